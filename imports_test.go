@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"permission/shell/wrap":    "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell/match":   "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell":         "permission/shell/bash permission/shell/program permission/shell/prove permission/shell/wrap permission/shell/match",
-	"permission/ondisk":        "permission internal/disk",
+	"permission/ondisk":        "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",
@@ -77,7 +77,6 @@ var mayImport = map[string]string{
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
-	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/release":            "",

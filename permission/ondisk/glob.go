@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"os"
@@ -13,7 +13,7 @@ const maxFound = 4096
 // Glob lists what an absolute pattern of the shell stands for now, rather too much than too little: where shells or
 // their languages differ (ranges, classes, what one character is, whether .* names . and ..) all readings count. ok is
 // false if there is too much to list, or if the pattern is not absolute.
-func (d *Disk) Glob(pattern string) (paths []string, ok bool) {
+func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	volume := filepath.VolumeName(pattern)
 	rest := pattern[len(volume):]
 	if rest == "" || rest[0] != '/' {
@@ -41,7 +41,7 @@ func (d *Disk) Glob(pattern string) (paths []string, ok bool) {
 
 // expand adds to next what one part of a pattern stands for in the folder at. more says that further parts follow.
 // Nothing is cleaned: the system goes through links before it obeys a "..".
-func (d *Disk) expand(b *budget, next []string, at, part string, more bool) ([]string, bool) {
+func (d *disk) expand(b *budget, next []string, at, part string, more bool) ([]string, bool) {
 	if !strings.ContainsAny(part, `*?[`) {
 		path := at + "/" + unescape(part)
 		if !b.spend(1) {

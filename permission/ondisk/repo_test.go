@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/permission"
 )
 
 const evil = "[core]fsmonitor=$PROGRAM"
@@ -190,7 +192,7 @@ func TestGitPlaces(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			dir := tt.setup(s)
-			program, known := patient(Options{}).Git(dir)
+			program, known := patient(options{}).Git(dir)
 			got := program
 			switch {
 			case !known:
@@ -217,10 +219,10 @@ func TestGitPlaces(t *testing.T) {
 
 func TestGitBounds(t *testing.T) {
 	s := newStage(t)
-	if program, known := New(Options{Patience: time.Nanosecond}).Git(s.repo); known || program != "" {
+	if program, known := open(options{patience: time.Nanosecond}).Git(s.repo); known || program != "" {
 		t.Errorf("with no time: %q, %v", program, known)
 	}
-	if program, known := patient(Options{Entries: 1}).Git(s.repo); known || program != "" {
+	if program, known := patient(options{entries: 1}).Git(s.repo); known || program != "" {
 		t.Errorf("with few entries: %q, %v", program, known)
 	}
 }
@@ -228,7 +230,7 @@ func TestGitBounds(t *testing.T) {
 func TestTogether(t *testing.T) {
 	s := newStage(t)
 	s.config(evil)
-	d := patient(Options{})
+	d := patient(options{})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -239,7 +241,7 @@ func TestTogether(t *testing.T) {
 				if got, ok := d.Glob(s.repo + "/*"); !ok || len(got) != 1 {
 					t.Errorf("Glob = %q, %v", got, ok)
 				}
-				if got := d.secret(s.repo, Search{Links: true}); got != "" {
+				if got := d.secret(s.repo, permission.Search{Links: true}); got != "" {
 					t.Errorf("Secret = %q", got)
 				}
 			}

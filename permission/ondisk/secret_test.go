@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"fmt"
@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/permission"
 	"pgregory.net/rapid"
 )
 
 // chains reads the rules of package names, which are nobody's to import, from its source.
 func chains(t *testing.T) []string {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "workspace", "names", "secret.go"), nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "internal", "workspace", "names", "secret.go"), nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +103,9 @@ func plant(t testing.TB, paths ...string) string {
 }
 
 // patient has time for slow machines.
-func patient(o Options) *Disk {
-	o.Patience = time.Minute
-	return New(o)
+func patient(o options) *disk {
+	o.patience = time.Minute
+	return open(o)
 }
 
 func TestSecret(t *testing.T) {
@@ -140,12 +141,12 @@ func TestSecret(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			top := plant(t, tt.plant...)
-			d := patient(Options{Roots: []string{filepath.Join(top, "w"), filepath.Join(top, "root2")}})
+			d := patient(options{roots: []string{filepath.Join(top, "w"), filepath.Join(top, "root2")}})
 			want := tt.want
 			if want != "" {
 				want = filepath.Join(top, want)
 			}
-			if got := d.secret(filepath.Join(top, tt.in), Search{Links: true}); got != want {
+			if got := d.secret(filepath.Join(top, tt.in), permission.Search{Links: true}); got != want {
 				t.Errorf("Secret = %q, want %q", got, want)
 			}
 		})
@@ -154,12 +155,12 @@ func TestSecret(t *testing.T) {
 
 func TestSecretWithoutLinks(t *testing.T) {
 	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
-	d := patient(Options{})
-	if got := d.secret(filepath.Join(top, "w"), Search{}); got != "" {
+	d := patient(options{})
+	if got := d.secret(filepath.Join(top, "w"), permission.Search{}); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
 	// The folder that is named is entered by every search.
-	if got, want := d.secret(filepath.Join(top, "start"), Search{}), filepath.Join(top, "o", ".env"); got != want {
+	if got, want := d.secret(filepath.Join(top, "start"), permission.Search{}), filepath.Join(top, "o", ".env"); got != want {
 		t.Errorf("Secret = %q, want %q", got, want)
 	}
 }
@@ -171,16 +172,16 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(Options{Entries: 100}).secret(dir, Search{}); got != unseen {
+	if got := patient(options{entries: 100}).secret(dir, permission.Search{}); got != unseen {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := New(Options{Patience: time.Nanosecond}).secret(dir, Search{}); got != unseen {
+	if got := open(options{patience: time.Nanosecond}).secret(dir, permission.Search{}); got != unseen {
 		t.Errorf("with no time: %q", got)
 	}
-	if got := patient(Options{}).secret(dir, Search{}); got != "" {
+	if got := patient(options{}).secret(dir, permission.Search{}); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(Options{}).secret("relative", Search{}); got != unseen {
+	if got := patient(options{}).secret("relative", permission.Search{}); got != unseen {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -192,9 +193,9 @@ func BenchmarkSecret(b *testing.B) {
 			files = append(files, fmt.Sprintf("src/package%d/file_%d_test.go", i, j))
 		}
 	}
-	d, top := patient(Options{}), plant(b, files...)
+	d, top := patient(options{}), plant(b, files...)
 	for b.Loop() {
-		if s := d.secret(top, Search{Links: true}); s != "" {
+		if s := d.secret(top, permission.Search{Links: true}); s != "" {
 			b.Fatal(s)
 		}
 	}

@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 )
 
 // Git names a program that the repository around dir would make git run, by its own configuration or that of a
-// submodule; the person's own configuration and the system's are theirs, but for a program that they name by a relative
-// path, which is the repository's. known is false if that could not be found
-// out, and also if the repository would make git look at files elsewhere (core.worktree) or tell lines of a secret one.
-func (d *Disk) Git(dir string) (program string, known bool) {
+// submodule. The configuration of the user and of the system may name any program, except by a relative path, which is in
+// the repository. known is false if that could not be found out, and also if the repository would make git look at files
+// elsewhere (core.worktree) or print lines of a secret one.
+func (d *disk) Git(dir string) (program string, known bool) {
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}}
 	err := r.around(dir)
 	for _, file := range []string{"/etc/gitconfig", d.home + "/.gitconfig", d.home + "/.config/git/config"} {
@@ -48,7 +48,7 @@ const (
 
 // repoReader reads one repository and its submodules.
 type repoReader struct {
-	disk   *Disk
+	disk   *disk
 	budget *budget
 	seen   map[string]bool                              // repositories that were read
 	index  func(gitDir, top string, hashSize int) error // nil: only submodules are of interest
@@ -83,7 +83,7 @@ func (r *repoReader) around(dir string) error {
 // Worktree is the top of the working tree of the repository that git would use in dir, a resolved directory; "" if there
 // is none, or the repository is bare. known is false if that could not be found out. Git knows whether the configuration
 // has the working tree elsewhere.
-func (d *Disk) Worktree(dir string) (top string, known bool) {
+func (d *disk) Worktree(dir string) (top string, known bool) {
 	b := d.budget()
 	for at := dir; filepath.IsAbs(dir) && b.spend(fileCost); at = filepath.Dir(at) {
 		switch _, err := os.Lstat(filepath.Join(at, ".git")); {
@@ -197,7 +197,7 @@ func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 	if top == "" {
 		return nil
 	}
-	roots := append([]string{top}, r.disk.options.Roots...)
+	roots := append([]string{top}, r.disk.options.roots...)
 	if _, inside := names.Within(abs, roots); !inside && !knows {
 		text, err := read(abs+"/gitdir", maxPointer) // a working tree of its own, which the repository lists
 		back, _, err2 := realpath.Resolve(below(abs, strings.TrimRight(string(text), "\r\n")))
@@ -240,7 +240,7 @@ func (r *repoReader) links(common, top string) error {
 	if err != nil {
 		return err
 	}
-	roots := append([]string{home}, r.disk.options.Roots...)
+	roots := append([]string{home}, r.disk.options.roots...)
 	if top != "" {
 		roots = append(roots, top)
 	}

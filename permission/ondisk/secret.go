@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"io/fs"
@@ -9,23 +9,15 @@ import (
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
+	"github.com/adze-dev/adze/permission"
 )
 
 // unseen stands for files that are not known. Paths that are found are absolute.
 const unseen = "*"
 
-// Search says what a search through a folder looks at.
-type Search struct {
-	// Links: what links lead to counts too. One that leaves the folder for a place that is neither in the workspace nor
-	// in the system's folders is told by its target, secret or not.
-	Links bool
-	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not.
-	Tracked bool
-}
-
 // Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
 // none. What git ignores counts. known is false if there is too much to look at.
-func (d *Disk) Secret(dir string, s Search) (name string, known bool) {
+func (d *disk) Secret(dir string, s permission.Search) (name string, known bool) {
 	if found := d.secret(dir, s); found != unseen {
 		return found, true
 	}
@@ -33,7 +25,7 @@ func (d *Disk) Secret(dir string, s Search) (name string, known bool) {
 }
 
 // secret is Secret; unseen if there is too much to look at.
-func (d *Disk) secret(dir string, s Search) string {
+func (d *disk) secret(dir string, s permission.Search) string {
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
 	case err != nil || !filepath.IsAbs(dir):
@@ -68,10 +60,10 @@ var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
 
 // secretWalk looks through folders until something is found.
 type secretWalk struct {
-	disk   *Disk
+	disk   *disk
 	budget *budget
 	top    string
-	search Search
+	search permission.Search
 	todo   []string        // folders, canonical
 	seen   map[string]bool // folders that links lead to
 	found  string
@@ -170,7 +162,7 @@ func (w *secretWalk) link(path string) {
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"}
 
 func (w *secretWalk) free(path string) bool {
-	_, inside := names.Within(path, w.disk.options.Roots)
+	_, inside := names.Within(path, w.disk.options.roots)
 	return inside || w.ofSystem(path)
 }
 

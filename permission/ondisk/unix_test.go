@@ -1,6 +1,6 @@
 //go:build unix
 
-package disk
+package ondisk
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/permission"
 )
 
 // A pipe in the place of a file or a folder must not make an answer wait for a writer.
@@ -24,11 +26,11 @@ func TestPipes(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d := patient(Options{})
+		d := patient(options{})
 		if got, ok := d.Glob(top + "/w/*/*"); len(got) > 0 || !ok {
 			t.Errorf("Glob = %q, %v", got, ok)
 		}
-		if got := d.secret(top+"/w", Search{Links: true}); got != "" { // a search skips it
+		if got := d.secret(top+"/w", permission.Search{Links: true}); got != "" { // a search skips it
 			t.Errorf("Secret = %q", got)
 		}
 		if program, known := d.Git(top + "/r"); known || program != "" {
@@ -89,7 +91,7 @@ func asNobody(t *testing.T, dir string) {
 			t.Skip("cannot give up root here:", err)
 		}
 	}
-	d := patient(Options{})
+	d := patient(options{})
 	for name, want := range map[string]bool{"config": false, "objects": false, "all": false, "index": false, "fine": true} {
 		if program, known := d.Git(filepath.Join(dir, name)); known != want || program != "" {
 			t.Errorf("Git(%s) = %q, %v; want known %v", name, program, known, want)
@@ -98,7 +100,7 @@ func asNobody(t *testing.T, dir string) {
 	if got, ok := d.Glob(dir + "/closed/*"); !ok || len(got) > 0 {
 		t.Errorf("Glob = %q, %v", got, ok)
 	}
-	if got := d.secret(filepath.Join(dir, "closed"), Search{Links: true}); got != "" {
+	if got := d.secret(filepath.Join(dir, "closed"), permission.Search{Links: true}); got != "" {
 		t.Errorf("Secret = %q", got) // no search of this user reads it
 	}
 }

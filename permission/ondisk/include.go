@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"fmt"
@@ -124,7 +124,7 @@ func (c *configReader) quoted(s setting, file string) error {
 
 // inWorkspace reports whether a resolved path is in the working tree or in the workspace.
 func (c *configReader) inWorkspace(abs string) bool {
-	roots := append([]string{}, c.disk.options.Roots...)
+	roots := append([]string{}, c.disk.options.roots...)
 	if top, _, err := realpath.Resolve(c.top); err == nil && c.top != "" {
 		roots = append(roots, top)
 	}

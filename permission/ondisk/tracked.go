@@ -1,4 +1,4 @@
-package disk
+package ondisk
 
 import (
 	"errors"
@@ -18,7 +18,7 @@ type trackedWalk struct {
 
 // tracked is Secret for a search through what git tracks. Git opens a file by the name that the index has for it, also
 // where a folder in that name is a link by now: all that lies behind such a link counts as a secret.
-func (d *Disk) tracked(w *secretWalk, dir string) string {
+func (d *disk) tracked(w *secretWalk, dir string) string {
 	t := &trackedWalk{secretWalk: w, folders: map[string]bool{}}
 	r := &repoReader{disk: d, budget: w.budget, seen: map[string]bool{}, index: t.read}
 	if err := r.around(dir); err != nil || !t.begun {
@@ -29,7 +29,7 @@ func (d *Disk) tracked(w *secretWalk, dir string) string {
 
 // Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
 // false. known is false if that could not be found out.
-func (d *Disk) Tracked(dir string, visit func(path string) bool) (known bool) {
+func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}, lax: true}
 	n, begun := 0, false
 	r.index = func(gitDir, top string, hashSize int) error {
@@ -105,4 +105,43 @@ func (t *trackedWalk) inFolders(top, dir string) bool {
 		t.folders[dir] = is
 	}
 	return is
+}
+
+const maxGitlinks = 500
+
+// gitlinks lists the places of submodules in a repository's index. hashSize is that of the object names; 0: 20.
+func gitlinks(gitDir string, hashSize int) (paths []string, err error) {
+	err = eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+		if mode&gitindex.TypeMask != gitindex.Gitlink {
+			return nil
+		}
+		if paths = append(paths, name); len(paths) > maxGitlinks {
+			return errTooMuch
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// eachEntry visits the entries of a repository's index, also those of one that it shares.
+func eachEntry(gitDir string, hashSize int, visit func(name string, mode uint32) error) error {
+	if hashSize == 0 {
+		hashSize = 20
+	}
+	data, err := read(gitDir+"/index", maxIndex)
+	if err != nil {
+		if absent(err) {
+			return nil
+		}
+		return err
+	}
+	each := func(e gitindex.Entry) error { return visit(string(e.Name), e.Mode) }
+	split, err := gitindex.Parse(data, hashSize, each)
+	if err != nil || split == nil {
+		return err
+	}
+	if data, err = read(gitDir+"/sharedindex."+split.Shared, maxIndex); err != nil {
+		return err
+	}
+	return split.Parse(data, hashSize, each)
 }
