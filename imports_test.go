@@ -102,8 +102,10 @@ var mayImport = map[string]string{
 
 	// External tools, and the MCP server.
 	"hook":                    "internal/proc",
-	"discover":                "tool tool/schema internal/proc discover/internal/oauth",
+	"discover":                "tool tool/schema internal/proc discover/internal/clean discover/internal/oauth discover/internal/stdio",
+	"discover/internal/clean": "tool",
 	"discover/internal/oauth": "",
+	"discover/internal/stdio": "tool discover/internal/clean",
 	"serve":                   "tool",
 
 	// Requests to models, in a file.

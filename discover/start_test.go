@@ -174,6 +174,7 @@ func begun(t testing.TB, gate string, n int) {
 func TestStderrOfAStart(t *testing.T) {
 	t.Parallel()
 	want := "; stderr:"
+	const tailLines = 8 // that the error shows
 	for i := range tailLines {
 		want += fmt.Sprintf("\n    step %d", 20-tailLines+i+1)
 	}

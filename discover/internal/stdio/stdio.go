@@ -1,4 +1,6 @@
-package discover
+// Package stdio runs MCP servers as commands and exchanges messages with them over stdin and stdout: lines of JSON. It
+// survives servers that print other things, never stop, or leave processes behind.
+package stdio
 
 import (
 	"bytes"
@@ -7,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http/httptrace"
 	"os"
 	"os/exec"
@@ -26,32 +29,38 @@ const (
 	writeGrace  = 50 * time.Millisecond
 	exitWait    = 5 * time.Second // for the exit of a server that has closed its pipes: it says more than they do
 
+	// Drain is how long output is still read after a command has exited while something it left behind holds it open.
+	Drain = 250 * time.Millisecond
+
 	// A launcher that has not answered may be installing the server. Its install ends by itself if it isn't disturbed,
 	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
 	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment, and at
 	// the second one releases its locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next
-	// start for a minute.
-	installGrace = 10 * time.Second // to finish, before SIGTERM
+	// start for a minute. InstallGrace is the usual Command.Install.
+	InstallGrace = 10 * time.Second // to finish, before SIGTERM
 	rollback     = 5 * time.Second  // between SIGTERM and a second one of what has not answered
 	insistence   = 2 * time.Second  // between that and SIGKILL
+
+	// StopTime is how long a command may take to exit after Command.Install.
+	StopTime = rollback + insistence
 )
 
-// notReadingError is the error of a server that does not take what it is sent.
-type notReadingError struct{ cause error }
+// NotReadingError is the error of a server that doesn't read its input.
+type NotReadingError struct{ cause error }
 
-func (e *notReadingError) Error() string {
+func (e *NotReadingError) Error() string {
 	return fmt.Sprintf("the server doesn't read its input (%v)", e.cause)
 }
 
-func (e *notReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
+func (e *NotReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
 
-// process is a server that we started, and the transport to it.
+// Process is a server that we started, and the transport to it.
 //
 // The SDK has one of its own. This one reads lines of any length in bounded memory, skips invalid messages,
 // limits pending requests, can cancel a write, keeps stderr, and stops the whole process group.
-type process struct {
+type Process struct {
 	cmd  *exec.Cmd
-	log  *serverLog
+	log  *Log
 	exit chan struct{} // closed when the command itself has ended
 	gone chan struct{} // closed when we have ended what was left of it
 
@@ -80,17 +89,25 @@ type process struct {
 	requests atomic.Int32          // of the server, unanswered
 }
 
-// launch starts a server.
-func launch(s Server, env []string, dir string, log *serverLog) (*process, error) {
-	cmd := exec.Command(s.Command, s.Args...)
-	cmd.Dir, cmd.Env = dir, env
-	if s.Cwd != "" {
-		cmd.Dir = s.Cwd
-	}
+// Command is the command of a server.
+type Command struct {
+	Path     string
+	Args     []string
+	Dir      string // "": the current directory
+	Env      []string
+	Launcher bool            // it may install the server first
+	Install  time.Duration   // how long an install may continue when the server is stopped
+	Urgent   <-chan struct{} // closed: no longer than usual; nil: never
+}
+
+// Start starts a server. Its stderr, and what it prints that is not a message, is added to the log.
+func Start(c Command, log *Log) (*Process, error) {
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
 	if info, err := os.Stat(cmd.Dir); cmd.Dir != "" && (err != nil || !info.IsDir()) {
-		return nil, fmt.Errorf("start %s: directory not found: %s", s.Command, cmd.Dir)
+		return nil, fmt.Errorf("start %s: directory not found: %s", c.Path, cmd.Dir)
 	}
-	ownGroup(cmd)
+	OwnGroup(cmd)
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -114,20 +131,20 @@ func launch(s Server, env []string, dir string, log *serverLog) (*process, error
 		stdin.Close()
 		stdout.Close()
 		stderr.Close()
-		return nil, startError(s.Command, err)
+		return nil, StartError(c.Path, err)
 	}
-	p := &process{
+	p := &Process{
 		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
-		launcher: s.launcher() != "", install: installGrace,
-		writing: make(chan struct{}, 1), frames: newFrames(stdout, maxFrame), stray: strayOutput{log: log},
+		launcher: c.Launcher, install: c.Install, urgent: c.Urgent,
+		writing: make(chan struct{}, 1), frames: newFrames(stdout, MaxMessage), stray: strayOutput{log: log},
 	}
-	p.frames.most = maxFrame // a first message is short
+	p.frames.most = MaxMessage // a first message is short
 	go p.attend(stderr)
 	return p, nil
 }
 
 // attend reads stderr and waits for the end of the command.
-func (p *process) attend(stderr *os.File) {
+func (p *Process) attend(stderr *os.File) {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
@@ -135,26 +152,49 @@ func (p *process) attend(stderr *os.File) {
 	}()
 	p.cmd.Wait()
 	// It may end by itself at the moment when we notice and end it: what it was that ended it is the truth.
-	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && signalOf(p.cmd) != "")
+	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && SignalOf(p.cmd) != "")
 	select { // what it said last; something it left behind may hold the pipe
 	case <-copied:
-	case <-time.After(drain):
+	case <-time.After(Drain):
 	}
 	stderr.SetReadDeadline(time.Now())
 	<-copied
 	stderr.Close()
 	close(p.exit)
-	time.AfterFunc(drain, func() { p.stdout.SetReadDeadline(time.Now()) }) // likewise
+	time.AfterFunc(Drain, func() { p.stdout.SetReadDeadline(time.Now()) }) // likewise
 }
 
+// Exit is closed when the command itself has exited.
+func (p *Process) Exit() <-chan struct{} { return p.exit }
+
+// Gone is closed when the command and all that it started are stopped.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Answered notes that the server has taken part in a handshake.
+func (p *Process) Answered() { p.answered.Store(true) }
+
+// Stray returns the first line that was not a message, of a server that has printed nothing else; "" if there is none.
+func (p *Process) Stray() string {
+	if first := p.odd.Load(); first != nil {
+		return *first
+	}
+	return ""
+}
+
+// Reason continues a sentence on how the server ended with the line of stderr that says best why.
+func (p *Process) Reason() string { return p.words.said() }
+
+// Tail continues a message on a start with the last lines of stderr.
+func (p *Process) Tail() string { return p.words.lines() }
+
 // Connect implements [mcp.Transport].
-func (p *process) Connect(context.Context) (mcp.Connection, error) { return p, nil }
+func (p *Process) Connect(context.Context) (mcp.Connection, error) { return p, nil }
 
 // SessionID implements [mcp.Connection]: there is none.
-func (p *process) SessionID() string { return "" }
+func (p *Process) SessionID() string { return "" }
 
 // Read implements [mcp.Connection].
-func (p *process) Read(context.Context) (jsonrpc.Message, error) {
+func (p *Process) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		if len(p.queue) == 0 {
 			if err := p.fill(); err != nil {
@@ -175,7 +215,7 @@ func (p *process) Read(context.Context) (jsonrpc.Message, error) {
 }
 
 // fill reads one line into the queue. One that is no message is logged and stepped over: many servers print a banner.
-func (p *process) fill() error {
+func (p *Process) fill() error {
 	fr, err := p.frames.next()
 	if err != nil {
 		if over := endless(0); errors.As(err, &over) {
@@ -222,15 +262,15 @@ func (p *process) fill() error {
 }
 
 // giveUp ends a server that does not speak the protocol. Its fate says why.
-func (p *process) giveUp(err error) error {
+func (p *Process) giveUp(err error) error {
 	p.gaveUp.Store(&err)
 	p.end()
 	return io.EOF
 }
 
 // tooLong answers, in the server's place, the call that waits for an answer too long to read.
-func (p *process) tooLong(fr frame) error {
-	p.log.printf("dropped a message of %d bytes (limit: %d)", fr.size, maxFrame)
+func (p *Process) tooLong(fr frame) error {
+	p.log.Printf("dropped a message of %d bytes (limit: %d)", fr.size, MaxMessage)
 	var v any
 	if json.Unmarshal(fr.answered(), &v) != nil {
 		return nil
@@ -241,13 +281,13 @@ func (p *process) tooLong(fr frame) error {
 	}
 	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
 		Code:    jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20, maxFrame>>20),
+		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20, MaxMessage>>20),
 	}})
 	return nil
 }
 
 // Write implements [mcp.Connection]. A server that does not read cannot hold the caller longer than ctx.
-func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
+func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return err
@@ -277,7 +317,7 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 			case <-time.After(writeGrace):
 			}
 			p.end()
-			return &notReadingError{err}
+			return &NotReadingError{err}
 		}
 		p.stdin.SetWriteDeadline(time.Time{})
 	}
@@ -288,12 +328,12 @@ func (p *process) Write(ctx context.Context, msg jsonrpc.Message) error {
 }
 
 // Close implements [mcp.Connection]: stdin is closed, which is the sign to end; what is left then is ended.
-func (p *process) Close() error {
+func (p *Process) Close() error {
 	p.end()
 	return nil
 }
 
-func (p *process) end() {
+func (p *Process) end() {
 	p.ended.Do(func() {
 		p.ending.Store(true)
 		p.stdin.Close()
@@ -304,46 +344,46 @@ func (p *process) end() {
 	})
 }
 
-// hurry stops a server that has nothing to finish, at once.
-func (p *process) hurry() {
+// Hurry stops a server that has nothing to finish, at once.
+func (p *Process) Hurry() {
 	p.ending.Store(true)
 	p.terminate()
 }
 
-func (p *process) terminate() {
+func (p *Process) terminate() {
 	p.term.Do(func() {
 		p.termed.Store(true)
-		termGroup(p.cmd)
+		TermGroup(p.cmd)
 	})
 }
 
-// installing reports whether the command may be installing the server.
-func (p *process) installing() bool { return p.launcher && !p.answered.Load() }
+// Installing reports whether the command may be installing the server.
+func (p *Process) Installing() bool { return p.launcher && !p.answered.Load() }
 
 // grace is how long the command gets to end by itself, and then after a SIGTERM.
-func (p *process) grace() (itself, afterTerm time.Duration) {
+func (p *Process) grace() (itself, afterTerm time.Duration) {
 	switch {
 	case p.answered.Load():
-		return closeGrace, killGrace
-	case p.installing():
+		return closeGrace, KillGrace
+	case p.Installing():
 		return p.install, rollback
 	}
 	return closeGrace, rollback
 }
 
 // insist tells a command that has not answered a second time to end.
-func (p *process) insist() {
+func (p *Process) insist() {
 	if p.answered.Load() {
 		return
 	}
-	termGroup(p.cmd)
+	TermGroup(p.cmd)
 	select {
 	case <-p.exit:
 	case <-time.After(insistence):
 	}
 }
 
-func (p *process) finish() {
+func (p *Process) finish() {
 	defer close(p.gone)
 	itself, afterTerm := p.grace()
 	select {
@@ -359,12 +399,12 @@ func (p *process) finish() {
 			p.insist()
 		}
 	}
-	killGroup(p.cmd)
+	KillGroup(p.cmd)
 	<-p.exit
 	p.stdout.Close()
 }
 
-func (p *process) exited() bool {
+func (p *Process) exited() bool {
 	select {
 	case <-p.exit:
 		return true
@@ -373,13 +413,13 @@ func (p *process) exited() bool {
 	}
 }
 
-// fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its
+// Fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its
 // output or its input is of no use any more: it is ended, and how that comes about tells which of the two it was.
-func (p *process) fate() string {
+func (p *Process) Fate() string {
 	if why := p.gaveUp.Load(); why != nil {
 		return (*why).Error() + ", and was stopped"
 	}
-	wait := 2 * drain
+	wait := 2 * Drain
 	if p.hungUp.Load() || p.unread.Load() {
 		p.end()
 		wait = exitWait
@@ -393,7 +433,7 @@ func (p *process) fate() string {
 		if !p.alone {
 			break
 		}
-		if s := signalOf(p.cmd); s != "" {
+		if s := SignalOf(p.cmd); s != "" {
 			return "the server was killed by signal " + s
 		}
 		return fmt.Sprintf("the server exited with code %d", p.cmd.ProcessState.ExitCode())
@@ -405,38 +445,22 @@ func (p *process) fate() string {
 	return ""
 }
 
-// passed are the variables that a server gets of our environment: enough to run, nothing to steal.
-var passed = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "no_proxy",
-	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
-}
-
-// serverEnv is a server's environment.
-func serverEnv(base []string, own map[string]string) []string {
-	env := []string{Nested + "=1"}
-	for _, kv := range base {
-		name, _, _ := strings.Cut(kv, "=")
-		if _, overridden := own[name]; overridden {
-			continue
-		}
-		if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") || containsFold(passed, name) {
-			env = append(env, kv)
-		}
+// StartError explains why a command could not be started.
+func StartError(name string, err error) error {
+	var path *fs.PathError // repeats the name
+	words := strings.Fields(name)
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
+		args, _ := json.Marshal(words[1:])
+		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}", name, words[0], args)
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("command %q not found in PATH. Install it, or use its full path", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s is not executable. Run chmod +x on it", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: file not found (or its #! interpreter is missing)", name)
+	case errors.As(err, &path):
+		err = path.Err
 	}
-	for name, value := range own {
-		if name != Nested {
-			env = append(env, name+"="+value)
-		}
-	}
-	return env
-}
-
-func containsFold(list []string, name string) bool {
-	for _, one := range list {
-		if strings.EqualFold(one, name) {
-			return true
-		}
-	}
-	return false
+	return fmt.Errorf("start %s: %w", name, err)
 }
