@@ -2,6 +2,7 @@ package adze_test
 
 import (
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -128,4 +129,29 @@ func isExported(x ast.Expr) bool {
 	}
 	name, ok := x.(*ast.Ident)
 	return ok && name.IsExported()
+}
+
+// The page of each package that programs embed is a guide: sections, code, and an example that is tested.
+func TestPackageGuides(t *testing.T) {
+	for _, dir := range []string{"tool", "builtin", "permission", "agent", "model", "discover", "serve", "journal", "hook"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		guide, examples := "", 0
+		for _, path := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(path, "_test.go") {
+				examples += len(doc.Examples(f))
+			} else {
+				guide += f.Doc.Text()
+			}
+		}
+		if strings.Count(guide, "\n# ") < 2 || !strings.Contains(guide, "\n\t") || examples == 0 {
+			t.Errorf("package %s: its comment needs sections and code, and its tests an example (%d)", dir, examples)
+		}
+	}
 }

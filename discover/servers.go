@@ -1,16 +1,33 @@
-// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and
-// runs, and tools of MCP servers.
+// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and runs, and tools of
+// MCP servers.
+//
+// # Commands
 //
 //	found, err := discover.Command{Discover: "./tools.sh list", Call: "./tools.sh call", Dir: dir}.Tools(ctx)
+//	if err != nil {
+//		return err
+//	}
 //	registry.Set(discover.CommandOrigin, found.Tools)
+//
+// The discovery command prints a JSON array of function declarations. The call command gets the name of a tool as its last
+// word and the arguments as JSON on stdin.
+//
+// # MCP servers
 //
 //	servers := discover.Open(map[string]discover.Server{"github": {Command: "github-mcp", Args: []string{"stdio"}}},
 //		discover.Options{Registry: registry, Dir: dir, State: state})
 //	defer servers.Close()
+//	err := servers.Wait(ctx) // until all have started, or failed
 //
-// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed,
-// schemas are read leniently, and nothing that a command or a server says about its tools grants permissions. Every
-// external tool has an Origin, so the executor treats it as accessing anything.
+// A [Server] is a command, a URL, or a connection that the program makes. With Options.State, the tools of a server are known
+// from its last run, and it starts with the first call. Servers that exit are restarted. [Servers.List] has their states, and
+// [Servers.Logs] what they printed. [Servers.Prompts] and [Servers.Resources] are what else they offer.
+//
+// # Trust
+//
+// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed, schemas
+// are read leniently, and nothing that a command or a server says about its tools grants permissions. Every external tool has
+// an Origin, so the executor treats it as accessing anything.
 //
 // The package reads no settings and makes no trust decisions; callers decide what may run.
 package discover
