@@ -76,7 +76,7 @@ func Open(o Options) (*Layers, error) {
 }
 
 func (l *Layers) open() error {
-	if err := supported(); err != nil {
+	if err := supported(l.o.Without); err != nil {
 		return err
 	}
 	for _, path := range slices.Concat(l.o.Roots, l.o.Git) {
@@ -390,7 +390,7 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 // Spec is the sandbox for the command. Limits is what it may read besides the
 // layers, and which files look empty to it; nil: it may read everything.
 func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
-	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}}
+	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}
 	s.Trial = &sandbox.Trials{Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Processes: t.l.o.Processes, CPU: t.l.o.CPU}
 	for i, l := range t.layers {
 		s.Trial.Layers = append(s.Trial.Layers, l.Overlay)

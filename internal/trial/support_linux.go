@@ -20,8 +20,8 @@ func unsupported(format string, args ...any) error {
 }
 
 // supported says why the kernel can't do it, or nil.
-func supported() error {
-	if _, err := (&sandbox.Spec{Mode: sandbox.Trial, Trial: &sandbox.Trials{}}).Plan(); err != nil {
+func supported(without sandbox.Layers) error {
+	if _, err := (&sandbox.Spec{Mode: sandbox.Trial, Trial: &sandbox.Trials{}, Without: without}).Plan(); err != nil {
 		return unsupported("%v", err)
 	}
 	text, err := os.ReadFile("/proc/filesystems")
