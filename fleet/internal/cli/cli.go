@@ -72,6 +72,7 @@ Flags of run and worker:
   --server URL         queue on another machine (tls://HOST:4222); without it, run uses one of its own
   --creds FILE         credentials for the queue
   --ca FILE            certificates to trust, if the queue's isn't from a public authority
+  --monitor URL,...    monitoring ports of the queue's servers (http://HOST:8222): check that they sync every write
   --slots N            tasks at a time (run with --server: 0)
   --max-cost USD       run: start nothing more at this cost (exit code 55)
   --rpm N, --tpm N     model requests and tokens per minute, over all workers
@@ -105,6 +106,7 @@ Examples:
 // options are all flags.
 type options struct {
 	server, creds, ca, dir   string
+	monitors                 string // URLs, separated by commas
 	lease                    time.Duration
 	slots                    int
 	maxCost                  float64
@@ -191,6 +193,7 @@ func parse(args []string) (*options, []string, error) {
 	fs.StringVar(&o.server, "server", "", "")
 	fs.StringVar(&o.creds, "creds", "", "")
 	fs.StringVar(&o.ca, "ca", "", "")
+	fs.StringVar(&o.monitors, "monitor", "", "")
 	fs.StringVar(&o.dir, "dir", "", "")
 	fs.DurationVar(&o.lease, "lease", 0, "")
 	fs.IntVar(&o.slots, "slots", 0, "")
@@ -282,6 +285,19 @@ func (p place) Close() {
 	}
 }
 
+// noteSync prints a warning about servers that may acknowledge entries before they are on disk.
+func noteSync(env Env, o *options, q *queue.Queue) {
+	switch {
+	case len(q.Unchecked) == 0:
+	case o.monitors == "":
+		fmt.Fprintf(env.Stderr, "adze: can't check that the queue at %s syncs every write; if not, a crash of it can lose tasks\n"+
+			"It needs jetstream { sync_interval: always }. Check it with --monitor http://HOST:8222.\n", o.server)
+	default:
+		fmt.Fprintf(env.Stderr, "adze: can't check that %s syncs every write; if not, a crash of it can lose tasks\n"+
+			"Name the monitoring ports of all servers with --monitor.\n", strings.Join(q.Unchecked, ", "))
+	}
+}
+
 // queueDir is where the embedded server has its data.
 func (o *options) queueDir() string { return filepath.Join(o.dir, "queue") }
 
@@ -293,7 +309,7 @@ func connect(ctx context.Context, o *options, alone bool, tell func(string)) (pl
 		if token == "" && o.creds == "" {
 			token = queue.TokenOf(o.queueDir(), o.server)
 		}
-		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, CA: o.ca, Token: token, Name: "adze-fleet", Lease: o.lease, Tell: tell})
+		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, CA: o.ca, Monitors: o.monitors, Token: token, Name: "adze-fleet", Lease: o.lease, Tell: tell})
 		return place{Queue: q}, err
 	}
 	e, err := queue.Serve(o.queueDir(), "127.0.0.1:0")

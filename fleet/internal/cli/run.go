@@ -38,6 +38,7 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer p.Close()
+	noteSync(env, o, p.Queue)
 	if p.embedded != nil { // whoever had tasks was killed with the queue
 		if err := p.Release(ctx); err != nil {
 			return err
@@ -84,7 +85,7 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 	bar := newProgress(env, o, r)
 	defer bar.end()
 	var same time.Time
-	before := -1
+	before, gone := -1, false
 	for {
 		waiting, err := q.Waiting(ctx, r.Name)
 		if err == nil {
@@ -95,9 +96,16 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 			cost, err = q.Add(ctx, gateway.CostCounter(r.Name), 0)
 		}
 		switch {
+		case err != nil && ctx.Err() == nil && !q.Connected():
+			gone = true
+			bar.note("the queue can't be reached; tasks wait for it")
 		case err != nil && ctx.Err() == nil:
-			bar.note("the queue can't be reached; waiting: " + err.Error())
+			bar.note("the queue doesn't answer; waiting: " + err.Error())
 		case err == nil:
+			if gone {
+				gone = false
+				bar.note("the queue is back")
+			}
 			bar.show(r.Tasks-len(waiting), float64(cost)/1e6)
 			if len(waiting) == 0 {
 				return false, nil
@@ -300,6 +308,7 @@ func workerQueue(ctx context.Context, env Env, o *options) (*queue.Queue, error)
 		p.Close()
 		return nil, usagef("adze fleet worker needs a queue: use --server URL, or start 'adze fleet server'")
 	}
+	noteSync(env, o, p.Queue)
 	return p.Queue, nil
 }
 

@@ -174,6 +174,7 @@ func retry(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer p.Close()
+	noteSync(env, o, p.Queue)
 	tasks, all, err := resultsOf(ctx, p.Queue, words[0])
 	if err != nil {
 		return err

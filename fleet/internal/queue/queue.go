@@ -46,6 +46,8 @@ type Options struct {
 	CA    string // file with certificates to trust in place of the system's; "": none
 	Token string // "": none
 	Name  string // of this connection
+	// Monitors are URLs of the servers' monitoring ports, separated by commas; "": whether writes are synced isn't checked.
+	Monitors string
 	// Lease is how long a task stays with a worker that is silent; 0: what the queue has, or DefaultLease.
 	Lease time.Duration
 	// Tell gets a line when the server is gone, and when it is back; nil: not.
@@ -67,8 +69,11 @@ type Queue struct {
 	denied   atomic.Pointer[denial] // the last one
 	tell     func(string)
 
-	Lease  time.Duration
-	offset time.Duration // the server's clock minus ours
+	Lease     time.Duration
+	Unchecked []string // servers that may not sync every write
+
+	nodes  map[string]bool // names of the servers that have data
+	offset time.Duration   // the server's clock minus ours
 }
 
 // requestTime is how long a request to the server may take before it is looked up or tried again.
@@ -91,7 +96,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell}
+	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell, nodes: map[string]bool{}}
 	opts = append(opts,
 		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) {
 			q.link.lost()
@@ -179,6 +184,9 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	}
 	for {
 		err := q.patiently(ctx, 2*requestTime, q.streams)
+		if err == nil {
+			return q.checkSync(ctx, o)
+		}
 		if !missing(err) || !pause(ctx, retryTime) {
 			return err
 		}
@@ -249,10 +257,14 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 		return nil, fmt.Errorf("open the stream %s: %w", c.Name, err)
 	}
 	info, err := s.Info(ctx)
-	if err == nil && c.Name == journalStream && !info.TimeStamp.IsZero() {
+	if err != nil {
+		return nil, fmt.Errorf("open the stream %s: %w", c.Name, err)
+	}
+	if c.Name == journalStream && !info.TimeStamp.IsZero() {
 		q.offset = time.Until(info.TimeStamp)
 	}
-	return s, err
+	q.addNodes(info.Cluster)
+	return s, checkStream(info.Config)
 }
 
 // bucket opens a bucket of keys. Its stream, as all others here, has no direct access: in a cluster that would read from nodes

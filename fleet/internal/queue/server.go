@@ -116,7 +116,7 @@ func (e *Embedded) start(listen string) error {
 		return err
 	}
 	o := &server.Options{
-		ServerName: "adze-fleet", Host: host, Port: port, Authorization: e.Token, JetStream: true, StoreDir: filepath.Join(e.dir, "data"),
+		ServerName: serverName, Host: host, Port: port, Authorization: e.Token, JetStream: true, StoreDir: filepath.Join(e.dir, "data"),
 		SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: 1 << 20, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 256 << 20,
 	}
 	s, err := server.NewServer(o)
