@@ -345,7 +345,11 @@ func busyFor(r *http.Response) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return min(max(time.Until(at), 0), longestWait), true
+	now, err := http.ParseTime(r.Header.Get("Date")) // the clock here may be another
+	if err != nil {
+		now = time.Now()
+	}
+	return min(max(at.Sub(now), 0), longestWait), true
 }
 
 // awaitHold waits until requests of a key may be sent.

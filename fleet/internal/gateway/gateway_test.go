@@ -243,6 +243,20 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// Retry-After as a date is read on the server's clock.
+func TestRetryAfterDate(t *testing.T) {
+	t.Parallel()
+	date := time.Now().Add(-5 * time.Hour)
+	r := &http.Response{StatusCode: 429, Header: http.Header{"Date": {date.UTC().Format(http.TimeFormat)}, "Retry-After": {date.Add(time.Minute).UTC().Format(http.TimeFormat)}}}
+	if wait, busy := busyFor(r); !busy || wait != time.Minute {
+		t.Errorf("%v %v", wait, busy)
+	}
+	r.Header.Set("Retry-After", "soon")
+	if _, busy := busyFor(r); busy {
+		t.Error("an invalid date holds the key")
+	}
+}
+
 func (c *counters) held() []time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

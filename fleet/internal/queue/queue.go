@@ -50,6 +50,8 @@ type Options struct {
 	Monitors string
 	// Lease is how long a task stays with a worker that is silent; 0: what the queue has, or DefaultLease.
 	Lease time.Duration
+	// Clock is the time on this machine; nil: time.Now.
+	Clock func() time.Time
 	// Tell gets a line when the server is gone, and when it is back; nil: not.
 	Tell func(string)
 }
@@ -73,7 +75,8 @@ type Queue struct {
 	Unchecked []string // servers that may not sync every write
 
 	nodes  map[string]bool // names of the servers that have data
-	offset time.Duration   // the server's clock minus ours
+	clock  func() time.Time
+	offset time.Duration // the server's clock minus ours
 }
 
 // requestTime is how long a request to the server may take before it is looked up or tried again.
@@ -96,7 +99,10 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell, nodes: map[string]bool{}}
+	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell, nodes: map[string]bool{}, clock: o.Clock}
+	if q.clock == nil {
+		q.clock = time.Now
+	}
 	opts = append(opts,
 		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) {
 			q.link.lost()
@@ -261,7 +267,7 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 		return nil, fmt.Errorf("open the stream %s: %w", c.Name, err)
 	}
 	if c.Name == journalStream && !info.TimeStamp.IsZero() {
-		q.offset = time.Until(info.TimeStamp)
+		q.offset = info.TimeStamp.Sub(q.clock())
 	}
 	q.addNodes(info.Cluster)
 	return s, checkStream(info.Config)
@@ -320,7 +326,10 @@ func (q *Queue) Idle(ctx context.Context) (bool, error) {
 }
 
 // Now is the time on the server's clock.
-func (q *Queue) Now() time.Time { return time.Now().Add(q.offset) }
+func (q *Queue) Now() time.Time { return q.Time(q.clock()) }
+
+// Time is a time of this machine's clock on the server's clock.
+func (q *Queue) Time(at time.Time) time.Time { return at.Add(q.offset) }
 
 // Connected reports whether the server can be reached.
 func (q *Queue) Connected() bool { return q.nc.IsConnected() }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,6 +205,39 @@ func TestSubmitOnce(t *testing.T) {
 	}
 	if w, err := q.Waiting(ctx, "r"); err != nil || len(w) != 2 || w[item.Token()] {
 		t.Errorf("%v %v", err, w)
+	}
+}
+
+// A task or a run of another version is reported, and stays for a worker that can read it.
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	ctx := t.Context()
+	if _, err := q.Submit(ctx, tasks(1), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.js.Publish(ctx, "tasks.newer.t0", []byte(`{"format":2,"run":"newer","work":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.runs.PutString(ctx, "newer", `{"format":2,"name":"newer"}`); err != nil {
+		t.Fatal(err)
+	}
+	var other *FormatError
+	if _, err := q.Run(ctx, "newer"); !errors.As(err, &other) || !strings.Contains(err.Error(), "(format 2; this one has 1)\nUse the same version on all machines.") {
+		t.Errorf("the run: %v", err)
+	}
+	taken := 0
+	for range 2 {
+		item, err := q.Take(ctx, time.Minute)
+		switch {
+		case item != nil && item.Run == "r":
+			taken++
+		case !errors.As(err, &other) || !strings.Contains(err.Error(), "tasks.newer.t0: "):
+			t.Errorf("%v: %v", item, err)
+		}
+	}
+	if waiting, err := q.Waiting(ctx, "newer"); err != nil || len(waiting) != 1 || taken != 1 {
+		t.Errorf("%d tasks of this version; of the other: %v %v", taken, waiting, err)
 	}
 }
 
