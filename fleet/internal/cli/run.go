@@ -70,11 +70,14 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 	<-finished
 	if err != nil {
 		if ctx.Err() != nil {
-			return &exit{exitInterrupted, fmt.Sprintf("interrupted\nContinue with the same command, or see 'adze fleet status %s'.", r.Name)}
+			return &exit{exitInterrupted, fmt.Sprintf("interrupted\nContinue with the same command, or see 'adze fleet status %s%s'.", r.Name, o.again())}
 		}
 		return err
 	}
-	return finish(ctx, env, o, p.Queue, r.Name, f, parked)
+	if err := finish(ctx, env, o, p.Queue, r.Name, f, parked); err != nil || !parked {
+		return err
+	}
+	return atLimit(ctx, p.Queue, r.Name)
 }
 
 // noWorkerTime is how long nothing may happen before a missing worker is reported.
@@ -93,7 +96,7 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 		}
 		var cost int64
 		if err == nil {
-			cost, err = q.Add(ctx, gateway.CostCounter(r.Name), 0)
+			cost, err = q.Add(ctx, gateway.SpentCounter(r.Name), 0)
 		}
 		switch {
 		case err != nil && ctx.Err() == nil && !q.Connected():
@@ -131,13 +134,13 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 	}
 }
 
-// finish prints the results.
+// finish prints the results. The error is about tasks that didn't pass, unless the run is parked.
 func finish(ctx context.Context, env Env, o *options, q *queue.Queue, run string, f task.File, parked bool) error {
 	all, err := results(ctx, q, run, f.Tasks)
 	if err != nil {
 		return err
 	}
-	cost, err := q.Add(ctx, gateway.CostCounter(run), 0)
+	cost, err := q.Add(ctx, gateway.SpentCounter(run), 0)
 	if err != nil {
 		return err
 	}
@@ -152,14 +155,31 @@ func finish(ctx context.Context, env Env, o *options, q *queue.Queue, run string
 			}
 		}
 		fmt.Fprintf(env.Stdout, "%s: %s ($%.2f)\n", run, result.Count(all), float64(cost)/1e6)
-		fmt.Fprintf(env.Stdout, "Results: adze fleet collect %s -o out --format dir\n", run)
+		fmt.Fprintf(env.Stdout, "Results: adze fleet collect %s -o out --format dir%s\n", run, o.again())
 	}
 	if !parked {
 		if err := pack(ctx, q, run, f.Tasks); err != nil {
 			fmt.Fprintf(env.Stderr, "adze: pack the journals: %v\n", err)
 		}
 	}
-	return verdict(all, parked)
+	if parked {
+		return nil
+	}
+	return verdict(all)
+}
+
+// atLimit is the error of a run that reached its cost limit.
+func atLimit(ctx context.Context, q *queue.Queue, name string) error {
+	r, err := q.Run(ctx, name)
+	if err != nil {
+		return err
+	}
+	spent, err := q.Add(ctx, gateway.SpentCounter(name), 0)
+	if err != nil {
+		return err
+	}
+	return &exit{exitBudget, fmt.Sprintf("the cost limit is reached: $%.2f of $%.2f spent, and the next request may cost more than the rest\n"+
+		"Continue with a higher --max-cost.", float64(spent)/1e6, r.MaxCost)}
 }
 
 func about(text string) string {
@@ -176,10 +196,7 @@ func about(text string) string {
 }
 
 // verdict is the exit code for results.
-func verdict(all []result.Done, parked bool) error {
-	if parked {
-		return &exit{exitBudget, "the cost limit is reached\nContinue with a higher --max-cost."}
-	}
+func verdict(all []result.Done) error {
 	for _, d := range all {
 		if d.State != result.Passed {
 			return &exit{exitFailed, ""}

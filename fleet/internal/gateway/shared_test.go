@@ -72,7 +72,7 @@ func TestSharedCap(t *testing.T) {
 	_, _, u := start(t, Limits{})
 	u.headers = make(chan http.Header, n*20)
 	got := all(t, gates, guestOf(u, 0.5), 10) // a request costs 0.02, and reserves more than 0.05
-	cost, err := queues[0].Add(t.Context(), CostCounter("r"), 0)
+	cost, err := queues[0].Add(t.Context(), LimitCounter("r"), 0)
 	if err != nil || cost > 500_000 || cost != int64(got[200])*20_000 || got[200] < 5 || got[200]+got[403] != n*10 {
 		t.Errorf("answers %v for %d: %v", got, cost, err)
 	}
@@ -258,7 +258,7 @@ func TestZombieSpendsNothing(t *testing.T) {
 	if status, text := post(t, zombie, "w0", `{}`); status != 403 || !strings.Contains(text, string(NotOwn)) || gates[0].Dismiss("w0") != NotOwn {
 		t.Errorf("the zombie's request: %d %s", status, text)
 	}
-	if cost, err := queues[0].Add(ctx, CostCounter("r"), 0); err != nil || u.count.Load() != before || cost != int64(spent) {
+	if cost, err := queues[0].Add(ctx, LimitCounter("r"), 0); err != nil || u.count.Load() != before || cost != int64(spent) {
 		t.Errorf("%d requests, cost %d: %v", u.count.Load()-before, cost, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,48 @@ func tasks(n int) task.File {
 	return f
 }
 
+// Commands that pack a run at the same time lose none of its journals.
+func TestPackConcurrently(t *testing.T) {
+	t.Parallel()
+	e, q := serve(t)
+	ctx := t.Context()
+	const n = 8
+	if _, err := q.Submit(ctx, tasks(n), 0); err != nil {
+		t.Fatal(err)
+	}
+	var tokens []string
+	var wg sync.WaitGroup
+	for i := range n { // the tasks end one after the other, and each time some pack what is done
+		token := fmt.Sprint("t", i)
+		l, err := q.OpenLog(ctx, "r", token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Append(ctx, entry(1), ""), l.Write(ctx, TypeDone, struct{}{})); err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, token)
+		for range 2 {
+			other, now := join(t, e), slices.Clone(tokens)
+			wg.Go(func() {
+				if err := other.Pack(ctx, "r", now); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	all, err := q.Packed(ctx, "r")
+	if err != nil || len(all) != n {
+		t.Fatalf("%d of %d journals: %v", len(all), n, err)
+	}
+	for token, entries := range all {
+		if len(entries) != 2 {
+			t.Errorf("%s has %d entries", token, len(entries))
+		}
+	}
+}
+
 // Submitting twice makes one run. A task that is done is not submitted again, and one that got lost is.
 func TestSubmitOnce(t *testing.T) {
 	t.Parallel()
@@ -309,7 +352,7 @@ func TestPack(t *testing.T) {
 		if l, err = q.OpenLog(ctx, "r", "t0"); err != nil || len(l.Entries) != 1 || l.Entries[0].Type != TypeDone {
 			t.Fatalf("%v %+v", err, l)
 		}
-		if all, err := q.Packed(ctx, "r", "t0"); err != nil || len(all) != 3 {
+		if all, err := q.Packed(ctx, "r"); err != nil || len(all["t0"]) != 3 {
 			t.Fatalf("%v %v", err, all)
 		}
 	}
