@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -122,6 +123,16 @@ func TestFullServer(t *testing.T) {
 	defer q.Close()
 	if err := q.PutFile(t.Context(), "large", make([]byte, 4<<20)); err == nil || !strings.Contains(err.Error(), "store large") || !strings.Contains(err.Error(), "full") {
 		t.Errorf("a file that doesn't fit: %v", err)
+	}
+	many := tasks(120) // the list of them fits
+	for i := range many.Tasks {
+		many.Tasks[i].Prompt = fmt.Sprint(rand.Text(), strings.Repeat("x", 10_000))
+	}
+	if _, err := q.Submit(t.Context(), many, 0); err == nil || !strings.Contains(err.Error(), "storage is full") {
+		t.Errorf("tasks that don't fit: %v", err)
+	}
+	if r, err := q.Run(t.Context(), "r"); err != nil || r.Submitted {
+		t.Errorf("a run whose tasks don't fit: %+v %v", r, err)
 	}
 	l, err := q.OpenLog(t.Context(), "r", "t")
 	if err != nil {
