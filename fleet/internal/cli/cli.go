@@ -92,6 +92,7 @@ Flags of run and worker:
   --json               run, status, logs: print JSON
 
 Other flags:
+  --listen ADDRESS     server: address on loopback (a free port, the same after a restart)
   --dir DIR            data of this machine's fleets (~/.adze/fleet)
   --watch              status: repeat every second
   -f                   logs: continue to print

@@ -79,7 +79,7 @@ func parse(args []string) (*options, []string, error) {
 	fs.StringVar(&o.container, "container", "", "")
 	fs.StringVar(&o.name, "name", "", "")
 	fs.StringVar(&o.metrics, "metrics", "", "")
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
+	fs.StringVar(&o.listen, "listen", "", "")
 	fs.BoolVar(&o.untilDone, "until-done", false, "")
 	fs.BoolVar(&o.json, "json", false, "")
 	fs.BoolVar(&o.watch, "watch", false, "")

@@ -94,6 +94,30 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
+// A server that others find again has a port that outgoing connections don't get, and the same after a restart. An address that is
+// in use is reported.
+func TestStableAddress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Serve(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(e.URL, "nats://")
+	if _, text, _ := net.SplitHostPort(address); text < fmt.Sprint(firstPort) || text > fmt.Sprint(lastPort) {
+		t.Errorf("the port is %s", text)
+	}
+	if _, err := Serve(t.TempDir(), address); err == nil || !strings.Contains(err.Error(), "another program listens on "+address+"\nUse another address with --listen.") {
+		t.Errorf("an address in use: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := StableAddress(dir); again != address {
+		t.Errorf("after a restart: %s, not %s", again, address)
+	}
+}
+
 // A data directory that can't be written is reported.
 func TestReadOnlyDirectory(t *testing.T) {
 	t.Parallel()
