@@ -36,7 +36,9 @@ func (r Reader) simple(c *syntax.CallExpr, s *syntax.Stmt) *Command {
 	cmd := &Command{Source: r.text(s), Stdin: r.stdin, around: len(r.redirs), Redirs: append(slices.Clip(r.redirs), r.redirects(s)...)}
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
-		r.nested(a)
+		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
+			r.Line(byExpansion(r.text(a)), r.word(a.Value), true)
+		}
 	}
 	cmd.Words = make([]Word, 0, len(c.Args))
 	for _, w := range c.Args {

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,17 +14,15 @@ import (
 
 // readTwice adds the commands in texts that are read twice.
 func (r Reader) readTwice() {
-	prompts, calculates := false, false
+	twice := false
 	for _, l := range r.lines {
 		r.source = l.source
-		if strings.ContainsAny(l.source, "$`") || strings.Contains(l.source, "PS") || strings.Contains(l.source, "PROMPT") {
-			syntax.Walk(l.file, func(n syntax.Node) bool {
-				prompts, calculates = prompts || r.isPrompt(n), calculates || r.calculates(n)
-				return true
-			})
-		}
+		syntax.Walk(l.file, func(n syntax.Node) bool {
+			twice = twice || r.readsTwice(n)
+			return !twice
+		})
 	}
-	if !prompts && !calculates {
+	if !twice {
 		return
 	}
 	r.Dirs = []string{r.options.Dir} // when it is read is not known, and so it runs where any command does
@@ -33,15 +32,11 @@ func (r Reader) readTwice() {
 	var dollar, bracket bool // of two texts that may make one: '$' and '(rm x)'
 	for _, l := range slices.Clone(r.lines) {
 		r.source = l.source
-		syntax.Walk(l.file, func(n syntax.Node) bool {
-			if w, ok := n.(*syntax.Word); ok {
-				text := r.unquoted(w)
-				ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
-				dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
-			}
-			r.readPart(n, prompts)
-			return true
-		})
+		for _, text := range r.quotedTexts(l.file) {
+			ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
+			dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
+			r.readAgain(text)
+		}
 	}
 	if dollar && bracket {
 		r.Unknown(byExpansion(r.source))
@@ -53,161 +48,124 @@ func byExpansion(text string) *Command {
 	return &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
 }
 
-// readPart reads a word again, or the words that are calculated or expanded for sure.
-func (r Reader) readPart(n syntax.Node, prompts bool) {
-	switch p := n.(type) {
-	case *syntax.Word:
-		text := r.unquoted(p)
-		r.readAgain(text, prompts, prompts || strings.Contains(text, "["))
-		return
-	case *syntax.ParamExp:
-		if p.Index == nil && p.Slice == nil && p.Exp == nil {
-			return
-		}
-	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
-	default:
-		return
-	}
-	syntax.Walk(n, func(inner syntax.Node) bool {
-		if w, ok := inner.(*syntax.Word); ok {
-			r.readAgain(r.unquoted(w), prompts, true)
-		}
-		return true
-	})
-}
+// octal is a $ or a back quote as a prompt may write it.
+var octal = regexp.MustCompile(`\\0?(44|140)`)
 
-// readAgain reads the substitutions of a text that bash may read again, or does for sure. prompts: also with the escapes of a
-// prompt.
-func (r Reader) readAgain(text string, prompts, sure bool) {
+// readAgain reads the substitutions of a text.
+func (r Reader) readAgain(text string) {
 	by := byExpansion(text)
-	substitutes := strings.Contains(text, "$(") || strings.Contains(text, "${") || strings.Contains(text, "`")
-	switch {
-	case prompts && strings.Contains(text, `\`): // \044 is a $
+	if octal.MatchString(text) {
 		r.Unknown(by)
-	case substitutes:
-		doc, err := r.parser.Document(&timed{strings.NewReader(text), r.options.Deadline})
-		if err != nil || r.Nest > MaxNest || strings.Contains(text, "\r") || strings.Contains(text, "#") && strings.Contains(text, "\n") {
-			r.Unknown(by)
-			return
+	}
+	if text = strings.ReplaceAll(text, `\`, ""); !strings.Contains(text, "$(") && !strings.Contains(text, "${") && !strings.Contains(text, "`") {
+		return
+	}
+	before := r.Err
+	doc, err := r.parser.Document(&timed{strings.NewReader(text), r.options.Deadline})
+	if err != nil || r.Nest > MaxNest || strings.Contains(text, "\r") || strings.Contains(text, "#") && strings.Contains(text, "\n") {
+		r.Unknown(by)
+		return
+	}
+	r.source, r.by, r.Place = text, by, Text
+	r.Nest++
+	r.nested(doc)
+	if r.Err != before {
+		r.Err = before
+		r.Unknown(by)
+	}
+	for _, inner := range r.quotedTexts(doc) {
+		if inner != text {
+			r.readAgain(inner)
 		}
-		err = r.Err
-		r.source, r.by, r.Place, r.guess = text, by, Text, r.guess || !sure
-		r.Nest++
-		r.nested(doc)
-		if r.Err != err {
-			r.Err, r.guess = err, false
-			r.Unknown(by)
-		}
-		syntax.Walk(doc, func(n syntax.Node) bool {
-			if n != syntax.Node(doc) {
-				r.readPart(n, prompts)
-			}
-			return true
-		})
 	}
 }
 
-// unquoted is a word without its quotes and backslashes, if a $ or a back quote in it was quoted, so that bash does not
-// expand it the first time, or it begins with a bracket. What is expanded stands in it as it is written.
-func (r Reader) unquoted(w *syntax.Word) string {
+// quotedTexts are the words below a node, without their quotes, in which a $ or a back quote was quoted, so that bash does
+// not expand it the first time, or that begin with a bracket. What is expanded stands in them as it is written.
+func (r Reader) quotedTexts(n syntax.Node) (texts []string) {
 	var b strings.Builder
 	quoted := false
 	add := func(s string) {
 		b.WriteString(s)
-		quoted = quoted || strings.ContainsAny(s, "$`") || strings.HasPrefix(s, "(")
+		quoted = quoted || strings.ContainsAny(s, "$`") || strings.HasPrefix(s, "(") || octal.MatchString(s)
 	}
-	for _, p := range w.Parts {
+	part := func(p syntax.WordPart) {
 		switch p := p.(type) {
 		case *syntax.Lit:
-			add(strings.ReplaceAll(p.Value, `\`, ""))
+			add(p.Value)
 		case *syntax.SglQuoted:
-			if s, ok := ansiC(p.Value); p.Dollar && ok {
-				add(s)
-			} else if p.Dollar {
-				add("$") // who knows
-			} else {
-				add(p.Value)
+			s, ok := p.Value, true
+			if p.Dollar {
+				s, ok = ansiC(s)
 			}
-		case *syntax.DblQuoted:
-			for _, q := range p.Parts {
-				if lit, ok := q.(*syntax.Lit); ok {
-					add(unquoteDouble(lit.Value))
-				} else {
-					b.WriteString(r.text(q))
-				}
+			if add(s); !ok {
+				add("$") // who knows
 			}
 		default:
 			b.WriteString(r.text(p))
 		}
 	}
-	if !quoted {
-		return ""
-	}
-	return b.String()
-}
-
-// promptVars are the variables whose values are read twice.
-var promptVars = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV")
-
-// isPrompt reports whether a node sets a prompt, or expands a text as one.
-func (r Reader) isPrompt(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.ParamExp:
-		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && strings.Contains(n.Exp.Word.Lit(), "P") {
-			r.Unknown(byExpansion(r.text(n)))
+	syntax.Walk(n, func(n syntax.Node) bool {
+		w, ok := n.(*syntax.Word)
+		if !ok {
 			return true
 		}
-	case *syntax.Assign:
-		if n.Name != nil && n.Name.Value == "PROMPT_COMMAND" {
-			r.Line(byExpansion(r.text(n)), r.word(n.Value), true)
+		b.Reset()
+		quoted = false
+		for _, p := range w.Parts {
+			if q, ok := p.(*syntax.DblQuoted); ok {
+				for _, p := range q.Parts {
+					part(p)
+				}
+				continue
+			}
+			part(p)
 		}
-		return n.Name != nil && slices.Contains(promptVars, n.Name.Value)
-	case *syntax.Word: // env PS4=…
-		name, _, assigns := strings.Cut(r.text(n), "=")
-		return assigns && slices.Contains(promptVars, name)
-	}
-	return false
+		if quoted {
+			texts = append(texts, b.String())
+		}
+		return true
+	})
+	return texts
 }
 
-// Variables whose values are numbers to bash itself, and builtins that calculate the index of a name.
+// Variables whose values are read twice: prompts, and those that are numbers to bash itself; and builtins that calculate
+// the index of a name.
 var (
-	calculatedVars = strings.Fields("RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO BASHPID EPOCHSECONDS")
-	calculating    = strings.Fields("let read unset wait getopts mapfile readarray compgen complete local declare typeset export readonly builtin command")
+	twiceVars   = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO BASHPID EPOCHSECONDS")
+	calculating = strings.Fields("let read unset wait getopts mapfile readarray compgen complete local declare typeset export readonly builtin command")
 )
 
-// calculates reports whether a node calculates with texts.
-func (r Reader) calculates(n syntax.Node) bool {
+// readsTwice reports whether a node calculates with texts, or expands one as a prompt.
+func (r Reader) readsTwice(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.ArithmExp:
 		return !constant(n.X)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop, *syntax.DeclClause:
 		return true
 	case *syntax.ParamExp: // in "${x:-'$(rm x)'}" they don't quote
-		return n.Excl || !constant(n.Index) || n.Slice != nil || n.Exp != nil && strings.Contains(r.text(n), "'")
+		return n.Excl || !constant(n.Index) || n.Slice != nil || n.Exp != nil && (strings.Contains(r.text(n), "'") || n.Exp.Op == syntax.OtherParamOps)
 	case *syntax.Assign:
-		return !constant(n.Index) || n.Array != nil || n.Name != nil && slices.Contains(calculatedVars, n.Name.Value)
+		return !constant(n.Index) || n.Array != nil || n.Name != nil && slices.Contains(twiceVars, n.Name.Value)
 	case *syntax.UnaryTest:
 		return n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
 	case *syntax.BinaryTest:
 		return calculates(n)
 	case *syntax.CallExpr:
-		return len(n.Args) > 0 && r.callCalculates(n)
+		return len(n.Args) > 0 && r.callReadsTwice(n)
 	}
 	return false
 }
 
-// callCalculates is calculates for a simple command with words.
-func (r Reader) callCalculates(c *syntax.CallExpr) bool {
+// callReadsTwice is readsTwice for a simple command with words.
+func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 	name := SystemName(r.word(c.Args[0]).Text)
-	names := func(w *syntax.Word) bool { // {a[i]}> file
-		return strings.HasPrefix(r.text(w), "{") && strings.HasSuffix(r.text(w), "}")
-	}
-	if slices.Contains(calculating, name) || slices.ContainsFunc(c.Args, names) {
-		return true
-	}
-	return (name == "test" || name == "[" || name == "printf") && slices.ContainsFunc(c.Args[1:], func(w *syntax.Word) bool {
-		flag := r.word(w).Text
-		return strings.HasPrefix(flag, "-v") || flag == "-R" || name == "printf" && FormatAssigns(flag)
+	tests := name == "test" || name == "[" || name == "printf"
+	return slices.Contains(calculating, name) || slices.ContainsFunc(c.Args, func(w *syntax.Word) bool {
+		source, text := r.text(w), r.word(w).Text
+		set, _, assigns := strings.Cut(source, "=")                               // env PS4=…
+		index := strings.HasPrefix(source, "{") && strings.HasSuffix(source, "}") // {a[i]}> file
+		return index || assigns && slices.Contains(twiceVars, set) || tests && (strings.HasPrefix(text, "-v") || text == "-R" || FormatAssigns(text))
 	})
 }
 
@@ -220,15 +178,7 @@ func constant(x syntax.ArithmExpr) bool {
 // FormatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
 // is calculated, and calculating may run a command.
 func FormatAssigns(format string) bool {
-	for {
-		_, rest, found := strings.Cut(format, "%")
-		if !found {
-			return false
-		}
-		rest = strings.TrimLeft(rest, "0123456789.*-+# 'hlLqjzt$")
-		if strings.HasPrefix(rest, "n") {
-			return true
-		}
-		format = strings.TrimPrefix(rest, "%")
-	}
+	return assigningFormat.MatchString(strings.ReplaceAll(format, "%%", ""))
 }
+
+var assigningFormat = regexp.MustCompile(`%[-0-9.*+# 'hlLqjzt$]*n`)

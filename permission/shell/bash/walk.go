@@ -134,7 +134,7 @@ func (r Reader) declaration(c *syntax.DeclClause) outcome {
 			word.Text = set.Name + "=" + word.Text
 		}
 		cmd.Words = append(cmd.Words, word)
-		if a.Name == nil || moving(a.Name.Value) {
+		if a.Name == nil && word != (Word{"-x", Literal}) && word != (Word{"-r", Literal}) || a.Name != nil && moving(a.Name.Value) {
 			o = outcome{}
 		}
 	}
