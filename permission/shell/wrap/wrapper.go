@@ -283,19 +283,12 @@ func alias(r *bash.Reader, c *bash.Command) {
 
 // findExec adds the commands of find -exec and its kin.
 func findExec(r *bash.Reader, c *bash.Command) {
-	findWords(r, c, c.Words, len(c.Cases) == 0 || !c.Sure)
-	for _, words := range c.Cases {
-		findWords(r, c, words, true)
-	}
-}
-
-// findWords adds what find runs with these words. final: a word that is not known will not be looked at with its values.
-func findWords(r *bash.Reader, c *bash.Command, words []bash.Word, final bool) {
+	words := c.Words
 	for i := 1; i < len(words); i++ {
 		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 		default:
-			if final && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
+			if c.Cases == nil && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
 				inner := c.Inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.Doubtful = true, true
 				r.Add(inner)
