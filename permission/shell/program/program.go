@@ -24,7 +24,7 @@ type Program struct {
 	literal, numbers, scratch             bool
 	most, least                           int
 	among, first, needs, Unless           []string
-	Below, Links                          []string // flags; alwaysFlag: without any
+	Below, Links                          []string // flags; Always: without any
 	Named, Ignores, Paths, Enforced       bool
 	Fallback                              string
 	Endings                               []string
@@ -132,7 +132,7 @@ func (p *Program) attribute(a string) bool {
 	case lists[name] != nil && valued:
 		*lists[name] = strings.Split(value, ",")
 	case (name == "below" || name == "links") && !valued:
-		*lists[name] = []string{alwaysFlag}
+		*lists[name] = []string{Always}
 	case name == "most":
 		p.most, _ = strconv.Atoi(value)
 	case name == "least":
@@ -148,8 +148,8 @@ func (p *Program) attribute(a string) bool {
 	return true
 }
 
-// alwaysFlag stands for no flag: it is always given.
-const alwaysFlag = ""
+// Always stands for no flag: it is always given.
+const Always = ""
 
 // flagKind says what follows a flag.
 type flagKind byte

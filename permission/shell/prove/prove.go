@@ -163,7 +163,7 @@ func wrapsOnly(c *bash.Command) bool {
 	if !slices.Contains(harmlessWrappers, c.Name()) || bash.Queries(c) {
 		return false
 	}
-	w := program.WrapperOf(c.Name())
+	w := program.RunnerOf(c.Name())
 	rest, unsure := program.SkipOptions(c, w)
 	if unsure || len(rest) <= w.Operands {
 		return false
