@@ -5,7 +5,6 @@ package program
 import (
 	_ "embed"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,29 +180,4 @@ func (set flagSet) add(list string, exact bool) {
 			set["-"+f[i:i+1]] = bare
 		}
 	}
-}
-
-// Vocabulary is every command that can be read-only with the flags that leave it so: "sort" and "git log" by name, flags
-// as -a, -n VALUE, --color[=VALUE]. It is for documents and tests; judging needs more than flags.
-func Vocabulary() map[string][]string {
-	all := map[string][]string{"git": {}}
-	for name, p := range ReadOnly().Plain {
-		flags := []string{}
-		for f, kind := range p.Flags {
-			switch {
-			case f == "-#":
-				f = "-5"
-			case kind == valued, kind == Reading, kind == counting:
-				f += " VALUE"
-			case kind == optional && len(f) > 2:
-				f += "[=VALUE]"
-			case kind == optional:
-				f += "[VALUE]"
-			}
-			flags = append(flags, f)
-		}
-		slices.Sort(flags)
-		all[name] = flags
-	}
-	return all
 }
