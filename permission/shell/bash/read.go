@@ -88,17 +88,18 @@ func namesHome(line string) bool {
 // branch changes stays there.
 type Reader struct {
 	*reading
-	Dirs   []string // the folders that the next command may run in; nil: not known
-	Place  Place
-	Nest   int // lines within lines
-	source string
-	by     *Command
-	guess  bool            // by may run it or not
-	redirs []Redirect      // of the groups around
-	stdin  *Word           // what a pipe gives the next command; nil: not known
-	known  variables       // the values that variables get in the line
-	set    []string        // the variables that have one of them by now, for sure
-	bound  map[string]Word // the values that variables have in the present case
+	Dirs    []string // the folders that the next command may run in; nil: not known
+	Place   Place
+	Nest    int // lines within lines
+	source  string
+	by      *Command
+	guess   bool            // by may run it or not
+	redirs  []Redirect      // of the groups around
+	stdin   *Word           // what a pipe gives the next command; nil: not known
+	known   variables       // the values that variables get in the line
+	certain bool            // these are all
+	set     []string        // the variables that have one of them by now, for sure
+	bound   map[string]Word // the values that variables have in the present case
 }
 
 // reading is what is collected of a line and of the lines within it.
@@ -124,9 +125,9 @@ func (r Reader) read(line string) error {
 	if err != nil {
 		return err
 	}
-	r.source, r.known, r.set = line, nil, nil
+	r.source, r.known, r.set, r.certain = line, nil, nil, false
 	if r.Nest == 0 && strings.Contains(line, "$") {
-		r.known = r.values(file)
+		r.known, r.certain = r.values(file)
 	}
 	r.stmts(file.Stmts)
 	if time.Now().After(r.options.Deadline) {

@@ -150,7 +150,7 @@ func (r Reader) readsTwice(n syntax.Node) bool {
 	case *syntax.UnaryTest:
 		return n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
 	case *syntax.BinaryTest:
-		return calculates(n)
+		return slices.Contains([]string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, n.Op.String())
 	case *syntax.CallExpr:
 		return len(n.Args) > 0 && r.callReadsTwice(n)
 	}
@@ -165,7 +165,8 @@ func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 		source, text := r.text(w), r.word(w).Text
 		set, _, assigns := strings.Cut(source, "=")                               // env PS4=…
 		index := strings.HasPrefix(source, "{") && strings.HasSuffix(source, "}") // {a[i]}> file
-		return index || assigns && slices.Contains(twiceVars, set) || tests && (strings.HasPrefix(text, "-v") || text == "-R" || FormatAssigns(text))
+		return index || assigns && slices.Contains(twiceVars, set) ||
+			tests && (strings.HasPrefix(text, "-v") || text == "-R" || strings.HasPrefix(source, "$(") || strings.HasPrefix(source, "`") || FormatAssigns(text))
 	})
 }
 

@@ -42,93 +42,60 @@ func (v variables) give(name string, words ...Word) {
 	}
 }
 
-// values collects the values that names are given in a line. It finds nothing if there is anything in the line that may
-// set a variable in a way that isn't read.
-func (r Reader) values(file *syntax.File) variables {
-	v, lost := variables{}, false
+// values collects the values that names are given in a line. all: nothing in the line may set a variable in a way that
+// isn't read.
+func (r Reader) values(file *syntax.File) (v variables, all bool) {
+	v, all = variables{}, true
 	syntax.Walk(file, func(n syntax.Node) bool {
+		all = all && !r.readsTwice(n)
 		switch n := n.(type) {
-		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.DeclClause, *syntax.FuncDecl, *syntax.CStyleLoop, *syntax.UnaryTest:
-			test, ok := n.(*syntax.UnaryTest) // the index of a name is calculated
-			lost = lost || !ok || test.Op == syntax.TsVarSet || test.Op == syntax.TsRefVar
-		case *syntax.BinaryTest: // [[ x=1 -eq 1 ]] calculates
-			lost = lost || calculates(n)
+		case *syntax.FuncDecl:
+			all = false
 		case *syntax.Redirect: // {x}< file
-			lost = lost || n.N != nil && strings.HasPrefix(n.N.Value, "{")
+			all = all && (n.N == nil || !strings.HasPrefix(n.N.Value, "{"))
 		case *syntax.ParamExp:
-			lost = lost || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
+			all = all && (n.Exp == nil || n.Exp.Op != syntax.AssignUnset && n.Exp.Op != syntax.AssignUnsetOrNull)
 		case *syntax.CallExpr:
-			names, assigns := r.assignedBy(n)
-			for _, name := range names {
-				v.give(name, Word{Kind: Unknown})
+			if len(n.Args) > 0 {
+				name, plain := plainLiteral(n.Args[0])
+				all = all && (plain || n.Args[0].Lit() == "[") && name != "exec" && !slices.Contains(ChangesShellState, name)
+				for i := 1; i < len(n.Args) && name == "read"; i++ {
+					v.give(n.Args[i].Lit(), Word{Kind: Unknown})
+				}
 			}
-			lost = lost || assigns
 		case *syntax.Assign:
 			if n.Name != nil {
-				a := r.assign(n)
-				switch {
-				case a.Odd:
-					a.Value.Kind = Unknown
-				case a.Value.Kind == Glob: // nothing is looked up in an assignment
-					a.Value = Word{Unescaped(a.Value.Text), Literal}
-				}
-				v.give(a.Name, a.Value)
+				v.assign(r.assign(n))
 			}
 		case *syntax.ForClause:
-			if loop, ok := n.Loop.(*syntax.WordIter); ok && loop.Name != nil {
-				if n.Select || !loop.InPos.IsValid() { // without in, it is what the line was called with
-					v.give(loop.Name.Value, Word{Kind: Unknown})
-				}
+			if loop, ok := n.Loop.(*syntax.WordIter); ok {
+				all = all && !n.Select && loop.InPos.IsValid() // without in, it is what the line was called with
 				for _, w := range loop.Items {
 					v.give(loop.Name.Value, r.words(w)...)
 				}
 			}
 		}
-		return !lost
+		return true
 	})
-	if lost || v["IFS"] != nil || v["PWD"] != nil {
-		return nil
-	}
-	return v
+	return v, all && v["IFS"] == nil && v["PWD"] == nil
 }
 
-// calculates reports whether a test takes its words for numbers.
-func calculates(n *syntax.BinaryTest) bool {
-	return slices.Contains([]string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, n.Op.String())
-}
-
-// assignedBy are the variables of read -r NAME…. unknown: a command may give values to others.
-func (r Reader) assignedBy(c *syntax.CallExpr) (names []string, unknown bool) {
-	if len(c.Args) == 0 {
-		return nil, false
-	}
-	name, plain := plainLiteral(c.Args[0])
+// assign gives a variable the value of an assignment, in which nothing is looked up.
+func (v variables) assign(a Assign) {
 	switch {
-	case c.Args[0].Lit() == "[" || name == "test" || name == "printf": // -v
-		return nil, slices.ContainsFunc(c.Args[1:], func(w *syntax.Word) bool {
-			_, isParam := w.Parts[0].(*syntax.ParamExp)
-			_, isQuoted := w.Parts[0].(*syntax.DblQuoted)
-			word := r.oneWord(w)
-			return strings.HasPrefix(word.Text, "-v") || word.Text == "-R" || word.Kind > Glob && !isParam && !isQuoted || name == "printf" && FormatAssigns(word.Text)
-		})
-	case name == "read":
-		for _, w := range c.Args[1:] {
-			text, ok := plainLiteral(w)
-			if !ok || text != "-r" && !IsScratchVar(text) {
-				return nil, true
-			}
-			names = append(names, text)
-		}
-		return names, len(c.Args) == 1
+	case a.Odd:
+		a.Value.Kind = Unknown
+	case a.Value.Kind == Glob:
+		a.Value = Word{Unescaped(a.Value.Text), Literal}
 	}
-	return nil, !plain || slices.Contains(ChangesShellState, name) || slices.Contains([]string{"getopts", "unset", "wait", "exec"}, name)
+	v.give(a.Name, a.Value)
 }
 
 // filled are the values that the variables in words may have together; nil if none is known, or if there are too many.
 // sure: they have one of them.
 func (r Reader) filled(words []*syntax.Word) (cases []map[string]Word, sure bool) {
-	cases, sure = []map[string]Word{{}}, true
-	for _, name := range r.plainParams(words) {
+	cases, sure = []map[string]Word{{}}, r.certain
+	for _, name := range plainParams(words) {
 		given := r.known[name]
 		if name == "PWD" && len(r.Dirs) == 1 {
 			given = []Word{{r.Dirs[0], Literal}}
@@ -156,11 +123,8 @@ func (r Reader) filled(words []*syntax.Word) (cases []map[string]Word, sure bool
 	return cases, sure
 }
 
-// plainParams are the names of the variables in words, if any value is known.
-func (r Reader) plainParams(words []*syntax.Word) (names []string) {
-	if r.known == nil {
-		return nil
-	}
+// plainParams are the names of the variables in words.
+func plainParams(words []*syntax.Word) (names []string) {
 	for _, w := range words {
 		syntax.Walk(w, func(n syntax.Node) bool {
 			if p, ok := n.(*syntax.ParamExp); ok && plainParam(p) && !slices.Contains(names, p.Param.Value) {
