@@ -258,3 +258,29 @@ func TestHereWithoutAPathToItself(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where what bubblewrap starts has no capabilities, trials say so, and commands in
+// a sandbox of bubblewrap still run.
+func TestLauncherLost(t *testing.T) {
+	t.Parallel()
+	k := newKeepers(Helper{})
+	all := sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces | sandbox.PIDs
+	trial := &spec{plan: sandbox.Plan{Layers: all, Trial: true, Loopback: true, Launched: true}, box: &sandbox.Spec{Mode: sandbox.Trial}}
+	want, err := k.kindFor(trial)
+	if err != nil || want != namespaced|ownNetwork|ownPIDs|ofTrial|launched {
+		t.Fatal(want, err)
+	}
+	if !k.breaks(want, &boxError{why: "make mounts private: operation not permitted", early: true}) {
+		t.Fatal("it is not remembered")
+	}
+	const text = "create the sandbox: it doesn't work in namespaces of bubblewrap (make mounts private: operation not permitted: the system may deny capabilities to what bubblewrap starts)"
+	if _, err := k.kindFor(trial); err == nil || err.Error() != text {
+		t.Error(err)
+	}
+	for _, plan := range []sandbox.Plan{{Layers: sandbox.Bubblewrap | sandbox.Landlock | sandbox.Seccomp}, {Layers: all}} {
+		s := &spec{plan: plan, box: &sandbox.Spec{Mode: sandbox.ReadOnly}}
+		if want, err := k.kindFor(s); err != nil || want != kindOf(plan) || s.plan.Layers != plan.Layers {
+			t.Errorf("%v: %v %v", plan.Layers, want, err)
+		}
+	}
+}

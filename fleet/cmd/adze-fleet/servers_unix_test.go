@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/waittest"
 )
@@ -29,12 +31,13 @@ func (m *machine) cluster() *cluster {
 	m.t.Helper()
 	c := &cluster{m: m}
 	for i := range c.ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		_, text, err := net.SplitHostPort(queue.StableAddress(m.t.TempDir()))
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		defer l.Close()
-		c.ports[i] = l.Addr().(*net.TCPAddr).Port
+		if c.ports[i], err = strconv.Atoi(text); err != nil {
+			m.t.Fatal(err)
+		}
 	}
 	return c
 }

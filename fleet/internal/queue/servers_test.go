@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -95,6 +96,30 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
+// A server that others find again has a port that outgoing connections don't get, and the same after a restart. An address that is
+// in use is reported.
+func TestStableAddress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Serve(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(e.URL, "nats://")
+	if _, text, _ := net.SplitHostPort(address); text < fmt.Sprint(firstPort) || text > fmt.Sprint(lastPort) {
+		t.Errorf("the port is %s", text)
+	}
+	if _, err := Serve(t.TempDir(), address); err == nil || !strings.Contains(err.Error(), "another program listens on "+address+"\nUse another address with --listen.") {
+		t.Errorf("an address in use: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := StableAddress(dir); again != address {
+		t.Errorf("after a restart: %s, not %s", again, address)
+	}
+}
+
 // A data directory that can't be written is reported.
 func TestReadOnlyDirectory(t *testing.T) {
 	t.Parallel()
@@ -124,6 +149,16 @@ func TestFullServer(t *testing.T) {
 	defer q.Close()
 	if err := q.PutFile(t.Context(), "large", make([]byte, 4<<20)); err == nil || !strings.Contains(err.Error(), "store large") || !strings.Contains(err.Error(), "full") {
 		t.Errorf("a file that doesn't fit: %v", err)
+	}
+	many := tasks(120) // the list of them fits
+	for i := range many.Tasks {
+		many.Tasks[i].Prompt = fmt.Sprint(rand.Text(), strings.Repeat("x", 10_000))
+	}
+	if _, err := q.Submit(t.Context(), many, 0); err == nil || !strings.Contains(err.Error(), "storage is full") {
+		t.Errorf("tasks that don't fit: %v", err)
+	}
+	if r, err := q.Run(t.Context(), "r"); err != nil || r.Submitted {
+		t.Errorf("a run whose tasks don't fit: %+v %v", r, err)
 	}
 	l, err := q.OpenLog(t.Context(), "r", "t")
 	if err != nil {

@@ -1,13 +1,14 @@
-package prove
+package builtin
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell/bash"
+	shellread "github.com/adze-dev/adze/permission/shell"
 )
 
-// GitCall is a git command of a line, as far as its words tell.
-type GitCall struct {
+// gitCall is a git command of a line, as far as its words tell.
+type gitCall struct {
 	Dir  string   // where it runs; "" if not known
 	Args []string // from the subcommand on; a pattern stands as it is
 	// Literal: all words are known. Otherwise Args are those before the first that isn't.
@@ -16,10 +17,10 @@ type GitCall struct {
 	Settings bool
 }
 
-// GitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
+// gitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
 // something else that isn't read-only.
-func GitCalls(s *bash.Script) (calls []GitCall, others bool) {
-	wraps := map[*bash.Command]bool{}
+func gitCalls(s *shellread.Script) (calls []gitCall, others bool) {
+	wraps := map[*shellread.Command]bool{}
 	for _, c := range s.Commands {
 		if c.By != nil {
 			wraps[c.By] = true
@@ -29,19 +30,19 @@ func GitCalls(s *bash.Script) (calls []GitCall, others bool) {
 		switch {
 		case c.MayRun:
 			others = true
-		case c.Base() == "git" && Prove(c).Why != "":
-			if call, ok := gitCall(c); ok {
+		case c.Base() == "git" && shellread.Prove(c).Why != "":
+			if call, ok := readGitCall(c); ok {
 				calls = append(calls, call)
 			}
-		case c.Base() != "git" && !wraps[c] && Prove(c).Why != "":
+		case c.Base() != "git" && !wraps[c] && shellread.Prove(c).Why != "":
 			others = true
 		}
 	}
 	return calls, others
 }
 
-// gitCall reads the words of a git command. ok is false if there is no subcommand.
-func gitCall(c *bash.Command) (call GitCall, ok bool) {
+// readGitCall reads the words of a git command. ok is false if there is no subcommand.
+func readGitCall(c *shellread.Command) (call gitCall, ok bool) {
 	call.Literal = !c.AddsArgs
 	dirs := c.Dirs
 	for _, a := range c.Prefix {
@@ -50,14 +51,14 @@ func gitCall(c *bash.Command) (call GitCall, ok bool) {
 		}
 	}
 	words := c.Words[1:]
-	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == bash.Literal {
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == shellread.Literal {
 		flag, _, joined := strings.Cut(words[0].Text, "=")
-		takes := flag == "-c" || flag == "-C" || !joined && (flag == "--git-dir" || flag == "--work-tree" || flag == "--namespace" || flag == "--super-prefix" || flag == "--config-env" || flag == "--attr-source")
+		takes := !joined && slices.Contains(gitValued, flag)
 		call.Settings = call.Settings || flag == "-c" || flag == "--config-env" || flag == "--exec-path"
 		switch {
 		case takes && len(words) == 1:
 			return call, false
-		case flag == "-C" && words[1].Kind == bash.Literal:
+		case flag == "-C" && words[1].Kind == shellread.Literal:
 			dirs = into(dirs, words[1].Text)
 		case flag == "-C", flag == "--git-dir", flag == "--work-tree", flag == "--bare":
 			dirs, call.Literal = nil, false
@@ -70,7 +71,7 @@ func gitCall(c *bash.Command) (call GitCall, ok bool) {
 		return call, false
 	}
 	for _, w := range words {
-		if w.Kind != bash.Literal && w.Kind != bash.Glob {
+		if w.Kind != shellread.Literal && w.Kind != shellread.Glob {
 			call.Literal = false
 			break
 		}
@@ -82,4 +83,18 @@ func gitCall(c *bash.Command) (call GitCall, ok bool) {
 		call.Literal = false
 	}
 	return call, len(call.Args) > 0
+}
+
+// gitValued are git's own flags whose value is the next word.
+var gitValued = strings.Fields("-c -C --git-dir --work-tree --namespace --super-prefix --config-env --attr-source")
+
+// into is where -C leads from each of dirs. Nothing is cleaned away: the system goes through links.
+func into(dirs []string, to string) (out []string) {
+	if strings.HasPrefix(to, "/") {
+		return []string{to}
+	}
+	for _, d := range dirs {
+		out = append(out, strings.TrimSuffix(d, "/")+"/"+to)
+	}
+	return out
 }
