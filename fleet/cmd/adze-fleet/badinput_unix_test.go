@@ -84,3 +84,18 @@ exit 125
 		t.Errorf("exit code %d: %v %s", code, r, problems)
 	}
 }
+
+// Without a model nothing is submitted, and a worker doesn't start. It used to break each task three times.
+func TestNoModel(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, nil)
+	if _, problems, code := m.run("run", m.tasks("tasks.jsonl", 3, 1)); code != 1 || !strings.HasPrefix(problems, "adze: no model configured\nSet one of:\n") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	if out, _, _ := m.run("status"); !strings.HasPrefix(out, "No runs.") {
+		t.Errorf("status: %s", out)
+	}
+	if _, problems, code := m.run(append([]string{"worker"}, m.server("2s")...)...); code != 1 || !strings.HasPrefix(problems, "adze: no model configured\n") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+}
