@@ -4,7 +4,7 @@
 //	builtin     the tools themselves
 //	permission  which calls run unasked, which ask, which are refused
 //	agent       a conversation with a model in which it calls tools; model/openai is such a model
-//	discover    tools from outside: MCP servers, a project's own command
+//	discover    external tools: MCP servers, a project's own command
 //	serve       tools to outside: an MCP server
 //
 // Only one thing must be done at the very start of a program, and it is here: [Main]. Nothing else in this package

@@ -106,7 +106,7 @@ func (f *files) readNotebook(p workspace.Path, data []byte) (tool.Result, error)
 			return tool.Result{}, toRead.failure(p, err)
 		}
 		x.record(f.seen, p.Abs)
-		return x.result(p, fmt.Sprintf(" (shown as text: %v)", err)), nil
+		return x.result(fmt.Sprintf(" (shown as text: %v)", err)), nil
 	}
 	shown, whole := nb.Render()
 	hash, lines := sha256.Sum256(data), 1

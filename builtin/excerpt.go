@@ -205,19 +205,19 @@ func (x excerpt) header() string {
 }
 
 // result is an excerpt as the answer to a read; about is said to users.
-func (x excerpt) result(p workspace.Path, about string) tool.Result {
+func (x excerpt) result(about string) tool.Result {
 	if x.about != "" {
 		about += " (" + x.about + ")"
 	}
 	if x.whole {
-		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown("Read " + p.Rel + about)}
+		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown(count(x.total, "line") + about)}
 	}
 	if x.last < x.total || len(x.cut) > 0 {
 		about += " (truncated)"
 	}
 	return tool.Result{
 		Content: []tool.Part{tool.Text(x.header() + "\n\n" + x.text)},
-		Display: tool.Markdown(fmt.Sprintf("Read lines %d-%d of %d from %s%s", x.first, x.last, x.total, p.Rel, about)),
+		Display: tool.Markdown(fmt.Sprintf("lines %d-%d of %d%s", x.first, x.last, x.total, about)),
 	}
 }
 

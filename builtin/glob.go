@@ -33,7 +33,7 @@ func glob(f *files) tool.Tool {
 				return nil, tool.BadParam("pattern", "must not be empty. Use ** to find all files.")
 			}
 			where, err := f.searchPlace(a.Path, folderOnly)
-			inv := &tool.Invocation{Description: fmt.Sprintf("find %s in %s", label(a.Pattern), where.name), Access: where.access}
+			inv := &tool.Invocation{Description: fmt.Sprintf("glob %s in %s", label(a.Pattern), where.name), Access: where.access}
 			if err != nil {
 				return inv, err
 			}
@@ -63,7 +63,8 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	if res.Incomplete != search.Complete {
 		atLeast, more = "at least ", fmt.Sprintf("\nThe search did not finish: %s. Narrow path or pattern.", res.Incomplete)
 	}
-	summary := fmt.Sprintf("Found %s%s matching %q in %s, newest first", atLeast, count(res.Total, "file"), a.Pattern, where.name)
+	total := atLeast + count(res.Total, "file")
+	summary := fmt.Sprintf("Found %s matching %q in %s, newest first", total, a.Pattern, where.name)
 	if res.Total == 0 {
 		summary = fmt.Sprintf("No files match %q in %s", a.Pattern, where.name)
 	} else if res.Total > len(res.Files) {
@@ -88,5 +89,5 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	if len(res.Files) > 0 {
 		more += "\n"
 	}
-	return tool.Result{Content: []tool.Part{tool.Text(summary + "." + more + b.String())}, Display: tool.Markdown(summary)}, nil
+	return tool.Result{Content: []tool.Part{tool.Text(summary + "." + more + b.String())}, Display: tool.Markdown(total)}, nil
 }

@@ -53,7 +53,7 @@ func grepSearch(f *files) tool.Tool {
 				return nil, tool.BadParam("type", "unknown type %q (expected %s)", a.Type, strings.Join(search.Types(), ", "))
 			}
 			where, err := f.searchPlace(a.Path, anyPlace)
-			inv := &tool.Invocation{Description: fmt.Sprintf("search for %s in %s", label(a.Pattern), where.name), Access: where.access}
+			inv := &tool.Invocation{Description: fmt.Sprintf("grep \"%s\" in %s", label(a.Pattern), where.name), Access: where.access}
 			if err != nil {
 				return inv, err
 			}
@@ -111,5 +111,5 @@ func (f *files) grep(ctx context.Context, a grepSearchArgs, p *search.Pattern, w
 	text := &grepText{args: a, where: where, res: res, notes: p.Notes}
 	out := text.write()
 	f.credit(text.shown)
-	return tool.Result{Content: []tool.Part{tool.Text(out)}, Display: tool.Markdown(text.summary())}, nil
+	return tool.Result{Content: []tool.Part{tool.Text(out)}, Display: tool.Markdown(text.found())}, nil
 }

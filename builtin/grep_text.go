@@ -52,22 +52,33 @@ func (g *grepText) write() string {
 	return head + "\n\n" + strings.TrimRight(g.out.String(), "\n") + "\n"
 }
 
-// summary is the honest total.
+// summary is the honest total, for the model.
 func (g *grepText) summary() string {
-	atLeast := ""
-	if g.res.Incomplete != search.Complete {
-		atLeast = "at least "
-	}
 	what := fmt.Sprintf("for %q in %s", g.args.Pattern, g.where.name)
 	switch {
 	case g.res.MatchedFiles == 0 && g.res.Incomplete != search.Complete:
 		return fmt.Sprintf("No matches so far %s; there may be more.", what)
 	case g.res.MatchedFiles == 0:
 		return fmt.Sprintf("No matches %s.", what)
-	case g.args.OutputMode == "files_with_matches":
-		return fmt.Sprintf("Found %s%s %s.", atLeast, count(g.res.MatchedFiles, "file"), what)
 	}
-	return fmt.Sprintf("Found %s%s in %s %s.", atLeast, count(g.res.Matches, "matching line"), count(g.res.MatchedFiles, "file"), what)
+	return fmt.Sprintf("Found %s %s.", g.found(), what)
+}
+
+// found is the total in a few words.
+func (g *grepText) found() string {
+	atLeast := ""
+	if g.res.Incomplete != search.Complete {
+		atLeast = "at least "
+	}
+	switch {
+	case g.res.MatchedFiles == 0 && g.res.Incomplete != search.Complete:
+		return "no matches so far"
+	case g.res.MatchedFiles == 0:
+		return "no matches"
+	case g.args.OutputMode == "files_with_matches":
+		return atLeast + count(g.res.MatchedFiles, "file")
+	}
+	return fmt.Sprintf("%s%s in %s", atLeast, count(g.res.Matches, "matching line"), count(g.res.MatchedFiles, "file"))
 }
 
 // total is how many results there are of the kind that limit and offset count.

@@ -113,5 +113,5 @@ func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, s
 		return tool.Result{}, unshown(toRead, p, err)
 	}
 	x.record(f.seen, p.Abs)
-	return x.result(p, ""), nil
+	return x.result(""), nil
 }

@@ -89,8 +89,8 @@ func TestBackgroundSubAgent(t *testing.T) {
 	if o := call(t, x, "shell_stop", args{"id": "explore-1"}); o.Error == nil || !strings.Contains(o.Error.Message, "no background command \"explore-1\". Use one of these IDs: general-purpose-1") {
 		t.Errorf("a name that is none: %+v", o.Error)
 	}
-	stranger := &tool.Live{Call: tool.Call{By: "general-purpose-1"}, Show: func(tool.Display) {}}
-	if _, err := (taskJobs{crewJobs{&crew}}).stop(t.Context(), stranger, "general-purpose-1"); err == nil || !strings.Contains(err.Error(), "it is not yours") {
+	other := &tool.Live{Call: tool.Call{By: "general-purpose-1"}, Show: func(tool.Display) {}}
+	if _, err := (taskJobs{crewJobs{&crew}}).stop(t.Context(), other, "general-purpose-1"); err == nil || !strings.Contains(err.Error(), "it is not yours") {
 		t.Errorf("stopped by itself: %v", err)
 	}
 	start := time.Now()

@@ -56,15 +56,15 @@ type script struct {
 type fact struct {
 	why      string // why it is not read-only; "": it is
 	unlisted string // the program, if why is that it's not on the read-only list
-	touches  []place
+	touches  []touchedPath
 	targets  []target // of all touches
 	all      bool     // there are no other paths than these
 	objects  bool     // git may show what it keeps of any file
 }
 
-// place is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
+// touchedPath is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
 // where those of the place before it end.
-type place struct {
+type touchedPath struct {
 	shell.Touch
 	end int
 }
@@ -157,7 +157,7 @@ func (e *engine) fact(c *shell.Command) *fact {
 	if f.why == "" {
 		room = len(proof.Touches)
 	}
-	f.touches, f.targets = make([]place, 0, room), make([]target, 0, room)
+	f.touches, f.targets = make([]touchedPath, 0, room), make([]target, 0, room)
 	switch {
 	case f.why == "":
 		for _, t := range proof.Touches {
@@ -183,7 +183,7 @@ func (e *engine) touch(f *fact, t shell.Touch) bool {
 		}
 	}
 	f.targets = e.targets(f.targets, t)
-	f.touches = append(f.touches, place{t, len(f.targets)})
+	f.touches = append(f.touches, touchedPath{t, len(f.targets)})
 	return true
 }
 

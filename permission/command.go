@@ -24,7 +24,7 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	}
 	j.commands, j.forced = commands, sum.forced
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
-		sum.proved, sum.covered = false, false // nobody says what it is
+		sum.proved, sum.covered = false, false // what it is is not known
 	}
 	if script.hidden {
 		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true

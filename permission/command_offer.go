@@ -43,7 +43,7 @@ func (w *commandJudge) commandOffers(script *shell.Script) []string {
 	return out
 }
 
-// mostOffered is how many rules an offer may be made of: nobody reads more before saying "always".
+// mostOffered is how many rules an offer may be made of: users don't read more before they choose "always".
 const mostOffered = 32
 
 func appendNew(list []string, more ...string) []string {

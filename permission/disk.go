@@ -1,7 +1,7 @@
 package permission
 
-// Disk is what a policy may want to know of the disk to judge a command. It is asked while a call is judged, by one
-// goroutine, so it answers at once. Package ondisk has one for the real disk. Without one, every command that names a
+// Disk answers the questions of a policy about the disk that decide about a command. One goroutine calls it during a
+// decision, so it answers at once. Package ondisk implements it for the real disk. Without one, every command that names a
 // path requires approval, because the path may be a link to anywhere, and so does git.
 type Disk interface {
 	// Resolve makes a path canonical: links and .. are followed as the system would, also where the rest of the path

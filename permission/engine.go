@@ -20,7 +20,7 @@ type engine struct {
 	*cache
 }
 
-// memory is a rule a person said "always" to. It holds for tools of one origin: a discovered tool that takes the name
+// memory is a rule that the user approved with "always". It holds for tools of one origin: a discovered tool that takes the name
 // of another gains nothing.
 type memory struct {
 	origin string

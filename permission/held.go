@@ -92,7 +92,7 @@ func (e *engine) unmasked() (deny, ask []*rule) {
 		}
 	}
 	for _, u := range e.rules.deny {
-		if u.verb == reading && (!u.isPath || !u.path.known || slices.ContainsFunc(readable, func(dir string) bool { return u.path.reaches(components(dir)) != apart })) {
+		if u.verb == reading && (!u.isPath || !u.path.known || slices.ContainsFunc(readable, func(dir string) bool { return u.path.reaches(components(dir)) != disjoint })) {
 			deny = append(deny, u)
 		}
 	}
@@ -148,7 +148,7 @@ func (p *Policy) Hides(path string, tracked func() bool) bool {
 		if !u.isPath {
 			return true
 		}
-		if r := u.path.reaches(parts); r == meant || r == above {
+		if r := u.path.reaches(parts); r == exact || r == abovePath {
 			return true
 		}
 	}

@@ -46,12 +46,11 @@ func meansPath(u *rule, f *finding) shell.Match {
 		return shell.Maybe
 	}
 	switch u.path.reaches(f.parts) {
-	case adrift:
+	case unresolved:
 		return shell.Maybe
-	case meant, above:
+	case exact, abovePath:
 		return shell.Yes
-	case inside:
-		// Something below a folder is meant.
+	case belowPath:
 		if f.dir && (f.inCommand && !f.names || !(f.class == harmless && u.path.names(true))) {
 			return shell.Maybe
 		}
@@ -89,7 +88,7 @@ func coversPath(u *rule, f *finding) bool {
 	if u.whole {
 		return !f.exact
 	}
-	if !u.isPath || f.path == "" || u.path.reaches(f.parts) != meant {
+	if !u.isPath || f.path == "" || u.path.reaches(f.parts) != exact {
 		return false
 	}
 	if !f.exact || u.path.literal() && !f.dir {

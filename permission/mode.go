@@ -7,21 +7,21 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Mode says how much is done without asking.
+// Mode is how much runs without approval.
 type Mode string
 
 // The modes, strictest first. The zero value is Default.
 const (
-	Plan     Mode = "plan"      // look and think; change nothing
-	Default  Mode = "default"   // ask before anything changes
-	AutoEdit Mode = "auto-edit" // edits inside the workspace are not asked about
-	Yolo     Mode = "yolo"      // nothing is asked about
+	Plan     Mode = "plan"      // change nothing
+	Default  Mode = "default"   // changes require approval
+	AutoEdit Mode = "auto-edit" // edits in the workspace run without approval
+	Yolo     Mode = "yolo"      // everything runs without approval
 )
 
 // Modes lists the modes, strictest first.
 func Modes() []Mode { return []Mode{Plan, Default, AutoEdit, Yolo} }
 
-// ParseMode reads a mode as people write it. Qwen Code's auto_edit and autoEdit and Claude Code's acceptEdits are auto-edit,
+// ParseMode reads a mode as settings and flags have it. Qwen Code's auto_edit and autoEdit and Claude Code's acceptEdits are auto-edit,
 // and Claude Code's bypassPermissions is yolo.
 func ParseMode(s string) (Mode, error) {
 	name := strings.ReplaceAll(strings.ToLower(s), "_", "-")
@@ -47,7 +47,7 @@ const (
 	otherRead                 // reads of anything else, and of secrets
 	insideWrite               // writes inside the workspace
 	outsideWrite              // writes outside it, and to protected names
-	unknown                   // commands, and effects nobody can tell in advance
+	unknown                   // commands, and effects that are not known in advance
 	host                      // reaching out
 	opening                   // writes of a command to what its sandbox protects
 )

@@ -139,7 +139,7 @@ func Bound(rule string) (name string, bound bool) {
 	return r.name, err == nil && r.print != ""
 }
 
-// Outdated finds the rule by which a person allowed an earlier form of r's tool: one that is bound to another
+// Outdated finds the rule by which the user allowed an earlier form of r's tool: one that is bound to another
 // fingerprint. It gives the fingerprint's beginning, or "" if there is none.
 func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(&r.Declaration) }
 
@@ -204,7 +204,7 @@ func literal(path string) bool {
 	return !strings.ContainsAny(path, "*?[]{}\\\n\t") && !tool.Hidden(path)
 }
 
-// broad reports whether a folder holds so much that nobody should open it by the way: the home or the workspace
+// broad reports whether a folder holds too much to open it with one rule: the home or the workspace
 // lies in it.
 func (w World) broad(folder string) bool {
 	if within(w.Home, folder) {

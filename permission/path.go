@@ -112,21 +112,21 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// reach says how a pattern lies to a path.
+// reach is the relation of a pattern to a path.
 type reach int
 
 const (
-	adrift reach = iota // where the pattern begins is not known: the home, the workspace
-	apart
-	inside // the path is above: something below it may be meant
-	meant  // the pattern means the path
-	above  // the pattern means a folder that the path lies in
+	unresolved reach = iota // where the pattern starts is not known: the home directory, the workspace
+	disjoint                // the pattern matches neither the path nor anything below it
+	belowPath               // the pattern may match something below the path
+	exact                   // the pattern matches the path
+	abovePath               // the pattern matches a directory that the path is in
 )
 
 // reaches compares a pattern with the components of a path.
 func (p *pathPattern) reaches(target []string) reach {
 	if !p.known {
-		return adrift
+		return unresolved
 	}
 	return reachOf(p.at, target)
 }
@@ -135,9 +135,9 @@ func (p *pathPattern) reaches(target []string) reach {
 func reachOf(pattern, target []string) reach {
 	for i, c := range pattern {
 		if c == "**" {
-			best := apart
+			best := disjoint
 			if i+1 == len(pattern) {
-				return meant // all below, and the folder itself
+				return exact // all below, and the directory itself
 			}
 			for k := i; k <= len(target); k++ {
 				if r := reachOf(pattern[i+1:], target[k:]); r > best {
@@ -147,16 +147,16 @@ func reachOf(pattern, target []string) reach {
 			return best
 		}
 		if i >= len(target) {
-			return inside
+			return belowPath
 		}
 		if !matchComponent(c, target[i]) {
-			return apart
+			return disjoint
 		}
 	}
 	if len(target) > len(pattern) {
-		return above
+		return abovePath
 	}
-	return meant
+	return exact
 }
 
 func matchComponent(pattern, name string) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Rules are what people wrote under permissions.allow, ask and deny. The zero value says nothing.
+// Rules are the rules of permissions.allow, ask and deny in settings. The zero value has none.
 type Rules struct{ allow, ask, deny []*rule }
 
 // Problem is a rule that is not valid.
@@ -258,7 +258,7 @@ func (r *rule) interpret(loose bool) error {
 // printPrefix begins a specifier that binds a rule to a tool from outside as it is: github__search(print:0123…).
 const printPrefix = "print:"
 
-// printLength is how much of a fingerprint a rule carries, and leastPrint how much it must: a person who writes both forms of a
+// printLength is how much of a fingerprint a rule carries, and leastPrint how much it must: a user who writes both forms of a
 // tool must not find two that look alike.
 const (
 	printLength = 40

@@ -50,7 +50,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 }
 
 // touchOne judges one path of a command. sure: the command does touch it so, if it runs.
-func (w *commandJudge) touchOne(s *commandVerdict, t *place, at *resolvedPath, v tool.Verb, sure bool) {
+func (w *commandJudge) touchOne(s *commandVerdict, t *touchedPath, at *resolvedPath, v tool.Verb, sure bool) {
 	side := w.check(at, v)
 	j, f := &side.ruling, &side.found
 	s.first = s.first || !j.try // in plan mode, where rules that ask don't decide
@@ -85,7 +85,7 @@ type target struct {
 }
 
 // mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
-func (w *commandJudge) mayBeSecret(s *commandVerdict, t *place, to target) {
+func (w *commandJudge) mayBeSecret(s *commandVerdict, t *touchedPath, to target) {
 	f := &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may include secrets such as " + show(to.example)}
 	if t.Below && !t.Glob {
 		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"

@@ -33,9 +33,9 @@ func (e *engine) indexTargets(out []target, t shell.Touch) []target {
 	known := e.disk.Tracked(t.Path, func(path string) bool {
 		cut := strings.LastIndexByte(path, filepath.Separator)
 		if own := path[:cut]; own != dir {
-			dir, some, all = own, meets(own, inside), meets(own, meant)
+			dir, some, all = own, meets(own, belowPath), meets(own, exact)
 		}
-		if some && (t.Top || within(path, top)) && (all || named(path[cut+1:]) && meets(path, meant)) {
+		if some && (t.Top || within(path, top)) && (all || named(path[cut+1:]) && meets(path, exact)) {
 			out = append(out, target{resolvedPath: e.at(path), sure: true})
 		}
 		return len(out) < mostTracked && !e.step()

@@ -12,16 +12,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// World is what a Policy knows of the disk. All paths are absolute and resolved, as the targets of an access are:
-// nothing is looked up.
+// World is what a Policy knows of the disk. All paths are absolute and resolved, as the targets of an access are.
 type World struct {
-	Roots  []string // the workspace; rules that begin with / mean the first one
-	Home   string   // the person's home folder
-	State  string   // $ADZE_HOME: all below it is protected, wherever it lies
-	Spill  string   // this session's folder of results too large for the model: reading it back is free
-	System []string // folders of the system that may be read; nil: the usual ones
-	// Disk is the disk for one judgement, whose answers it may cache: what the words of a command lead to. See package
-	// ondisk. nil: no command that names a path is auto-approved.
+	Roots  []string // the workspace; rules that start with / are relative to the first one
+	Home   string   // the user's home directory
+	State  string   // $ADZE_HOME: everything below it is protected
+	Spill  string   // directory of results that were too large for the model: reading it needs no approval
+	System []string // directories of the system that may be read; nil: SystemFolders
+	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: no command that names a
+	// path is auto-approved.
 	Disk func() Disk
 	// Path is the PATH of auto-approved commands. It is asked if it decides. nil: a command that asks a tool for its version
 	// requires approval, unless a sandbox enforces what it does.

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -15,7 +16,7 @@ type Effects struct {
 	Ending   string        // "exit 0", "timed out after 120 s"
 	Took     time.Duration //
 	Output   string        // the end of what it printed
-	Network  []string      // what it wanted of the network and didn't get: "1 connection to 192.0.2.1:443"
+	Network  []string      // names and addresses that it tried to reach: "192.0.2.1:443"
 	Changes  []Effect      // ordered by path; empty: nothing can be kept, and an approval runs the call
 	Temp     []string      // what it wrote outside the workspace, which is never kept
 	Warnings []string      // what the user should know before approving
@@ -120,12 +121,44 @@ func (f Effects) Rows() []Row {
 			out = append(out, row)
 		}
 	}
-	for _, n := range f.Network {
-		out = append(out, Row{"denied", []string{"network: " + oneLine(n)}})
+	for _, text := range f.denied() {
+		out = append(out, Row{"denied", []string{"network: " + text}})
 	}
 	if len(f.Temp) > 0 {
 		out = append(out, Row{"not kept", []string{oneLine(strings.Join(f.Temp, ", "))}})
 	}
+	return out
+}
+
+// denied says what it wanted of the network: "1 connection to 192.0.2.1:443", "2 lookups of a.dev, b.dev".
+func (f Effects) denied() []string {
+	var connections, lookups, out []string
+	for _, n := range f.Network {
+		switch _, err := netip.ParseAddrPort(n); {
+		case err == nil:
+			connections = append(connections, n)
+		case strings.Contains(n, " "): // words of the sandbox
+			out = append(out, oneLine(n))
+		default:
+			lookups = append(lookups, oneLine(n))
+		}
+	}
+	const most = 5
+	count := func(names []string, one, many string) {
+		n := len(names)
+		if n > most+1 {
+			names = append(names[:most:most], fmt.Sprintf("%d more", n-most))
+		}
+		switch list := strings.Join(names, ", "); n {
+		case 0:
+		case 1:
+			out = append(out, one+list)
+		default:
+			out = append(out, fmt.Sprintf("%d %s%s", n, many, list))
+		}
+	}
+	count(connections, "1 connection to ", "connections to ")
+	count(lookups, "1 lookup of ", "lookups of ")
 	return out
 }
 

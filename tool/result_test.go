@@ -157,7 +157,7 @@ func TestEffects(t *testing.T) {
 		{Label: "changed", Cells: []string{"src/list.ts  +14 −3"}},
 		{Label: "new", Cells: []string{"dist/  412 files, ignored by git", "new.ts  +1 −0"}},
 		{Label: "deleted", Cells: []string{"gone.ts  +0 −3"}},
-		{Label: "denied", Cells: []string{"network: registry.example"}},
+		{Label: "denied", Cells: []string{"network: 1 lookup of registry.example"}},
 		{Label: "not kept", Cells: []string{"/tmp/x"}},
 	}, f.Rows())
 	wantSame(t, "warnings", []string{"careful", "src/list.ts has a setuid bit"}, f.AllWarnings())
@@ -166,6 +166,24 @@ func TestEffects(t *testing.T) {
 		if !strings.Contains(f.Markdown(), want) {
 			t.Errorf("the Markdown lacks %q:\n%s", want, f.Markdown())
 		}
+	}
+}
+
+// The network is named in words, and long lists are cut.
+func TestDeniedNetwork(t *testing.T) {
+	for want, network := range map[string][]string{
+		"": nil,
+		"network: 1 connection to 104.16.0.35:443":                                        {"104.16.0.35:443"},
+		"network: 2 connections to 10.0.0.1:53, [fd00::1]:80; network: 1 lookup of a.dev": {"10.0.0.1:53", "[fd00::1]:80", "a.dev"},
+		"network: an address without a route":                                             {"an address without a route"},
+		"network: 6 lookups of a1, a2, a3, a4, a5, a6":                                    {"a1", "a2", "a3", "a4", "a5", "a6"},
+		"network: 8 lookups of a1, a2, a3, a4, a5, 3 more":                                {"a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"},
+	} {
+		var got []string
+		for _, row := range (tool.Effects{Network: network}).Rows() {
+			got = append(got, row.Cells...)
+		}
+		wantSame(t, "rows", want, strings.Join(got, "; "))
 	}
 }
 

@@ -423,7 +423,7 @@ func TestTrialTimesOut(t *testing.T) {
 
 // A trial that is cancelled, or that ignores it, keeps nothing.
 func TestTrialIsCancelled(t *testing.T) {
-	for _, deaf := range []bool{false, true} {
+	for _, ignoresCancel := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(map[string]string{"a": "0"})
 			dropped := make(chan struct{})
@@ -431,7 +431,7 @@ func TestTrialIsCancelled(t *testing.T) {
 				Access: []tool.Access{{Verb: tool.Execs, Target: "x"}}, Run: w.runs("toy"),
 				Trial: func(ctx context.Context, l *tool.Live) (*tool.Tried, error) {
 					<-ctx.Done()
-					if deaf {
+					if ignoresCancel {
 						time.Sleep(time.Hour)
 					}
 					return &tool.Tried{Invocation: tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: w.runs("keep")},

@@ -45,7 +45,7 @@ func TestHomeWithoutHOME(t *testing.T) {
 // A user without HOME and without an entry in the user database gets a notice, and works without user settings. Nothing
 // in the current directory passes for them.
 func TestNoHomeAtAll(t *testing.T) {
-	const stranger = 54321
+	const otherUID = 54321
 	if os.Getuid() != 0 {
 		t.Skip("only root can be another user")
 	}
@@ -75,7 +75,7 @@ func TestNoHomeAtAll(t *testing.T) {
 	run := func(env string, words ...string) string {
 		cmd := exec.Command(program, words...)
 		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, env}
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUID, Gid: otherUID}}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %v: %s", words, err, out)

@@ -249,7 +249,7 @@ func TestLogin(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	want(true, "hello", call...)
-	strangersTokens(t, h, call)
+	otherUsersTokens(t, h, call)
 	want(true, "Logged out of l.", "mcp", "logout", "l")
 	want(false, "login required", call...)
 }

@@ -37,7 +37,7 @@ func serveEcho() error {
 	return server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// printServers measures tools from outside: a call, and what five servers cost a start.
+// printServers measures external tools: a call, and what five servers cost a start.
 func printServers(w io.Writer, binary string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -153,7 +153,7 @@ func TestPromptOfEffects(t *testing.T) {
   finished in 2.1 s, exit 0; nothing is kept yet
     changed   src/a.ts  +1 −1
     new       dist/  412 files, ignored by git
-    denied    network: registry.example
+    denied    network: 1 lookup of registry.example
 --- src/a.ts
 +++ src/a.ts
 @@ -1 +1 @@

@@ -154,8 +154,8 @@ func (r *tried) show() {
 	if r.out.Limit != "" {
 		r.say("The command was stopped: %s.", r.out.Limit)
 	}
-	if len(r.out.Network) > 0 {
-		r.say("Network denied: %s", strings.Join(r.out.Network, ", "))
+	for _, row := range (tool.Effects{Network: r.out.Network}).Rows() {
+		r.say("Denied %s", strings.Join(row.Cells, ", "))
 	}
 	for _, path := range r.out.Hidden {
 		r.say("Hidden file opened, it looked empty: %s", r.name(path))

@@ -56,7 +56,7 @@ func (p Places) ignored() *ignore.Rules {
 	return ignore.New(ignore.Options{Roots: []string{p.Project}})
 }
 
-func (p place) agent(path string, ignored *ignore.Rules) (Agent, error) {
+func (p definitionDir) agent(path string, ignored *ignore.Rules) (Agent, error) {
 	m, err := p.read(path, ignored)
 	if err == nil {
 		err = m.check()
@@ -109,7 +109,7 @@ type Skill struct {
 	Dir         string // what its text refers to lies here
 	Scope       Scope
 
-	place   place
+	place   definitionDir
 	ignored *ignore.Rules
 }
 
@@ -142,7 +142,7 @@ func Skills(p Places) ([]Skill, []string) {
 	return unique(all, func(s Skill) string { return s.Name }), notes
 }
 
-func (p place) skill(dir string, ignored *ignore.Rules) (Skill, error) {
+func (p definitionDir) skill(dir string, ignored *ignore.Rules) (Skill, error) {
 	m, err := p.read(filepath.Join(dir, skillFile), ignored)
 	if err != nil {
 		return Skill{}, err

@@ -101,7 +101,7 @@ func Commands(p Places) ([]Command, []string) {
 }
 
 // commandFiles are the paths of command files below a directory, relative to it.
-func (p place) commandFiles() ([]string, error) {
+func (p definitionDir) commandFiles() ([]string, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
 			return nil, fmt.Errorf("list %s: it is a link to a path outside %s", p.dir, p.roots[0])
@@ -139,7 +139,7 @@ func (p place) commandFiles() ([]string, error) {
 }
 
 // command reads a command file.
-func (p place) command(rel string, ignored *ignore.Rules) (Command, error) {
+func (p definitionDir) command(rel string, ignored *ignore.Rules) (Command, error) {
 	path := filepath.Join(p.dir, rel)
 	f, err := open(path, p.roots, ignored)
 	if err != nil {

@@ -32,22 +32,22 @@ const (
 
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`) })
 
-// place is one folder of definitions.
-type place struct {
+// definitionDir is one folder of definitions.
+type definitionDir struct {
 	dir   string
 	scope Scope
 	roots []string // nil: links may lead anywhere
 }
 
 // folders are those of one kind, strongest first: what is defined in one hides the same name in later ones.
-func (p Places) folders(kind string) (found []place) {
+func (p Places) folders(kind string) (found []definitionDir) {
 	if p.Trusted {
 		for _, dir := range p.project(kind) {
-			found = append(found, place{filepath.Join(p.Project, dir), Project, []string{real(p.Project)}})
+			found = append(found, definitionDir{filepath.Join(p.Project, dir), Project, []string{real(p.Project)}})
 		}
 	}
 	for _, dir := range p.User {
-		found = append(found, place{dir: filepath.Join(dir, kind), scope: User})
+		found = append(found, definitionDir{dir: filepath.Join(dir, kind), scope: User})
 	}
 	return found
 }
@@ -74,7 +74,7 @@ func (p Places) LeftOut() []string {
 }
 
 // entries lists a folder, which need not be there.
-func (p place) entries() ([]os.DirEntry, error) {
+func (p definitionDir) entries() ([]os.DirEntry, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
 			return nil, fmt.Errorf("list %s: it is a link to a path outside %s", p.dir, p.roots[0])
@@ -134,7 +134,7 @@ func (l *list) UnmarshalYAML(n *yaml.Node) error {
 }
 
 // read reads a definition: front matter between two lines of three dashes, then the text.
-func (p place) read(path string, ignored *ignore.Rules) (matter, error) {
+func (p definitionDir) read(path string, ignored *ignore.Rules) (matter, error) {
 	f, err := open(path, p.roots, ignored)
 	if err != nil {
 		return matter{}, err

@@ -28,7 +28,7 @@ type Rules struct {
 	custom []string
 
 	mu     sync.Mutex
-	places map[string]*place
+	places map[string]*dirState
 }
 
 // maxPlaces bounds the memory of the cache; it is emptied when full.
@@ -36,7 +36,7 @@ const maxPlaces = 8192
 
 // New prepares rules; nothing is read before the first question.
 func New(o Options) *Rules {
-	r := &Rules{getenv: o.Getenv, noGit: o.NoGit, places: make(map[string]*place)}
+	r := &Rules{getenv: o.Getenv, noGit: o.NoGit, places: make(map[string]*dirState)}
 	for _, name := range o.Custom {
 		if !slices.Contains(families[:], name) && !slices.Contains(r.custom, name) && len(r.custom) < MaxCustom {
 			r.custom = append(r.custom, name)
@@ -103,13 +103,13 @@ func (r *Rules) Start(folder string) (*Dir, Verdict) {
 	return &fresh, v
 }
 
-// place is a folder as it was last seen on disk, and what was made of it.
-type place struct {
+// dirState is a folder as it was last seen on disk, and what was made of it.
+type dirState struct {
 	marks Marks
 	self  *watch // the folder: its entries change its time
 	files *watch // what was read for it
 
-	parent  *place
+	parent  *dirState
 	within  bool // at or below the place where a root's rules begin
 	begins  bool // that place itself
 	dir     *Dir
@@ -118,7 +118,7 @@ type place struct {
 }
 
 // own is the verdict on the folder itself.
-func (p *place) own() Verdict {
+func (p *dirState) own() Verdict {
 	if p.refused.State == Refused {
 		return p.refused
 	}
@@ -126,7 +126,7 @@ func (p *place) own() Verdict {
 }
 
 // reach brings the places from the top of the file system down to a folder up to date.
-func (r *Rules) reach(folder string) *place {
+func (r *Rules) reach(folder string) *dirState {
 	if len(r.places) > maxPlaces {
 		clear(r.places)
 	}
@@ -142,7 +142,7 @@ func (r *Rules) reach(folder string) *place {
 		marks[i] = r.look(path)
 	}
 	begin := r.beginning(chain, marks)
-	var p *place
+	var p *dirState
 	for i, path := range chain {
 		p = r.settle(path, p, i >= begin, i == begin)
 	}
@@ -160,7 +160,7 @@ func (r *Rules) look(path string) Marks {
 	marks := r.probe(dir)
 	p := r.places[path]
 	if p == nil || p.marks != marks {
-		p = &place{marks: marks}
+		p = &dirState{marks: marks}
 		r.places[path] = p
 	}
 	p.self = w
@@ -187,13 +187,13 @@ func (r *Rules) beginning(chain []string, marks []Marks) int {
 }
 
 // settle makes a place of a folder that was looked at, or keeps the one there is.
-func (r *Rules) settle(path string, parent *place, within, begins bool) *place {
+func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirState {
 	p := r.places[path]
 	if p.dir != nil && p.parent == parent && p.within == within && p.begins == begins && p.files.unchanged() {
 		return p
 	}
 	// A new place, so that those below, which hold the old one as parent, are made again too.
-	fresh := &place{marks: p.marks, self: p.self, parent: parent, within: within, begins: begins, files: newWatch()}
+	fresh := &dirState{marks: p.marks, self: p.self, parent: parent, within: within, begins: begins, files: newWatch()}
 	fresh.dir = &Dir{path: path, r: r}
 	if parent != nil {
 		*fresh.dir = *parent.dir
@@ -214,7 +214,7 @@ func (r *Rules) settle(path string, parent *place, within, begins bool) *place {
 
 // judge finds the verdict on a place from the place above. Where rules begin git's verdict from above does not count: a
 // home folder that is a repository and ignores everything says nothing about the project inside.
-func (r *Rules) judge(p *place, name string) {
+func (r *Rules) judge(p *dirState, name string) {
 	p.refused = p.parent.refused
 	if p.refused.State != Refused {
 		p.refused = p.parent.dir.Refusal(name, Folder)

@@ -135,7 +135,7 @@ type lister struct {
 	total int
 }
 
-func (l *lister) visit(at *spot, name []byte, k kind) {
+func (l *lister) visit(at *openDir, name []byte, k kind) {
 	var f Found
 	if l.req.Order == Newest || k == link {
 		kd, mod, err := at.folder.stat(name, k == link)

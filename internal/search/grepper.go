@@ -30,7 +30,7 @@ type grepper struct {
 	isNamed  bool
 	binary   bool
 	encoding string
-	at       *spot
+	at       *openDir
 	name     []byte
 	known    string // the path, once it was asked for
 	spanned  int    // with matches across lines: offset up to which lines were taken
@@ -51,7 +51,7 @@ func newGrepper(c *collector, sum *Summary) *grepper {
 	return g
 }
 
-func (g *grepper) visit(at *spot, name []byte, _ kind) {
+func (g *grepper) visit(at *openDir, name []byte, _ kind) {
 	r, err := at.folder.open(&g.scratch, name)
 	if err != nil {
 		g.sum.problem(at.file(name), err)

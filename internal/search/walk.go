@@ -19,32 +19,32 @@ import (
 // visitor is what one worker does with the files it comes across.
 type visitor interface {
 	// visit is given a file that passed all rules and filters; name is valid during the call only.
-	visit(at *spot, name []byte, k kind)
+	visit(at *openDir, name []byte, k kind)
 	// done is called when there is no more to visit.
 	done()
 	// named is given a file that was asked for by its path, which filters and git's rules do not concern.
 	named(path string) error
 }
 
-// spot is a directory being visited. It stays open while jobs refer to it: files of it, or directories inside that are
+// openDir is a directory being visited. It stays open while jobs refer to it: files of it, or directories inside that are
 // to be opened from it.
-type spot struct {
+type openDir struct {
 	folder folder
 	rules  *ignore.Dir
 	base   int // length of the path of the directory the walk began in
 	users  atomic.Int32
 }
 
-// occupy makes a spot of an open directory, with one user.
-func (w *walk) occupy(f folder, rules *ignore.Dir, base int) *spot {
-	s := &spot{folder: f, rules: rules, base: base}
+// hold returns an openDir with one user.
+func (w *walk) hold(f folder, rules *ignore.Dir, base int) *openDir {
+	s := &openDir{folder: f, rules: rules, base: base}
 	s.users.Store(1)
 	w.live.Add(1)
 	return s
 }
 
 // leave ends a use; the last one closes the directory.
-func (w *walk) leave(s *spot) {
+func (w *walk) leave(s *openDir) {
 	if s.users.Add(-1) == 0 {
 		s.folder.close()
 		w.live.Add(-1)
@@ -52,10 +52,10 @@ func (w *walk) leave(s *spot) {
 }
 
 // path is the directory's absolute path with forward slashes and none at its end.
-func (s *spot) path() string { return strings.TrimSuffix(s.rules.Path(), "/") }
+func (s *openDir) path() string { return strings.TrimSuffix(s.rules.Path(), "/") }
 
 // rel is the path relative to where the walk began.
-func (s *spot) rel() string {
+func (s *openDir) rel() string {
 	p := s.path()
 	if len(p) <= s.base {
 		return ""
@@ -64,7 +64,7 @@ func (s *spot) rel() string {
 }
 
 // file is the path of an entry, as the system writes it.
-func (s *spot) file(name []byte) string {
+func (s *openDir) file(name []byte) string {
 	return filepath.FromSlash(s.path() + "/" + string(name))
 }
 
@@ -93,12 +93,12 @@ type walk struct {
 
 // job is a directory to visit, or a share of the files of one.
 type job struct {
-	parent *spot // nil: open by path
+	parent *openDir // nil: open by path
 	name   string
 	rules  *ignore.Dir // of the parent
 	base   int
 	files  *listing // with at: files of that directory
-	at     *spot
+	at     *openDir
 }
 
 // maxLive bounds the directories held open for their children; beyond it those are opened by path.
@@ -159,7 +159,7 @@ func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visit
 	return nil
 }
 
-// slashed is a path in the form of spot.path.
+// slashed is a path in the form of openDir.path.
 func slashed(path string) string {
 	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
 }
@@ -209,7 +209,7 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 		return fmt.Errorf("search %s: %w", path, plainError(err))
 	}
 	start, _ := rules.Start(path)
-	w.stack = append(w.stack, job{at: w.occupy(f, start, len(slashed(path)))})
+	w.stack = append(w.stack, job{at: w.hold(f, start, len(slashed(path)))})
 	return nil
 }
 
@@ -368,7 +368,7 @@ type gatherer struct {
 	limit int64
 }
 
-func (g *gatherer) visit(at *spot, name []byte, k kind) {
+func (g *gatherer) visit(at *openDir, name []byte, k kind) {
 	st, err := at.folder.describe(name)
 	if err != nil {
 		return // gone meanwhile
@@ -386,7 +386,7 @@ func (g *gatherer) named(path string) error {
 }
 
 // whole is an entry as Tree lists it; false if it isn't listed.
-func (k *worker) whole(at *spot, e entry, name string) (entry, bool) {
+func (k *worker) whole(at *openDir, e entry, name string) (entry, bool) {
 	if k.skipped(at, name) {
 		return e, false
 	}
@@ -397,7 +397,7 @@ func (k *worker) whole(at *spot, e entry, name string) (entry, bool) {
 }
 
 // enters reports whether Tree visits what is in a directory.
-func (k *worker) enters(at *spot, name string) bool {
+func (k *worker) enters(at *openDir, name string) bool {
 	if name == ".git" || k.skipped(at, name) {
 		return false
 	}
@@ -412,7 +412,7 @@ func (k *worker) enters(at *spot, name string) bool {
 	return !at.rules.Hidden(name, ignore.Folder)
 }
 
-func (k *worker) skipped(at *spot, name string) bool {
+func (k *worker) skipped(at *openDir, name string) bool {
 	for _, path := range k.walk.tree.Skip {
 		if strings.HasSuffix(path, name) && filepath.Base(path) == name && at.file([]byte(name)) == path {
 			return true

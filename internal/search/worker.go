@@ -41,7 +41,7 @@ func (k *worker) enter(j job) {
 			}
 			return
 		}
-		at = k.walk.occupy(f, nil, j.base)
+		at = k.walk.hold(f, nil, j.base)
 	}
 	defer k.walk.leave(at)
 	if err := at.folder.list(&k.list); err != nil {
@@ -69,7 +69,7 @@ func (k *worker) openJob(j job) (folder, error) {
 }
 
 // sort tells the entries of a directory apart: directories go to the stack, files stay in k.files.
-func (k *worker) sort(at *spot) {
+func (k *worker) sort(at *openDir) {
 	k.files, k.jobs = k.files[:0], k.jobs[:0]
 	rel := at.rel()
 	keepOpen := k.walk.live.Load() < maxLive
@@ -112,7 +112,7 @@ func (k *worker) sort(at *spot) {
 }
 
 // below is the job to visit a directory inside.
-func (k *worker) below(at *spot, name []byte, keepOpen bool) job {
+func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {
 	j := job{name: string(name), rules: at.rules, base: at.base}
 	if keepOpen {
 		at.users.Add(1)
@@ -122,7 +122,7 @@ func (k *worker) below(at *spot, name []byte, keepOpen bool) job {
 }
 
 // allowed asks the ignore rules about an entry and counts what they leave out.
-func (k *worker) allowed(at *spot, name string, kd kind) bool {
+func (k *worker) allowed(at *openDir, name string, kd kind) bool {
 	var v ignore.Verdict
 	if k.walk.scope.NoIgnore {
 		v = at.rules.Refusal(name, kd == directory)
@@ -141,7 +141,7 @@ func (k *worker) allowed(at *spot, name string, kd kind) bool {
 }
 
 // visitAll visits files of one directory; when another worker has nothing to do it gets half of those left.
-func (k *worker) visitAll(at *spot, names *listing, files []entry) {
+func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
 	for i := 0; i < len(files); i++ {
 		if k.walk.stop.Load() {
 			return
@@ -155,7 +155,7 @@ func (k *worker) visitAll(at *spot, names *listing, files []entry) {
 }
 
 // share puts files of a directory on the stack and tells how many.
-func (k *worker) share(at *spot, names *listing, files []entry) int {
+func (k *worker) share(at *openDir, names *listing, files []entry) int {
 	copied := &listing{}
 	for _, e := range files {
 		copied.add(view(names.name(e)), e.kind)

@@ -92,7 +92,7 @@ func TestCorpusInside(t *testing.T) {
 	if err := json.NewDecoder(os.Stdin).Decode(&lines); err != nil {
 		t.Fatal(err)
 	}
-	if err := furnish(); err != nil {
+	if err := setUpTree(); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, root: corpusRoot}
@@ -170,8 +170,8 @@ func hideDisk() error {
 	return nil
 }
 
-// furnish makes the workspace and the home directory, with secrets in them.
-func furnish() error {
+// setUpTree makes the workspace and the home directory, with secrets in them.
+func setUpTree() error {
 	for path, text := range map[string]string{
 		"README.md": "hello\nworld\nfoo 12\n", "main.go": "package main\n\nfunc main() {}\n", "src/main.go": "package main\n// foo\n", "src/util.go": "package main\n",
 		"src/a.txt": "b\na\n", "docs/x.md": "x\n", "names.txt": "b\na\nb\n", "a.txt": "1 2 3\n", "b.txt": "1 2 4\n", "data.csv": "a,1\nb,2\n", "data.txt": "x y 200\n",

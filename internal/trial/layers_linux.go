@@ -27,11 +27,11 @@ type Layers struct {
 	id   string
 	dirs []string // of this session: in State, and in roots on other mounts
 	lock []*os.File
-	kept []place  // the workspace and its git directories
-	last []string // temp directories and caches, as far as they can have a layer
-	temp int      // how many of them are temp directories
-	home string   // the home directory if it can have an overlay, or ""
-	why  error    // nothing can be tried
+	kept []keptDir // the workspace and its git directories
+	last []string  // temp directories and caches, as far as they can have a layer
+	temp int       // how many of them are temp directories
+	home string    // the home directory if it can have an overlay, or ""
+	why  error     // nothing can be tried
 
 	at      func(point string) // for tests: called at every point of keeping
 	keeping sync.Mutex         // one trial is kept at a time
@@ -43,8 +43,8 @@ type Layers struct {
 	closed bool
 }
 
-// place is a directory of which changes can be kept.
-type place struct {
+// keptDir is a directory of which changes can be kept.
+type keptDir struct {
 	path string
 	id   sandbox.ID
 	dir  string // for its uppers, on the same mount
@@ -82,7 +82,7 @@ func (l *Layers) open() error {
 		return err
 	}
 	for _, path := range slices.Concat(l.o.Roots, l.o.Git) {
-		p := place{path: filepath.Clean(path)}
+		p := keptDir{path: filepath.Clean(path)}
 		if err := l.choose(&p); err != nil {
 			return err
 		}

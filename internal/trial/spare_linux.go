@@ -38,7 +38,7 @@ func (l *Layers) takeSpare() (spare, bool) {
 	return spare{}, false
 }
 
-func (s spare) pristine(kept []place) bool {
+func (s spare) pristine(kept []keptDir) bool {
 	for i, p := range kept {
 		if !pristine(upperIn(s.dirs[p.dir], i)) {
 			return false
@@ -47,9 +47,9 @@ func (s spare) pristine(kept []place) bool {
 	return true
 }
 
-// upperIn is the upper of a place in a directory of a trial.
-func upperIn(dir string, place int) string {
-	return filepath.Join(dir, strconv.Itoa(place)+".upper")
+// upperIn is the upper of a directory in a directory of a trial.
+func upperIn(dir string, layer int) string {
+	return filepath.Join(dir, strconv.Itoa(layer)+".upper")
 }
 
 // recycle leaves the directories of a trial to the next one, and reports whether

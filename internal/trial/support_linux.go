@@ -64,7 +64,7 @@ func mountIn(mounts []string, dir string) string {
 
 // choose decides where the uppers of a place are: on its mount, so that files can
 // be moved from one to the other.
-func (l *Layers) choose(p *place) error {
+func (l *Layers) choose(p *keptDir) error {
 	var ok bool
 	if p.id, ok = identify(p.path); !ok {
 		return unsupported("%s is not a directory", p.path)

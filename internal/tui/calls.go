@@ -128,12 +128,16 @@ func (c *call) lines(width int) []cell.Line {
 // name is the tool and what the call is about.
 func (c *call) name() cell.Line { return naming(c.title, c.what) }
 
-// naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh"), the
-// verb alone is the name. A verb has three letters or more: the command "sh check.sh" isn't one of "Shell".
+// naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh"; "WebFetch",
+// "fetch URL"), the verb alone is the name. A verb has three letters or more: the command "sh check.sh" isn't one of "Shell".
 func naming(title, what string) cell.Line {
 	verb, rest, _ := strings.Cut(what, " ")
-	if n := len(verb); n > 2 && n <= len(title) && strings.EqualFold(title[:n], verb) {
-		return cell.Line{{Text: title[:n], Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
+	if n := len(verb); n > 2 && n <= len(title) {
+		for _, name := range []string{title[:n], title[len(title)-n:]} {
+			if strings.EqualFold(name, verb) {
+				return cell.Line{{Text: name, Style: cell.Bold}, {Text: " " + strings.TrimLeft(rest, ": ")}}
+			}
+		}
 	}
 	return cell.Line{{Text: title, Style: cell.Bold}, {Text: " " + what}}
 }

@@ -211,6 +211,9 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 	if tried {
 		text += ", " + f.Headline()
 	}
+	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
+		text += fmt.Sprintf(", %s added, %d removed", plural(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
+	}
 	if why := visible(q.why.Why()); why != "" && !q.r.MustAsk {
 		text += ". Needs approval: " + why
 	}

@@ -21,7 +21,7 @@ type Store struct {
 	dir string
 
 	mu    sync.Mutex
-	index map[hash]place
+	index map[hash]location
 	packs []*os.File
 	out   *os.File // the pack that grows; nil: none yet
 	end   int64
@@ -29,8 +29,8 @@ type Store struct {
 
 type hash = [sha256.Size]byte
 
-// place is where a content is in a pack.
-type place struct {
+// location is where a content is in a pack.
+type location struct {
 	pack   *os.File
 	at     int64
 	length int64
@@ -48,7 +48,7 @@ func storeDir(home, id string) string { return filepath.Join(home, "store", "und
 
 // OpenStore opens the store of a session in Adze's directory. Nothing is made before the first content.
 func OpenStore(home, id string) (*Store, error) {
-	s := &Store{dir: storeDir(home, id), index: map[hash]place{}}
+	s := &Store{dir: storeDir(home, id), index: map[hash]location{}}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store of session %s: %w", id, err), s.Close())
 	}
@@ -148,7 +148,7 @@ func (s *Store) loadPack(f *os.File) error {
 		if length < 0 || length > info.Size()-at {
 			return nil
 		}
-		s.index[hash(header[:sha256.Size])] = place{f, at, length}
+		s.index[hash(header[:sha256.Size])] = location{f, at, length}
 		at += length
 	}
 	return nil
@@ -246,7 +246,7 @@ func (s *Store) Close() error {
 	for _, f := range s.packs {
 		err = errors.Join(err, f.Close())
 	}
-	s.packs, s.out, s.index = nil, nil, map[hash]place{}
+	s.packs, s.out, s.index = nil, nil, map[hash]location{}
 	return err
 }
 
@@ -260,7 +260,7 @@ func (s *Store) Compact(names map[string]bool) error {
 		return err
 	}
 	old := s.packs
-	keep := &Store{dir: s.dir, index: map[hash]place{}}
+	keep := &Store{dir: s.dir, index: map[hash]location{}}
 	b := batch{store: keep}
 	for h := range s.index {
 		if !names[name(h)] {
@@ -352,7 +352,7 @@ func (b *batch) flush() error {
 	}
 	s.mu.Lock()
 	for _, p := range b.parts {
-		s.index[p.h] = place{pack, at + p.at, p.length}
+		s.index[p.h] = location{pack, at + p.at, p.length}
 	}
 	s.mu.Unlock()
 	b.buf.Reset()

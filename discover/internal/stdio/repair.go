@@ -10,13 +10,13 @@ import (
 	"github.com/adze-dev/adze/discover/internal/clean"
 )
 
-// maxMended is how long a message may be that is looked through for mistakes: it is parsed twice.
-const maxMended = 1 << 20
+// maxRepaired is how long a message may be that is looked through for mistakes: it is parsed twice.
+const maxRepaired = 1 << 20
 
-// readable mends answers that the SDK could not read, and would give up for one bad entry. A tool in a list becomes
-// null, a piece of content a text that says so; a content that is a text becomes a list of it.
+// readable repairs responses with entries that the SDK can't read, because it would drop the whole response. A tool in a
+// list becomes null, a piece of content a text that says so; a content that is a text becomes a list of it.
 func (p *Process) readable(raw json.RawMessage) json.RawMessage {
-	if len(raw) > maxMended || !bytes.Contains(raw, []byte(`"result"`)) {
+	if len(raw) > maxRepaired || !bytes.Contains(raw, []byte(`"result"`)) {
 		return raw
 	}
 	var msg struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // Two workers with one name, and one directory, share the tasks. One of them is killed: all tasks are done, no call runs twice.
@@ -31,7 +32,7 @@ func TestTwoWorkersWithOneName(t *testing.T) {
 		}
 		done <- out
 	}()
-	eventually(t, "effects", func() bool { return m.lines() >= 3 || len(done) > 0 })
+	waittest.Until(t, "effects", func() bool { return m.lines() >= 3 || len(done) > 0 })
 	_ = first.Process.Kill()
 	_ = first.Wait()
 	m.atMostOnce(<-done, tasks, calls)
@@ -81,5 +82,20 @@ exit 125
 	out, problems, code := m.run("run", m.file("tasks.jsonl", `{"id":"a","repo":"repo","image":"nope:1","prompt":"do a 1 EFFECTS"}`), "--json", "--container", docker)
 	if r := m.results(out)["a"]; code != 1 || r["state"] != "broken" || !strings.Contains(fmt.Sprint(r["error"]), "no such image nope:1") {
 		t.Errorf("exit code %d: %v %s", code, r, problems)
+	}
+}
+
+// Without a model nothing is submitted, and a worker doesn't start. It used to break each task three times.
+func TestNoModel(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, nil)
+	if _, problems, code := m.run("run", m.tasks("tasks.jsonl", 3, 1)); code != 1 || !strings.HasPrefix(problems, "adze: no model configured\nSet one of:\n") {
+		t.Errorf("exit code %d: %s", code, problems)
+	}
+	if out, _, _ := m.run("status"); !strings.HasPrefix(out, "No runs.") {
+		t.Errorf("status: %s", out)
+	}
+	if _, problems, code := m.run(append([]string{"worker"}, m.server("2s")...)...); code != 1 || !strings.HasPrefix(problems, "adze: no model configured\n") {
+		t.Errorf("exit code %d: %s", code, problems)
 	}
 }

@@ -122,9 +122,9 @@ func TestMaxCost(t *testing.T) {
 		}
 	}
 	unpriced := newMachine(t, m.model)
-	out, _, code = unpriced.run("run", unpriced.tasks("tasks.jsonl", 1, 0), "--json", "--max-cost", "5")
-	if code != 1 || !strings.Contains(out, "modelPricing") {
-		t.Errorf("without a price: exit code %d: %s", code, out)
+	_, problems, code = unpriced.run("run", unpriced.tasks("tasks.jsonl", 1, 0), "--json", "--max-cost", "5")
+	if code != 1 || !strings.Contains(problems, "adze: the model scripted has no price, so its cost can't be limited\nAdd it to the setting modelPricing") {
+		t.Errorf("without a price: exit code %d: %s", code, problems)
 	}
 }
 

@@ -217,7 +217,8 @@ func (b *bench) program(ctx context.Context, binary string) error {
 	}
 	defer e.Close()
 	c := exec.CommandContext(ctx, binary, "worker", "--server", e.URL, "--dir", dir)
-	c.Env = append(os.Environ(), "HOME="+dir, "ADZE_HOME="+filepath.Join(dir, ".adze"), "ADZE_FLEET_TOKEN="+e.Token)
+	c.Env = append(os.Environ(), "HOME="+dir, "ADZE_HOME="+filepath.Join(dir, ".adze"), "ADZE_FLEET_TOKEN="+e.Token,
+		"OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_API_KEY=none", "OPENAI_MODEL=none")
 	out, err := c.StderrPipe()
 	if err != nil {
 		return err

@@ -180,13 +180,13 @@ type command struct {
 	run  func(context.Context, Env, *options, []string) error
 }
 
-// place is the queue that a command uses.
-type place struct {
+// openQueue is the queue that a command uses.
+type openQueue struct {
 	*queue.Queue
 	embedded *queue.Embedded
 }
 
-func (p place) Close() {
+func (p openQueue) Close() {
 	p.Queue.Close()
 	if p.embedded != nil {
 		_ = p.embedded.Close()
@@ -211,14 +211,14 @@ func (o *options) queueDir() string { return filepath.Join(o.dir, "queue") }
 
 // connect connects to the server of the flags, or to one of its own. Without alone, that of another process is used too. tell gets
 // notes about the connection; nil: none.
-func connect(ctx context.Context, o *options, alone bool, tell func(string)) (place, error) {
+func connect(ctx context.Context, o *options, alone bool, tell func(string)) (openQueue, error) {
 	if o.server != "" {
 		token := os.Getenv("ADZE_FLEET_TOKEN")
 		if token == "" && o.creds == "" {
 			token = queue.TokenOf(o.queueDir(), o.server)
 		}
 		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, CA: o.ca, Monitors: o.monitors, Token: token, Name: "adze-fleet", Lease: o.lease, Tell: tell})
-		return place{Queue: q}, err
+		return openQueue{Queue: q}, err
 	}
 	e, err := queue.Serve(o.queueDir(), "127.0.0.1:0")
 	var used *queue.UsedError
@@ -226,19 +226,19 @@ func connect(ctx context.Context, o *options, alone bool, tell func(string)) (pl
 		opts := used.Options()
 		opts.Tell = tell
 		q, err := queue.Connect(ctx, opts)
-		return place{Queue: q}, err
+		return openQueue{Queue: q}, err
 	}
 	if used != nil {
-		return place{}, fmt.Errorf("%w\nWait for it, use another --dir, or share a queue: 'adze fleet server' and --server.", err)
+		return openQueue{}, fmt.Errorf("%w\nWait for it, use another --dir, or share a queue: 'adze fleet server' and --server.", err)
 	}
 	if err != nil {
-		return place{}, err
+		return openQueue{}, err
 	}
 	opts := e.Options()
 	opts.Lease = o.lease
 	q, err := queue.Connect(ctx, opts)
 	if err != nil {
-		return place{}, errors.Join(err, e.Close())
+		return openQueue{}, errors.Join(err, e.Close())
 	}
-	return place{q, e}, nil
+	return openQueue{q, e}, nil
 }

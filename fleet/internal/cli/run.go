@@ -52,6 +52,13 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 			return err
 		}
 		defer closeWorker()
+		models := f.Models()
+		for name := range models {
+			models[name] = models[name] || o.maxCost > 0
+		}
+		if err := w.Check(ctx, models); err != nil {
+			return err
+		}
 	}
 	r, err := p.Submit(ctx, f, o.maxCost)
 	if err != nil {
@@ -264,7 +271,7 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 		Queue: q, Name: o.name, Dir: dir, Slots: o.slots, Program: []string{env.Program, "child"}, Version: env.Version, Helper: env.Helper, Models: s.Models,
 		Limits: gateway.Limits{Requests: o.rpm, Tokens: o.tpm}, Mode: mode, Sandbox: sandbox, Secrets: o.list(), Environ: env.Environ,
 		Container: o.container, UntilDone: o.untilDone, Traces: trace.FromEnv(os.Getenv),
-		Log: slog.New(slog.NewTextHandler(env.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log: slog.New(&lines{w: env.Stderr, terminal: env.Terminal}),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
@@ -303,6 +310,9 @@ func runWorker(ctx context.Context, env Env, o *options, _ []string) error {
 		return err
 	}
 	defer closeWorker()
+	if err := w.Check(ctx, map[string]bool{"": false}); err != nil {
+		return err
+	}
 	if o.metrics != "" {
 		l, err := net.Listen("tcp", o.metrics)
 		if err != nil {

@@ -23,7 +23,7 @@ import (
 )
 
 // running is the state of what has begun and isn't done. A queue that this process itself serves has no workers.
-func (p place) running() string {
+func (p openQueue) running() string {
 	if p.embedded != nil {
 		return "interrupted"
 	}
@@ -61,7 +61,7 @@ func status(ctx context.Context, env Env, o *options, words []string) error {
 	}
 }
 
-func statusAll(ctx context.Context, w io.Writer, o *options, q place) error {
+func statusAll(ctx context.Context, w io.Writer, o *options, q openQueue) error {
 	runs, err := q.Runs(ctx)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func statusAll(ctx context.Context, w io.Writer, o *options, q place) error {
 	return nil
 }
 
-func statusOf(ctx context.Context, w io.Writer, o *options, q place, name string) error {
+func statusOf(ctx context.Context, w io.Writer, o *options, q openQueue, name string) error {
 	tasks, err := tasksOf(ctx, q.Queue, name)
 	if err != nil {
 		return err

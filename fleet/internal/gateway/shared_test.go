@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/internal/soak"

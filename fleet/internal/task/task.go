@@ -42,6 +42,15 @@ type File struct {
 	Tasks []Task
 }
 
+// Models are the models of the tasks, and whether a task with it has a cost limit, so that it needs a price; "" is the worker's.
+func (f File) Models() map[string]bool {
+	out := map[string]bool{}
+	for _, t := range f.Tasks {
+		out[t.Model] = out[t.Model] || t.Limits.Cost > 0
+	}
+	return out
+}
+
 var plainToken = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
 // Token is a task's ID in subjects and file names: the ID itself if it has only letters, digits, - and _, otherwise a

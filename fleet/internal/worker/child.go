@@ -57,15 +57,27 @@ func (a *attempt) child(ctx context.Context, b pipe.Begin) (pipe.End, error) {
 		}
 	})()
 	go func() { _ = json.NewEncoder(in).Encode(b) }() // a child that doesn't read is killed in the end
-	end, err := a.serve(ctx, out, in, &problems)
+	end, err := a.serve(ctx, out, in)
+	if errors.Is(err, errEnded) {
+		kills := time.AfterFunc(endTime, kill)
+		_ = c.Wait() // all that it printed is in problems now
+		kills.Stop()
+		err = broken("%w: %s", errEnded, a.mask(problems.String()))
+	}
 	if err != nil && a.stop.Err() != nil && !errors.Is(err, queue.ErrLost) {
 		err = errReturn
 	}
 	return end, err
 }
 
+// errEnded reports a child that exited, or closed its pipe, before it sent the end.
+var errEnded = errors.New("the child process ended without a result")
+
+// endTime is how long a child may take to exit after it closed its pipe.
+const endTime = 5 * time.Second
+
 // serve answers the child's requests.
-func (a *attempt) serve(ctx context.Context, out io.Reader, in io.Writer, problems *tail) (pipe.End, error) {
+func (a *attempt) serve(ctx context.Context, out io.Reader, in io.Writer) (pipe.End, error) {
 	requests, replies := json.NewDecoder(out), json.NewEncoder(in)
 	for {
 		var r pipe.Request
@@ -73,7 +85,7 @@ func (a *attempt) serve(ctx context.Context, out io.Reader, in io.Writer, proble
 			if ctx.Err() != nil {
 				return pipe.End{}, context.Cause(ctx)
 			}
-			return pipe.End{}, broken("the child process ended without a result: %s", a.mask(problems.String()))
+			return pipe.End{}, errEnded
 		}
 		var reply pipe.Reply
 		switch {
@@ -95,7 +107,7 @@ func (a *attempt) serve(ctx context.Context, out io.Reader, in io.Writer, proble
 			}
 		}
 		if err := replies.Encode(reply); err != nil {
-			return pipe.End{}, broken("the child process ended without a result: %s", a.mask(problems.String()))
+			return pipe.End{}, errEnded
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (w *Worker) run(stop context.Context, item *queue.Item) {
 		}
 		_ = item.Return(max(w.retry, w.o.Queue.Lease/3))
 	default:
-		log.Error("the task is returned", "error", err)
+		log.Error("the attempt failed; the task is in the queue again", "error", err)
 		_ = item.Return(w.retry)
 	}
 }
@@ -181,7 +181,7 @@ func (a *attempt) try(ctx context.Context, run queue.Run) (result.Done, error) {
 		return result.Done{}, broken("%w", err)
 	}
 	if !a.up.Priced && (run.MaxCost > 0 || t.Limits.Cost > 0) {
-		return result.Done{}, broken("the model %s has no price, so its cost can't be limited\nAdd it to the setting modelPricing on the worker.", a.up.Options.Model)
+		return result.Done{}, &brokenError{errPrice(a.up)}
 	}
 	if a.env, a.secrets, err = a.w.environ(t.Env); err != nil {
 		return result.Done{}, &brokenError{err}

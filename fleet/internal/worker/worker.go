@@ -139,7 +139,7 @@ func (w *Worker) slot(ctx context.Context) error {
 			}
 			return nil
 		case errors.As(err, &other):
-			w.o.Log.Error("can't run the task", "error", err)
+			w.o.Log.Error("a task can't be read", "error", err)
 			return err
 		case err != nil:
 			w.o.Log.Debug("take a task", "error", err)
@@ -188,6 +188,25 @@ func (w *Worker) Ended() map[result.State]int {
 
 // Spent is what the model requests of the worker's tasks used.
 func (w *Worker) Spent() gateway.Totals { return w.gateway.Totals() }
+
+// Check returns an error if the worker can't use one of the models; "" is the configured one. Those with true need a price. A worker
+// that starts without a key would break one task after the other.
+func (w *Worker) Check(ctx context.Context, models map[string]bool) error {
+	for name, priced := range models {
+		up, err := w.upstream(ctx, name)
+		if err != nil {
+			return err
+		}
+		if priced && !up.Priced {
+			return errPrice(up)
+		}
+	}
+	return nil
+}
+
+func errPrice(up session.Upstream) error {
+	return fmt.Errorf("the model %s has no price, so its cost can't be limited\nAdd it to the setting modelPricing on the worker.", up.Options.Model)
+}
 
 // upstream is the server of a model, asked for once.
 func (w *Worker) upstream(ctx context.Context, model string) (session.Upstream, error) {

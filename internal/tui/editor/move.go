@@ -83,21 +83,21 @@ func (e *Editor) wordAfter() int {
 	return len(e.text) - len(strings.TrimLeftFunc(s, isWord))
 }
 
-// place is where a character is shown.
-type place struct{ at, row, column int }
+// position is where a character is shown.
+type position struct{ at, row, column int }
 
 // places are the places of all characters, and of the end, in rows of width cells. A row always has space for the cursor
 // after its last character.
-func (e *Editor) places(width int) []place {
+func (e *Editor) places(width int) []position {
 	width = max(width, 4)
-	var out []place
+	var out []position
 	row, column := 0, 0
 	e.graphemes(func(g string, at, w int) bool {
 		w = min(w, width-1)
 		if g != "\n" && column+w > width-1 {
 			row, column = row+1, 0
 		}
-		out = append(out, place{at, row, column})
+		out = append(out, position{at, row, column})
 		if column += w; g == "\n" {
 			row, column = row+1, 0
 		}
@@ -106,7 +106,7 @@ func (e *Editor) places(width int) []place {
 	if column > width-1 {
 		row, column = row+1, 0
 	}
-	return append(out, place{len(e.text), row, column})
+	return append(out, position{len(e.text), row, column})
 }
 
 // vertical moves the cursor by rows and keeps its column where it can.
@@ -130,7 +130,7 @@ func (e *Editor) vertical(width, by int) bool {
 	return true
 }
 
-func find(places []place, at int) place {
+func find(places []position, at int) position {
 	for _, p := range places {
 		if p.at >= at {
 			return p

@@ -24,7 +24,7 @@ import (
 
 // Render returns the lines of a text.
 func Render(src string, width int) []cell.Line {
-	r := newRenderer(tame(src), width)
+	r := newRenderer(limitMarkers(src), width)
 	return r.blocks(r.parse(newParser()))
 }
 

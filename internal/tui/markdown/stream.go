@@ -27,7 +27,7 @@ const maxLive = 8 << 10
 
 // Add adds a piece of the text. It returns the lines that are finished now and the lines that are still live.
 func (s *Stream) Add(piece string, width int) (finished, live []cell.Line) {
-	s.src = tame(s.src + piece)
+	s.src = limitMarkers(s.src + piece)
 	if s.parser == nil {
 		s.parser = newParser()
 	}
@@ -150,8 +150,8 @@ func (s *Stream) cut(width int) []cell.Line {
 // maxNesting is how deep quotes and lists can be nested in one line.
 const maxNesting = 20
 
-// tame escapes the marker in a line that follows too many others. The parser's time grows with the square of their number.
-func tame(src string) string {
+// limitMarkers escapes the marker in a line that follows too many others. The parser's time grows with the square of their number.
+func limitMarkers(src string) string {
 	for at := 0; at < len(src); {
 		end := strings.IndexByte(src[at:], '\n')
 		if end < 0 {

@@ -16,7 +16,7 @@ func (v *View) Frame(columns, rows int) (lines []cell.Line, cursor int) {
 		for ; p.row < len(item) && len(lines) < rows-1; p.row++ {
 			lines = append(lines, v.paint(p, item[p.row]))
 		}
-		p = place{item: p.item + 1}
+		p = position{item: p.item + 1}
 	}
 	for len(lines) < rows-1 {
 		lines = append(lines, nil)
@@ -26,7 +26,7 @@ func (v *View) Frame(columns, rows int) (lines []cell.Line, cursor int) {
 }
 
 // paint is a row with what was found in it.
-func (v *View) paint(p place, r row) cell.Line {
+func (v *View) paint(p position, r row) cell.Line {
 	l := r.line
 	if v.found && p == v.hit && v.at(r) < 0 { // in a folded part
 		return l.Mark(0, len(l.String()), cell.Reverse)

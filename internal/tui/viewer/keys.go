@@ -55,7 +55,7 @@ func (v *View) scroll(name string) {
 	case "ctrl+d", "d":
 		v.top = v.forward(v.top, max(1, v.height/2))
 	case "home", "g":
-		v.top = place{}
+		v.top = position{}
 	case "end", "G":
 		v.top = v.lowest()
 	case "{":
@@ -71,19 +71,19 @@ func (v *View) scroll(name string) {
 // jump goes to the prompt before or after the top.
 func (v *View) jump(step int) {
 	from := v.top.item
-	if v.chosen >= 0 && v.source.Prompt(v.chosen) && v.visible(place{v.chosen, v.head(v.chosen)}) {
+	if v.chosen >= 0 && v.source.Prompt(v.chosen) && v.visible(position{v.chosen, v.head(v.chosen)}) {
 		from = v.chosen
 	} else if step < 0 && v.top.row > v.head(from) && v.source.Prompt(from) { // its own start
 		from++
 	}
 	for item := from + step; item >= 0 && item < v.source.Len(); item += step {
 		if v.source.Prompt(item) {
-			v.top, v.chosen = place{item, v.head(item)}, item
+			v.top, v.chosen = position{item, v.head(item)}, item
 			return
 		}
 	}
 	if step < 0 {
-		v.top = place{}
+		v.top = position{}
 	} else {
 		v.top = v.lowest()
 	}
@@ -92,7 +92,7 @@ func (v *View) jump(step int) {
 // choose selects the next item that can be folded.
 func (v *View) choose(step int) {
 	from := v.chosen
-	if from < 0 || !v.visible(place{from, v.head(from)}) {
+	if from < 0 || !v.visible(position{from, v.head(from)}) {
 		from = v.top.item - 1
 		if step < 0 {
 			from = v.forward(v.top, v.height).item
@@ -101,7 +101,7 @@ func (v *View) choose(step int) {
 	for item := from + step; item >= 0 && item < v.source.Len(); item += step {
 		if v.source.Fold(item, true) {
 			v.chosen = item
-			v.show(place{item, v.head(item)})
+			v.show(position{item, v.head(item)})
 			return
 		}
 	}

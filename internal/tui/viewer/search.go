@@ -52,14 +52,14 @@ func (v *View) findIn(item, from int) bool {
 		return false
 	case Folded:
 		if from == 0 {
-			v.hit = place{item, v.head(item)}
+			v.hit = position{item, v.head(item)}
 		}
 		return from == 0
 	}
 	rows := v.of(item)
 	for i := from; i < len(rows); i++ {
 		if v.at(rows[i]) >= 0 {
-			v.hit = place{item, i}
+			v.hit = position{item, i}
 			return true
 		}
 	}
@@ -74,7 +74,7 @@ func (v *View) findBefore(item, before int) bool {
 	case Folded:
 		head := v.head(item)
 		if before < 0 || before > head {
-			v.hit = place{item, head}
+			v.hit = position{item, head}
 			return true
 		}
 		return false
@@ -85,7 +85,7 @@ func (v *View) findBefore(item, before int) bool {
 	}
 	for i := min(before, len(rows)) - 1; i >= 0; i-- {
 		if v.at(rows[i]) >= 0 {
-			v.hit = place{item, i}
+			v.hit = position{item, i}
 			return true
 		}
 	}

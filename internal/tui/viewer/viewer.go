@@ -48,10 +48,10 @@ const (
 	Copy // the text of [View.Selected]
 )
 
-// place is a row of an item.
-type place struct{ item, row int }
+// position is a row of an item.
+type position struct{ item, row int }
 
-func (p place) compare(q place) int {
+func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.item, q.item), cmp.Compare(p.row, q.row))
 }
 
@@ -69,7 +69,7 @@ type View struct {
 
 	source        Source
 	width, height int // of the text
-	top           place
+	top           position
 	atEnd         bool // open at the end: the size isn't known yet
 
 	rows map[int][]row // by item, in this width
@@ -77,7 +77,7 @@ type View struct {
 	typing bool
 	query  string // that is searched, in lower case
 	typed  string
-	hit    place // of the last search
+	hit    position // of the last search
 	found  bool
 	chosen int    // the item that Tab, { or } selected; -1: none
 	note   string // until the next key
@@ -149,42 +149,42 @@ func (v *View) resize(width, height int) {
 }
 
 // again is where a place is in another width. Before are the rows of its item in the old one.
-func (v *View) again(p place, before []row) place {
+func (v *View) again(p position, before []row) position {
 	after := v.of(p.item)
 	if len(before) == 0 || len(after) == 0 {
-		return place{item: p.item}
+		return position{item: p.item}
 	}
 	p.row = min(p.row, len(before)-1)
 	source := before[p.row].source
 	if before[len(before)-1].source != after[len(after)-1].source { // it has other lines at this width
-		return place{p.item, p.row * len(after) / len(before)}
+		return position{p.item, p.row * len(after) / len(before)}
 	}
 	for i, r := range after {
 		if r.source == source {
-			return place{p.item, i}
+			return position{p.item, i}
 		}
 	}
 	return p
 }
 
 // forward moves a place down by n rows, and stops after the last row.
-func (v *View) forward(p place, n int) place {
+func (v *View) forward(p position, n int) position {
 	for p.item < v.source.Len() {
 		if rows := len(v.of(p.item)); p.row+n < rows {
-			return place{p.item, p.row + n}
+			return position{p.item, p.row + n}
 		} else {
 			n -= rows - p.row
 		}
-		p = place{item: p.item + 1}
+		p = position{item: p.item + 1}
 	}
 	return p
 }
 
 // back moves a place up by n rows, and stops at the first.
-func (v *View) back(p place, n int) place {
+func (v *View) back(p position, n int) position {
 	for n > p.row {
 		if p.item == 0 {
-			return place{}
+			return position{}
 		}
 		n -= p.row
 		p.item--
@@ -195,7 +195,7 @@ func (v *View) back(p place, n int) place {
 }
 
 // lowest is the last place that can be at the top.
-func (v *View) lowest() place { return v.back(place{item: v.source.Len()}, v.height) }
+func (v *View) lowest() position { return v.back(position{item: v.source.Len()}, v.height) }
 
 // settle keeps the top between the start and the lowest place.
 func (v *View) settle() {
@@ -208,12 +208,12 @@ func (v *View) settle() {
 func (v *View) page() int { return max(1, v.height-2) }
 
 // visible reports whether a place is on the screen.
-func (v *View) visible(p place) bool {
+func (v *View) visible(p position) bool {
 	return p.compare(v.top) >= 0 && p.compare(v.forward(v.top, v.height)) < 0
 }
 
 // show scrolls to a place, unless it is visible: then it is in the upper third.
-func (v *View) show(p place) {
+func (v *View) show(p position) {
 	if !v.visible(p) {
 		v.top = v.back(p, v.height/3)
 		v.settle()
@@ -225,7 +225,7 @@ func (v *View) show(p place) {
 func (v *View) Selected(foldable bool) int {
 	fits := func(item int) bool { return !foldable || v.source.Fold(item, true) }
 	end := v.forward(v.top, v.height)
-	onScreen := func(item int) bool { return item >= v.top.item && place{item: item}.compare(end) < 0 }
+	onScreen := func(item int) bool { return item >= v.top.item && position{item: item}.compare(end) < 0 }
 	if v.chosen >= 0 && onScreen(v.chosen) && fits(v.chosen) {
 		return v.chosen
 	}

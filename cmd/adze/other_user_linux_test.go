@@ -11,13 +11,13 @@ import (
 
 const nobody = 65534
 
-// strangersTokens has the program, as another user, find a token file that is not that user's: it must not take it.
-func strangersTokens(t *testing.T, h house, call []string) {
+// otherUsersTokens has the program, as another user, find a token file that is not that user's: it must not take it.
+func otherUsersTokens(t *testing.T, h house, call []string) {
 	if os.Geteuid() != 0 {
 		t.Log("not root: what another user may do is not tried")
 		return
 	}
-	dir, err := os.MkdirTemp("", "adze-stranger-")
+	dir, err := os.MkdirTemp("", "adze-other-user-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,6 @@ package main
 
 import "testing"
 
-func strangersTokens(t *testing.T, _ house, _ []string) {
+func otherUsersTokens(t *testing.T, _ house, _ []string) {
 	t.Log("what another user may do is tried on Linux only")
 }

@@ -1,0 +1,22 @@
+package tui
+
+import "testing"
+
+// "WebFetch fetch URL" and "Grep search for X" said the same thing twice.
+func TestNaming(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ title, what, want string }{
+		{"ReadFile", "read greet.sh", "Read greet.sh"},
+		{"WebFetch", "fetch https://a.b", "Fetch https://a.b"},
+		{"Grep", `grep "TODO" in src`, `Grep "TODO" in src`},
+		{"Task", "Task explore: who calls Close?", "Task explore: who calls Close?"},
+		{"Shell", "sh check.sh", "Shell sh check.sh"},
+		{"Shell", "make test", "Shell make test"},
+		{"TodoWrite", "0 of 3 steps done", "TodoWrite 0 of 3 steps done"},
+		{"Shell", "", "Shell "},
+	} {
+		if got := naming(tt.title, tt.what).String(); got != tt.want {
+			t.Errorf("%s, %s: %q", tt.title, tt.what, got)
+		}
+	}
+}
