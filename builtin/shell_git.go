@@ -37,7 +37,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	if err != nil {
 		return opening{}, nil // it can't be checked, which policy reports
 	}
-	calls, others := shellread.GitCalls(script)
+	calls, others := gitCalls(script)
 	if len(calls) == 0 {
 		return opening{}, nil
 	}

@@ -5,8 +5,6 @@ package permission_test
 import (
 	"fmt"
 	"strings"
-
-	"github.com/adze-dev/adze/permission/shell"
 )
 
 // The composer puts commands together from the tables themselves: every command that may be harmless, its flags alone,
@@ -77,7 +75,7 @@ func (s *lineGen) call() string {
 
 // flag is one of a command's flags, often with others in its word.
 func (s *lineGen) flag(name string) string {
-	flags := shell.Vocabulary()[name]
+	flags := flagsByCommand()[name]
 	if len(flags) == 0 {
 		return pick(s, bait)
 	}

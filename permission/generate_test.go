@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 // lineGen makes up commands: from the words of harmless ones, with quotes, redirections, substitutions and the tricks
@@ -31,7 +32,7 @@ func newSpeaker(t testing.TB, seed uint64) *lineGen {
 			s.attacks = append(s.attacks, l)
 		}
 	}
-	for name := range shell.Vocabulary() {
+	for name := range flagsByCommand() {
 		s.commands = append(s.commands, name)
 	}
 	slices.Sort(s.commands)
@@ -114,3 +115,28 @@ func (s *lineGen) mutate(line string) string {
 	fields[i], fields[k] = fields[k], fields[i]
 	return strings.Join(fields, " ")
 }
+
+// flagsByCommand is every command that can be read-only with the flags that leave it so: "sort" and "git log" by name, flags
+// as -a, -n VALUE, --color[=VALUE].
+var flagsByCommand = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{"git": {}}
+	for name, p := range program.ReadOnly().Plain {
+		flags := []string{}
+		for f, kind := range p.Flags {
+			switch {
+			case f == "-#":
+				f = "-5"
+			case kind == ':', kind == '@', kind == '%':
+				f += " VALUE"
+			case kind == '?' && len(f) > 2:
+				f += "[=VALUE]"
+			case kind == '?':
+				f += "[VALUE]"
+			}
+			flags = append(flags, f)
+		}
+		slices.Sort(flags)
+		all[name] = flags
+	}
+	return all
+})

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -25,7 +24,7 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			for _, flag := range shell.Vocabulary()[name] {
+			for _, flag := range flagsByCommand()[name] {
 				for _, line := range uses(name, flag) {
 					if i++; i%every != 0 || p.Judge(commandRequest(line)).Verdict != tool.Allow || slow(line) {
 						continue
@@ -43,7 +42,7 @@ func TestEveryFlagIsHarmless(t *testing.T) {
 
 func vocabulary() []string {
 	var names []string
-	for name := range shell.Vocabulary() {
+	for name := range flagsByCommand() {
 		names = append(names, name)
 	}
 	slices.Sort(names)

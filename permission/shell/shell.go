@@ -38,7 +38,6 @@ type (
 	Proof   = prove.Proof
 	Touch   = prove.Touch
 	Tree    = prove.Tree
-	GitCall = prove.GitCall
 	Pattern = match.Pattern
 	Match   = match.Match
 )
@@ -91,9 +90,6 @@ func Prove(c *Command) Proof { return prove.Prove(c) }
 // ProveHeld is Prove for a command that runs where a sandbox enforces that it only reads.
 func ProveHeld(c *Command) Proof { return prove.ProveHeld(c) }
 
-// GitCalls are the git commands of a script. others reports whether it runs something else that isn't read-only.
-func GitCalls(s *Script) (calls []GitCall, others bool) { return prove.GitCalls(s) }
-
 // Interprets reports whether a command may run, or do, what the text in its words says.
 func Interprets(c *Command) bool { return program.Interprets(c) }
 
@@ -123,6 +119,3 @@ func Understood(c *Command) string {
 	}
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
-
-// Vocabulary is every read-only command with its flags, for documents and tests.
-func Vocabulary() map[string][]string { return program.Vocabulary() }

@@ -51,10 +51,7 @@ func unwrap(r *bash.Reader, c *bash.Command) {
 	case name == "alias":
 		alias(r, c)
 	case w.Exec != nil:
-		execs(r, c, w, c.Words, len(c.Cases) == 0 || !c.Sure)
-		for _, words := range c.Cases {
-			execs(r, c, w, words, true)
-		}
+		execs(r, c, w)
 	case name == "git":
 		gitRuns(r, c, w)
 	case w.Wraps:
@@ -247,15 +244,16 @@ func alias(r *bash.Reader, c *bash.Command) {
 	}
 }
 
-// execs adds the commands behind -exec and its kin. final: a word that is not known will not be looked at with its values.
-func execs(r *bash.Reader, c *bash.Command, w program.Runner, words []bash.Word, final bool) {
+// execs adds the commands behind -exec and its kin.
+func execs(r *bash.Reader, c *bash.Command, w program.Runner) {
+	words := c.Words
 	for i := 1; i < len(words); i++ {
 		option, value, attached := strings.Cut(words[i].Text, "=")
 		if len(option) > 2 && slices.Contains(w.Exec, option[:2]) { // fd -xrm
 			option, value, attached = option[:2], words[i].Text[2:], true
 		}
 		if !slices.Contains(w.Exec, option) {
-			if final && w.Dashed && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
+			if c.Cases == nil && w.Dashed && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
 				inner := c.Inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.Doubtful = true, true
 				r.Add(inner)
