@@ -131,7 +131,8 @@ func changesDir(w bash.Word) bool {
 	if !strings.HasPrefix(name, "--") {
 		return strings.HasPrefix(name, "-") && strings.ContainsAny(name, "CDR")
 	}
-	return slices.ContainsFunc([]string{"--chdir", "--chroot", "--wd", "--working-directory"}, func(long string) bool { return len(name) > 2 && strings.HasPrefix(long, name) })
+	dirs := []string{"--chdir", "--chroot", "--wd", "--working-directory"}
+	return len(name) > 2 && slices.ContainsFunc(dirs, func(option string) bool { return strings.HasPrefix(option, name) })
 }
 
 // isLine reports whether a word looks like a command line.
