@@ -124,17 +124,17 @@ func asGit(c *bash.Command) *bash.Command {
 
 // aliases reports whether git may take one word of c for others: its subcommand is not git's own, or a word sets an alias.
 func aliases(c *bash.Command) bool {
-	for i := 1; i < len(c.Words); i++ {
-		switch w := c.Words[i]; {
-		case strings.Contains(strings.ToLower(w.Text), "alias."), strings.HasPrefix(w.Text, "--config-env"):
-			return true
-		case w.Kind != bash.Literal:
+	if slices.ContainsFunc(c.Words, func(w bash.Word) bool {
+		return strings.Contains(strings.ToLower(w.Text), "alias.") || strings.HasPrefix(w.Text, "--config-env")
+	}) {
+		return true
+	}
+	for i, w := range c.Words[1:] {
+		if w.Kind != bash.Literal {
 			return false
-		case i == 1 || !slices.Contains(program.GitValued, c.Words[i-1].Text):
-			if !strings.HasPrefix(w.Text, "-") {
-				known := program.RunnerOf("git "+w.Text).Uses == program.Data
-				return !known || w.Text == "config" && i+1 < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i+1].Text), "alias.")
-			}
+		}
+		if !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.GitValued, c.Words[i].Text) {
+			return program.RunnerOf("git "+w.Text).Uses != program.Data
 		}
 	}
 	return false

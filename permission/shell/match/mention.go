@@ -195,12 +195,14 @@ func (m *mentions) text(c *bash.Command, word string, code bool) {
 	}
 	isSed := strings.HasSuffix(c.Base(), "sed")
 	for i := range len(word) {
+		after := word[i+1:]
 		switch {
-		case strings.IndexByte(joins, word[i]) >= 0:
-			add(word[i+1:])
+		case strings.IndexByte(joins, word[i]) >= 0 && len(after) <= maxPath:
+			add(after)
 		case isSed && strings.IndexByte("rRwW", word[i]) >= 0:
-			file, _, _ := strings.Cut(word[i+1:], "\n")
-			add(strings.TrimLeft(file, " \t"))
+			if file, _, _ := strings.Cut(after[:min(len(after), maxPath+1)], "\n"); len(file) <= maxPath {
+				add(strings.TrimLeft(file, " \t"))
+			}
 		}
 	}
 	pieces := func(between string) {

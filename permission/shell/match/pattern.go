@@ -146,12 +146,9 @@ func (p *Pattern) Match(c *bash.Command) Match {
 	if m == No && p.program == "git" && aliases(c) {
 		return Maybe
 	}
-	if m == No {
-		return No
-	}
 	for _, f := range p.flags {
-		if m = min(m, matchFlag(c, f)); m == No {
-			return No
+		if m != No {
+			m = min(m, matchFlag(c, f))
 		}
 	}
 	return m
@@ -264,26 +261,12 @@ func sameFlag(r program.Runner, word, flag string) bool {
 
 // IsLiteral reports whether every word is known to the byte or is a glob that can only stand for file names.
 func IsLiteral(c *bash.Command) bool {
+	ended := slices.Index(c.Words, bash.Word{Text: "--"}) // what follows is no flag
 	for i, w := range c.Words {
-		switch w.Kind {
-		case bash.Literal:
-		case bash.Glob:
-			if i == 0 || w.CanBeFlag() && !ended(c, i) && !program.ReadOnly().Safe(c.Name()) {
-				return false
-			}
-		default:
+		isFile := w.Kind == bash.Glob && i > 0 && (!w.CanBeFlag() || ended > 0 && ended < i || program.ReadOnly().Safe(c.Name()))
+		if w.Kind != bash.Literal && !isFile {
 			return false
 		}
 	}
 	return true
-}
-
-// ended reports whether a "--" stands before word i.
-func ended(c *bash.Command, i int) bool {
-	for _, w := range c.Words[1:i] {
-		if w.Kind == bash.Literal && w.Text == "--" {
-			return true
-		}
-	}
-	return false
 }

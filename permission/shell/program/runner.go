@@ -19,13 +19,13 @@ var runnersText string
 type Runner struct {
 	Uses uses
 
-	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Own bool // how it runs another command
-	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled     bool // what it does with files, and how its flags are written
-	Values, Mark, Writes                                        string
-	Long, bare, Text, Exec, Runs                                []string
-	Reads, Changes, Unless, Into                                []string
-	Same                                                        [][]string
-	Operands                                                    int
+	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Own, Input bool // how it runs another command
+	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled            bool // what it does with files, and how its flags are written
+	Values, Mark, Writes                                               string
+	Long, bare, Text, Exec, Runs                                       []string
+	Reads, Changes, Unless, Into                                       []string
+	Same                                                               [][]string
+	Operands                                                           int
 }
 
 // uses says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
@@ -81,7 +81,7 @@ func (r *Runner) set(attribute string) bool {
 	name, value, valued := strings.Cut(attribute, "=")
 	kinds := map[string]uses{"wraps": Data, "data": Data, "own": Own, "interprets": Interpreter}
 	switches := map[string]*bool{
-		"wraps": &r.Wraps, "assigns": &r.Assigns, "adds": &r.Adds, "may": &r.May, "joined": &r.Joined, "first": &r.First, "only": &r.Only, "direct": &r.Direct,
+		"wraps": &r.Wraps, "assigns": &r.Assigns, "adds": &r.Adds, "may": &r.May, "joined": &r.Joined, "first": &r.First, "only": &r.Only, "direct": &r.Direct, "input": &r.Input,
 		"subcommands": &r.Own, "copies": &r.Copies, "renames": &r.Renames, "fetches": &r.Fetches, "strips": &r.Strips, "here": &r.Here, "dashed": &r.Dashed, "bundled": &r.Bundled,
 	}
 	lists := map[string]*[]string{
@@ -141,39 +141,29 @@ func SkipOptions(c *bash.Command, w Runner) (rest []bash.Word, unsure bool) {
 	return nil, unsure
 }
 
-// OptionValue is the value of an option, in its word or the next one.
-func OptionValue(words []bash.Word, option string) (bash.Word, bool) {
-	for i, w := range words {
-		if i == 0 {
-			continue
-		}
-		switch {
-		case w.Text == option || len(option) == 2 && Cluster(w.Text) && strings.HasSuffix(w.Text, option[1:]):
-			if i+1 < len(words) {
-				return words[i+1], true
+// OptionValues are the values of options, in their words or the next ones.
+func OptionValues(words []bash.Word, options []string) (values []bash.Word) {
+	for i, w := range words[1:] {
+		for _, option := range options {
+			short := len(option) == 2
+			switch {
+			case w.Text == option || short && Cluster(w.Text) && strings.HasSuffix(w.Text, option[1:]):
+				if i+2 < len(words) {
+					values = append(values, words[i+2])
+				}
+			case short && strings.HasPrefix(w.Text, option):
+				values = append(values, bash.Word{Text: w.Text[2:], Kind: w.Kind})
+			case !short && strings.HasPrefix(w.Text, option+"="):
+				values = append(values, bash.Word{Text: w.Text[len(option)+1:], Kind: w.Kind})
 			}
-		case len(option) == 2 && strings.HasPrefix(w.Text, option):
-			return bash.Word{Text: w.Text[2:], Kind: w.Kind}, true
-		case strings.HasPrefix(w.Text, option+"=") && strings.HasPrefix(option, "--"):
-			return bash.Word{Text: w.Text[len(option)+1:], Kind: w.Kind}, true
 		}
 	}
-	return bash.Word{}, false
+	return values
 }
 
 // Cluster reports whether s is -abc.
 func Cluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
-}
-
-// FirstOperand is the first word that is no option.
-func FirstOperand(words []bash.Word) (bash.Word, bool) {
-	for _, w := range words[1:] {
-		if w.Kind != bash.Literal || !strings.HasPrefix(w.Text, "-") || len(w.Text) < 2 {
-			return w, true
-		}
-	}
-	return bash.Word{}, false
 }
 
 // Shells read a command line from -c, a file or their input.

@@ -10,100 +10,99 @@ import (
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
+// Wrapping is what is known of the commands that run others, for the reader of lines.
+type Wrapping struct{}
+
+// Unwrap adds the commands that c runs.
+func (Wrapping) Unwrap(r *bash.Reader, c *bash.Command) { unwrap(r, c) }
+
+// Piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it.
+func (Wrapping) Piped(r *bash.Reader, right *bash.Command, line bash.Word) {
+	literal := line.Kind == bash.Literal
+	isShell := slices.Contains(program.Shells, right.Base()) || program.StartsShell(right) || program.RunnerOf(right.Base()).Input
+	reads := program.ReadsProgram(right)
+	if literal {
+		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
+	}
+	switch {
+	case isShell:
+		if literal && (right.Stdin == nil || !slices.Contains(program.Shells, right.Base())) {
+			r.Line(right, line, true)
+		}
+	case reads || program.Interprets(right) && literal && prove.Prove(right).Why != "":
+		inner := right.Inner([]bash.Word{right.Words[0], line}) // it's looked at as a word of the interpreter, or may be anything
+		if inner.MayRun = true; !literal {
+			inner.Words = []bash.Word{line}
+		}
+		r.Add(inner)
+	}
+}
+
 // unwrap adds the commands that c runs.
 func unwrap(r *bash.Reader, c *bash.Command) {
 	name := c.Base()
-	if name == "" {
-		return
-	}
 	if plain, ok := strings.CutPrefix(name, "g"); ok && slices.Contains(program.Renamed, plain) {
 		name = plain
 	}
-	if slices.Contains(program.Shells, name) {
-		shellRuns(r, c)
-		return
-	}
-	switch name {
-	case "find":
-		findExec(r, c)
-		return
-	case "fd", "fdfind":
-		fdExec(r, c)
-		return
-	case "git":
-		gitRuns(r, c)
-		return
-	case "alias":
-		alias(r, c)
-		return
-	case "source", ".":
-		if len(c.Words) > 1 && (c.Words[1].Kind != bash.Literal || strings.HasPrefix(c.Words[1].Text, "/dev/")) {
-			input(r, c)
-		}
-		return
-	case "at", "batch":
-		input(r, c)
-		return
-	case "jobs": // -x COMMAND
-		if i := slices.IndexFunc(c.Words, func(w bash.Word) bool { return program.Cluster(w.Text) && strings.Contains(w.Text, "x") }); i > 0 && i+1 < len(c.Words) {
-			run(r, c.Inner(c.Words[i+1:]))
-		}
-		return
-	}
 	w := program.RunnerOf(name)
-	if !w.Wraps {
-		return
+	switch {
+	case slices.Contains(program.Shells, name), (name == "source" || name == ".") && len(c.Words) > 1:
+		shellRuns(r, c)
+	case name == "alias":
+		alias(r, c)
+	case w.Exec != nil:
+		execs(r, c, w)
+	case name == "git":
+		gitRuns(r, c, w)
+	case w.Wraps:
+		wrapped(r, c, w)
 	}
-	if w.May && !w.Joined {
-		if guesses(r, c); w.Direct {
-			anywhere(r, c, c.Words[1:])
-		}
-		return
-	}
-	wrapped(r, c, w)
 }
 
 // wrapped adds the command in the words of a wrapper.
 func wrapped(r *bash.Reader, c *bash.Command, w program.Runner) {
-	for _, option := range w.Text {
-		if line, ok := program.OptionValue(c.Words, option); ok {
-			r.Line(c, line)
-		}
+	for _, line := range program.OptionValues(c.Words, w.Text) {
+		r.Line(c, line, w.May)
 	}
-	if line, ok := program.FirstOperand(c.Words); ok && w.First {
-		dirs := r.Dirs
-		r.Dirs = nil // it runs later
-		r.Line(c, line)
-		r.Dirs = dirs
+	if w.Direct || w.May && !w.Joined {
+		guesses(r, c, w, c.Words[1:], w.Direct)
 	}
 	rest, unsure := program.SkipOptions(c, w)
-	if w.Only {
-		if w.Direct {
-			anywhere(r, c, c.Words[1:])
-		}
-		return // su USER -c LINE
+	switch {
+	case w.First && len(rest) > 0:
+		dirs := r.Dirs
+		r.Dirs = nil // it runs later
+		r.Line(c, rest[0])
+		r.Dirs = dirs
+	case w.Only && w.Input:
+		input(r, c)
 	}
-	if c.Base() == "env" {
-		splitString(r, c)
+	if w.Only || w.May && !w.Joined {
+		return
+	}
+	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" {
+		line := bash.Join(c.Words[i:])
+		line.Text = line.Text[strings.IndexAny(line.Text, "S= ")+1:]
+		r.Line(c, line)
+		r.Unknown(c) // env has quotes and signs of its own
 	}
 	if unsure {
-		anywhere(r, c, rest)
+		guesses(r, c, w, rest, true)
 	}
-	for range w.Operands {
-		if len(rest) > 0 {
-			rest = rest[1:]
-		}
-	}
+	rest = rest[min(w.Operands, len(rest)):]
 	for len(rest) > 0 && w.Assigns && rest[0].Kind == bash.Literal && strings.Contains(rest[0].Text, "=") {
 		rest = rest[1:]
 	}
-	if len(rest) == 0 && (c.AddsArgs || c.Base() == "parallel") {
-		input(r, c) // what xargs adds is the command: xargs env
-	}
-	if len(rest) == 0 || c.Base() == "command" && bash.Queries(c) {
+	if len(rest) == 0 {
+		if c.AddsArgs || w.Input {
+			input(r, c) // what xargs adds is the command: xargs env
+		}
 		return
 	}
-	if strings.ContainsAny(rest[0].Text, " \t\n;|&") {
+	if c.Base() == "command" && bash.Queries(c) {
+		return
+	}
+	if isLine(rest[0]) {
 		r.Line(c, bash.Join(rest), true) // sudo -s -- 'rm x'
 	}
 	if w.Joined {
@@ -111,27 +110,54 @@ func wrapped(r *bash.Reader, c *bash.Command, w program.Runner) {
 		return
 	}
 	inner := c.Inner(rest)
-	inner.AddsArgs = w.Adds
-	inner.MayRun = inner.MayRun || w.May
+	inner.AddsArgs, inner.MayRun = w.Adds, inner.MayRun || w.May
 	if c.Base() == "xargs" {
 		inner.Mark = program.Replaced(c)
 	}
-	if changesDir(c) {
+	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:], changesDir) {
 		inner.Dirs = nil
 	}
 	run(r, inner)
 }
 
-// anywhere adds what c may run if options that we do not know have taken any number of words.
-func anywhere(r *bash.Reader, c *bash.Command, words []bash.Word) {
+// splits reports whether an option of env is -S, -iS or --split-string, and what that may be cut to.
+func splits(w bash.Word) bool {
+	return strings.HasPrefix(w.Text, "--s") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "S")
+}
+
+// changesDir reports whether an option may have a wrapper run its command in another directory.
+func changesDir(w bash.Word) bool {
+	name, _, _ := strings.Cut(w.Text, "=")
+	if !strings.HasPrefix(name, "--") {
+		return strings.HasPrefix(name, "-") && strings.ContainsAny(name, "CDR")
+	}
+	dirs := []string{"--chdir", "--chroot", "--wd", "--working-directory"}
+	return len(name) > 2 && slices.ContainsFunc(dirs, func(option string) bool { return strings.HasPrefix(option, name) })
+}
+
+// isLine reports whether a word looks like a command line.
+func isLine(w bash.Word) bool { return strings.ContainsAny(w.Text, " \t\n;|&") }
+
+// guesses adds what c may run: every word may begin a command if options that are not known may have taken the others.
+// Else the first one may, unless it is a subcommand of c, and those behind words such as exec: npx X, npm exec -- X.
+func guesses(r *bash.Reader, c *bash.Command, w program.Runner, words []bash.Word, every bool) {
 	const most = 12
-	for i, w := range words[:min(len(words), most)] {
-		if w.Kind != bash.Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !program.RunnerOf(c.Base()).May && program.RunnerOf(c.Base()).Operands == 0 {
-			continue
+	if every {
+		words = words[:min(len(words), most)]
+	}
+	first := !w.Own
+	for i, word := range words {
+		switch {
+		case word.Kind != bash.Literal:
+		case isLine(word): // npx -c 'rm x'
+			r.Line(c, word, true)
+		case strings.HasPrefix(word.Text, "-"), every && i == 0 && !w.May && w.Operands == 0:
+		case every || first || i > 0 && slices.Contains(program.RunWords, words[i-1].Text):
+			inner := c.Inner(words[i:])
+			inner.AddsArgs, inner.MayRun = w.Adds, true
+			run(r, inner)
+			first = false
 		}
-		other := c.Inner(words[i:])
-		other.AddsArgs, other.MayRun = program.RunnerOf(c.Base()).Adds, true
-		run(r, other)
 	}
 }
 
@@ -153,48 +179,39 @@ func run(r *bash.Reader, inner *bash.Command) {
 	r.Place, r.Dirs = place, dirs
 }
 
-// shell reads the words of a shell: -c LINE, or its input where it is given no file.
+// shellRuns reads the words of a shell: -c LINE, or its input where it is given no file.
 func shellRuns(r *bash.Reader, c *bash.Command) {
 	words := c.Words[1:]
 	for i, w := range words {
+		short := strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--")
 		switch {
 		case w.Kind != bash.Literal:
 			r.Unknown(c)
 			return
-		case w.Text == "--rcfile" || w.Text == "--init-file" || w.Text == "-O" || w.Text == "+O" || w.Text == "-o" || w.Text == "+o":
-			continue
-		case i > 0 && strings.Contains(" --rcfile --init-file -O +O -o +o ", " "+words[i-1].Text+" "):
-			continue
-		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "c"):
+		case slices.Contains(shellValued, w.Text), i > 0 && slices.Contains(shellValued, words[i-1].Text):
+		case short && strings.Contains(w.Text, "c"):
 			shellLine(r, c, words[i+1:])
 			return
-		case strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "s"), w.Text == "-", w.Text == "--":
+		case short && strings.Contains(w.Text, "s"), w.Text == "-", w.Text == "--", strings.HasPrefix(w.Text, "/dev/"), strings.HasPrefix(w.Text, "/proc/"):
 			input(r, c)
 			return
-		case strings.HasPrefix(w.Text, "-"), strings.HasPrefix(w.Text, "+"):
-			if w.Text == "--version" || w.Text == "--help" {
-				return
-			}
-			continue
-		case strings.HasPrefix(w.Text, "/dev/") || strings.HasPrefix(w.Text, "/proc/"):
-			input(r, c)
-			return
-		default:
+		case w.Text == "--version", w.Text == "--help", w.Text[:min(1, len(w.Text))] != "-" && !strings.HasPrefix(w.Text, "+"):
 			return // a script
 		}
 	}
 	input(r, c)
 }
 
+// shellValued are the options of shells whose value is the next word.
+var shellValued = strings.Fields("--rcfile --init-file -O +O -o +o")
+
 // shellLine reads the line after -c, which further options may stand before.
 func shellLine(r *bash.Reader, c *bash.Command, words []bash.Word) {
 	for len(words) > 0 && words[0].Kind == bash.Literal && len(words[0].Text) > 1 && strings.HasPrefix(words[0].Text, "-") {
-		if words[0].Text == "-o" || words[0].Text == "-O" {
-			words = words[min(1, len(words)):]
-		}
-		if len(words) > 0 {
+		if slices.Contains(shellValued, words[0].Text) {
 			words = words[1:]
 		}
+		words = words[min(1, len(words)):]
 	}
 	if len(words) == 0 {
 		r.Unknown(c)
@@ -217,59 +234,6 @@ func input(r *bash.Reader, c *bash.Command) {
 	r.Unknown(c)
 }
 
-// Wrapping is what is known of the commands that run others, for the reader of lines.
-type Wrapping struct{}
-
-func (Wrapping) Unwrap(r *bash.Reader, c *bash.Command) { unwrap(r, c) }
-
-// Piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it.
-func (Wrapping) Piped(r *bash.Reader, right *bash.Command, line bash.Word) {
-	isShell := slices.Contains(program.Shells, right.Base()) || program.StartsShell(right) || right.Base() == "parallel"
-	reads := program.ReadsProgram(right)
-	if !isShell && !reads && !program.Interprets(right) {
-		return
-	}
-	if line.Kind == bash.Literal {
-		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
-	}
-	switch {
-	case isShell && line.Kind == bash.Literal && (right.Stdin == nil || !slices.Contains(program.Shells, right.Base())):
-		r.Line(right, line, true)
-	case isShell || !reads && (line.Kind != bash.Literal || prove.Prove(right).Why == ""):
-	default: // what an interpreter reads is looked at as a word of it, or may be anything
-		inner := right.Inner([]bash.Word{right.Words[0], line})
-		if inner.MayRun = true; line.Kind != bash.Literal {
-			inner.Words = []bash.Word{line}
-		}
-		r.Add(inner)
-	}
-}
-
-// guesses adds the commands that a runner of programs might run: npx X, npm exec -- X, uv run X.
-func guesses(r *bash.Reader, c *bash.Command) {
-	words := c.Words[1:]
-	first := true
-	for i, w := range words {
-		if w.Kind != bash.Literal {
-			return
-		}
-		if strings.ContainsAny(w.Text, " \t\n;|&") { // npx -c 'rm x'
-			r.Line(c, w, true)
-			continue
-		}
-		runner := i > 0 && slices.Contains(program.RunWords, words[i-1].Text)
-		if !strings.HasPrefix(w.Text, "-") && (first && !program.RunnerOf(c.Base()).Own || runner) {
-			inner := c.Inner(words[i:])
-			inner.MayRun = true
-			run(r, inner)
-			if !first {
-				return
-			}
-			first = false
-		}
-	}
-}
-
 // alias reads the values of alias NAME=LINE.
 func alias(r *bash.Reader, c *bash.Command) {
 	r.Dirs = nil // it runs later
@@ -281,14 +245,16 @@ func alias(r *bash.Reader, c *bash.Command) {
 	}
 }
 
-// findExec adds the commands of find -exec and its kin.
-func findExec(r *bash.Reader, c *bash.Command) {
+// execs adds the commands behind -exec and its kin.
+func execs(r *bash.Reader, c *bash.Command, w program.Runner) {
 	words := c.Words
 	for i := 1; i < len(words); i++ {
-		switch words[i].Text {
-		case "-exec", "-execdir", "-ok", "-okdir":
-		default:
-			if c.Cases == nil && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
+		option, value, attached := strings.Cut(words[i].Text, "=")
+		if len(option) > 2 && slices.Contains(w.Exec, option[:2]) { // fd -xrm
+			option, value, attached = option[:2], words[i].Text[2:], true
+		}
+		if !slices.Contains(w.Exec, option) {
+			if c.Cases == nil && w.Dashed && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
 				inner := c.Inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.Doubtful = true, true
 				r.Add(inner)
@@ -296,10 +262,14 @@ func findExec(r *bash.Reader, c *bash.Command) {
 			continue
 		}
 		end := program.ExecEnd(words, i)
-		if end > i+1 {
-			inner := c.Inner(words[i+1 : end])
-			inner.AddsArgs, inner.Mark = true, "{}"
-			if strings.HasSuffix(words[i].Text, "dir") {
+		command := words[i+1 : end]
+		if attached {
+			command = append([]bash.Word{{Text: value, Kind: words[i].Kind}}, command...)
+		}
+		if len(command) > 0 {
+			inner := c.Inner(command)
+			inner.AddsArgs, inner.Mark = true, w.Mark
+			if strings.HasSuffix(option, "dir") {
 				inner.Dirs = nil
 			}
 			run(r, inner)
@@ -308,103 +278,33 @@ func findExec(r *bash.Reader, c *bash.Command) {
 	}
 }
 
-func fdExec(r *bash.Reader, c *bash.Command) {
-	for i, w := range c.Words {
-		words := c.Words[i+1:]
-		option, value, attached := strings.Cut(w.Text, "=")
-		if len(w.Text) > 2 && (strings.HasPrefix(w.Text, "-x") || strings.HasPrefix(w.Text, "-X")) {
-			option, value, attached = w.Text[:2], w.Text[2:], true
-		}
-		if attached {
-			words = append([]bash.Word{{Text: value, Kind: w.Kind}}, words...)
-		}
-		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, option) && len(words) > 0 {
-			inner := c.Inner(words)
-			inner.AddsArgs, inner.Mark = true, "{"
-			run(r, inner)
-			return
+// gitRuns adds the commands in the words of git: aliases and programs in settings, rebase --exec, bisect run.
+func gitRuns(r *bash.Reader, c *bash.Command, w program.Runner) {
+	guess := func(text string, kind bash.Kind) { r.Line(c, bash.Word{Text: text, Kind: kind}, true) }
+	for _, line := range program.OptionValues(c.Words, w.Text) {
+		guess(line.Text, line.Kind)
+	}
+	for _, setting := range program.OptionValues(c.Words, []string{"-c", "--config"}) {
+		_, value, _ := strings.Cut(setting.Text, "=")
+		if line, alias := strings.CutPrefix(value, "!"); alias || setting.Kind != bash.Literal || strings.ContainsAny(value, " /") {
+			guess(line, setting.Kind)
 		}
 	}
-}
-
-// gitRuns adds the commands in the words of git: aliases given by -c, bisect run, submodule foreach, rebase --exec.
-func gitRuns(r *bash.Reader, c *bash.Command) {
-	for i, w := range c.Words {
-		if i == 0 {
-			continue
-		}
-		before := c.Words[i-1].Text
-		if before == "-c" || before == "--config" || strings.HasPrefix(w.Text, "--config=") {
-			_, value, _ := strings.Cut(strings.TrimPrefix(w.Text, "--config="), "=")
-			if line, bang := strings.CutPrefix(value, "!"); bang || w.Kind != bash.Literal {
-				r.Line(c, bash.Word{Text: line, Kind: w.Kind}, true)
-			} else if strings.ContainsAny(value, " /") {
-				r.Line(c, bash.Word{Text: value, Kind: w.Kind}, true) // core.pager, core.sshCommand
+	for i, word := range c.Words[1:] {
+		for _, prefix := range []string{"-O", "--open-files-in-pager=", "!"} { // config alias.x '!rm x'
+			if line, ok := strings.CutPrefix(word.Text, prefix); ok && line != "" {
+				guess(line, word.Kind)
 			}
 		}
-		if before == "-x" || before == "--exec" || before == "--extcmd" || strings.HasSuffix(before, "-filter") {
-			r.Line(c, w, true)
-		}
-		for _, flag := range []string{"--exec=", "--extcmd=", "-x", "-O", "--open-files-in-pager=", "!"} {
-			if line, ok := strings.CutPrefix(w.Text, flag); ok && line != "" {
-				r.Line(c, bash.Word{Text: line, Kind: w.Kind}, true) // an alias with a ! in front is a line too
-			}
-		}
-		if w.Text == "run" && before == "bisect" && i+1 < len(c.Words) || w.Text == "foreach" && before == "submodule" && i+1 < len(c.Words) {
-			rest := c.Words[i+1:]
+		switch {
+		case strings.HasSuffix(c.Words[i].Text, "-filter"):
+			guess(word.Text, word.Kind)
+		case word.Text == "run", word.Text == "foreach": // bisect run, submodule foreach
+			rest := c.Words[i+2:]
 			for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "--") {
 				rest = rest[1:]
 			}
 			r.Line(c, bash.Join(rest), true)
 		}
-	}
-}
-
-// changesDir reports whether a wrapper runs its command in another folder.
-func changesDir(c *bash.Command) bool {
-	for _, option := range []string{"-C", "--chdir", "-D", "-R", "--chroot", "--wd", "--working-directory"} {
-		if _, ok := program.OptionValue(c.Words, option); ok {
-			return true
-		}
-	}
-	return c.Base() == "chroot" || c.Base() == "env" && slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
-		return strings.HasPrefix(w.Text, "--c") || program.Cluster(w.Text) && strings.IndexByte(w.Text, 'C') > 0 // --ch=x, -iCx
-	})
-}
-
-// splitString reads env -S LINE WORD…, -iSLINE, --split-string=LINE and what it may be cut to. The words that follow are
-// added to those of the line.
-func splitString(r *bash.Reader, c *bash.Command) {
-	for i := 1; i < len(c.Words) && strings.HasPrefix(c.Words[i].Text, "-") && c.Words[i].Text != "--"; i++ {
-		text := c.Words[i].Text
-		option, value, attached := strings.Cut(text, "=")
-		if !strings.HasPrefix(text, "--") {
-			at := strings.IndexAny(text, program.RunnerOf("env").Values)
-			if at < 0 || text[at] != 'S' {
-				if at == len(text)-1 {
-					i++ // -u NAME
-				}
-				continue
-			}
-			option, value, attached = "--split-string", text[at+1:], at+1 < len(text)
-		}
-		if len(option) < 3 || !strings.HasPrefix("--split-string", option) {
-			if slices.Contains(program.RunnerOf("env").Long, option) && !attached {
-				i++
-			}
-			continue
-		}
-		line := bash.Word{Text: value, Kind: c.Words[i].Kind}
-		rest := c.Words[i+1:]
-		if !attached && len(rest) > 0 {
-			line, rest = rest[0], rest[1:]
-		}
-		for _, w := range rest {
-			line = bash.Word{Text: line.Text + " " + w.String(), Kind: max(line.Kind, w.Kind)}
-		}
-		if r.Line(c, line); !bash.Only(strings.ReplaceAll(line.Text, " ", ""), &bash.PlainSet) {
-			r.Unknown(c) // env has quotes and signs of its own
-		}
-		return
 	}
 }

@@ -29,7 +29,7 @@ func TestUnwrap(t *testing.T) {
 		"su me -c 'rm x'":              "su me -c rm x > rm x",
 		"flock f -c 'rm x'":            "flock f -c rm x > rm x > -c rm x",
 		"command -v rm":                "command -v rm",
-		"env -S 'rm x'":                "env -S rm x > rm x",
+		"env -S 'rm x'":                "env -S rm x > rm x > env -S 'rm x'",
 		"cat x | grep y":               "cat x > grep y",
 		"echo $(rm x)":                 "rm x > echo $(rm x)",
 		"for f in a b; do rm $f; done": "rm $f > rm a > rm b",
