@@ -48,7 +48,7 @@ func TestASecretElsewhere(t *testing.T) {
 		tool.Allow: {
 			"git diff HEAD~1 HEAD", "git diff HEAD~1:a.md HEAD:a.md", "git diff --no-index src/main.go README.md", "git grep foo -- src", "git grep foo -- '*.go' src",
 			"git grep -e foo --and -e bar -- src", "git -C src grep foo -- '*.go'",
-			"rg foo src", "rg --type-list", "rg -V", "grep -rn foo src", "rg foo -g '*.go' src",
+			"rg foo src", "grep -rn foo src", "rg foo -g '*.go' src",
 		},
 		tool.Ask: {
 			"git diff . src", "git diff --no-index . src", "git grep foo -- .env", "git grep foo -- '*v'", "git grep foo -- '.e*'", "git grep foo -- '?env'", "git grep --no-index foo", "git grep --untracked foo", "git grep --untracked foo -- '*'",

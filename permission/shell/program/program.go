@@ -5,6 +5,7 @@ package program
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,19 +17,17 @@ var programsText string
 // Program is what is known of a read-only command: the flags with which it stays so, and what its operands are. The
 // fields are described in programs.txt.
 type Program struct {
-	Flags                                 flagSet
-	Operands                              operands
-	safe, Raw, Exact, expression, bundled bool
-	apart, answers, stops, vars           bool
-	literal, numbers, scratch             bool
-	most, least                           int
-	among, first, needs, Unless           []string
-	Below, Links                          []string // flags; alwaysFlag: without any
-	Named, Ignores, Paths, Enforced       bool
-	Fallback                              string
-	Endings                               []string
-	check                                 func(a *Args) (why string)
-	SafeExamples, UnsafeExamples          []string
+	Flags                                  flagSet
+	Operands                               operands
+	Raw, Named, Ignores, Enforced          bool
+	safe, exact, expression, stops, quoted bool
+	vars, literal, scratch                 bool
+	most                                   int
+	Below, Links                           []string // flags; alwaysFlag: without any
+	Fallback                               string
+	Endings                                []string
+	form, ban                              pattern
+	SafeExamples, UnsafeExamples           []string
 }
 
 // operands says what the words are that are no flags.
@@ -44,6 +43,30 @@ const (
 )
 
 var operandKinds = map[string]operands{"none": NoOperands, "text": Texts, "files": files, "names": Names, "pattern": Pattern, "script": Script}
+
+// pattern is a regular expression that is compiled when it is needed.
+type pattern struct {
+	text     string
+	once     sync.Once
+	compiled *regexp.Regexp
+}
+
+// or adds an alternative.
+func (p *pattern) or(text string) { p.text = strings.TrimPrefix(p.text+"|"+text, "|") }
+
+// find is what the pattern matches in s; nil: nothing.
+func (p *pattern) find(s string) *string {
+	if p.text == "" {
+		return nil
+	}
+	p.once.Do(func() { p.compiled = regexp.MustCompile(p.text) })
+	at := p.compiled.FindStringIndex(s)
+	if at == nil {
+		return nil
+	}
+	found := s[at[0]:at[1]]
+	return &found
+}
 
 // Programs are the read-only commands by name, "git log" among them; enforced are those that are read-only where a
 // sandbox enforces it, if that differs.
@@ -81,36 +104,49 @@ func parsePrograms(text string) (Programs, error) {
 	ps := Programs{map[string]*Program{}, map[string]*Program{}, map[string]bool{}}
 	var last *Program
 	for n, line := range strings.Split(text, "\n") {
-		body, indented := strings.CutPrefix(line, "\t")
-		switch {
-		case line == "" || line[0] == '#':
-		case indented && strings.HasPrefix(body, "+ "):
-			last.SafeExamples = append(last.SafeExamples, body[2:])
-		case indented && strings.HasPrefix(body, "- "):
-			last.UnsafeExamples = append(last.UnsafeExamples, body[2:])
-		case indented:
-			last.Flags.add(body, last.Exact)
-		default:
-			head, attributes, _ := strings.Cut(line, ": ")
-			last = &Program{Flags: flagSet{}}
-			for _, a := range strings.Fields(attributes) {
-				if !last.attribute(a) {
-					return ps, fmt.Errorf("line %d: unknown attribute %s", n+1, a)
-				}
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if body, indented := strings.CutPrefix(line, "\t"); indented {
+			last.detail(body)
+			continue
+		}
+		head, attributes, _ := strings.Cut(line, ": ")
+		last = &Program{Flags: flagSet{}}
+		for _, a := range strings.Fields(attributes) {
+			if !last.attribute(a) {
+				return ps, fmt.Errorf("line %d: unknown attribute %s", n+1, a)
 			}
-			for _, name := range strings.Split(head, ", ") {
-				if program, _, has := strings.Cut(name, " "); has {
-					ps.Subcommands[program] = true
-				}
-				if last.Enforced {
-					ps.Enforced[name] = last
-				} else {
-					ps.Plain[name] = last
-				}
+		}
+		for _, name := range strings.Split(head, ", ") {
+			if program, _, has := strings.Cut(name, " "); has {
+				ps.Subcommands[program] = true
+			}
+			if last.Enforced {
+				ps.Enforced[name] = last
+			} else {
+				ps.Plain[name] = last
 			}
 		}
 	}
 	return ps, nil
+}
+
+// detail takes in an indented line of programs.txt: flags, a form, an example.
+func (p *Program) detail(line string) {
+	sign, rest, _ := strings.Cut(line, " ")
+	switch sign {
+	case "+":
+		p.SafeExamples = append(p.SafeExamples, rest)
+	case "-":
+		p.UnsafeExamples = append(p.UnsafeExamples, rest)
+	case "~":
+		p.form.or("^(?:" + strings.ReplaceAll(rest, " ", `\n`) + ")$")
+	case "!~":
+		p.ban.or(rest)
+	default:
+		p.Flags.add(line, p.exact)
+	}
 }
 
 // attribute sets a field by its name in programs.txt.
@@ -121,26 +157,21 @@ func (p *Program) attribute(a string) bool {
 		return true
 	}
 	switches := map[string]*bool{
-		"safe": &p.safe, "raw": &p.Raw, "exact": &p.Exact, "expression": &p.expression, "bundled": &p.bundled, "apart": &p.apart, "answers": &p.answers, "stops": &p.stops,
-		"vars": &p.vars, "literal": &p.literal, "numbers": &p.numbers, "scratch": &p.scratch, "named": &p.Named, "ignores": &p.Ignores, "paths": &p.Paths, "enforced": &p.Enforced,
+		"safe": &p.safe, "raw": &p.Raw, "exact": &p.exact, "expression": &p.expression, "stops": &p.stops, "vars": &p.vars, "quoted": &p.quoted,
+		"literal": &p.literal, "scratch": &p.scratch, "named": &p.Named, "ignores": &p.Ignores, "enforced": &p.Enforced,
 	}
-	lists := map[string]*[]string{"among": &p.among, "first": &p.first, "needs": &p.needs, "unless": &p.Unless, "below": &p.Below, "links": &p.Links, "endings": &p.Endings}
+	lists := map[string]*[]string{"below": &p.Below, "links": &p.Links, "endings": &p.Endings}
 	switch {
 	case switches[name] != nil && !valued:
 		*switches[name] = true
-	case lists[name] != nil && valued:
-		*lists[name] = strings.Split(value, ",")
-	case (name == "below" || name == "links") && !valued:
-		*lists[name] = []string{alwaysFlag}
+	case lists[name] != nil:
+		*lists[name] = strings.Split(value, ",") // without a value: alwaysFlag
 	case name == "most":
 		p.most, _ = strconv.Atoi(value)
-	case name == "least":
-		p.least, _ = strconv.Atoi(value)
 	case name == "default":
 		p.Fallback = value
-	case name == "check":
-		p.check = checks[value]
-		return p.check != nil
+	case name == "sed":
+		p.form.text = sedScript()
 	default:
 		return false
 	}
@@ -157,7 +188,6 @@ const (
 	bare     flagKind = ' '
 	valued   flagKind = ':' // a value, in the word or the next one
 	Reading  flagKind = '@' // the same, a file that is read
-	counting flagKind = '%' // the same, a number
 	optional flagKind = '?' // perhaps a value in the word
 	paired   flagKind = '+' // a name and a value, in the next two words
 )
@@ -169,7 +199,7 @@ type flagSet map[string]flagKind
 func (set flagSet) add(list string, exact bool) {
 	for _, f := range strings.Fields(list) {
 		kind := bare
-		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@%?+", byte(last)) >= 0 {
+		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@?+", byte(last)) >= 0 {
 			kind, f = last, f[:len(f)-1]
 		}
 		if exact || strings.HasPrefix(f, "--") || f == "-#" || kind != bare {

@@ -1,12 +1,14 @@
 package program
 
 import (
+	"maps"
+	"regexp"
 	"slices"
 	"testing"
 )
 
 func TestParsePrograms(t *testing.T) {
-	for _, text := range []string{"x: nonsense", "x: files check=nonsense", "x: safe=1"} {
+	for _, text := range []string{"x: nonsense", "x: safe=1"} {
 		if _, err := parsePrograms(text); err == nil {
 			t.Errorf("%s: no error", text)
 		}
@@ -26,13 +28,23 @@ func TestParsePrograms(t *testing.T) {
 
 // Scripts of sed that only print, and some that don't.
 func TestSedScript(t *testing.T) {
+	sed := regexp.MustCompile(sedScript())
 	for script, want := range map[string]bool{
 		"p": true, "1,5p": true, "$d": true, "/a/,/b/p": true, "s/a/b/g": true, "s|a|b|;p": true, "/x/{p;q}": true, "1~2d": true, "/[a-z]/!d": true, "s/[[:alpha:]]//": true, "y/ab/cd/": true, "q5": true, "": true,
 		"w x": false, "s/a/b/w x": false, "s/a/b/e": false, "r .env": false, "e ls": false, "1!G;h;$!d;w x": false, "s/[^]/a/;s|]/b/w x||": false, "s/a\\\n/w x/": false, "s/[/]/w/": false, "a\\": false, "R x": false, "/a/w x": false,
 	} {
-		if got := sedScript().MatchString(script); got != want {
+		if got := sed.MatchString(script); got != want {
 			t.Errorf("%q: %v, want %v", script, got, want)
 		}
+	}
+}
+
+// Forms are compiled when they are needed, so this compiles all of them.
+func TestForms(t *testing.T) {
+	ps := ReadOnly()
+	for _, p := range slices.Concat(slices.Collect(maps.Values(ps.Plain)), slices.Collect(maps.Values(ps.Enforced))) {
+		p.form.find("")
+		p.ban.find("")
 	}
 }
 

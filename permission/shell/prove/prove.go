@@ -119,7 +119,7 @@ func prove(c *bash.Command, held bool) Proof {
 	if why != "" && key == name && held && program.ReadOnly().Subcommands[name] && len(words) > 0 && words[0].Kind == bash.Literal {
 		return unlisted(name + " " + words[0].Text)
 	}
-	if why != "" && p.Enforced && p.Exact && p.Operands == program.NoOperands {
+	if why != "" && p.Raw && p.Operands == program.NoOperands {
 		return unlisted(name)
 	}
 	if why != "" {

@@ -20,9 +20,9 @@ func touches(a *program.Args) []Touch {
 	}
 	list := a.Operands
 	switch {
-	case slices.Contains([]string{"test", "[", "[["}, a.Cmd.Name()):
-		return tested(list, a.Held)
-	case p.Unless != nil && a.Has(p.Unless...), p.Operands == program.NoOperands, p.Operands == program.Texts:
+	case p.Raw && p.Operands == program.Names:
+		list = tested(list)
+	case p.Operands == program.NoOperands, p.Operands == program.Texts:
 		return ts
 	case p.Operands == program.Pattern || p.Operands == program.Script: // a pattern without quotes may come out as a text and files
 		if !a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") && len(list) > 0 {
@@ -42,9 +42,6 @@ func touches(a *program.Args) []Touch {
 			continue
 		}
 		t.Path, t.Glob = w.Text, w.Kind == bash.Glob
-		if p.Paths {
-			t.Path = strings.TrimSuffix(t.Path, "/...")
-		}
 		ts = append(ts, t)
 		for i := 0; i < len(p.Endings) && !a.Held; i++ {
 			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
@@ -112,24 +109,14 @@ func ignoreFiles(starts []bash.Word) (ts []Touch) {
 	return ts
 }
 
-// tested are the files that test looks at: what follows an operator on files, and what stands around one that compares
-// two of them.
-func tested(words []bash.Word, held bool) []Touch {
-	var ts []Touch
-	add := func(i int) {
-		if i >= 0 && i < len(words) && !(held && strings.ContainsAny(words[i].Text, "$`\"")) {
-			ts = append(ts, Touch{Path: words[i].Text, Glob: words[i].Kind == bash.Glob, Names: true})
-		}
-	}
+// tested are the words that follow an operator of test, such as -f.
+func tested(words []bash.Word) (files []bash.Word) {
 	for i, w := range words {
-		if program.IsFileTest(w.Text) {
-			add(i + 1)
-		}
-		if program.ComparesFiles(w.Text) {
-			add(i - 1)
+		if i > 0 && len(words[i-1].Text) == 2 && words[i-1].Text[0] == '-' {
+			files = append(files, w)
 		}
 	}
-	return ts
+	return files
 }
 
 // proof makes a proof of what is touched, with the patterns that the shell looks up and the files that are redirected from.

@@ -1,0 +1,80 @@
+package program
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+)
+
+// ExecEnd is where the command behind an -exec at i ends.
+func ExecEnd(words []bash.Word, i int) int {
+	end := i + 1
+	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
+		end++
+	}
+	return end
+}
+
+// FindTakes reports whether find takes the next word for the value of a test.
+func FindTakes(test string) bool {
+	kind := ReadOnly().Plain["find"].Flags[test]
+	return kind == valued || kind == Reading
+}
+
+// PlainZone reports whether a time zone is a name, and no path of a file elsewhere.
+func PlainZone(v string) bool {
+	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
+}
+
+// PlainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
+// half of a character, and then a text ends elsewhere.
+func PlainLocale(v string) bool {
+	name, set, _ := strings.Cut(v, ".")
+	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" &&
+		(set == "UTF8" || set == "" && (name == "" || name == "C" || name == "POSIX" || strings.HasPrefix(name, "en_")))
+}
+
+// HeldVar reports whether a variable of the shell, which isn't exported, may have any value: its name means nothing to
+// the shell or to a program.
+func HeldVar(name string) bool {
+	if bash.IsScratchVar(name) {
+		return true
+	}
+	if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || Keep[name] || slices.Contains(shellVars, name) {
+		return false
+	}
+	return !slices.ContainsFunc(programVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// shellVars are variables that the shell itself uses, and programVars the beginnings of those that programs use.
+var (
+	shellVars   = strings.Fields("PATH IFS ENV CDPATH SHELLOPTS GLOBIGNORE FIGNORE OPTIND OPTARG OPTERR PWD OLDPWD PPID UID EUID RANDOM SECONDS MAILPATH MAIL EXECIGNORE FUNCNEST TIMEFORMAT COMPREPLY REPLY EDITOR VISUAL")
+	programVars = strings.Fields("BASH LC_ LD_ DYLD_ GIT_ PYTHON NODE_ NPM_ PIP_ GO RUST CARGO PERL RUBY JAVA PS PROMPT_ HIST POSIX LESS MAN PAGER RIPGREP_ GREP_ JQ_ AWK TMOUT INPUTRC XDG_ SSH_ HTTP HTTPS NO_ ALL_ MALLOC GLIBC GCONV OPENSSL ADZE _")
+)
+
+var Keep = map[string]bool{
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
+	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
+}
+
+// ContainsWord reports whether word stands in s with no letter on either side.
+func ContainsWord(s, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(s[from:], word)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(word)
+		if (i == 0 || !IsLetter(s[i-1])) && (end == len(s) || !IsLetter(s[end])) {
+			return true
+		}
+		from = i + 1
+	}
+}
+
+func IsLetter(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
