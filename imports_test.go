@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"permission/shell/wrap":    "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell/match":   "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell":         "permission/shell/bash permission/shell/program permission/shell/prove permission/shell/wrap permission/shell/match",
-	"permission/ondisk":        "permission internal/disk",
+	"permission/ondisk":        "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",
@@ -77,7 +77,6 @@ var mayImport = map[string]string{
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
-	"internal/disk":               "internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/release":            "",
@@ -87,6 +86,7 @@ var mayImport = map[string]string{
 	"internal/soak":               "",
 	"internal/soak/list":          "",
 	"internal/spill":              "",
+	"internal/waittest":           "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
 	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
@@ -102,8 +102,10 @@ var mayImport = map[string]string{
 
 	// External tools, and the MCP server.
 	"hook":                    "internal/proc",
-	"discover":                "tool tool/schema internal/proc discover/internal/oauth",
+	"discover":                "tool tool/schema internal/proc discover/internal/clean discover/internal/oauth discover/internal/stdio",
+	"discover/internal/clean": "tool",
 	"discover/internal/oauth": "",
+	"discover/internal/stdio": "tool discover/internal/clean",
 	"serve":                   "tool",
 
 	// Requests to models, in a file.

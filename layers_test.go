@@ -34,7 +34,7 @@ var layers = []layer{
 	{
 		name: "engines", about: "no tools, no settings",
 		packages: []string{
-			"internal/atomicfile", "internal/context", "internal/disk", "internal/document", "internal/edit", "internal/gitindex",
+			"internal/atomicfile", "internal/context", "internal/document", "internal/edit", "internal/gitindex",
 			"internal/gitwork", "internal/homedir", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
 			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/text", "internal/trial", "internal/web/...",
 			"internal/workspace/...",
@@ -45,6 +45,7 @@ var layers = []layer{
 		packages: []string{
 			"examples/...", "internal/bench", "internal/failures", "internal/fenced", "internal/leaktest", "internal/peers",
 			"internal/proc/kerneltest", "internal/ptytest", "internal/release", "internal/search/bench", "internal/site", "internal/soak/...",
+			"internal/waittest",
 		},
 	},
 }

@@ -1,11 +1,29 @@
-// Package agent is the loop between a model and its tools: the model answers, the executor runs its calls, and the results
-// go back to the model, until it makes no more calls.
+// Package agent is the loop between a model and its tools: the model answers, the executor runs its calls, and the results go
+// back to the model, until it makes no more calls.
 //
 //	a := agent.New(agent.Options{Model: m, Executor: x, System: agent.SystemPrompt(where), Observe: show})
 //	answer, err := a.Run(ctx, model.Text("Fix the failing test."))
 //
-// Every call in the history has a response, even after a cancelled context or a broken connection, so that the
-// conversation can continue. The package knows no concrete tool and no screen: a front end reads [Event]s.
+// # Conversations
+//
+// An [Agent] has one conversation; each [Agent.Run] continues it. Every call in the history has a response, even after a
+// cancelled context or a broken connection, so that the conversation can always continue: [Agent.Continue] resumes one that
+// was interrupted. Options.History is an earlier conversation to start with.
+//
+// # Events
+//
+// The package knows no concrete tool and no screen. A front end reads [Event]s in Options.Observe: [Said] is a piece of text,
+// [Called] a call, [Step] its progress, [Responded] the results of a turn.
+//
+// # Limits
+//
+// [Limits] bound the turns and the time of a Run, and a [Budget] the calls and tokens of an agent together with its subagents.
+// With Options.Window, the agent compacts a conversation that no longer fits into the context window of its model.
+//
+// # Subagents
+//
+// A [Crew] runs subagents, in the foreground or in the background. A tool that delegates calls [Crew.Do]. A subagent has an
+// executor below that of its parent, so its calls are subject to the same policy.
 package agent
 
 import (

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 	"github.com/google/go-cmp/cmp"
@@ -85,31 +86,33 @@ func TestEditWaitsForTheEnd(t *testing.T) {
 				"3 look fails: look: not executed: the connection broke in the middle of your response. Repeat the call if it is still needed.\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var b bench
-			a, _, _, err := run(t, &b, agent.Options{}, func(_ context.Context, say func(...model.Event)) error {
-				say(call("1", "look", `{"name":"a"}`), call("2", "change", `{"name":"b"}`), call("3", "look", `{"name":"c"}`))
-				<-b.looked
-				time.Sleep(5 * time.Millisecond) // long enough for a call that does not wait
-				b.mu.Lock()
-				if len(b.ran) != 1 {
-					t.Errorf("before the end there ran %q", b.ran)
+			synctest.Test(t, func(t *testing.T) {
+				var b bench
+				a, _, _, err := run(t, &b, agent.Options{}, func(_ context.Context, say func(...model.Event)) error {
+					say(call("1", "look", `{"name":"a"}`), call("2", "change", `{"name":"b"}`), call("3", "look", `{"name":"c"}`))
+					<-b.looked
+					synctest.Wait() // until nothing runs that doesn't wait
+					b.mu.Lock()
+					if len(b.ran) != 1 {
+						t.Errorf("before the end there ran %q", b.ran)
+					}
+					b.mu.Unlock()
+					if tt.err == nil {
+						say(tt.end)
+					}
+					return tt.err
+				}, stop("done"))
+				if !errors.Is(err, tt.err) {
+					t.Errorf("got %v", err)
 				}
-				b.mu.Unlock()
-				if tt.err == nil {
-					say(tt.end)
+				slices.Sort(b.ran) // what touches different things may run in any order
+				if d := cmp.Diff(tt.ran, b.ran); d != "" {
+					t.Errorf("ran (-want +got):\n%s", d)
 				}
-				return tt.err
-			}, stop("done"))
-			if !errors.Is(err, tt.err) {
-				t.Errorf("got %v", err)
-			}
-			slices.Sort(b.ran) // what touches different things may run in any order
-			if d := cmp.Diff(tt.ran, b.ran); d != "" {
-				t.Errorf("ran (-want +got):\n%s", d)
-			}
-			if got := show(a.History()[2:3]); got != tt.want {
-				t.Errorf("want:\n%sgot:\n%s", tt.want, got)
-			}
+				if got := show(a.History()[2:3]); got != tt.want {
+					t.Errorf("want:\n%sgot:\n%s", tt.want, got)
+				}
+			})
 		})
 	}
 }
@@ -335,11 +338,7 @@ func TestThousandTurnsLeakNothing(t *testing.T) {
 		t.Errorf("%d turns, %d calls, %v", answer.Turns, len(b.ran), err)
 	}
 	checkHistory(t, a.History())
-	for end := time.Now().Add(time.Minute); runtime.NumGoroutine() > before+1; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-		}
-	}
+	waittest.Until(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= before+1 })
 }
 
 func TestSystemPrompt(t *testing.T) {

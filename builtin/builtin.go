@@ -1,13 +1,29 @@
-// Package builtin is the tools that come with Adze.
+// Package builtin has the tools that come with Adze: files, search, commands, the web, subagents, plans and todos.
 //
-//	set, err := builtin.New(builtin.Options{Dir: "/home/me/app"})
-//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: …}
+//	helper := builtin.Main() // first in main
+//	set, err := builtin.New(builtin.Options{Dir: "/home/me/app", Helper: helper})
+//	if err != nil {
+//		return err
+//	}
 //	defer set.Close()
+//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy}
 //
-// Tools returns the tools that work with what the options wired: without Task, for example, task is not among them.
+// # Choose tools
 //
-// A tool is one file of code, one of text for the model beside it, one of stories in testdata, and one line in the
-// list below. What others need to know of a tool stands in its declaration; what a call touches, in its access.
+// [Set.Tools] returns the tools whose needs the [Options] meet. Without Options.Task, for example, the tool task is missing,
+// and without Options.HasUser the tools that ask the user. Options.Exclude removes more.
+//
+// # Commands
+//
+// [Main] makes the program its own helper, which sandboxes commands and stops their process trees; a program that embeds the
+// tools calls it before anything else. Options.Sandbox selects the sandbox. [Set.Jobs] lists background commands, and
+// [Set.News] returns messages for the model before its next turn, such as a background command that exited.
+//
+// # Add a tool
+//
+// A tool is one file of code, its description for the model beside it (x.md), its stories in testdata (x.txtar), and one line
+// in the list in builtin.go. What other packages need to know about a tool is in its declaration, and what a call touches is in
+// its access: no other package has a list of tool names.
 package builtin
 
 import (

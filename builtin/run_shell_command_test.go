@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )
@@ -111,22 +111,12 @@ func TestTimeoutKeepsTheOutput(t *testing.T) {
 	}
 }
 
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-	}
-}
-
 func TestJobsThatEndAreNews(t *testing.T) {
 	set := shellIn(t, t.TempDir())
 	x := executor(set)
 	call(t, x, "run_shell_command", map[string]any{"command": "exit 4", "is_background": true})
 	var news []string
-	eventually(t, "the job is reported", func() bool {
+	waittest.Until(t, "the job is reported", func() bool {
 		news = set.News()
 		return len(news) > 0
 	})
@@ -144,7 +134,7 @@ func TestMoveToBackground(t *testing.T) {
 		over <- call(t, x, "run_shell_command", args{"command": "echo begun; while [ ! -e go ]; do sleep 0.01; done; echo on > later; sleep 600"})
 	}()
 	var o tool.Outcome
-	eventually(t, "the command is moved", func() bool {
+	waittest.Until(t, "the command is moved", func() bool {
 		set.Background() // also while the command is being started
 		select {
 		case o = <-over:
@@ -157,7 +147,7 @@ func TestMoveToBackground(t *testing.T) {
 		t.Fatalf("%+v", o)
 	}
 	put(t, dir, map[string]string{"go": ""})
-	eventually(t, "the command continues", func() bool {
+	waittest.Until(t, "the command continues", func() bool {
 		_, err := os.Stat(filepath.Join(dir, "later"))
 		return err == nil
 	})

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/discover/internal/stdio"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
@@ -79,7 +80,7 @@ func (c Command) Tools(ctx context.Context) (Found, error) {
 		return Found{}, fmt.Errorf("discover tools with %s: %w%s", c.Discover, err, aside(e.stderr))
 	}
 	if e.stderr != "" {
-		warnings = append(warnings, "stderr: "+clip(strings.TrimSpace(e.stderr), 2000))
+		warnings = append(warnings, "stderr: "+clean.Clip(strings.TrimSpace(e.stderr), 2000))
 	}
 	f := Found{Warnings: warnings}
 	f.add(c, call, found)
@@ -90,7 +91,7 @@ func aside(stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr == "" {
 		return ""
 	}
-	return "; stderr: " + clip(stderr, 2000)
+	return "; stderr: " + clean.Clip(stderr, 2000)
 }
 
 func (c Command) child(argv []string, input []byte) child {
@@ -116,12 +117,12 @@ func (f *Found) add(c Command, call []string, found []declared) {
 			continue
 		}
 		seen[d.Name] = true
-		description, hidden := clean(d.Description, maxDescription)
+		description, hidden := clean.Text(d.Description, clean.MaxText)
 		if hidden > 0 {
 			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its description", d.Name, hidden))
 		}
 		declaration := tool.Declaration{
-			Name: wireName("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
+			Name: clean.Name("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
 			Kind: tool.Other, Origin: CommandOrigin,
 		}
 		declaration.Fingerprint = c.fingerprint(declaration)
@@ -242,9 +243,6 @@ func (l *lazySchema) arguments(parameters, raw json.RawMessage) (json.RawMessage
 // maxOutput is how much a command may print on each of its two streams.
 const maxOutput = 10 << 20
 
-// drain is how long output is still read after a command has exited while something it left behind holds it open.
-const drain = 250 * time.Millisecond
-
 // child is a command to run to its end, without a shell.
 type child struct {
 	argv  []string
@@ -270,18 +268,18 @@ func (c child) run(ctx context.Context) (ended, error) {
 	full := func() { stop(fmt.Errorf("stopped after printing more than %d MB", maxOutput>>20)) }
 	stdout, stderr := &bounded{full: full}, &bounded{full: full}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	ownGroup(cmd)
-	cmd.WaitDelay = drain
+	stdio.OwnGroup(cmd)
+	cmd.WaitDelay = stdio.Drain
 	cmd.Cancel = func() error {
-		time.AfterFunc(killGrace, func() { killGroup(cmd) })
-		return termGroup(cmd)
+		time.AfterFunc(stdio.KillGrace, func() { stdio.KillGroup(cmd) })
+		return stdio.TermGroup(cmd)
 	}
 	if err := cmd.Start(); err != nil {
-		return ended{}, startError(c.argv[0], err)
+		return ended{}, stdio.StartError(c.argv[0], err)
 	}
 	err := cmd.Wait()
-	killGroup(cmd) // what it left behind
-	e := ended{stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(), signal: signalOf(cmd)}
+	stdio.KillGroup(cmd) // what it left behind
+	e := ended{stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(), signal: stdio.SignalOf(cmd)}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -290,26 +288,6 @@ func (c child) run(ctx context.Context) (ended, error) {
 		e.err = err
 	}
 	return e, nil
-}
-
-// startError explains why a command could not be started.
-func startError(name string, err error) error {
-	var path *fs.PathError // repeats the name
-	words := strings.Fields(name)
-	switch {
-	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
-		args, _ := json.Marshal(words[1:])
-		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}", name, words[0], args)
-	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("command %q not found in PATH. Install it, or use its full path", name)
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%s is not executable. Run chmod +x on it", name)
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: file not found (or its #! interpreter is missing)", name)
-	case errors.As(err, &path):
-		err = path.Err
-	}
-	return fmt.Errorf("start %s: %w", name, err)
 }
 
 // bounded keeps what is written to it, up to maxOutput bytes, and then says so once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -95,7 +97,7 @@ func TestFailedCall(t *testing.T) {
 func TestCancelEndsTheGroup(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := script(t, greet+`trap '' TERM; (trap '' TERM; while :; do echo alive > beat; sleep 0.02; done) & wait`)
+	path := script(t, greet+`trap '' TERM; mkfifo pipe; exec 3>pipe; (trap '' TERM; echo alive >&3; while :; do sleep 1; done) & wait`)
 	found, err := Command{Discover: path + " list", Call: path, Dir: dir}.Tools(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -103,17 +105,22 @@ func TestCancelEndsTheGroup(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan tool.Outcome)
 	go func() { done <- call(t, ctx, found.Tools, "greet", `{"who":"x"}`) }()
-	beat := filepath.Join(dir, "beat")
-	eventually(t, "the child runs", func() bool { return exists(beat) })
+	waittest.Until(t, "there is a pipe", func() bool { return exists(filepath.Join(dir, "pipe")) })
+	pipe, err := os.Open(filepath.Join(dir, "pipe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	if _, err := io.ReadFull(pipe, make([]byte, len("alive\n"))); err != nil {
+		t.Fatal("the child doesn't run:", err)
+	}
 	cancel()
 	if o := <-done; o.Status != tool.StatusCancelled {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
 	}
-	eventually(t, "the child is gone", func() bool {
-		os.Remove(beat)
-		time.Sleep(200 * time.Millisecond)
-		return !exists(beat)
-	})
+	if _, err := io.Copy(io.Discard, pipe); err != nil { // until no process has it open
+		t.Error(err)
+	}
 }
 
 func TestCallDeadline(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,14 +35,14 @@ func parseDeclarations(out []byte) (found []declared, warnings []string, err err
 	if out[0] != '{' {
 		items = nil
 		if err := json.Unmarshal(out, &items); err != nil {
-			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w", clip(string(out), 200), err)
+			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w", clean.Clip(string(out), 200), err)
 		}
 	}
 	for i, raw := range items {
 		at := fmt.Sprintf("entry %d", i+1)
 		var d declared
 		if err := json.Unmarshal(raw, &d); err != nil {
-			warnings = append(warnings, fmt.Sprintf("%s is not a function declaration: %s", at, misread(err)))
+			warnings = append(warnings, fmt.Sprintf("%s is not a function declaration: %s", at, clean.JSONError(err)))
 			continue
 		}
 		switch {
@@ -69,7 +70,7 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 		for i, raw := range group {
 			var d declared
 			if err := json.Unmarshal(raw, &d); err != nil {
-				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is invalid: %s", at, i+1, misread(err)))
+				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is invalid: %s", at, i+1, clean.JSONError(err)))
 			} else if d.Name == "" {
 				warnings = append(warnings, fmt.Sprintf("%s, declaration %d has no name", at, i+1))
 			} else {
@@ -78,18 +79,6 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 		}
 	}
 	return found, warnings
-}
-
-// misread says in the words of JSON what is wrong with a declaration; encoding/json speaks of Go.
-func misread(err error) string {
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case !errors.As(err, &wrong):
-		return err.Error()
-	case wrong.Field == "":
-		return "expected an object, got a JSON " + wrong.Value
-	}
-	return fmt.Sprintf("%s must be a string, got a JSON %s", wrong.Field, wrong.Value)
 }
 
 // jsonKind names what a JSON value is.

@@ -1,11 +1,44 @@
 package discover_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/tool"
 )
+
+// The tools of an MCP server are called like any others, by the name of the server and their own.
+func Example() {
+	type person struct {
+		Name string `json:"name"`
+	}
+	server := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "greet", Description: "Greets."},
+		func(_ context.Context, _ *mcp.CallToolRequest, p person) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "Hello, " + p.Name}}}, nil, nil
+		})
+	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
+	defer web.Close()
+
+	ctx := context.Background()
+	registry := tool.NewRegistry()
+	servers := discover.Open(map[string]discover.Server{"greeter": {HTTPURL: web.URL}}, discover.Options{Registry: registry})
+	defer servers.Close()
+	if err := servers.Wait(ctx); err != nil {
+		panic(err)
+	}
+	x := &tool.Executor{Registry: registry, Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }}
+	batch := x.Batch(ctx)
+	batch.Add(tool.Call{Name: "greeter__greet", Args: json.RawMessage(`{"name":"Ada"}`)})
+	fmt.Println(batch.Wait()[0].Result.Text())
+	// Output: Hello, Ada
+}
 
 func ExampleWords() {
 	words, err := discover.Words(`python3 "my tools.py" list --all`)

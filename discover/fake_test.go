@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // fake is a server without the SDK, so that it can misbehave.
@@ -35,7 +37,7 @@ func fakeServer(mode string) error {
 	f := &fake{mode: mode, out: bufio.NewWriterSize(os.Stdout, 1<<20), wait: map[string]chan json.RawMessage{}}
 	switch mode {
 	case "silent":
-		time.Sleep(10 * time.Minute)
+		waittest.Hang()
 		return nil
 	case "exit":
 		return fmt.Errorf("cannot go on")
@@ -45,7 +47,7 @@ func fakeServer(mode string) error {
 		}
 	case "hangup": // closes its output and keeps running
 		os.Stdout.Close()
-		time.Sleep(10 * time.Minute)
+		waittest.Hang()
 	case "headers": // frames messages as another protocol does
 		f.line("Content-Length: 40\r\n\r")
 		io.Copy(io.Discard, os.Stdin)
@@ -68,7 +70,7 @@ func fakeServer(mode string) error {
 		raw, err := in.ReadBytes('\n')
 		if err != nil {
 			if mode == "stubborn" {
-				time.Sleep(10 * time.Minute)
+				waittest.Hang()
 			}
 			return nil
 		}
@@ -276,12 +278,10 @@ func (f *fake) call(m fakeMessage) {
 
 // awaitFile waits until a file exists.
 func awaitFile(path string) {
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	waittest.Holds(func() bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 }
 
 // huge answers with a line of 32 MB, or ADZE_FAKE_SIZE megabytes. If ADZE_FAKE_GATE is set,

@@ -168,5 +168,41 @@ func isAdze(command string) bool {
 // line does not show. Over a network, on another machine or in a container it works on other files, and is welcome.
 func (l *link) isOurs(cs *mcp.ClientSession) bool {
 	res := cs.InitializeResult()
-	return l.kind == stdio && res != nil && res.ServerInfo != nil && res.ServerInfo.Name == ownName && !l.conf.elsewhere()
+	return l.kind == launched && res != nil && res.ServerInfo != nil && res.ServerInfo.Name == ownName && !l.conf.elsewhere()
+}
+
+// passed are the variables that a server gets of our environment: enough to run, nothing to steal.
+var passed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "no_proxy",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
+}
+
+// serverEnv is a server's environment.
+func serverEnv(base []string, own map[string]string) []string {
+	env := []string{Nested + "=1"}
+	for _, kv := range base {
+		name, _, _ := strings.Cut(kv, "=")
+		if _, overridden := own[name]; overridden {
+			continue
+		}
+		if strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") || containsFold(passed, name) {
+			env = append(env, kv)
+		}
+	}
+	for name, value := range own {
+		if name != Nested {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+func containsFold(list []string, name string) bool {
+	for _, one := range list {
+		if strings.EqualFold(one, name) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,11 +1,14 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/adze-dev/adze/discover/internal/stdio"
 )
 
 const (
@@ -27,7 +30,7 @@ type link struct {
 	kind  transport
 	hash  string
 	opt   *Options
-	log   *serverLog
+	log   *stdio.Log
 	life  context.Context // ends with Close
 	bad   error           // the configuration is no good; it is never started
 
@@ -58,10 +61,10 @@ type attempt struct {
 	late chan struct{} // closed when it timed out and continues in the background
 
 	// The link's mu guards these.
-	began  time.Time // zero: it waits for its turn
-	proc   *process  // what was started; nil: nothing yet
-	why    error     // of late
-	waited bool      // a wait for it timed out
+	began  time.Time      // zero: it waits for its turn
+	proc   *stdio.Process // what was started; nil: nothing yet
+	why    error          // of late
+	waited bool           // a wait for it timed out
 }
 
 // progress is an error that says how far a start is. The caller holds the link's mu.
@@ -80,7 +83,7 @@ func (a *attempt) progress() error {
 	if a.proc == nil {
 		return err
 	}
-	return &failedStart{err, a.proc.words.lines()}
+	return &failedStart{err, a.proc.Tail()}
 }
 
 // ErrClosed is what calls get after Close.
@@ -154,7 +157,7 @@ func (l *link) overdue(a *attempt, why error) {
 	}
 	a.why = why
 	close(a.late)
-	l.log.printf("%v", why)
+	l.log.Printf("%v", why)
 }
 
 // startTimeout is how long the server may take to start.
@@ -191,7 +194,7 @@ func (l *link) begin() *attempt {
 			a.err = ErrClosed
 			return
 		}
-		if l.kind == stdio {
+		if l.kind == launched {
 			release, err := l.set.slots.take(l.life)
 			if err != nil {
 				a.err = ErrClosed
@@ -233,7 +236,7 @@ func (l *link) start(a *attempt) (*session, error) {
 		}
 		fate := ""
 		if s.proc != nil {
-			fate = s.proc.fate()
+			fate = s.proc.Fate()
 		}
 		s.close()
 		return nil, s.startError(withFate(err, fate))
@@ -262,7 +265,7 @@ func (l *link) settle(a *attempt) {
 		return
 	}
 	l.session = a.s
-	l.log.printf("started in %s", l.took.Round(time.Millisecond))
+	l.log.Printf("started in %s", l.took.Round(time.Millisecond))
 	l.set.work.Go(func() { l.watch(a.s) })
 }
 
@@ -271,7 +274,7 @@ func (l *link) failed(err error) {
 	l.failures++
 	l.err = err
 	l.notBefore = time.Now().Add(backoff(l.failures))
-	l.log.printf("failed: %v", err)
+	l.log.Printf("failed: %v", err)
 }
 
 // backoff is how long to wait after so many failures in a row. The first one may be a chance.
@@ -299,7 +302,7 @@ func (l *link) watch(s *session) {
 	if time.Since(l.began) > healthy {
 		l.failures = 0
 	}
-	l.failed(errors.New(orElse(fate, "connection lost")))
+	l.failed(errors.New(cmp.Or(fate, "connection lost")))
 	if l.attempt == nil && l.failures <= maxRestarts {
 		l.begin()
 	}
@@ -348,7 +351,7 @@ func (l *link) relist() {
 	defer cancel()
 	m, err := s.list(ctx)
 	if err != nil {
-		l.log.printf("its lists changed, but reading them failed: %v", err)
+		l.log.Printf("its lists changed, but reading them failed: %v", err)
 		return
 	}
 	l.adopt(s, m)
@@ -367,7 +370,7 @@ func (l *link) adopt(s *session, m *manifest) {
 	l.manifest, l.cached = m, false
 	l.mu.Unlock()
 	if err := m.save(l.state(), l.cacheName()); err != nil {
-		l.log.printf("save its manifest: %v", err)
+		l.log.Printf("save its manifest: %v", err)
 	}
 	l.set.publish(l)
 }

@@ -1,22 +1,20 @@
 package discover
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/adze-dev/adze/tool"
+	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/discover/internal/stdio"
 )
 
 // manifest is what a server offers, as it was last seen. It is kept on disk, so that the tools of a server are known
@@ -181,7 +179,7 @@ func pages(list func(cursor string) (next string, full bool, err error)) error {
 func (s *session) list(ctx context.Context) (*manifest, error) {
 	m := &manifest{Version: manifestVersion, Hash: s.link.hash, Seen: time.Now().UTC()}
 	init := s.cs.InitializeResult()
-	m.Instructions, _ = clean(init.Instructions, maxDescription)
+	m.Instructions, _ = clean.Text(init.Instructions, clean.MaxText)
 	caps := init.Capabilities
 	if caps == nil {
 		caps = &mcp.ServerCapabilities{}
@@ -226,7 +224,7 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 					m.Warnings = append(m.Warnings, why)
 				}
 			} else if seen[t.Name] {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", clip(t.Name, 100)))
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", clean.Clip(t.Name, 100)))
 			} else {
 				seen[t.Name] = true
 				m.addTool(t)
@@ -243,14 +241,14 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 
 // addTool notes a tool, its texts bounded and freed of what cannot be seen.
 func (m *manifest) addTool(t *mcp.Tool) {
-	if t.Meta[taskKey] != nil {
+	if t.Meta[stdio.TaskKey] != nil {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is ignored: it can only be called as a task, which Adze doesn't support", t.Name))
 		return
 	}
 	r := remote{Name: t.Name, Title: t.Title}
 	var hidden int
-	r.Description, hidden = clean(t.Description, maxDescription)
-	input, more := cleanSchema(t.InputSchema)
+	r.Description, hidden = clean.Text(t.Description, clean.MaxText)
+	input, more := clean.Schema(t.InputSchema)
 	r.Input = input
 	if hidden += more; hidden > 0 {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its texts", t.Name, hidden))
@@ -259,54 +257,11 @@ func (m *manifest) addTool(t *mcp.Tool) {
 		r.Output, _ = json.Marshal(t.OutputSchema)
 	}
 	if a := t.Annotations; a != nil {
-		r.Title, _ = clean(orElse(r.Title, a.Title), 200)
+		r.Title, _ = clean.Text(cmp.Or(r.Title, a.Title), 200)
 		r.Repeatable = a.IdempotentHint || a.ReadOnlyHint && (a.DestructiveHint == nil || !*a.DestructiveHint)
 	}
-	r.Title, _ = clean(r.Title, 200)
+	r.Title, _ = clean.Text(r.Title, 200)
 	m.Tools = append(m.Tools, r)
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// maxSchema is how large a schema may be. A larger one is replaced by one that allows everything: the server checks.
-const maxSchema = 256 << 10
-
-// cleanSchema is a schema as JSON, its descriptions and titles freed of invisible characters.
-func cleanSchema(schema any) (json.RawMessage, int) {
-	hidden := 0
-	cleanNode(schema, 0, &hidden)
-	raw, err := json.Marshal(schema)
-	if err != nil || !isObject(raw) || len(raw) > maxSchema {
-		return json.RawMessage(`{"type":"object"}`), hidden
-	}
-	return raw, hidden
-}
-
-func cleanNode(v any, depth int, hidden *int) {
-	if depth > 200 {
-		return
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		for key, child := range v {
-			if text, ok := child.(string); ok && (key == "description" || key == "title") {
-				cleaned, n := clean(text, maxDescription)
-				v[key] = cleaned
-				*hidden += n
-				continue
-			}
-			cleanNode(child, depth+1, hidden)
-		}
-	case []any:
-		for _, child := range v {
-			cleanNode(child, depth+1, hidden)
-		}
-	}
 }
 
 func (s *session) listPrompts(ctx context.Context, m *manifest) error {
@@ -320,9 +275,9 @@ func (s *session) listPrompts(ctx context.Context, m *manifest) error {
 				continue
 			}
 			out := Prompt{Name: p.Name, Title: p.Title}
-			out.Description, _ = clean(p.Description, maxDescription)
+			out.Description, _ = clean.Text(p.Description, clean.MaxText)
 			for _, a := range p.Arguments {
-				text, _ := clean(a.Description, maxDescription)
+				text, _ := clean.Text(a.Description, clean.MaxText)
 				out.Arguments = append(out.Arguments, PromptArgument{a.Name, text, a.Required})
 			}
 			m.Prompts = append(m.Prompts, out)
@@ -334,7 +289,7 @@ func (s *session) listPrompts(ctx context.Context, m *manifest) error {
 func (s *session) listResources(ctx context.Context, m *manifest) error {
 	add := func(r Resource) {
 		if len(m.Resources) < maxItems {
-			r.Description, _ = clean(r.Description, maxDescription)
+			r.Description, _ = clean.Text(r.Description, clean.MaxText)
 			m.Resources = append(m.Resources, r)
 		}
 	}
@@ -361,76 +316,6 @@ func (s *session) listResources(ctx context.Context, m *manifest) error {
 		}
 		return res.NextCursor, len(m.Resources) >= maxItems, nil
 	})
-}
-
-// maxName is the longest name that every model provider takes.
-const maxName = 63
-
-// wireName is the name a model calls a tool of a server by: alias__tool, or the tool's own name without an alias. Every
-// provider takes it, and two different tools never get one name: where a name had to be changed or cut, a short hash of
-// the original tells it apart, whatever else the server lists.
-func wireName(alias, name string) string {
-	full := name
-	if alias != "" {
-		full = alias + "__" + name
-	}
-	safe := strings.Map(safeRune, full)
-	if safe == "" || !isLetter(safe[0]) {
-		safe = "t_" + safe
-	}
-	if safe == full && len(safe) <= maxName && !strings.Contains(alias, "__") {
-		return safe
-	}
-	sum := sha256.Sum256([]byte(alias + "\x00" + name))
-	tag := "_" + hex.EncodeToString(sum[:4])
-	return safe[:min(len(safe), maxName-len(tag))] + tag
-}
-
-func safeRune(r rune) rune {
-	if r < 0x80 && (isLetter(byte(r)) || r >= '0' && r <= '9' || r == '_' || r == '-') {
-		return r
-	}
-	return '_'
-}
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// maxDescription is how many characters of a description a model is given.
-const maxDescription = 4000
-
-// clean bounds an external text and removes invisible characters: they can contain instructions that users don't see.
-func clean(s string, most int) (cleaned string, hidden int) {
-	if tool.Hidden(s) {
-		var b strings.Builder
-		for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
-			if r == utf8.RuneError || tool.Hidden(string(r)) {
-				hidden++
-				continue
-			}
-			b.WriteRune(r)
-		}
-		s = b.String()
-	}
-	return clip(s, most), hidden
-}
-
-// clip shortens s to so many characters and says how many are missing.
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	total := utf8.RuneCountInString(s)
-	if total <= most {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i] + fmt.Sprintf("… (%d characters more)", total-most)
-		}
-		n++
-	}
-	return s
 }
 
 // indent writes JSON for users.

@@ -40,7 +40,7 @@ type authority struct {
 
 // authority sees to the server's tokens; nil where the configuration brings its own authorization.
 func (l *link) authority() *authority {
-	if l.kind == stdio || l.kind == dialed || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth.disabled() {
+	if l.kind == launched || l.kind == dialed || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth.disabled() {
 		return nil
 	}
 	l.mu.Lock()
@@ -57,7 +57,7 @@ func (l *link) authority() *authority {
 // noLogin says why a server without an authority has no login.
 func (l *link) noLogin() string {
 	switch {
-	case l.kind == stdio || l.kind == dialed:
+	case l.kind == launched || l.kind == dialed:
 		return "uses " + string(l.kind) + "; login applies only to HTTP servers"
 	case l.conf.OAuth.disabled():
 		return "has oauth.enabled set to false"
@@ -146,7 +146,7 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 		},
 		NewTokenSource: func(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
 			if err := a.source.Keep(ctx, cfg, t); err != nil {
-				a.link.log.printf("save the login: %v", err)
+				a.link.log.Printf("save the login: %v", err)
 			}
 			return a.source, nil
 		},

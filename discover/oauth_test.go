@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // A server that needs a login says so, and no login starts in a non-interactive session.
@@ -160,9 +162,7 @@ func TestLoginDuringAStart(t *testing.T) {
 		return nil
 	}})
 	go d.Wait(t.Context())
-	for d.List()[0].State != Starting {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Until(t, "the server starts", func() bool { return d.List()[0].State == Starting })
 	if err := d.Login(t.Context(), "g"); err != nil {
 		t.Error(err)
 	}

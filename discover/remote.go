@@ -2,6 +2,7 @@ package discover
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -42,7 +44,7 @@ type remoteTool struct {
 
 // tool makes a tool of what a server offers.
 func (l *link) tool(r remote) tool.Tool {
-	name, print := wireName(l.alias, r.Name), r.print(l.conf.Identity())
+	name, print := clean.Name(l.alias, r.Name), r.print(l.conf.Identity())
 	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
 	if l.set.alone {
 		aliases = append(aliases, r.Name)
@@ -50,8 +52,8 @@ func (l *link) tool(r remote) tool.Tool {
 	return &remoteTool{
 		link: l, remote: r, print: print,
 		declaration: tool.Declaration{
-			Name: name, DisplayName: fmt.Sprintf("%s (%s)", orElse(r.Title, r.Name), l.alias),
-			Description: orElse(r.Description, orElse(r.Title, r.Name)), Parameters: r.Input,
+			Name: name, DisplayName: fmt.Sprintf("%s (%s)", cmp.Or(r.Title, r.Name), l.alias),
+			Description: cmp.Or(r.Description, cmp.Or(r.Title, r.Name)), Parameters: r.Input,
 			Kind: tool.Other, Aliases: aliases, Origin: Origin(l.alias), Fingerprint: print,
 		},
 	}
@@ -174,7 +176,7 @@ func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Resul
 	if text == "" {
 		text = fmt.Sprintf("%s on %s reported an error without a message", t.remote.Name, t.link.alias)
 	}
-	return r, tool.Errorf(FailedMCP, "%s", clip(text, 4000))
+	return r, tool.Errorf(FailedMCP, "%s", clean.Clip(text, 4000))
 }
 
 // outputSchema checks structured results, as far as the schema can be read.
@@ -271,7 +273,7 @@ func (p Progress) Markdown() string {
 		s = fmt.Sprintf("%g of %g", p.Progress, p.Total)
 	}
 	if p.Message != "" {
-		s += ": " + tool.Visible(clip(p.Message, 500))
+		s += ": " + tool.Visible(clean.Clip(p.Message, 500))
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,9 +36,9 @@ func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.De
 // elicit answers a server's question for the user.
 func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	p := r.Params
-	message, _ := clean(p.Message, maxDescription)
+	message, _ := clean.Text(p.Message, clean.MaxText)
 	q := tool.Invocation{
-		Description: fmt.Sprintf("MCP server %s requests input: %s", s.link.alias, clip(message, 200)),
+		Description: fmt.Sprintf("MCP server %s requests input: %s", s.link.alias, clean.Clip(message, 200)),
 		Access:      []tool.Access{tool.Nothing},
 		Confirm:     tool.Literal(message),
 	}
@@ -57,9 +59,9 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	case errors.Is(err, context.Canceled):
 		return &mcp.ElicitResult{Action: "cancel"}, nil
 	case err != nil:
-		s.link.log.printf("request declined: %s: %v", message, err)
+		s.link.log.Printf("request declined: %s: %v", message, err)
 		if run != nil {
-			run.note("the server requested input (%q) and was denied: %v", clip(message, 200), err)
+			run.note("the server requested input (%q) and was denied: %v", clean.Clip(message, 200), err)
 		}
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	case p.URL != "":
@@ -124,7 +126,7 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 		Confirm:     tool.Literal(shown),
 	})
 	if err != nil {
-		s.link.log.printf("sampling denied: %v", err)
+		s.link.log.Printf("sampling denied: %v", err)
 		if run != nil {
 			run.note("the server requested a model response and was denied: %v", err)
 		}
@@ -140,7 +142,7 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 		return nil, fmt.Errorf("the model request failed: %w", err)
 	}
 	return &mcp.CreateMessageResult{
-		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant", StopReason: orElse(out.StopReason, "endTurn"),
+		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant", StopReason: cmp.Or(out.StopReason, "endTurn"),
 	}, nil
 }
 
@@ -186,7 +188,7 @@ func (s *session) offerRootsAndLogging(o *mcp.ClientOptions) {
 		o.Capabilities.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
 	}
 	o.LoggingMessageHandler = func(_ context.Context, r *mcp.LoggingMessageRequest) {
-		s.link.log.add(string(r.Params.Level), said(r.Params))
+		s.link.log.Add(string(r.Params.Level), said(r.Params))
 	}
 }
 

@@ -67,7 +67,7 @@ type OAuth struct {
 type transport string
 
 const (
-	stdio      transport = "stdio"
+	launched   transport = "stdio"
 	streamable transport = "http"
 	sse        transport = "sse"
 	dialed     transport = "sdk"
@@ -95,11 +95,11 @@ func (s Server) transport() (transport, error) {
 		case s.URL != "":
 			kind = sse
 		default:
-			kind = stdio
+			kind = launched
 		}
 	}
 	switch kind {
-	case stdio:
+	case launched:
 		if s.Command == "" {
 			return "", errors.New("no command, httpUrl or url")
 		}
@@ -132,7 +132,7 @@ func (s Server) Target() string {
 	switch kind, _ := s.transport(); kind {
 	case dialed:
 		return "the program that drives this session"
-	case stdio:
+	case launched:
 		return quote(append([]string{s.Command}, s.Args...))
 	}
 	address := s.endpoint()

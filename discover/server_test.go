@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"pgregory.net/rapid"
 )
 
 func TestExpand(t *testing.T) {
@@ -37,7 +36,7 @@ func TestTransport(t *testing.T) {
 		want transport
 		err  string
 	}{
-		{Server{Command: "x"}, stdio, ""},
+		{Server{Command: "x"}, launched, ""},
 		{Server{HTTPURL: "https://a/mcp"}, streamable, ""},
 		{Server{URL: "https://a/sse"}, sse, ""},
 		{Server{URL: "https://a/mcp", Type: "http"}, streamable, ""},
@@ -81,25 +80,6 @@ func TestSelect(t *testing.T) {
 			t.Errorf("%q %q: %s", c.allowed, c.excluded, diff)
 		}
 	}
-}
-
-// Every name is one that every provider takes, and no two tools share one.
-func TestNames(t *testing.T) {
-	if got := wireName("github", "create_issue"); got != "github__create_issue" {
-		t.Error(got)
-	}
-	part := rapid.StringMatching(`[a_.🔧-]{0,5}|x{60,70}`)
-	rapid.Check(t, func(t *rapid.T) {
-		a := [2]string{part.Draw(t, "alias") + "s", part.Draw(t, "tool")}
-		b := [2]string{part.Draw(t, "alias2") + "s", part.Draw(t, "tool2")}
-		x, y := wireName(a[0], a[1]), wireName(b[0], b[1])
-		if len(x) > maxName || !isLetter(x[0]) || strings.Map(safeRune, x) != x {
-			t.Fatalf("%q has the name %q", a, x)
-		}
-		if (x == y) != (a == b) {
-			t.Fatalf("%q and %q have the names %q and %q", a, b, x, y)
-		}
-	})
 }
 
 // A new token makes no other server of it; another command, address or written variable does.

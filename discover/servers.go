@@ -1,21 +1,39 @@
-// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and
-// runs, and tools of MCP servers.
+// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and runs, and tools of
+// MCP servers.
+//
+// # Commands
 //
 //	found, err := discover.Command{Discover: "./tools.sh list", Call: "./tools.sh call", Dir: dir}.Tools(ctx)
+//	if err != nil {
+//		return err
+//	}
 //	registry.Set(discover.CommandOrigin, found.Tools)
+//
+// The discovery command prints a JSON array of function declarations. The call command gets the name of a tool as its last
+// word and the arguments as JSON on stdin.
+//
+// # MCP servers
 //
 //	servers := discover.Open(map[string]discover.Server{"github": {Command: "github-mcp", Args: []string{"stdio"}}},
 //		discover.Options{Registry: registry, Dir: dir, State: state})
 //	defer servers.Close()
+//	err := servers.Wait(ctx) // until all have started, or failed
 //
-// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed,
-// schemas are read leniently, and nothing that a command or a server says about its tools grants permissions. Every
-// external tool has an Origin, so the executor treats it as accessing anything.
+// A [Server] is a command, a URL, or a connection that the program makes. With Options.State, the tools of a server are known
+// from its last run, and it starts with the first call. Servers that exit are restarted. [Servers.List] has their states, and
+// [Servers.Logs] what they printed. [Servers.Prompts] and [Servers.Resources] are what else they offer.
+//
+// # Trust
+//
+// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed, schemas
+// are read leniently, and nothing that a command or a server says about its tools grants permissions. Every external tool has
+// an Origin, so the executor treats it as accessing anything.
 //
 // The package reads no settings and makes no trust decisions; callers decide what may run.
 package discover
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +45,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/discover/internal/stdio"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -54,18 +74,18 @@ type Options struct {
 	Changed func(alias string)
 
 	hold   time.Duration // how long a start keeps its slot; 0 is slotHold
-	finish time.Duration // how long Close waits for an install; 0 is installGrace
+	finish time.Duration // how long Close waits for an install; 0 is stdio.InstallGrace
 }
 
 func (o *Options) start() time.Duration { return orDuration(o.Start, time.Minute) }
 
-func (o *Options) install() time.Duration { return orDuration(o.finish, installGrace) }
+func (o *Options) install() time.Duration { return orDuration(o.finish, stdio.InstallGrace) }
 
 func (o *Options) call() time.Duration { return orDuration(o.Call, 5*time.Minute) }
 
-func (o *Options) name() string { return orElse(o.Name, "adze") }
+func (o *Options) name() string { return cmp.Or(o.Name, "adze") }
 
-func (o *Options) version() string { return orElse(o.Version, "dev") }
+func (o *Options) version() string { return cmp.Or(o.Version, "dev") }
 
 func (o *Options) environ() []string {
 	if o.Environ != nil {
@@ -103,13 +123,14 @@ func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
 	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop, slots: newSlots(maxStarts, orDuration(opt.hold, slotHold))}
 	for alias, conf := range servers {
-		l := &link{set: s, alias: alias, conf: conf, hash: conf.Hash(), opt: &s.opt, life: life, log: &serverLog{}}
+		log := ""
 		if opt.State != "" {
-			l.log.path = logPath(opt.State, alias)
+			log = logPath(opt.State, alias)
 		}
+		l := &link{set: s, alias: alias, conf: conf, hash: conf.Hash(), opt: &s.opt, life: life, log: stdio.NewLog(log)}
 		if l.kind, l.bad = conf.transport(); l.bad != nil {
 			l.bad = fmt.Errorf("invalid configuration: %w", l.bad)
-		} else if l.kind == stdio && conf.isItself() {
+		} else if l.kind == launched && conf.isItself() {
 			l.bad = ErrItself
 		}
 		s.links[alias] = l
@@ -162,7 +183,7 @@ func (s *Servers) Owner(name string) string {
 	bare, _ := strings.CutPrefix(name, "mcp__")
 	owner := ""
 	for _, alias := range s.names {
-		if strings.HasPrefix(bare, strings.Map(safeRune, alias)+"__") && len(alias) > len(owner) {
+		if strings.HasPrefix(bare, clean.Prefix(alias)) && len(alias) > len(owner) {
 			owner = alias
 		}
 	}
@@ -235,7 +256,7 @@ func (l *link) misnamed() []string {
 	check := func(key string, names []string) {
 		for _, name := range names {
 			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools, func(r remote) bool { return r.Name == bare }) {
-				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key, clip(name, 100)))
+				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key, clean.Clip(name, 100)))
 			}
 		}
 	}
@@ -272,7 +293,7 @@ func (s *Servers) Installing() []string {
 	for _, alias := range s.names {
 		l := s.links[alias]
 		l.mu.Lock()
-		if a := l.attempt; a != nil && a.proc != nil && a.proc.installing() {
+		if a := l.attempt; a != nil && a.proc != nil && a.proc.Installing() {
 			names = append(names, alias)
 		}
 		l.mu.Unlock()
@@ -290,9 +311,9 @@ func (s *Servers) Close() {
 	}
 	wg.Wait()
 	waitAtMost(&s.work, 2*time.Second)
-	waitAtMost(&s.processes, s.opt.install()+rollback+insistence+2*time.Second) // each is killed in the end
+	waitAtMost(&s.processes, s.opt.install()+stdio.StopTime+2*time.Second) // each is killed in the end
 	for _, l := range s.links {
-		l.log.close()
+		l.log.Close()
 	}
 }
 
@@ -313,7 +334,7 @@ func (s *Servers) link(alias string) (*link, error) {
 	if l := s.links[alias]; l != nil {
 		return l, nil
 	}
-	return nil, fmt.Errorf("unknown MCP server %q (configured: %s)", alias, orElse(strings.Join(s.names, ", "), "none"))
+	return nil, fmt.Errorf("unknown MCP server %q (configured: %s)", alias, cmp.Or(strings.Join(s.names, ", "), "none"))
 }
 
 const (
@@ -367,7 +388,7 @@ func slowStartPath(state, alias string) string {
 // chance: the first time it had to install the server.
 func (l *link) startedSlowly() string {
 	note := l.slowStartNote()
-	if note.Times == 1 && l.kind == stdio && l.conf.launcher() != "" {
+	if note.Times == 1 && l.kind == launched && l.conf.launcher() != "" {
 		return ""
 	}
 	return note.Why
@@ -406,12 +427,12 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 		return
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n") // what it printed stands in its log
-	raw, jerr := json.Marshal(slowStart{l.hash, clip(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
+	raw, jerr := json.Marshal(slowStart{l.hash, clean.Clip(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
 	if jerr == nil {
 		jerr = writeFile(path, raw)
 	}
 	if jerr != nil {
-		l.log.printf("save the slow-start record: %v", jerr)
+		l.log.Printf("save the slow-start record: %v", jerr)
 	}
 }
 

@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/discover/internal/stdio"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -25,7 +27,7 @@ type session struct {
 	link   *link
 	cs     *mcp.ClientSession
 	client *mcp.Client
-	proc   *process           // nil: not started by us
+	proc   *stdio.Process     // nil: not started by us
 	http   *http.Client       // nil: not over HTTP
 	stop   context.CancelFunc // ends whatever the connection still does
 	dead   chan struct{}      // closed when the connection has ended
@@ -61,7 +63,7 @@ func (r *running) note(format string, args ...any) {
 func (l *link) connect(a *attempt) (*session, error) {
 	s, err := l.dial(a, l.firstVersion())
 	var rpc *jsonrpc.Error
-	if err != nil && l.kind == stdio && errors.As(err, &rpc) {
+	if err != nil && l.kind == launched && errors.As(err, &rpc) {
 		return l.dial(a, "") // it refused the handshake of old: it may know only the new one
 	}
 	return s, err
@@ -70,7 +72,7 @@ func (l *link) connect(a *attempt) (*session, error) {
 // firstVersion is the protocol tried first. A stdio server of old may leave a question of the new protocol unanswered
 // for ever, so it is greeted the old way; over HTTP every question has an answer.
 func (l *link) firstVersion() string {
-	if l.kind == stdio || l.kind == dialed {
+	if l.kind == launched || l.kind == dialed {
 		return "2025-11-25"
 	}
 	return ""
@@ -90,7 +92,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	oddly := ""
 	bound := l.startTimeout()
 	late := time.AfterFunc(bound, func() {
-		if s.proc != nil && s.proc.installing() {
+		if s.proc != nil && s.proc.Installing() {
 			// It is never ended for being slow: that left package caches on which every later start failed. If it hangs,
 			// it does so at no cost until Close.
 			l.overdue(a, fmt.Errorf("no response within %s. %s may still be installing the server; it continues to start in the background",
@@ -100,7 +102,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 		oddly = s.oddly()
 		stop()
 		if s.proc != nil {
-			s.proc.hurry()
+			s.proc.Hurry()
 		}
 	})
 	defer late.Stop()
@@ -120,7 +122,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 		return nil, s.startError(withFate(plainly(err), s.abandon()))
 	}
 	if s.proc != nil {
-		s.proc.answered.Store(true)
+		s.proc.Answered()
 	}
 	s.cs = cs
 	go func() {
@@ -147,25 +149,35 @@ func (s *session) startError(err error) error {
 	if s.proc == nil {
 		return err
 	}
-	return &failedStart{err, s.proc.words.lines()}
+	return &failedStart{err, s.proc.Tail()}
 }
+
+// failedStart is the error of a start, with the end of what the server printed on stderr.
+type failedStart struct {
+	cause  error
+	stderr string // see stdio.Process.Tail
+}
+
+func (e *failedStart) Error() string { return e.cause.Error() + e.stderr }
+
+func (e *failedStart) Unwrap() error { return e.cause }
 
 // oddly tells of a server that printed something, but no message: it has another way to write them.
 func (s *session) oddly() string {
 	if s.proc == nil {
 		return ""
 	}
-	first := s.proc.odd.Load()
-	if first == nil {
+	first := s.proc.Stray()
+	if first == "" {
 		return ""
 	}
-	return fmt.Sprintf("; it printed %q, which is not a message (MCP expects one JSON object per line)", *first)
+	return fmt.Sprintf("; it printed %q, which is not a message (MCP expects one JSON object per line)", first)
 }
 
 // plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
 func plainly(err error) error {
 	var login *loginNeeded
-	var unread *notReadingError
+	var unread *stdio.NotReadingError
 	var unreached *url.Error
 	switch {
 	case errors.As(err, &login):
@@ -198,37 +210,39 @@ func (s *session) abandon() string {
 	if s.proc == nil {
 		return ""
 	}
-	defer s.proc.end()
+	defer s.proc.Close()
 	if s.link.life.Err() != nil {
 		return "" // we stop it, so there is nothing to report
 	}
-	return s.proc.fate()
+	return s.proc.Fate()
 }
 
 // transport is the way to the server.
 func (l *link) transport(s *session) (mcp.Transport, error) {
 	switch l.kind {
-	case stdio:
-		p, err := launch(l.conf, serverEnv(l.opt.environ(), l.conf.Env), l.opt.Dir, l.log)
+	case launched:
+		p, err := stdio.Start(stdio.Command{
+			Path: l.conf.Command, Args: l.conf.Args, Dir: cmp.Or(l.conf.Cwd, l.opt.Dir), Env: serverEnv(l.opt.environ(), l.conf.Env),
+			Launcher: l.conf.launcher() != "", Install: l.opt.install(), Urgent: l.opt.Hurry,
+		}, l.log)
 		if err != nil {
 			return nil, err
 		}
-		p.install, p.urgent = l.opt.install(), l.opt.Hurry
 		s.proc = p
-		l.set.processes.Go(func() { <-p.gone })
+		l.set.processes.Go(func() { <-p.Gone() })
 		return p, nil
 	case dialed:
 		return messageTransport{l.conf.Dial()}, nil
 	case streamable:
 		s.http = httpClient(l.conf.Headers, nil)
-		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}
+		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: stdio.MaxMessage}
 		if a := l.authority(); a != nil {
 			t.OAuthHandler = a
 		}
 		return t, nil
 	}
 	s.http = httpClient(l.conf.Headers, l.authority())
-	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: maxFrame}, nil
+	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: stdio.MaxMessage}, nil
 }
 
 // options are what we offer to a server.
@@ -321,7 +335,7 @@ func (s *session) progress(_ context.Context, r *mcp.ProgressNotificationClientR
 func (s *session) close() {
 	s.stop()
 	if s.proc != nil {
-		s.proc.end()
+		s.proc.Close()
 	}
 	go func() {
 		s.cs.Close()
@@ -342,7 +356,7 @@ func (s *session) gone(most time.Duration) {
 	}
 	if s.proc != nil {
 		select {
-		case <-s.proc.exit:
+		case <-s.proc.Exit():
 		case <-late.C:
 		}
 	}
@@ -363,11 +377,11 @@ func (s *session) fate() string {
 	if s.proc == nil {
 		return ""
 	}
-	fate := s.proc.fate()
+	fate := s.proc.Fate()
 	select {
-	case <-s.proc.exit:
+	case <-s.proc.Exit():
 		if fate != "" {
-			fate += s.proc.words.said()
+			fate += s.proc.Reason()
 		}
 	default:
 	}

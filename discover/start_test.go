@@ -12,19 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("timed out waiting until %s", what)
-}
 
 // longer runs a check of a time limit, and runs it again with twice the limit as long as it returns an error: on a slow
 // machine a short limit can pass before a process has started.
@@ -85,7 +75,7 @@ func TestLauncherInstallsInTheBackground(t *testing.T) {
 	if o := d.call(t.Context(), "slow__echo", `{}`); o.Error == nil || o.Error.Type != tool.NotRegistered {
 		t.Errorf("%+v", o)
 	}
-	eventually(t, "the status shows stderr", func() bool {
+	waittest.Until(t, "the status shows stderr", func() bool {
 		st := d.List()[0]
 		return st.State == Starting && st.Err != nil && strings.HasSuffix(st.Err.Error(), "; stderr: installing left-pad")
 	})
@@ -96,7 +86,7 @@ func TestLauncherInstallsInTheBackground(t *testing.T) {
 		t.Error(names)
 	}
 	openGate(t, gate)
-	eventually(t, "the server is ready", func() bool { return d.List()[0].State == Ready })
+	waittest.Until(t, "the server is ready", func() bool { return d.List()[0].State == Ready })
 	if o := d.call(t.Context(), "slow__echo", `{"text":"late"}`); o.Result.Text() != "echo late" {
 		t.Errorf("%+v", o)
 	}
@@ -174,7 +164,7 @@ func TestCloseLetsAnInstallRollBack(t *testing.T) {
 // begun waits until n gated servers run.
 func begun(t testing.TB, gate string, n int) {
 	t.Helper()
-	eventually(t, "the servers begin", func() bool {
+	waittest.Until(t, "the servers begin", func() bool {
 		found, _ := filepath.Glob(gate + ".begun.*")
 		return len(found) >= n
 	})
@@ -184,6 +174,7 @@ func begun(t testing.TB, gate string, n int) {
 func TestStderrOfAStart(t *testing.T) {
 	t.Parallel()
 	want := "; stderr:"
+	const tailLines = 8 // that the error shows
 	for i := range tailLines {
 		want += fmt.Sprintf("\n    step %d", 20-tailLines+i+1)
 	}

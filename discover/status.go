@@ -1,14 +1,19 @@
 package discover
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/discover/internal/stdio"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -78,7 +83,7 @@ func (l *link) status() Status {
 		st.State = Failed
 	}
 	for _, t := range offered {
-		st.Tools = append(st.Tools, wireName(l.alias, t.Name))
+		st.Tools = append(st.Tools, clean.Name(l.alias, t.Name))
 	}
 	if m := l.manifest; m != nil {
 		st.Prompts, st.Resources, st.Seen, st.Instructions = len(m.Prompts), len(m.Resources), m.Seen, m.Instructions
@@ -93,8 +98,37 @@ func (s *Servers) Logs(alias string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.log.lines(), nil
+	return l.log.Lines(), nil
 }
+
+// LogFile reads the last lines of the log that a server of this alias left in a state directory, also in another
+// process.
+func LogFile(state, alias string) ([]string, error) {
+	var lines []string
+	for _, path := range []string{logPath(state, alias) + ".old", logPath(state, alias)} {
+		f, err := os.Open(path)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the log of %s: %w", alias, err)
+		}
+		scan := bufio.NewScanner(f)
+		scan.Buffer(nil, 64<<10)
+		for scan.Scan() {
+			lines = append(lines, scan.Text())
+		}
+		f.Close()
+	}
+	return lines[max(0, len(lines)-stdio.LogLines):], nil
+}
+
+func logPath(state, alias string) string {
+	return filepath.Join(state, "logs", fileName(alias)+".log")
+}
+
+// fileName is a file name for an alias, whatever characters that has.
+func fileName(alias string) string { return "mcp-" + clean.Name("", alias) }
 
 // Reconnect ends a server if it runs and starts it again, whatever happened before.
 func (s *Servers) Reconnect(ctx context.Context, alias string) error {
@@ -169,7 +203,7 @@ func visible(content []tool.Part) []tool.Part {
 	hidden := 0
 	for i, p := range content {
 		if t, ok := p.(tool.Text); ok {
-			text, n := clean(string(t), len(t))
+			text, n := clean.Text(string(t), len(t))
 			content[i], hidden = tool.Text(text), hidden+n
 		}
 	}

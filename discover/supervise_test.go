@@ -18,7 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/discover/internal/stdio"
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -71,61 +73,6 @@ func TestOutputOfAStart(t *testing.T) {
 		}
 		return nil
 	})
-}
-
-func TestExitReason(t *testing.T) {
-	for want, lines := range map[string][]string{
-		"":                   {"", "  "},
-		"; stderr: bye":      {"hello", "bye", ""},
-		"; stderr: Error: x": {"node:internal:1", "  throw err;", "Error: x", "    at y", "Node.js v20"},
-	} {
-		var w exitReason
-		for _, line := range lines {
-			w.add(line)
-		}
-		if got := w.said(); got != want {
-			t.Errorf("%q: %q", lines, got)
-		}
-	}
-	var w exitReason
-	for _, line := range append([]string{"node:internal:1", "  throw err;", "", "Error: x"}, append(slices.Repeat([]string{"    at y (z.js:1:2)"}, 20), "Node.js v20\n")...) {
-		w.add(line)
-	}
-	if got := w.lines(); got != "; stderr:\n    node:internal:1\n      throw err;\n    Error: x\n    Node.js v20" {
-		t.Errorf("%q", got)
-	}
-}
-
-// One unreadable tool used to drop all tools of its server, and content of an unknown type the whole response.
-func TestUnreadableAnswers(t *testing.T) {
-	p := &process{log: &serverLog{}}
-	in := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{}},{"name":5},"x"],"nextCursor":"c"}}`
-	want := `{"jsonrpc":"2.0","id":1,"result":{"nextCursor":"c","tools":[{"name":"a","inputSchema":{}},null,null]}}`
-	if got := string(p.readable([]byte(in))); got != want {
-		t.Error(got)
-	}
-	if got := strings.Join(p.log.lines(), "\n"); !strings.Contains(got, "ignored tool 2, which can't be read: name must be a string, got a JSON number") {
-		t.Error(got)
-	}
-	odd := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"hologram"},{"type":"text","text":"x"},{"type":"image","data":"!"},7]}}`
-	want = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[part 1 of the response can't be read: its type is \"hologram\"]"},` +
-		`{"type":"text","text":"x"},{"type":"text","text":"[part 3 of the response can't be read: its type is \"image\"]"},` +
-		`{"type":"text","text":"[part 4 of the response can't be read: it has no type]"}]}}`
-	if got := string(p.readable([]byte(odd))); got != want {
-		t.Error(got)
-	}
-	if got := string(p.readable([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":"x\n"}}`))); got != `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x\n"}]}}` {
-		t.Error(got)
-	}
-	for _, same := range []string{
-		`{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{}}]}}`,
-		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\"tools\" \"name\""}]}}`,
-		`{"jsonrpc":"2.0","method":"x","params":{"tools":[1],"name":"y"}}`,
-	} {
-		if got := string(p.readable([]byte(same))); got != same {
-			t.Error(got)
-		}
-	}
 }
 
 // Over HTTP the SDK parses responses. An unreadable one is reported as unreadable, and the connection stays open.
@@ -267,12 +214,12 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan tool.Outcome)
 	go func() { done <- d.call(ctx, "fake__hang", `{}`) }()
-	eventually(t, "the server has the call", logged("stderr: hanging"))
+	waittest.Until(t, "the server has the call", logged("stderr: hanging"))
 	cancel()
 	if o := <-done; o.Status != tool.StatusCancelled {
 		t.Errorf("%s", o.Status)
 	}
-	eventually(t, "the server gets the cancellation", logged("info: cancelled"))
+	waittest.Until(t, "the server gets the cancellation", logged("info: cancelled"))
 }
 
 func TestStrangeAnswers(t *testing.T) {
@@ -303,7 +250,7 @@ func TestChatterAfterTheStart(t *testing.T) {
 	if err := d.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the server is stopped", func() bool {
+	waittest.Until(t, "the server is stopped", func() bool {
 		if o := d.call(t.Context(), "good__echo", `{"text":"x"}`); o.Status != tool.StatusSuccess { // other servers work
 			t.Fatal(o)
 		}
@@ -381,7 +328,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	if err := d.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	running := map[string]*process{}
+	running := map[string]*stdio.Process{}
 	for alias, l := range d.links {
 		l.mu.Lock()
 		running[alias] = l.session.proc
@@ -390,7 +337,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	d.Servers.Close()
 	for alias, p := range running {
 		select {
-		case <-p.gone:
+		case <-p.Gone():
 		default:
 			t.Errorf("%s still runs", alias)
 		}
@@ -420,7 +367,7 @@ func TestNoFileIsLeftOpen(t *testing.T) {
 	for range 3 {
 		round()
 	}
-	eventually(t, "all files are closed", func() bool { return count() <= before }) // pipes close after the process
+	waittest.Until(t, "all files are closed", func() bool { return count() <= before }) // pipes close after the process
 }
 
 func TestElicitation(t *testing.T) {

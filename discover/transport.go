@@ -1,6 +1,7 @@
 package discover
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/adze-dev/adze/discover/internal/stdio"
 )
 
 // httpClient reaches a server: with the configured headers, to its own host only, and with bounded answers.
@@ -58,7 +61,7 @@ func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
-		resp.Body = &limitedBody{ReadCloser: resp.Body, left: maxFrame}
+		resp.Body = &limitedBody{ReadCloser: resp.Body, left: stdio.MaxMessage}
 	}
 	return resp, nil
 }
@@ -138,7 +141,7 @@ func (l *link) webError(err error) error {
 	at, text := l.conf.Target(), err.Error()
 	plain := func(format string, args ...any) error { return &webError{fmt.Sprintf(format, args...), err} }
 	if m := contentType.FindStringSubmatch(text); m != nil {
-		return plain("%s is not an MCP server (got content type %s)", at, orElse(m[1], "none"))
+		return plain("%s is not an MCP server (got content type %s)", at, cmp.Or(m[1], "none"))
 	}
 	switch {
 	case strings.Contains(text, "failed to decode response"):

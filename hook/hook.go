@@ -2,11 +2,25 @@
 // rewrite tool calls, block prompts, add context for the model, and keep the model working.
 //
 //	hooks, warnings, err := hook.Parse(settings) // {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", …}]}]}
+//	if err != nil {
+//		return err
+//	}
 //	r := hook.Open(hook.Options{Hooks: hooks, Dir: dir, Helper: helper})
 //	defer r.Close()
 //	result := r.Run(ctx, hook.Input{Event: hook.PreToolUse, ToolInput: args}, "run_shell_command", "Bash")
 //
-// All hooks of an event run. Of their verdicts the strictest counts, in any order: deny, ask, allow, none.
+// # Hooks
+//
+// A [Hook] is for one [Event], and for the names that its matcher has: see [Matches]. A command reads an [Input] as JSON from
+// stdin and prints an [Output] as JSON; a function has both as values.
+//
+// # Decisions
+//
+// All hooks of an event run, at the same time unless one is Sequential. The strictest of their verdicts counts: deny, ask,
+// allow, none. Hook.OnFailure is what happens to a call if the hook fails or times out. If a hook rewrites the input of a
+// call, the others run again with the new input.
+//
+// A hook whose Async is set decides nothing, and [Runner.Run] doesn't wait for it. [Runner.Start] waits for no hook.
 package hook
 
 import (

@@ -1,5 +1,5 @@
-// Package journal is the history of a session: a list of entries that only grows. Everything that was said, requested, run
-// and answered is an entry, and the state of a session is a fold over them:
+// Package journal is the history of a session: a list of entries that only grows. Every prompt, answer, call, approval and
+// result is an entry, and the state of a session is a fold over them:
 //
 //	state, err := journal.Fold(log.Read(1), store)
 //	if err != nil {
@@ -7,8 +7,26 @@
 //	}
 //	history := state.Agent("").History
 //
-// A [Log] keeps entries: [Memory] in memory, [File] in a file. A [Writer] makes entries of typed data, masks secrets, and
-// moves long texts and media to a [Blobs]. The package runs nothing and prints nothing.
+// # Write
+//
+// A [Writer] makes entries of [Data] such as [Message], [Called] and [Finished]. It masks secrets, and moves long texts and media
+// to a [Blobs]. After a failed write it writes nothing more, because a history with a gap would be wrong.
+//
+//	w := journal.NewWriter(log, blobs, state)
+//	w.Mask = mask
+//	_, err := w.Write("", journal.Message{Message: model.Prompt("Fix the test.")})
+//
+// # Store
+//
+// A [Log] has the entries: [Memory] in memory, [File] in a file. [Sessions] are the sessions in a directory. They are listed,
+// found by the start of their ID, opened by one process at a time, forked and deleted.
+//
+// # Read
+//
+// [Decode] returns the data of an entry. [Recover] does the same for an entry whose blobs are lost. Package export prints a
+// session as Markdown, HTML or JSON.
+//
+// The package runs nothing and prints nothing.
 package journal
 
 import (

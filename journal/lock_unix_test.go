@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -49,19 +50,16 @@ func TestOpenWaitsForALock(t *testing.T) {
 	if !lockFile(probe) {
 		t.Fatal("the session is locked")
 	}
-	opened := make(chan error, 1)
-	go func() {
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(100*time.Millisecond, func() { unlockFile(probe) }) // at least as long as it used to wait
 		f, _, err := s.Open(testID)
-		if err == nil {
-			err = f.Close()
+		if err != nil {
+			t.Fatal(err)
 		}
-		opened <- err
-	}()
-	time.Sleep(100 * time.Millisecond) // at least as long as it used to wait
-	unlockFile(probe)
-	if err := <-opened; err != nil {
-		t.Error(err)
-	}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A session that a living process writes is in use at once.

@@ -9,9 +9,26 @@
 //		}
 //	}
 //
-// Messages are plain data and survive a round trip through JSON, so that transcripts and recordings can be read back. The
-// package contacts no server and runs no tools: package openai implements the chat completions API, package replay plays
-// recordings, and package agent runs tools.
+// # Messages
+//
+// A [Message] has a [Role] and [Part]s: [Text], [Thought], [Media], [Call] and [Response]. Messages are plain data and survive a
+// round trip through JSON, so that transcripts and recordings can be read back. What only one provider understands, such as
+// the signature of a thought, is a [Sealed] part.
+//
+// # Events
+//
+// A stream yields pieces of [Text] and [Thought] as they arrive, a [Call] when it is complete, the [Usage] of tokens, and a
+// [Retry] if the request is sent again. The last event is an [End], with the [Reason] why the model stopped.
+//
+// # Errors
+//
+// Every failure has a [Kind], for errors.Is. [Errorf] makes one. [CutShort] reports whether an error ended an answer that
+// was valid so far, such as a broken connection.
+//
+// # Implementations
+//
+// The package contacts no server and runs no tools. Packages openai, responses, anthropic and gemini implement the APIs of
+// providers, package replay plays recordings, and package agent runs tools.
 package model
 
 import (

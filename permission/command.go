@@ -84,7 +84,7 @@ func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []Reading) 
 				text = c.Source
 			}
 			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
-			if !c.MayRun {
+			if !c.MayRun && !c.IsCase {
 				read.Text = visible(shell.Understood(c))
 			}
 			found = append(found, read)

@@ -26,9 +26,11 @@ type Disk interface {
 	Secret(dir string, s Search) (name string, known bool)
 }
 
-// Search says what a search through a folder looks at.
+// Search is what a search through a directory looks at.
 type Search struct {
-	Links bool // what links lead to counts too, and is told where it does not lie below the folder
-	// Tracked: what git has in its index is looked at and nothing else, whether it is there or not
+	// Links: what links lead to is looked at too. A link that leads neither into the workspace nor into the directories of
+	// the system is reported by its target, secret or not.
+	Links bool
+	// Tracked: only what git has in its index is looked at, whether it is on disk or not.
 	Tracked bool
 }

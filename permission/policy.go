@@ -1,17 +1,40 @@
-// Package permission judges what a call may do: from what it touches, the rules people wrote, the approval mode and
-// what a person said before, to allow, ask or deny.
+// Package permission decides what a call may do: it is allowed, it requires approval, or it is denied. The decision depends on
+// what the call touches, the rules that users wrote, the approval mode, and what the user approved earlier in the session.
 //
 //	roots := []string{"/home/me/app"}
 //	p := permission.New(permission.World{Roots: roots, Home: "/home/me", Disk: ondisk.New(roots)}, permission.Default)
 //	rules, ignored, err := permission.ParseRules(allow, ask, deny)
+//	if err != nil {
+//		return err
+//	}
 //	p.SetRules(rules)
 //	x := tool.Executor{Policy: p.Judge}
 //
-// Deny rules come first, then plan mode's denials, ask rules, allow rules, and last the table of modes. Commands are
-// judged on the tree of a real parser: see package shell below this one.
+// # Order
 //
-// It reads no file and asks nobody: what it must know of the disk comes in through [World] and [Disk], and asking is
-// the executor's. It knows no tool by name: an access says all there is to judge.
+// Deny rules come first, then the denials of plan mode, ask rules, allow rules, and last the [Mode]. So a deny rule holds in
+// every mode, and an ask rule is stronger than an allow rule.
+//
+// # Rules
+//
+//	Read(~/.ssh/**)              everything that reads below ~/.ssh: tools, and commands that name it
+//	Edit(/docs/**)               everything that writes below docs in the workspace
+//	Shell(go test:*)             commands that start with these words
+//	WebFetch(domain:go.dev)      a host with its subdomains
+//	github__create_issue         an external tool
+//
+// [ParseRules] reads them. [Policy.Judge] puts rules that would allow a call into [tool.Decision].Offer, from narrow to wide,
+// and [Policy.Remember] applies one for the session.
+//
+// # Commands
+//
+// A command is parsed, not matched as text: see package shell. It runs without approval if all its parts are read-only, or
+// allowed by rules. A deny rule is also applied to commands inside other commands, such as sh -c, xargs and find -exec.
+//
+// # The disk
+//
+// The package reads no files. [World] has what it knows of the disk, and [Disk] answers questions about links, globs and
+// repositories; package ondisk implements it. It knows no tool by name: an access has everything that a decision needs.
 package permission
 
 import (

@@ -112,14 +112,8 @@ func explanation(script *shell.Script, c call) *shell.Command {
 		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
 			continue
 		}
-		ways := cmd.Cases
-		if len(ways) == 0 || !cmd.Sure {
-			ways = append(slices.Clip(ways), cmd.Words)
-		}
-		for _, words := range ways {
-			if len(words) > 0 && fits(words, c, cmd.AddsArgs) {
-				return cmd
-			}
+		if len(cmd.Words) > 0 && cmd.Cases == nil && fits(cmd.Words, c, cmd.AddsArgs) {
+			return cmd
 		}
 	}
 	return nil
@@ -214,7 +208,7 @@ func globbed(pattern, name string) bool {
 // vague reports whether words stand for names of files or for any text.
 func vague(script *shell.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return slices.ContainsFunc(append(slices.Concat(c.Cases...), c.Words...), func(w shell.Word) bool { return w.Kind == shell.Glob })
+		return slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Kind == shell.Glob })
 	})
 }
 

@@ -27,6 +27,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 		}
 	}
 	from := 0
+	value := s.cmd.IsCase && !s.proved // its variables may have other values
 	for i := range f.touches {
 		if w.step() {
 			return
@@ -38,10 +39,10 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 				continue
 			}
 			if !t.Write {
-				w.touchOne(s, t, to.resolvedPath, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun)
+				w.touchOne(s, t, to.resolvedPath, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun && !value)
 			}
 			if t.Write || !t.Sure && !t.Vague { // a word of a command that is not known may be written too
-				w.touchOne(s, t, to.resolvedPath, tool.Writes, t.Sure && to.sure)
+				w.touchOne(s, t, to.resolvedPath, tool.Writes, t.Sure && to.sure && !value)
 			}
 		}
 		from = t.end

@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -104,11 +105,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 		t.Errorf("%d begun, %d ended", b, e)
 	}
 	first.Close()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, e := count(); e == 1 {
-			break
-		}
-	}
+	waittest.Until(t, "the first session ends", func() bool { _, e := count(); return e > 0 })
 	if _, e := count(); e != 1 {
 		t.Errorf("%d ended after the first client left", e)
 	}

@@ -5,11 +5,23 @@
 //	}})
 //	err := s.Stdio(ctx, os.Stdin, os.Stdout)
 //
-// One connection is one session with an executor of its own: calls go through the same order, policy and questions as
-// those of a model. Calls that require approval use elicitation. If the client doesn't support it or declines,
-// the call is denied, and the error names the rule that would allow it.
+// # Sessions
 //
-// The package knows no concrete tool and no settings, and writes nothing to stdout but the protocol.
+// One connection is one session with an executor of its own: calls go through the same order, policy and permission prompts as
+// those of a model. Options.Tools selects the tools; one that needs a user is offered only to clients that can ask one.
+//
+// # Approval
+//
+// Calls that require approval use elicitation. If the client doesn't support it or declines, the call is denied, and the error
+// names the rule that would allow it.
+//
+// # Transports
+//
+// [Server.Stdio] serves one client on stdin and stdout, and writes nothing to stdout but the protocol. [Server.HTTP] listens on
+// a loopback address, for clients that have a token. [Server.Handler] is for a program that has an HTTP server, which adds
+// authentication.
+//
+// The package knows no concrete tool and no settings.
 package serve
 
 import (

@@ -21,7 +21,7 @@ type recorder struct {
 }
 
 func (r *recorder) observe(ev tool.Event) {
-	time.Sleep(r.pause)
+	time.Sleep(r.pause) // not synchronization: a slow screen, on the clock of a synctest bubble
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	line := string(ev.Stage) + " " + ev.Request.Call.Name

@@ -1,7 +1,10 @@
-// Package tool defines tools, the calls that a model makes, and the executor that takes a call from its name to its
-// result.
+// Package tool defines tools, the calls that a model makes, and the executor that takes a call from its name to its result.
+// It imports only the standard library and knows no concrete tool.
 //
-// A tool is declared with [Define], registered in a [Registry], and run by an [Executor]:
+// # Declare a tool
+//
+// [Define] makes a [Tool] of a struct of parameters and a function. The JSON Schema comes from the struct, and arguments are
+// checked against it before anything runs:
 //
 //	clock := tool.Define(tool.Def[struct{}]{
 //		Name: "clock", Description: "Tells the time.", Kind: tool.Think,
@@ -15,9 +18,33 @@
 //		},
 //	})
 //
-// Arguments are checked before anything runs. What the user approved is what runs, because both come from one Prepare. No
-// tool decides whether it may run: it declares its access, a [Policy] judges it, and the executor asks the user. The
-// package imports only the standard library and knows no concrete tool.
+// Prepare changes nothing. It returns an [Invocation]: what the call will do, in one line for the user; its [Access], such as
+// the paths that it reads and writes; and Run. What the user approved is what runs, because both come from one Prepare.
+//
+// # Run calls
+//
+// A [Registry] has the tools. An [Executor] runs calls in batches, the calls of one answer of a model:
+//
+//	x := &tool.Executor{Registry: tool.NewRegistry(clock), Policy: policy, Ask: ask}
+//	batch := x.Batch(ctx)
+//	batch.Add(tool.Call{Name: "clock", Args: json.RawMessage("{}")})
+//	for _, outcome := range batch.Wait() {
+//		fmt.Println(outcome.Status, outcome.Result.Text())
+//	}
+//
+// Calls run at the same time unless one writes what another one uses.
+//
+// # Permissions
+//
+// No tool decides whether it may run. It declares its access, a [Policy] decides (package permission has one), and where the
+// [Decision] is Ask, the executor calls the [Asker] of the front end. Without an Asker such a call is denied.
+//
+// # Results and errors
+//
+// A [Result] has the parts for the model and a [Display] for the user. The executor cuts texts that are too long. [Errorf] and
+// [BadParam] make errors whose [ErrorType] is documented; the model reads their text, so it says what to do next.
+//
+// Package tooltest checks that a tool keeps this contract.
 package tool
 
 import (

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // badServer is an MCP server for tests that does one thing wrong: badserver WHAT. It doesn't use the SDK.
@@ -15,7 +16,7 @@ func badServer() {
 	out := bufio.NewWriter(os.Stdout)
 	switch what {
 	case "silent":
-		time.Sleep(time.Hour)
+		waittest.Hang()
 		return
 	case "line": // one that never ends
 		for piece := strings.Repeat("x", 1<<16); ; {
@@ -64,7 +65,7 @@ func badServer() {
 		out.Flush()
 		if what == "stdin" && m.Method == "tools/list" { // doesn't read any more, but runs
 			os.Stdin.Close()
-			time.Sleep(time.Hour)
+			waittest.Hang()
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/internal/ptytest"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // The scripts of "adze completion" work in the shells themselves, at a terminal where the shell has no other way.
@@ -90,12 +90,8 @@ func completeAt(t *testing.T, shell string, args []string, setup, line, want str
 	terminal.Type(setup + "\r")
 	terminal.Await("ready> ", 2) // the one that was typed, and the prompt
 	terminal.Type(line + "\t")
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(terminal.Shown(), want); {
-		if time.Now().After(deadline) {
-			t.Errorf("%s never completed %q to %q:\n%s", shell, line, want, terminal.Shown())
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	if !waittest.Holds(func() bool { return strings.Contains(terminal.Shown(), want) }) {
+		t.Errorf("%s never completed %q to %q:\n%s", shell, line, want, terminal.Shown())
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/tui/screentest"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // patience is how long a test waits for something to happen.
@@ -116,10 +117,8 @@ func (g *glass) see(t *testing.T, want string) {
 // holds waits until a condition holds. Rows show how it is instead.
 func (g *glass) holds(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it did not happen that %s:\n%.5000s", what, g.Text())
-		}
+	if !waittest.Holds(ok) {
+		t.Fatalf("it did not happen that %s:\n%.5000s", what, g.Text())
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -138,12 +139,12 @@ func recordMoment(t *testing.T, m moment, columns, rows int, background string) 
 		case "type":
 			g.types(t, rest)
 		case "calm":
-			time.Sleep(2 * time.Second) // after the question is painted, also on a slow machine
+			time.Sleep(2 * time.Second) // not synchronization: 0.4 s without a key after the question is painted, also on a slow machine
 		}
 	}
-	time.Sleep(200 * time.Millisecond) // the last key
+	time.Sleep(200 * time.Millisecond) // not synchronization: a picture for the eye, after the last key
 	g.cmd.Process.Signal(syscall.SIGSTOP)
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50 * time.Millisecond) // not synchronization: what the terminal still has
 	return bytes.Clone(record.Bytes())
 }
 
@@ -197,18 +198,19 @@ func picture(t *testing.T, display string, raw []byte, path string, size [2]int,
 	}
 	defer func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); cmd.Wait() }()
 	var window string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	waittest.Until(t, "the window is there", func() bool {
 		if _, err := os.Stat(filepath.Join(dir, "done")); err != nil {
-			continue
+			return false
 		}
 		find := exec.Command("xdotool", "search", "--onlyvisible", "--class", "xterm|Adze")
 		find.Env = env
-		if b, _ := find.Output(); len(b) > 0 {
+		b, _ := find.Output()
+		if len(b) > 0 {
 			window = strings.Fields(string(b))[0]
-			break
 		}
-	}
-	time.Sleep(300 * time.Millisecond) // xterm paints
+		return len(b) > 0
+	})
+	time.Sleep(300 * time.Millisecond) // not synchronization: xterm does not report that it has painted
 	shot := exec.Command("import", "-window", window, path)
 	shot.Env = env
 	if b, err := shot.CombinedOutput(); err != nil {

@@ -78,7 +78,7 @@ func (m *busyModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	for i, call := range m.calls(agent, turn) {
 		m.send(w, fmt.Sprintf(`{"tool_calls":[{"index":%d,%s}]}`, i, call), "null")
-		time.Sleep(time.Duration(rand.IntN(8)) * time.Millisecond) // calls start while the answer continues
+		time.Sleep(time.Duration(rand.IntN(8)) * time.Millisecond) // not synchronization: calls start while the answer continues
 	}
 	m.send(w, `{}`, `"tool_calls"`)
 }
@@ -206,7 +206,7 @@ func (k *kills) killAndResume(t *testing.T, after time.Duration) (resumed, torn 
 		t.Error(err)
 		return 0, 0
 	}
-	time.Sleep(after)
+	time.Sleep(after)      // not synchronization: a random moment
 	_ = run.Process.Kill() // it may have ended
 	_ = run.Wait()
 	all := journal.Sessions{Home: k.home}

@@ -5,9 +5,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // withAround adds the commands of stories about what is around a conversation.
@@ -87,10 +88,8 @@ func occurrences(all, text string) int {
 
 // until waits for a condition.
 func (g *glass) until(ts *testscript.TestScript, ok func() bool, state func() string) {
-	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			ts.Fatalf("it never became true: %s\n%s", state(), g.shown())
-		}
+	if !waittest.Holds(ok) {
+		ts.Fatalf("it never became true: %s\n%s", state(), g.shown())
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // TestTerminal runs stories of the interactive terminal: the real program in a terminal, with a scripted model.
@@ -130,21 +132,25 @@ func (g *glass) calm(ts *testscript.TestScript, _ bool, _ []string) {
 		}
 		return strings.Contains(live, "\n? ") || strings.Contains(live, "\n↶ ")
 	}, func() string { return "a question" })
-	time.Sleep(2 * time.Second) // 0.4 s, and the time that a busy machine needs to read the last key
+	time.Sleep(2 * time.Second) // not synchronization: the rule is 0.4 s without a key; the rest is for keys that a busy machine reads late
 }
 
 func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
 	want := strings.Join(args, " ")
-	for deadline := time.Now().Add(3 * time.Minute); strings.Contains(g.shown(), want) == neg; time.Sleep(5 * time.Millisecond) {
+	shows := waittest.Holds(func() bool {
+		if strings.Contains(g.shown(), want) != neg {
+			return true
+		}
 		select {
 		case code := <-g.ended:
 			g.ended <- code
 			ts.Fatalf("the program ended with %d before the screen showed %q:\n%s", code, want, g.shown())
 		default:
 		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("the screen never showed %q:\n%s", want, g.shown())
-		}
+		return false
+	})
+	if !shows {
+		ts.Fatalf("the screen never showed %q:\n%s", want, g.shown())
 	}
 }
 
@@ -159,14 +165,13 @@ func (g *glass) resize(ts *testscript.TestScript, _ bool, args []string) {
 func (g *glass) compare(ts *testscript.TestScript, _ bool, args []string) {
 	work := ts.Getenv("WORK")
 	want := ts.ReadFile(args[0])
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		got := withoutPort(strings.ReplaceAll(g.shown(), work, "$WORK"))
-		if got == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("the screen is\n%s\ninstead of\n%s", got, want)
-		}
+	got := ""
+	same := waittest.Holds(func() bool {
+		got = withoutPort(strings.ReplaceAll(g.shown(), work, "$WORK"))
+		return got == want
+	})
+	if !same {
+		ts.Fatalf("the screen is\n%s\ninstead of\n%s", got, want)
 	}
 }
 
@@ -174,14 +179,13 @@ func (g *glass) count(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	text := strings.Join(args[1:], " ")
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		got := occurrences(g.Text(), text)
-		if got == want {
-			return
-		}
-		if time.Now().After(deadline) {
-			ts.Fatalf("%q is there %d times, not %d:\n%s", text, got, want, g.Text())
-		}
+	got := 0
+	same := waittest.Holds(func() bool {
+		got = occurrences(g.Text(), text)
+		return got == want
+	})
+	if !same {
+		ts.Fatalf("%q is there %d times, not %d:\n%s", text, got, want, g.Text())
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -56,9 +56,7 @@ func TestUndoIsKilled(t *testing.T) {
 		}
 		return string(content) != "new\n"
 	}
-	for deadline := time.Now().Add(time.Minute); !restored(files/10) && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Holds(func() bool { return restored(files / 10) })
 	_ = undo.Process.Kill()
 	_ = undo.Wait() // it was killed
 	old := 0

@@ -93,20 +93,19 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// Workers use TLS and credentials, with files that are mounted.
+// Workers use TLS and credentials, with files that are mounted, and check that the servers sync every write.
 func TestWorkersUseTLS(t *testing.T) {
 	for kind, spec := range pods(t) {
 		if kind == "StatefulSet" {
 			continue
 		}
 		c := spec.Containers[0]
-		for flag, want := range map[string]string{"--server": "tls://", "--creds": "/creds/", "--ca": "/tls/"} {
-			i := slices.Index(c.Command, flag)
-			if i < 0 || !strings.HasPrefix(c.Command[i+1], want) {
+		for flag, want := range map[string]string{"--server": "tls://", "--creds": "/creds/", "--ca": "/tls/", "--monitor": "http://"} {
+			if !slices.ContainsFunc(c.Command, func(word string) bool { return strings.HasPrefix(word, flag+"="+want) }) {
 				t.Errorf("%s: %s is missing in %q", kind, flag, c.Command)
 				continue
 			}
-			if want != "tls://" && !slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return m.MountPath+"/" == want }) {
+			if strings.HasPrefix(want, "/") && !slices.ContainsFunc(c.VolumeMounts, func(m core.VolumeMount) bool { return m.MountPath+"/" == want }) {
 				t.Errorf("%s: nothing is mounted at %s", kind, want)
 			}
 		}
@@ -132,6 +131,9 @@ func TestServerConfiguration(t *testing.T) {
 		stream, _ := c["jetstream"].(map[string]any)
 		if stream["sync_interval"] != "always" {
 			t.Errorf("jetstream is %v", stream)
+		}
+		if c["http"] != "0.0.0.0:8222" {
+			t.Errorf("the monitoring port is %v, which workers don't ask", c["http"])
 		}
 	}
 }

@@ -123,10 +123,12 @@ func (s *server) handle(line []byte) {
 		return
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response: %v", err))
+		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response: %s", misfit(err)))
 		return
 	}
 	switch {
+	case len(m.ID) > 0 && (m.ID[0] == '{' || m.ID[0] == '[' || m.ID[0] == 't' || m.ID[0] == 'f'):
+		s.conn.reject(nil, errorf(codeInvalidRequest, "id: expected a string or a number"))
 	case m.Method == nil && len(m.ID) > 0:
 		s.conn.answered(string(m.ID), m)
 	case m.Method == nil:

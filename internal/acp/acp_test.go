@@ -36,6 +36,9 @@ func TestEdit(t *testing.T) {
 	if got := e.content("a.txt"); got != "one\n2\nthree\n" {
 		t.Error(got)
 	}
+	if usage := e.of("usage_update"); len(usage) != 3 {
+		t.Errorf("3 answers have %d updates of usage: %v", len(usage), usage)
+	}
 	want := `session_info_update change it
 agent_thought_chunk hm
 agent_message_chunk I look.
@@ -313,6 +316,14 @@ func TestSlash(t *testing.T) {
 	e.say(id, "/mode plan")
 	if story := e.story(); !strings.Contains(story, "current_mode_update plan") {
 		t.Error(story)
+	}
+	e.say(id, "/context")
+	ids := map[any]bool{} // one text had the ID of another, so editors joined them
+	for _, u := range e.of("agent_message_chunk") {
+		ids[u["messageId"]] = true
+	}
+	if len(ids) != 2 {
+		t.Errorf("the texts of two commands have %d IDs", len(ids))
 	}
 	if err := e.fails("session/prompt", prompt(id, "/nonsense")); !strings.Contains(err.Message, "unknown command") {
 		t.Error(err)

@@ -47,8 +47,9 @@ func TestBadRequests(t *testing.T) {
 		{"session/new", `{"cwd":"` + file + `","mcpServers":[]}`, codeInvalidParams, "cwd: not a directory: " + file},
 		{"session/new", `{"cwd":"/","additionalDirectories":["x"],"mcpServers":[]}`, codeInvalidParams, "additionalDirectories[0]: expected an absolute path"},
 		{"session/new", `{"cwd":"/","mcpServers":[{"name":"x"}]}`, codeInvalidParams, "mcpServers[0]: expected a command or a url"},
-		{"session/new", `{"cwd":7}`, codeInvalidParams, "params: "},
-		{"session/new", `[]`, codeInvalidParams, "params: "},
+		{"session/new", `{"cwd":7}`, codeInvalidParams, "params: cwd: expected a string, got number"},
+		{"session/new", `[]`, codeInvalidParams, "params: expected an object, got array"},
+		{"session/new", `{"cwd":"/","mcpServers":{}}`, codeInvalidParams, "params: mcpServers: expected an array, got object"},
 		{"session/prompt", `{"sessionId":"x","prompt":[{"type":"text","text":"hi"}]}`, codeNotFound, `no open session "x"`},
 		{"session/prompt", `{"sessionId":"` + id + `","prompt":[]}`, codeInvalidParams, "prompt: expected at least one block"},
 		{"session/prompt", `{"sessionId":"` + id + `","prompt":[{"type":"audio","data":""}]}`, codeInvalidParams, "audio isn't supported"},
@@ -81,6 +82,7 @@ func TestBadLines(t *testing.T) {
 		{"nonsense", codeParse, "null"},
 		{`{"jsonrpc":"2.0"}`, codeInvalidRequest, "null"},
 		{`[1]`, codeInvalidRequest, "null"},
+		{`{"jsonrpc":"2.0","id":{"a":1},"method":"initialize","params":{}}`, codeInvalidRequest, "null"},
 		{`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"x":"` + strings.Repeat("x", 20<<20) + `"}}`, codeInvalidRequest, "7"},
 	} {
 		if _, err := e.out.Write([]byte(tt.line + "\n")); err != nil {

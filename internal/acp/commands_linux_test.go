@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -25,19 +25,13 @@ func TestGone(t *testing.T) {
 	e.choose("once")
 	e.begin("session/prompt", prompt(id, "go"))
 	var n int
-	for began := time.Now(); n == 0; time.Sleep(5 * time.Millisecond) {
+	waittest.Until(t, "the command runs", func() bool {
 		b, _ := os.ReadFile(pid)
 		n, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-		if time.Since(began) > 2*time.Minute {
-			t.Fatal("the command doesn't start")
-		}
-	}
+		return n != 0
+	})
 	e.close()
-	for began := time.Now(); !errors.Is(syscall.Kill(n, 0), syscall.ESRCH); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
-			t.Fatal("the command goes on")
-		}
-	}
+	waittest.Until(t, "the command is killed", func() bool { return errors.Is(syscall.Kill(n, 0), syscall.ESRCH) })
 }
 
 // The question about a command that was tried has its changes as diffs, and what is kept is on disk.

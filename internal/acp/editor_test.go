@@ -268,6 +268,19 @@ func (e *editor) until(what string, ok func([]map[string]any) bool) {
 	}
 }
 
+// of are the updates of a kind.
+func (e *editor) of(kind string) []map[string]any {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []map[string]any
+	for _, u := range e.updates {
+		if u["sessionUpdate"] == kind {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
 // story is the updates in short: pieces of a message are joined.
 func (e *editor) story() string {
 	e.mu.Lock()

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/adze-dev/adze/discover"
@@ -39,9 +41,26 @@ func params[T any](raw json.RawMessage) (p T, err error) {
 		raw = json.RawMessage("{}")
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
-		return p, errorf(codeInvalidParams, "params: %v", err)
+		return p, errorf(codeInvalidParams, "params: %s", misfit(err))
 	}
 	return p, nil
+}
+
+// misfit is an error of reading JSON in the words of the protocol: which member, and what it is instead of what.
+func misfit(err error) string {
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	want := map[reflect.Kind]string{reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string", reflect.Bool: "a boolean"}[e.Type.Kind()]
+	if want == "" {
+		want = "a number"
+	}
+	kind, _, _ := strings.Cut(e.Value, " ") // of "number 5"
+	if e.Field == "" {
+		return fmt.Sprintf("expected %s, got %s", want, kind)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", e.Field, want, kind)
 }
 
 // now is a runner without work.

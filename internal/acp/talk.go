@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,8 @@ type talk struct {
 	offered  int           // how many of them the editor knows
 	listed   chan struct{} // closed when the servers were asked for their models
 	commands string        // as the editor knows them, for comparison
-	messages int           // of the model so far
+	messages int           // of the model, and texts of commands, so far
+	usage    usageUpdate   // as the editor knows it
 }
 
 // attach connects a session that was opened.
@@ -184,6 +186,7 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 	}
 	if x.ForPerson() || isCommand && len(x.Parts) == 0 {
 		if text := t.server.o.Show(x); text != "" {
+			t.newMessage()
 			t.say("agent_message_chunk", text)
 		}
 		t.tellState()
@@ -390,7 +393,13 @@ func (t *talk) tellUsage() {
 	if dollars, ok := t.session.Cost(); ok {
 		u.Cost = &cost{dollars, "USD"}
 	}
-	t.send(u)
+	t.mu.Lock()
+	known := reflect.DeepEqual(u, t.usage)
+	t.usage = u
+	t.mu.Unlock()
+	if !known {
+		t.send(u)
+	}
 }
 
 func (s *server) setMode(raw json.RawMessage) (runner, error) {

@@ -22,9 +22,7 @@ import (
 func (t *talk) observe(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Began:
-		t.mu.Lock()
-		t.messages++
-		t.mu.Unlock()
+		t.newMessage()
 	case agent.Said:
 		switch said := e.Event.(type) {
 		case model.Text:
@@ -51,6 +49,13 @@ func (t *talk) observe(e agent.Event) {
 	case agent.Stuck:
 		t.note("warning: " + e.String())
 	}
+}
+
+// newMessage starts a message: what is said from now on has another ID.
+func (t *talk) newMessage() {
+	t.mu.Lock()
+	t.messages++
+	t.mu.Unlock()
 }
 
 // say sends a piece of a message.

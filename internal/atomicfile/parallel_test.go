@@ -42,8 +42,8 @@ func TestKilledWriters(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		io.ReadFull(stdout, make([]byte, 1)) // it is writing now
-		time.Sleep(time.Duration(rand.IntN(8000)) * time.Microsecond)
+		io.ReadFull(stdout, make([]byte, 1))                          // it is writing now
+		time.Sleep(time.Duration(rand.IntN(8000)) * time.Microsecond) // not synchronization: a random moment
 		cmd.Process.Kill()
 		io.Copy(io.Discard, stdout)
 		cmd.Wait()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/nearest"
+	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/permission"
 )
 
 // options is what the command line says.
@@ -16,10 +18,10 @@ type options struct {
 	hasPrompt bool
 	// firstPrompt is what a conversation in the terminal starts with.
 	firstPrompt string
-	format      string
+	format      outputFormat
 	input       string // format of stdin
 	partial     bool   // pieces of messages
-	mode        string
+	mode        permission.Mode
 	yolo        bool
 	model       string
 	authType    string
@@ -31,11 +33,11 @@ type options struct {
 	strict      bool
 	json        bool
 	dryRun      bool
-	scope       string   // of settings, see session.Scope
-	env         []string // of a server: K=V
-	headers     []string // of a server: K: V
-	http, sse   string   // addresses of servers
-	tools       string   // names, separated by commas
+	scope       session.Scope // of settings
+	env         []string      // of a server: K=V
+	headers     []string      // of a server: K: V
+	http, sse   string        // addresses of servers
+	tools       string        // names, separated by commas
 	yes         bool
 	undo        undoOptions
 	remove      bool
@@ -73,6 +75,15 @@ type options struct {
 	notes []string // about flags that have no effect
 }
 
+// outputFormat is how a prompt's answer is printed. The zero value is text.
+type outputFormat string
+
+const (
+	formatText       outputFormat = "text"
+	formatJSON       outputFormat = "json"
+	formatStreamJSON outputFormat = "stream-json"
+)
+
 // flag is one command-line flag. All flags are in one table, so that a flag works the same with every command and may
 // come before or after the words.
 type flag struct {
@@ -88,7 +99,7 @@ type flag struct {
 	among       []string          // the values that it can have; nil: any
 	noun        noun              // what its value is, for completion
 	nouns       map[string]noun   // another one for some of the commands
-	set         func(o *options, value string) error
+	to          destination       // where its value goes
 }
 
 // usageError is a mistake on the command line itself.
@@ -99,8 +110,9 @@ func (e *usageError) Error() string { return e.text }
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
 // parse reads the command line: flags anywhere, words in order. After "--" everything is a word.
-func parse(flags []flag, args []string) (*options, []string, error) {
+func parse(args []string) (*options, []string, error) {
 	o := &options{}
+	flags := flags(o)
 	var words []string
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -141,7 +153,7 @@ func parse(flags []flag, args []string) (*options, []string, error) {
 		if f.among != nil && !slices.Contains(f.among, value) {
 			return nil, nil, usagef("%s: expected %s, got %q", name, strings.Join(f.among, ", "), value)
 		}
-		if err := f.set(o, value); err != nil {
+		if err := f.to(value); err != nil {
 			return nil, nil, usagef("%s: %v", name, err)
 		}
 		o.used = append(o.used, f)

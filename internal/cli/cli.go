@@ -108,7 +108,7 @@ func Run(ctx context.Context, env Env) int {
 }
 
 func run(ctx context.Context, env Env) error {
-	o, words, err := parse(flags(), env.Args)
+	o, words, err := parse(env.Args)
 	if err != nil {
 		return err
 	}

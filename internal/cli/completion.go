@@ -100,7 +100,7 @@ func complete(env Env, before []string, current string) []offer {
 	var words []string
 	var needs *flag // its value is the next word
 	verbatim := false
-	table := flags()
+	table := flags(&options{})
 	for _, w := range before {
 		switch {
 		case verbatim:
@@ -187,7 +187,7 @@ func commandOffers(words []string) []offer {
 
 func flagOffers(c command) []offer {
 	var out []offer
-	for _, f := range flags() {
+	for _, f := range flags(&options{}) {
 		if f.hidden || !f.known(c.key()) {
 			continue
 		}

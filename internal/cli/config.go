@@ -89,7 +89,7 @@ func configSet(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := folder.SetSetting(session.Scope(o.scope), words[0], words[1])
+	c, err := folder.SetSetting(o.scope, words[0], words[1])
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func configPath(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	if !o.json {
-		_, err := fmt.Fprintln(env.Stdout, folder.File(session.Scope(o.scope)))
+		_, err := fmt.Fprintln(env.Stdout, folder.File(o.scope))
 		return err
 	}
 	type file struct {
@@ -212,25 +212,16 @@ func counted(n int, one string) string {
 }
 
 // modelFlags choose a model.
-func modelFlags() []flag {
+func modelFlags(o *options) []flag {
 	types := settings.AuthTypes()
 	return []flag{
 		{long: "model", short: "m", value: "NAME", on: cmdAgent + " doctor", about: "model to use (see 'adze models')",
-			set: func(o *options, v string) error {
-				o.model = v
-				return nil
-			}},
+			to: text(&o.model)},
 		{long: "auth-type", value: "TYPE", on: cmdAgent + " doctor models", about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
 			among: types,
-			set: func(o *options, v string) error {
-				o.authType = v
-				return nil
-			}},
+			to:    text(&o.authType)},
 		{long: "effort", value: "LEVEL", on: cmdAgent, about: "how long the model thinks, such as low, medium or high",
-			set: func(o *options, v string) error {
-				o.effort = v
-				return nil
-			}},
+			to: text(&o.effort)},
 	}
 }
 

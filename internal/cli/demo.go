@@ -48,7 +48,7 @@ func runDemo(ctx context.Context, env Env, o *options, words []string) (err erro
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	o.cwd, o.mode, o.yolo = d.work, string(permission.Plan), false
+	o.cwd, o.mode, o.yolo = d.work, permission.Plan, false
 	if demoOnScreen(env) {
 		return d.show(ctx, o)
 	}

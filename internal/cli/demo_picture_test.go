@@ -81,7 +81,7 @@ func demoJournal(t *testing.T) []journal.Entry {
 	}
 	defer end()
 	const id = "00000000-0000-4000-8000-000000000000"
-	o := &options{cwd: d.work, mode: string(permission.Plan)}
+	o := &options{cwd: d.work, mode: permission.Plan}
 	if err := d.print(context.WithoutCancel(t.Context()), o, session.Options{Record: &session.Recording{ID: id}}); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}

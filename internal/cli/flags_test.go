@@ -26,7 +26,7 @@ func TestListFlags(t *testing.T) {
 		{"--core-tools Shell(x(1,2),y),c)d,e", []string{"Shell(x(1,2),y)", "c)d", "e"}},
 		{"-p x", nil},
 	} {
-		o, _, err := parse(flags(), strings.Fields(tt.args))
+		o, _, err := parse(strings.Fields(tt.args))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestListFlags(t *testing.T) {
 }
 
 func TestFlagSynonyms(t *testing.T) {
-	o, words, err := parse(flags(), strings.Fields("--max-session-turns -1 --max-wall-time 90 --disallowed-tools a --exclude-tools b --include-directories d "+
+	o, words, err := parse(strings.Fields("--max-session-turns -1 --max-wall-time 90 --disallowed-tools a --exclude-tools b --include-directories d " +
 		"--channel=SDK --telemetry=false --chat-recording --approval-mode auto --sandbox --yolo word -1"))
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +60,8 @@ func TestDurations(t *testing.T) {
 		"90s": 90 * time.Second, "10m": 10 * time.Minute, "90": 90 * time.Second, "0.5": time.Second / 2, "-1": -time.Second,
 		"0": 0, "-2": 0, "x": 0, "": 0, "1e99": 0, "NaN": 0, "Inf": 0,
 	} {
-		if got, err := duration(text); got != want || (err == nil) != (want != 0) {
+		var got time.Duration
+		if err := duration(&got)(text); got != want || (err == nil) != (want != 0) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}

@@ -82,7 +82,7 @@ func commandRows(group string) [][]string {
 
 func flagRows(c command) [][]string {
 	var rows [][]string
-	for _, f := range flags() {
+	for _, f := range flags(&options{}) {
 		if f.hidden || !f.known(c.key()) {
 			continue
 		}

@@ -25,7 +25,7 @@ import (
 func isInteractive(env Env, o *options, words []string) bool {
 	_, in := terminalFile(env.Stdin)
 	_, out := terminalFile(env.Stdout)
-	return in && out && !o.hasPrompt && len(words) == 0 && (o.format == "" || o.format == "text")
+	return in && out && !o.hasPrompt && len(words) == 0 && (o.format == "" || o.format == formatText)
 }
 
 // runInteractive holds a conversation in the terminal.

@@ -226,40 +226,22 @@ func withServer(env Env, o *options, words []string, usage string, do func(*disc
 }
 
 // mcpFlags are the flags of adze mcp alone.
-func mcpFlags() []flag {
+func mcpFlags(o *options) []flag {
 	return []flag{
 		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path", about: "settings file: user (default) or project",
 			among: []string{string(session.ForUser), string(session.ForProject)},
-			set: func(o *options, v string) error {
-				o.scope = v
-				return nil
-			}},
+			to:    text(&o.scope)},
 		{long: "env", value: "K=V", on: "mcp-add", about: "environment variable for the server (repeatable)",
-			set: func(o *options, v string) error {
-				o.env = append(o.env, v)
-				return nil
-			}},
+			to: texts(&o.env)},
 		{long: "header", value: "'K: V'", on: "mcp-add", about: "HTTP header for the server (repeatable)",
-			set: func(o *options, v string) error {
-				o.headers = append(o.headers, v)
-				return nil
-			}},
+			to: texts(&o.headers)},
 		{long: "http", value: "ADDRESS", on: "mcp-add mcp-serve", about: "server URL (streamable HTTP)",
 			abouts: map[string]string{"mcp-serve": "listen on 127.0.0.1:PORT instead of stdio"},
-			set: func(o *options, v string) error {
-				o.http = v
-				return nil
-			}},
+			to:     text(&o.http)},
 		{long: "sse", value: "URL", on: "mcp-add", about: "server URL (server-sent events)",
-			set: func(o *options, v string) error {
-				o.sse = v
-				return nil
-			}},
+			to: text(&o.sse)},
 		{long: "tools", value: "A,B", on: "mcp-serve", about: "tools to offer (default: all that need no user, model or conversation)",
-			set: func(o *options, v string) error {
-				o.tools = v
-				return nil
-			}},
+			to: text(&o.tools)},
 	}
 }
 
@@ -298,7 +280,7 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 			env.tell(fmt.Sprintf("warning: command %q not found in PATH", server.Command))
 		}
 	}
-	if session.Scope(o.scope) == session.ForProject {
+	if o.scope == session.ForProject {
 		fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
 	}
 	return nil
@@ -399,13 +381,13 @@ func changeSettings(env Env, o *options, change func(path string, text []byte) (
 	if err != nil {
 		return "", err
 	}
-	return folder.Change(session.Scope(o.scope), change)
+	return folder.Change(o.scope, change)
 }
 
 // settingsFolder is where settings are changed. The user's own settings need no directory.
 func settingsFolder(env Env, o *options) (session.Folder, error) {
 	folder, err := env.session().Folder("")
-	if err == nil && session.Scope(o.scope) == session.ForProject {
+	if err == nil && o.scope == session.ForProject {
 		folder.Path, err = workingDir(env, o.cwd)
 	}
 	return folder, err

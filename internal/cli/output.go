@@ -30,7 +30,7 @@ func (j jsonOutput) end(a agent.Answer, err error) error { return j.End(a, err) 
 
 func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
 	switch o.format {
-	case "json", "stream-json":
+	case formatJSON, formatStreamJSON:
 		p := newPrinter(env, o, s, modelName)
 		p.Begin()
 		return jsonOutput{p}
@@ -42,7 +42,7 @@ func newOutput(env Env, o *options, s *session.Session, side *screen, modelName 
 
 func newPrinter(env Env, o *options, s *session.Session, modelName string) *headless.Printer {
 	return headless.NewPrinter(headless.PrinterOptions{
-		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == "stream-json", Partial: o.partial, Structured: o.hasSchema,
+		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == formatStreamJSON, Partial: o.partial, Structured: o.hasSchema,
 	})
 }
 

@@ -140,8 +140,8 @@ func anyFailed(outcomes []tool.Outcome) bool {
 
 // refuse reports an error of a run that failed before the model was asked. A program gets a result, too.
 func refuse(env Env, o *options, err error) error {
-	if o.format == "json" || o.format == "stream-json" {
-		if printed := headless.Refused(env.Stdout, o.format == "stream-json", cmp.Or(o.record.newID, o.record.id), err); printed != nil {
+	if o.format == formatJSON || o.format == formatStreamJSON {
+		if printed := headless.Refused(env.Stdout, o.format == formatStreamJSON, cmp.Or(o.record.newID, o.record.id), err); printed != nil {
 			return printed
 		}
 	}
@@ -155,7 +155,7 @@ func report(env Env, o *options, err error) error {
 	if code == exitInterrupted {
 		text = "interrupted"
 	}
-	if o.format == "" || o.format == "text" {
+	if o.format == "" || o.format == formatText {
 		return exitf(code, "%s", text)
 	}
 	kind := "error"

@@ -29,10 +29,10 @@ const (
 	maxSpeed = 100
 )
 
-func replayFlags() []flag {
+func replayFlags(o *options) []flag {
 	return []flag{
 		{long: "speed", value: "N", on: "session-replay", about: "play N times as fast, from 0.1 to 100 (default: 1)",
-			set: func(o *options, v string) error {
+			to: func(v string) error {
 				n, err := strconv.ParseFloat(v, 64)
 				if err != nil || !(n >= minSpeed && n <= maxSpeed) {
 					return fmt.Errorf("expected a number from %v to %v, got %q", minSpeed, maxSpeed, v)
@@ -41,18 +41,21 @@ func replayFlags() []flag {
 				return nil
 			}},
 		{long: "cast", value: "FILE", noun: aFile, on: "session-replay", about: "write an asciicast (version 2) instead; - is stdout",
-			set: func(o *options, v string) error { return setFile(&o.replay.cast, v) }},
+			to: fileOrStdout(&o.replay.cast)},
 		{long: "svg", value: "FILE", noun: aFile, on: "session-replay", about: "write an animated SVG instead; - is stdout",
-			set: func(o *options, v string) error { return setFile(&o.replay.svg, v) }},
+			to: fileOrStdout(&o.replay.svg)},
 	}
 }
 
-func setFile(file *string, v string) error {
-	if v == "" {
-		return errors.New("expected the name of a file, or - for stdout, got \"\"")
+// fileOrStdout is for the name of a file, or - for stdout.
+func fileOrStdout(to *string) destination {
+	return func(v string) error {
+		if v == "" {
+			return errors.New("expected the name of a file, or - for stdout, got \"\"")
+		}
+		*to = v
+		return nil
 	}
-	*file = v
-	return nil
 }
 
 // sessionReplay plays a session in the terminal, or into files.

@@ -38,8 +38,7 @@ func addedDirs(dir, home string, values []string) ([]string, error) {
 	for _, v := range values {
 		names := []string{v}
 		if isDir(absolute(dir, names)[0]) != nil {
-			names = nil
-			_ = list(&names, v) // it has no errors
+			names = elements(v)
 		}
 		for _, path := range absolute(dir, names) {
 			if err := session.CheckAdded(path, home); err != nil {
@@ -91,7 +90,7 @@ func settingFlags(o *options) []settings.Flag {
 	case o.yolo:
 		fs = append(fs, settings.Flag{Name: "--yolo", Key: "tools.approvalMode", Value: string(permission.Yolo)})
 	case o.mode != "":
-		fs = append(fs, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: o.mode})
+		fs = append(fs, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: string(o.mode)})
 	}
 	if o.sandbox != "" {
 		fs = append(fs, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})

@@ -36,7 +36,7 @@ func TestOptionalValue(t *testing.T) {
 		"-r 0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b0": "; 0b2d2f8e-9a3c-4e0b-8c1f-3f6c1d2e4a5b0",
 		"-r -- 3f2a": "; 3f2a",
 	} {
-		o, words, err := parse(flags(), strings.Fields(line))
+		o, words, err := parse(strings.Fields(line))
 		if err != nil {
 			t.Errorf("adze %s: %v", line, err)
 			continue
@@ -152,7 +152,7 @@ func TestResumeWithoutID(t *testing.T) {
 		t.Errorf("without a terminal: exit %d: %s", code, stderr)
 	}
 	env := Env{Stdin: strings.NewReader("7\n2\n"), Stderr: &bytes.Buffer{}, Terminal: true, Home: h.home, Dir: h.dir, Getenv: func(string) string { return "" }}
-	o, _, err := parse(flags(), []string{"-r"})
+	o, _, err := parse([]string{"-r"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,21 +23,15 @@ type undoOptions struct {
 	force        bool
 }
 
-func undoFlags() []flag {
+func undoFlags(o *options) []flag {
 	const both = "undo redo"
 	return []flag{
 		{long: "session", value: "ID", noun: aSession, on: both, about: "session; 4 or more characters of its ID are enough (default: the newest of this directory)",
-			set: func(o *options, v string) error {
-				o.undo.session = v
-				return nil
-			}},
+			to: text(&o.undo.session)},
 		{long: "call", value: "ID", on: "undo", about: "undo one call",
-			set: func(o *options, v string) error {
-				o.undo.call = v
-				return nil
-			}},
+			to: text(&o.undo.call)},
 		{long: "turn", value: "N", on: "undo", about: "undo all calls of a turn",
-			set: func(o *options, v string) error {
+			to: func(v string) error {
 				n, err := strconv.Atoi(v)
 				if err != nil || n < 1 {
 					return fmt.Errorf("expected a number above 0, got %q", v)
@@ -46,15 +40,9 @@ func undoFlags() []flag {
 				return nil
 			}},
 		{long: "conversation", on: "undo", about: "remove the turn and everything after it from the conversation too",
-			set: func(o *options, _ string) error {
-				o.undo.conversation = true
-				return nil
-			}},
+			to: yes(&o.undo.conversation)},
 		{long: "force", on: both, about: "also restore files that changed since; their current content is saved first",
-			set: func(o *options, _ string) error {
-				o.undo.force = true
-				return nil
-			}},
+			to: yes(&o.undo.force)},
 	}
 }
 

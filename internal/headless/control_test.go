@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -178,7 +179,7 @@ func TestCancelRequest(t *testing.T) {
 	for _, cancel := range []string{`{"type":"control_cancel_request","request_id":"list"}`, `{"type":"control_cancel_request"}`} {
 		n := len(bodies())
 		p.send(`{"type":"control_request","request_id":"list","request":{"subtype":"get_available_models"}}`)
-		eventually(t, "the server has the request", func() bool { return len(bodies()) > n })
+		waittest.Until(t, "the server has the request", func() bool { return len(bodies()) > n })
 		p.send(cancel)
 		if r := p.response("list"); r["subtype"] != "error" || r["error"] != "the request was cancelled" {
 			t.Error(r)

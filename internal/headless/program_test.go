@@ -273,13 +273,3 @@ func says(answers ...openaitest.Answer) openaitest.Script { return openaitest.Sc
 func calls(name string, args any) openaitest.Answer {
 	return openaitest.Answer{Calls: []openaitest.Call{{ID: "call_0", Name: name, Args: json.RawMessage(asJSON(args))}}}
 }
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -236,7 +237,7 @@ func TestInterruptCommand(t *testing.T) {
 		openaitest.Answer{Expect: []string{"cancelled"}, Text: "ok"}))
 	p := start(t, setup{url: server.URL, settings: `{"tools":{"approvalMode":"yolo","sandbox":"off"}}`})
 	p.user("go")
-	eventually(t, "the command runs", func() bool {
+	waittest.Until(t, "the command runs", func() bool {
 		_, err := os.Stat(filepath.Join(p.dir, "began"))
 		return err == nil
 	})

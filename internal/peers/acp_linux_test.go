@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -148,11 +149,7 @@ func TestAcpx(t *testing.T) {
 	if err := long.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for began := time.Now(); !has("begun"); time.Sleep(10 * time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
-			t.Fatal("the command doesn't begin")
-		}
-	}
+	waittest.Until(t, "the command begins", func() bool { return has("begun") })
 	run("", "cancel", "-s", "two")
 	if err := long.Wait(); err != nil {
 		t.Log(err) // acpx reports a cancelled prompt by its exit code

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
 )
@@ -86,7 +87,7 @@ func contentKinds(t *testing.T, d *desk) {
 func questions(t *testing.T, d *desk) {
 	d.want(t, "ev__trigger-elicitation-request", `{}`, "Ada")
 	// These tools come only after the server has seen what we offer: it says that its list has changed.
-	eventually(t, "the tools for roots and sampling are listed", func() bool {
+	waittest.Until(t, "the tools for roots and sampling are listed", func() bool {
 		_, err1 := d.registry.Lookup("ev__get-roots-list")
 		_, err2 := d.registry.Lookup("ev__trigger-sampling-request")
 		return err1 == nil && err2 == nil
@@ -182,10 +183,10 @@ func TestLoggingAndResourcesChanged(t *testing.T) {
 	d := open(t, map[string]discover.Server{"ev": npmServer(t, "everything", "stdio")}, discover.Options{}, nil)
 	before := len(d.Resources())
 	d.want(t, "ev__gzip-file-as-resource", `{"name":"x.gz","data":"data:text/plain,hello","outputType":"resourceLink"}`, "x.gz")
-	eventually(t, "the new resource is listed", func() bool { return len(d.Resources()) > before })
+	waittest.Until(t, "the new resource is listed", func() bool { return len(d.Resources()) > before })
 	d.want(t, "ev__toggle-simulated-logging", `{}`, "ogging")
 	// It says something every five seconds, of a level by chance, and the lowest are not for us.
-	within(t, 40*time.Second, "the server's messages are in the log", func() bool {
+	waittest.Until(t, "the server's messages are in the log", func() bool {
 		lines, err := d.Logs("ev")
 		all := strings.Join(lines, "\n")
 		return err == nil && (strings.Contains(all, "-level message") || strings.Contains(all, "info: ") || strings.Contains(all, "warning: ") || strings.Contains(all, "error: "))

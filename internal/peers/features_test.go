@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -89,18 +90,18 @@ func TestListsChange(t *testing.T) {
 		return n
 	}
 	d.want(t, "f__add_tool", `{}`, "added")
-	eventually(t, "the new tool is there", func() bool { _, err := d.registry.Lookup("f__added_tool"); return err == nil })
+	waittest.Until(t, "the new tool is there", func() bool { _, err := d.registry.Lookup("f__added_tool"); return err == nil })
 	d.want(t, "f__added_tool", `{}`, "I was added")
 	if n := lists(); n > 3 { // twice, unless the machine is so busy that the four come apart
 		t.Errorf("the tools were listed %d times", n)
 	}
 	d.want(t, "f__add_prompt", `{}`, "added")
-	eventually(t, "the new prompt is there", func() bool {
+	waittest.Until(t, "the new prompt is there", func() bool {
 		all := d.Prompts()
 		return all[len(all)-1].Name == "added_prompt"
 	})
 	d.want(t, "f__add_resource", `{}`, "added")
-	eventually(t, "the new resource is there", func() bool {
+	waittest.Until(t, "the new resource is there", func() bool {
 		for _, r := range d.Resources() {
 			if r.URI == "mem://added" {
 				return true
@@ -207,12 +208,12 @@ func TestCancelReachesTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		eventually(t, "the server has the call", func() bool { return ran(t, marks, "waiting") == 1 })
+		waittest.Until(t, "the server has the call", func() bool { return ran(t, marks, "waiting") == 1 })
 	}()
 	if o := d.call(ctx, "f__wait", `{}`); o.Status != tool.StatusCancelled {
 		t.Errorf("%+v", o)
 	}
-	eventually(t, "the server stops", func() bool { return ran(t, marks, "cancelled") == 1 })
+	waittest.Until(t, "the server stops", func() bool { return ran(t, marks, "cancelled") == 1 })
 	// A call that times out is canceled too.
 	conf := features(t, marks)
 	conf.Timeout = 400
@@ -220,7 +221,7 @@ func TestCancelReachesTheServer(t *testing.T) {
 	if o := d.call(t.Context(), "f__wait", `{}`); o.Error == nil || o.Error.Type != tool.ExecutionTimeout || !strings.Contains(o.Error.Message, "may still have taken effect") {
 		t.Errorf("%+v", o)
 	}
-	eventually(t, "the server stops again", func() bool { return ran(t, marks, "cancelled") == 2 })
+	waittest.Until(t, "the server stops again", func() bool { return ran(t, marks, "cancelled") == 2 })
 }
 
 // The log contains the server's messages and its stderr.
@@ -229,7 +230,7 @@ func TestServerLog(t *testing.T) {
 	d := open(t, map[string]discover.Server{"f": features(t, "")}, discover.Options{State: state}, nil)
 	d.want(t, "f__log", `{}`, "logged")
 	for _, want := range []string{"info: a line of info", "warning: a line of warning", `error: {"code":5}`, "stderr: features is here"} {
-		eventually(t, want+" is in the log", func() bool {
+		waittest.Until(t, want+" is in the log", func() bool {
 			lines, err := discover.LogFile(state, "f")
 			return err == nil && strings.Contains(strings.Join(lines, "\n"), want)
 		})
@@ -253,7 +254,7 @@ func TestReplay(t *testing.T) {
 	}
 	// After a server has exited between two calls, the second call goes to the new process.
 	d.want(t, "f__leave", `{}`, "good bye")
-	eventually(t, "the server starts again", func() bool { return d.List()[0].Starts == 5 })
+	waittest.Until(t, "the server starts again", func() bool { return d.List()[0].Starts == 5 })
 	d.want(t, "f__log", `{}`, "logged")
 	if st := d.List()[0]; st.State != discover.Ready || st.Starts != 5 {
 		t.Errorf("%+v", st)
@@ -287,7 +288,7 @@ func TestGroupEnds(t *testing.T) {
 		t.Fatalf("%q: %v", text, err)
 	}
 	d.Close()
-	eventually(t, "the child is gone", func() bool { return gone(pid) })
+	waittest.Until(t, "the child is gone", func() bool { return gone(pid) })
 }
 
 // gone reports whether a process has ended; one that nobody has waited for yet has.

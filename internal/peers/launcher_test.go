@@ -16,9 +16,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -138,7 +138,7 @@ func TestSlowInstall(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	close(r.gate)
-	within(t, 2*time.Minute, "the server is ready", func() bool { return d.List()[0].State == discover.Ready })
+	waittest.Until(t, "the server is ready", func() bool { return d.List()[0].State == discover.Ready })
 	d.want(t, "mem__read_graph", `{}`, "entities")
 	if st := d.List()[0]; st.Starts != 1 {
 		t.Errorf("%+v", st)
@@ -162,7 +162,7 @@ func TestCloseDuringInstall(t *testing.T) {
 		d.Close()
 		close(closed)
 	}()
-	within(t, time.Minute, "it is closed", func() bool { return errors.Is(d.Reconnect(t.Context(), "mem"), discover.ErrClosed) })
+	waittest.Until(t, "it is closed", func() bool { return errors.Is(d.Reconnect(t.Context(), "mem"), discover.ErrClosed) })
 	close(r.gate)
 	<-closed
 	r.again(t, conf)

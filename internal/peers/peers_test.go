@@ -17,6 +17,7 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -118,13 +119,13 @@ func listening(t *testing.T, transport string) (base string) {
 // awaitListener waits until a server listens on an address.
 func awaitListener(t *testing.T, address string) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if c, err := net.Dial("tcp", address); err == nil {
+	waittest.Until(t, "a server listens on "+address, func() bool {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
 			c.Close()
-			return
 		}
-	}
-	t.Fatalf("no server listens on %s", address)
+		return err == nil
+	})
 }
 
 // desk is a session with servers and a user who answers.
@@ -167,20 +168,4 @@ func (d *desk) want(t *testing.T, name, args, text string) tool.Outcome {
 		t.Errorf("%s %s: %s, %.500s\nwant %q", name, args, o.Status, o.Result.Text(), text)
 	}
 	return o
-}
-
-// eventually waits until a condition holds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	within(t, 2*time.Minute, what, ok)
-}
-
-func within(t *testing.T, most time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for began := time.Now(); time.Since(began) < most; time.Sleep(20 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Errorf("timed out waiting until %s", what)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // everythingOn starts the everything server on a port; the returned function ends it.
@@ -47,7 +48,7 @@ func TestNetworkServerStartedAnew(t *testing.T) {
 				t.Log(o.Error.Message)
 			}
 			stop = everythingOn(t, transport, port)
-			eventually(t, "a call is answered again", func() bool {
+			waittest.Until(t, "a call is answered again", func() bool {
 				o := d.call(t.Context(), "ev__echo", `{"message":"again"}`)
 				if o.Error != nil {
 					t.Log(o.Error.Message)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/ptytest"
 	"github.com/adze-dev/adze/internal/tui/screentest"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -257,7 +258,7 @@ func tmuxDisplays(t *testing.T, streams []stream) []display {
 			}
 			title := fmt.Sprintf("step-%d-%d", i, n)
 			fmt.Fprintf(w, "%s\x1b]2;%s\x07", step.Write, title)
-			eventually(t, "tmux has shown "+title, func() bool { return tmux("display-message", "-p", "-t", window, "#{pane_title}") == title })
+			waittest.Until(t, "tmux has shown "+title, func() bool { return tmux("display-message", "-p", "-t", window, "#{pane_title}") == title })
 		}
 		args := []string{"capture-pane", "-p", "-t", window, "-S", "-"}
 		if s.resized {

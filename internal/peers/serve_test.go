@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 type served struct {
@@ -106,7 +108,7 @@ func TestServeToClientThatCanAsk(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", r.Cancelled, r.After, r.Unknown)
 	}
 	for _, left := range []string{"sleep 61.5", "sleep 62.5"} {
-		eventually(t, left+" is gone", func() bool { return !running(t, left) })
+		waittest.Until(t, left+" is gone", func() bool { return !running(t, left) })
 	}
 	annotationsAreTrue(t, r)
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -58,7 +59,7 @@ func TestRootsOnlyAsAgreed(t *testing.T) {
 	}
 	conf.Roots = []string{agreed}
 	d = open(t, map[string]discover.Server{"fs": conf}, discover.Options{}, nil)
-	eventually(t, "the agreed folder is taken over", func() bool {
+	waittest.Until(t, "the agreed folder is taken over", func() bool {
 		return strings.Contains(d.call(t.Context(), "fs__list_allowed_directories", `{}`).Result.Text(), agreed)
 	})
 }

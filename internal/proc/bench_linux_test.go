@@ -35,7 +35,7 @@ func BenchmarkTrueKeeperPaused(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		r.keeper.filling.Wait()
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // not synchronization: the pause of an agent
 		b.StartTimer()
 		run(b, r, Command{Line: "true", Env: env})
 	}
@@ -77,7 +77,7 @@ func benchBox(b *testing.B, spec *sandbox.Spec) {
 	for b.Loop() {
 		b.StopTimer()
 		r.keeper.filling.Wait()
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // not synchronization: the pause of an agent
 		b.StartTimer()
 		if o := run(b, r, Command{Line: "true", Env: env, Sandbox: spec}); o.Exit != 0 || len(o.Notes) > 0 && spec.Without == 0 {
 			b.Fatalf("%+v", o)

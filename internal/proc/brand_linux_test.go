@@ -6,9 +6,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // runaway is a command whose child leaves its session and clears its
@@ -37,16 +38,6 @@ func named(name string) (found []int) {
 	return found
 }
 
-// await waits until a condition holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited a minute for", what)
-		}
-	}
-}
-
 // A process that left its session and its environment, and then lost its keeper
 // to its parent, outlived the program: nothing knew it any more.
 func TestRunawayOfKilledKeeper(t *testing.T) {
@@ -57,10 +48,10 @@ func TestRunawayOfKilledKeeper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		await(t, "the runaway", func() bool { return len(named(name)) > 0 })
+		waittest.Until(t, "the command runs", func() bool { return len(named(name)) > 0 })
 		p.tree.(*kept).keeper.Kill()
 		within(t, p, p.gone)
-		await(t, "its end", func() bool { return len(named(name)) == 0 })
+		waittest.Until(t, "the command is gone", func() bool { return len(named(name)) == 0 })
 		if ended(t, p); p.tree.remaining() != 0 {
 			t.Errorf("%d processes remain", p.tree.remaining())
 		}
@@ -74,7 +65,7 @@ func TestRunawayKillsKeeper(t *testing.T) {
 		c.Line = line + "; kill -9 $PPID 2>/dev/null"
 		run(t, r, c)
 		r.Close()
-		await(t, "its end", func() bool { return len(named(name)) == 0 })
+		waittest.Until(t, "the command is gone", func() bool { return len(named(name)) == 0 })
 	})
 }
 
@@ -89,7 +80,7 @@ func TestRunawayAtNextStart(t *testing.T) {
 				line = "while ! grep -q 'realtime timeout *[0-9]' /proc/$$/limits; do :; done; " + line
 			}
 			cmd, keeper, _ := program(t, kind, state, "PROC_TEST_LINE="+line+"; echo ready orphan; sleep 300")
-			await(t, "the runaway", func() bool { return len(named(name)) > 0 })
+			waittest.Until(t, "the command runs", func() bool { return len(named(name)) > 0 })
 			if keeper > 0 {
 				freezeProgram(t, cmd)
 				syscall.Kill(keeper, syscall.SIGKILL)
@@ -101,7 +92,7 @@ func TestRunawayAtNextStart(t *testing.T) {
 			if _, err := Reap(state); err != nil {
 				t.Error(err)
 			}
-			await(t, "its end", func() bool { return len(named(name)) == 0 })
+			waittest.Until(t, "the command is gone", func() bool { return len(named(name)) == 0 })
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // With missing layers, a command runs with a note, or fails with an error. It
@@ -150,7 +151,7 @@ func TestBoxesSideBySide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the first command runs", func() bool {
+	waittest.Until(t, "the first command runs", func() bool {
 		_, err := os.Stat(dir + "/up")
 		return err == nil
 	})
@@ -255,5 +256,31 @@ func TestHereWithoutAPathToItself(t *testing.T) {
 	c := Command{Argv: []string{"true"}, Dir: dir, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}}}
 	if _, err := Here(t.Context(), Helper{path: dir + "/missing"}, c, func(string) {}); err == nil || !strings.Contains(err.Error(), "can't start itself again") {
 		t.Error(err)
+	}
+}
+
+// Where what bubblewrap starts has no capabilities, trials say so, and commands in
+// a sandbox of bubblewrap still run.
+func TestLauncherLost(t *testing.T) {
+	t.Parallel()
+	k := newKeepers(Helper{})
+	all := sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces | sandbox.PIDs
+	trial := &spec{plan: sandbox.Plan{Layers: all, Trial: true, Loopback: true, Launched: true}, box: &sandbox.Spec{Mode: sandbox.Trial}}
+	want, err := k.kindFor(trial)
+	if err != nil || want != namespaced|ownNetwork|ownPIDs|ofTrial|launched {
+		t.Fatal(want, err)
+	}
+	if !k.breaks(want, &boxError{why: "make mounts private: operation not permitted", early: true}) {
+		t.Fatal("it is not remembered")
+	}
+	const text = "create the sandbox: it doesn't work in namespaces of bubblewrap (make mounts private: operation not permitted: the system may deny capabilities to what bubblewrap starts)"
+	if _, err := k.kindFor(trial); err == nil || err.Error() != text {
+		t.Error(err)
+	}
+	for _, plan := range []sandbox.Plan{{Layers: sandbox.Bubblewrap | sandbox.Landlock | sandbox.Seccomp}, {Layers: all}} {
+		s := &spec{plan: plan, box: &sandbox.Spec{Mode: sandbox.ReadOnly}}
+		if want, err := k.kindFor(s); err != nil || want != kindOf(plan) || s.plan.Layers != plan.Layers {
+			t.Errorf("%v: %v %v", plan.Layers, want, err)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 func ExampleRunner_Run() {
@@ -35,10 +36,10 @@ func ExampleJobs() {
 	defer jobs.Close()
 	id, _ := jobs.Start(Command{Line: "echo listening; sleep 60"}, "dev server")
 	var piece Piece
-	for piece.Text == "" {
-		time.Sleep(time.Millisecond)
+	waittest.Holds(func() bool {
 		piece, _, _ = jobs.Read(id, piece.Next, 0)
-	}
+		return piece.Text != ""
+	})
 	job, _ := jobs.Stop(id)
 	fmt.Print(id, ": ", piece.Text)
 	fmt.Println(job.Outcome.Ended)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // highWater is the most memory this process has had, in bytes.
@@ -161,7 +162,7 @@ func TestSlowLive(t *testing.T) {
 	}
 	release := sync.OnceFunc(func() { close(slow) })
 	defer release()
-	eventually(t, "the command ends without the front end", func() bool {
+	waittest.Until(t, "the command ends without the front end", func() bool {
 		_, err := os.Stat(file)
 		return err == nil
 	})

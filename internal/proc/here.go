@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -55,6 +56,10 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
 	defer signal.Stop(told)
+	if s.plan.Launched { // bubblewrap ends with the thread that starts it
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+	}
 	p, report, err := startHere(h, &s)
 	if err != nil {
 		return Outcome{}, startError(s, err)

@@ -33,6 +33,21 @@ func (h Helper) works() bool {
 	return err == nil
 }
 
+// launch is how bubblewrap starts a process of this program. The last file is the
+// program. dies says that it dies with the calling thread.
+func (h Helper) launch(argv []string, files []*os.File, dies bool) (string, []string, []*os.File, error) {
+	launcher, err := sandbox.LauncherArgs(dies)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	program, err := os.Open(h.path)
+	if err != nil {
+		return "", nil, nil, err
+	}
+	launcher = append(launcher, "/proc/self/fd/"+strconv.Itoa(len(files)))
+	return launcher[0], append(launcher, argv[1:]...), append(files, program), nil
+}
+
 // startHere starts a process of this program that becomes the command.
 func startHere(h Helper, s *spec) (*os.Process, func() sandbox.Report, error) {
 	if s.made == nil || !s.plan.InProcess() {
@@ -51,13 +66,21 @@ func startHere(h Helper, s *spec) (*os.Process, func() sandbox.Report, error) {
 		return nil, nil, err
 	}
 	defer theirs.Close()
-	attr := &syscall.SysProcAttr{}
-	if what := kindOf(s.plan); what != plain {
-		attr = what.apart().Attr()
-	}
 	files, done := streams(s)
 	defer done()
-	p, err := os.StartProcess(h.path, []string{"adze-box", boxArg}, &os.ProcAttr{Env: helperEnv(), Files: append(files, r, theirs), Sys: attr})
+	attr, path, argv, files := &syscall.SysProcAttr{}, h.path, []string{"adze-box", boxArg}, append(files, r, theirs)
+	switch what := kindOf(s.plan); {
+	case what&launched != 0:
+		if path, argv, files, err = h.launch(argv, files, true); err != nil {
+			w.Close()
+			back.Close()
+			return nil, nil, err
+		}
+		defer files[len(files)-1].Close()
+	case what != plain:
+		attr = what.apart().Attr()
+	}
+	p, err := os.StartProcess(path, argv, &os.ProcAttr{Env: helperEnv(), Files: files, Sys: attr})
 	if err == nil {
 		_, err = w.Write(s.encode())
 		if err != nil {

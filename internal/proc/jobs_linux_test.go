@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // A server that is started, read while it runs, and stopped.
@@ -27,15 +29,15 @@ func TestJobs(t *testing.T) {
 	}
 	var all strings.Builder
 	var next int64
-	for strings.Count(all.String(), "\n") < 10 {
+	waittest.Until(t, "the server has had 10 requests", func() bool {
 		p, j, err := jobs.Read(id, next, 0)
 		if err != nil || !j.Running || p.From != next || p.Skipped != 0 {
 			t.Fatal(p, j, err)
 		}
 		all.WriteString(p.Text)
 		next = p.Next
-		time.Sleep(30 * time.Millisecond)
-	}
+		return strings.Count(all.String(), "\n") >= 10
+	})
 	for i, l := range strings.Split(strings.TrimSpace(all.String()), "\n") {
 		if l != fmt.Sprintf("request %d", i) {
 			t.Fatalf("line %d is %q", i, l)
@@ -65,7 +67,7 @@ func TestJobsNews(t *testing.T) {
 	defer jobs.Close()
 	one, _ := jobs.Start(Command{Line: "echo a; exit 3"}, "one")
 	two, _ := jobs.Start(Command{Line: "sleep 60"}, "two")
-	eventually(t, "the first job exits", func() bool { return !jobs.List()[0].Running })
+	waittest.Until(t, "the first job exits", func() bool { return !jobs.List()[0].Running })
 	news := jobs.News()
 	if len(news) != 1 || news[0].ID != one || news[0].Outcome.Exit != 3 || news[0].Outcome.Output.Head != "a\n" {
 		t.Errorf("%+v", news)
@@ -95,7 +97,7 @@ func TestAdopt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the command prints", func() bool { return p.Read(0, 0).Total > 0 })
+	waittest.Until(t, "the command prints", func() bool { return p.Read(0, 0).Total > 0 })
 	id, err := jobs.Adopt(p, "moved")
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,7 @@ const (
 	ownNetwork
 	ownPIDs
 	ofTrial        // with the capabilities for overlays
+	launched       // by bubblewrap, which makes the user, pid and mount namespaces
 	inSession      // in the network namespace of a session process, which starts them
 	plain     kind = 0
 )
@@ -60,6 +61,9 @@ func kindOf(p sandbox.Plan) kind {
 	}
 	if a.Trial {
 		k |= ofTrial
+	}
+	if p.Launched {
+		k |= launched
 	}
 	return k
 }
@@ -82,8 +86,29 @@ func (i *idle) release() {
 		i.out.Close()
 		i.errs.Close()
 		i.kept.ctl.Close()
+		if i.kind&launched != 0 {
+			i.kept.releaseLaunched()
+			return
+		}
 		i.kept.keeper.Kill() // in case it is stopped and does not see it
 		i.kept.keeper.Wait()
+	}
+}
+
+// releaseLaunched waits for bubblewrap, whose child is the keeper. If bubblewrap
+// was killed while it starts that, the child would wait for it.
+func (t *kept) releaseLaunched() {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		t.keeper.Wait()
+	}()
+	select {
+	case <-over:
+	case <-time.After(patience):
+		endAll(func() []target { return descendants(t.id.pid) }, nil, 0)
+		t.keeper.Kill()
+		<-over
 	}
 }
 
@@ -172,8 +197,11 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
 	lost, why := k.losses()
-	if want == plain || s.plan.Layers&lost == 0 {
+	if want == plain || s.plan.Needs()&lost == 0 {
 		return k.joins(want, s), nil
+	}
+	if want&launched != 0 && lost.Has(sandbox.Launcher) {
+		return plain, &boxError{why: fmt.Sprintf("it doesn't work in namespaces of bubblewrap (%s)", failedIn(why))}
 	}
 	box := *s.box
 	box.Without |= lost
@@ -184,6 +212,14 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 		s.notes = append(s.notes, fmt.Sprintf("Namespaces don't work on this system, although a test succeeded: %v.", why))
 	}
 	return k.joins(kindOf(s.plan), s), nil
+}
+
+// failedIn says why there is no sandbox in namespaces of bubblewrap.
+func failedIn(err error) string {
+	if unmade := (*boxError)(nil); errors.As(err, &unmade) {
+		return unmade.why + ": the system may deny capabilities to what bubblewrap starts"
+	}
+	return err.Error()
 }
 
 // joins is the keeper for a command that has a network of its own: the network
@@ -236,6 +272,8 @@ func (k *keepers) breaks(which kind, err error) bool {
 		k.broken = err
 	case which&inSession != 0 && (which&namespaced == 0 || errors.As(err, &noSession)):
 		k.alone = err
+	case which&launched != 0:
+		k.lost, k.lostWhy = k.lost|sandbox.Launcher, err
 	case which&ownPIDs != 0:
 		k.lost, k.lostWhy = k.lost|sandbox.PIDs, err
 	default:
@@ -347,16 +385,21 @@ func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, erro
 	}
 	defer null.Close()
 	attr := &syscall.SysProcAttr{}
-	if want != plain {
+	if want != plain && want&launched == 0 {
 		attr = want.apart().Attr()
 	}
 	// A keeper that is stopped must wake up to see its program gone. The
 	// signal comes when the starting thread ends, which may be early;
 	// then it does no harm.
 	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
-	return os.StartProcess(k.helper.path, keeperArgv(want), &os.ProcAttr{
-		Env: helperEnv(), Files: []*os.File{null, null, null, ctl, out, null, errs}, Sys: attr,
-	})
+	path, argv, files := k.helper.path, keeperArgv(want), []*os.File{null, null, null, ctl, out, null, errs}
+	if want&launched != 0 {
+		if path, argv, files, err = k.helper.launch(argv, files, false); err != nil {
+			return nil, err
+		}
+		defer files[len(files)-1].Close()
+	}
+	return os.StartProcess(path, argv, &os.ProcAttr{Env: helperEnv(), Files: files, Sys: attr})
 }
 
 // helperEnv is a keeper's own environment: no secrets, a runtime that starts

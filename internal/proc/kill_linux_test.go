@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // stubborn are process trees that try to escape. Each prints "ready" when it is complete.
@@ -32,7 +33,7 @@ var stubborn = []string{
 // awaitReady waits until the command has printed "ready".
 func awaitReady(t *testing.T, p *Process) {
 	t.Helper()
-	eventually(t, "the command is ready", func() bool { return strings.Contains(p.Read(0, 0).Text, "ready") })
+	waittest.Until(t, "the command is ready", func() bool { return strings.Contains(p.Read(0, 0).Text, "ready") })
 }
 
 func TestCancelStubbornTrees(t *testing.T) {
@@ -149,7 +150,7 @@ func TestDeadSpare(t *testing.T) {
 	r.keeper.filling.Wait()
 	spare := r.keeper.spare[plain].kept.keeper
 	spare.Kill()
-	eventually(t, "the spare keeper is gone", func() bool {
+	waittest.Until(t, "the spare keeper is gone", func() bool {
 		// A killed process accepts commands as long as one of its threads exists.
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", spare.Pid))
 		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", spare.Pid))
@@ -215,7 +216,7 @@ func TestDetach(t *testing.T) {
 			continue // too late
 		}
 		cancel()
-		time.Sleep(limit)
+		time.Sleep(limit) // not synchronization: the time limit that no longer applies
 		os.WriteFile(gate, nil, 0o600)
 		if o := ended(t, p); o.Ended != Exited || o.Output.Head != "done\n" {
 			t.Errorf("%+v", o)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/leaktest"
 	"github.com/adze-dev/adze/internal/proc/kerneltest"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // helper starts keepers from this test binary, or from unraced.
@@ -39,16 +40,6 @@ func TestMain(m *testing.M) {
 // slack is a hang bound for an operation with a time goal. It is long enough
 // for a slow machine; the log has the measured times.
 func slack(goal time.Duration) time.Duration { return 30*time.Second + 20*goal }
-
-// eventually waits until a condition holds.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timed out waiting until %s", what)
-		}
-	}
-}
 
 // hangTime is when something that waits for nothing counts as hanging.
 const hangTime = 5 * time.Minute
@@ -141,11 +132,12 @@ func tagged(t testing.TB) (env []string, tag string) {
 // and signals.
 func tagsLeft(t testing.TB, tag string) []string {
 	t.Helper()
-	for end := time.Now().Add(slack(500 * time.Millisecond)); ; time.Sleep(5 * time.Millisecond) {
-		if left := tagsNow(tag); len(left) == 0 || time.Now().After(end) {
-			return left
-		}
-	}
+	var left []string
+	waittest.Holds(func() bool {
+		left = tagsNow(tag)
+		return len(left) == 0
+	})
+	return left
 }
 
 // tagsNow lists the processes that have a tag.

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // reaches are attempts to reach a socket of the host, which answers "h". They
@@ -90,11 +91,12 @@ func later(in string) error {
 	if err := os.WriteFile(in+"/ready", nil, 0o600); err != nil {
 		return err
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Lstat(in + "/moved"); err == nil || time.Now().After(end) {
-			return err
-		}
-	}
+	var err error
+	waittest.Holds(func() bool {
+		_, err = os.Lstat(in + "/moved")
+		return err == nil
+	})
+	return err
 }
 
 func reachPackets(path string) error {
@@ -367,13 +369,13 @@ func hostSockets(t *testing.T, f *field) {
 	}
 	f.env = append(f.env, "REACH_IN="+f.in, "REACH_TEMP="+temp+"/host", "REACH_OUT="+f.out+"/host", "REACH_ABSTRACT="+abstract, "REACH_DATAGRAM="+f.in+"/datagram")
 	go func() { // binds while a command runs
-		for t.Context().Err() == nil {
-			if _, err := os.Stat(f.in + "/ready"); err == nil {
-				serve("unix", f.in+"/later")
-				serve("unix", f.in+"/moved")
-				return
-			}
-			time.Sleep(time.Millisecond)
+		waittest.Holds(func() bool {
+			_, err := os.Stat(f.in + "/ready")
+			return err == nil || t.Context().Err() != nil
+		})
+		if t.Context().Err() == nil {
+			serve("unix", f.in+"/later")
+			serve("unix", f.in+"/moved")
 		}
 	}()
 }

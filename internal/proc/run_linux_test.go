@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // both runs a test with keepers and without.
@@ -215,7 +216,7 @@ func TestLeftoverLivesOn(t *testing.T) {
 	r := opened(t, Options{})
 	file := t.TempDir() + "/alive"
 	run(t, r, Command{Line: "(sleep 0.2; head -c 3000000 /dev/zero; echo yes > " + file + ") &"})
-	eventually(t, "the background process has written everything", func() bool {
+	waittest.Until(t, "the background process has written everything", func() bool {
 		b, _ := os.ReadFile(file)
 		return string(b) == "yes\n"
 	})

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // servers are programs that listen on sockets of their own. Each line is a
@@ -161,7 +162,7 @@ func TestSessionKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the server is up", func() bool { return server.Read(0, 0).Text != "" })
+		waittest.Until(t, "the server is up", func() bool { return server.Read(0, 0).Text != "" })
 		r.keeper.session.one.process.Kill()
 		within(t, server, server.gone)
 		f.play(t, r, spec, "listen")
@@ -195,7 +196,7 @@ func TestSessionEndsWithProgram(t *testing.T) {
 	}
 	kill(t, cmd)
 	for _, pid := range []int{session, keeper} {
-		eventually(t, strconv.Itoa(pid)+" is gone", func() bool {
+		waittest.Until(t, strconv.Itoa(pid)+" is gone", func() bool {
 			s, ok := statusOf(pid)
 			return !ok || s.zombie
 		})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // plays are what the commands of the tests below do, each in this test binary,
@@ -128,7 +130,7 @@ func TestServerAndClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the server is up", func() bool { return server.Read(0, 0).Text != "" })
+		waittest.Until(t, "the server is up", func() bool { return server.Read(0, 0).Text != "" })
 		f.play(t, r, spec, "ask")
 		f.play(t, r, spec, "ask")
 		f.play(t, r, spec, "listen")
@@ -215,14 +217,14 @@ func TestConnectFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Stop()
-		eventually(t, "the flood is over", func() bool { return strings.Contains(p.Read(0, 0).Text, "\n") })
+		waittest.Until(t, "the flood is over", func() bool { return strings.Contains(p.Read(0, 0).Text, "\n") })
 		if text := p.Read(0, 0).Text; text != "over\n" {
 			t.Fatalf("%q", text)
 		}
 		if os.Getuid() != 0 {
 			return // may not count
 		}
-		eventually(t, "the keeper has closed all", func() bool {
+		waittest.Until(t, "the keeper has closed all", func() bool {
 			open, err := os.ReadDir(procFile(p.tree.(*kept).id.pid, "fd"))
 			return err == nil && len(open) < 40
 		})
@@ -395,13 +397,24 @@ func dyingInConnect() error {
 			return err
 		}
 		io.ReadFull(out, make([]byte, 3))
-		time.Sleep(10 * time.Millisecond) // so that it waits, mostly
+		if !waittest.Holds(func() bool { return inConnect(cmd.Process.Pid) }) {
+			return errors.New("it doesn't connect")
+		}
 		cmd.Process.Signal(c.signal)
 		if err := cmd.Wait(); err == nil || err.Error() != c.want {
 			return fmt.Errorf("%v: %v", c.signal, err)
 		}
 	}
 	return nil
+}
+
+// inConnect reports whether a thread of a process waits in connect.
+func inConnect(pid int) bool {
+	threads, _ := filepath.Glob(procFile(pid, "task/*/syscall"))
+	return slices.ContainsFunc(threads, func(thread string) bool {
+		text, _ := os.ReadFile(thread)
+		return strings.HasPrefix(string(text), strconv.Itoa(unix.SYS_CONNECT)+" ")
+	})
 }
 
 // handOver gives descriptors to every client: of the workspace, of a file in
@@ -444,9 +457,7 @@ func receiveHanded() error {
 		return err
 	}
 	fmt.Println("have")
-	for os.IsNotExist(openAt(unix.AT_FDCWD, "go", unix.O_RDONLY)) { // until the giver is gone
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Holds(func() bool { return !os.IsNotExist(openAt(unix.AT_FDCWD, "go", unix.O_RDONLY)) }) // the giver is gone
 	for what, err := range map[string]error{
 		"write outside":           openAt(fds[3], "out/new", unix.O_WRONLY|unix.O_CREAT),
 		"write a file outside":    openAt(fds[3], "out/file", unix.O_WRONLY),
@@ -489,7 +500,7 @@ func TestHandedDescriptors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, part+" says "+says, func() bool { return p.Read(0, 0).Text != "" })
+			waittest.Until(t, part+" says "+says, func() bool { return p.Read(0, 0).Text != "" })
 			if text := p.Read(0, 0).Text; text != says+"\n" {
 				t.Fatal(text)
 			}

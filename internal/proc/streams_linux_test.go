@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
@@ -157,8 +158,8 @@ func TestLeaksNothing(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "descriptors are closed", func() bool { return descriptors(t) <= fds })
-	eventually(t, "goroutines return", func() bool { return runtime.NumGoroutine() <= routines })
+	waittest.Until(t, "descriptors are closed", func() bool { return descriptors(t) <= fds })
+	waittest.Until(t, "goroutines return", func() bool { return runtime.NumGoroutine() <= routines })
 	if kids := descendants(os.Getpid()); len(kids) > 0 {
 		t.Errorf("children %v", kids)
 	}

@@ -11,10 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // victim is the program that the tests below kill: this test binary, started
@@ -38,9 +38,10 @@ func victim() int {
 		fmt.Println(err)
 		return 1
 	}
-	for p.Read(0, 0).Text == "" || !strings.Contains(p.Read(0, 0).Text, "ready") || !strings.Contains(p.Read(0, 0).Text, "orphan") {
-		time.Sleep(time.Millisecond)
-	}
+	waittest.Holds(func() bool {
+		text := p.Read(0, 0).Text
+		return strings.Contains(text, "ready") && strings.Contains(text, "orphan")
+	})
 	keeper := 0
 	if k, ok := p.tree.(*kept); ok {
 		keeper = k.id.pid
@@ -75,7 +76,7 @@ func program(t *testing.T, kind, state string, more ...string) (cmd *exec.Cmd, k
 func freezeProgram(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	cmd.Process.Signal(syscall.SIGSTOP)
-	eventually(t, "the program has stopped", func() bool {
+	waittest.Until(t, "the program has stopped", func() bool {
 		threads, _ := filepath.Glob(procFile(cmd.Process.Pid, "task/*/stat"))
 		for _, thread := range threads {
 			text, err := os.ReadFile(thread)
@@ -125,7 +126,7 @@ func keepersGone(t *testing.T, state string) {
 	}
 	for _, f := range files {
 		r, ok := parseRecord(f.Name())
-		eventually(t, "the keeper exits", func() bool { return !ok || !r.process.alive() })
+		waittest.Until(t, "the keeper exits", func() bool { return !ok || !r.process.alive() })
 	}
 }
 
@@ -162,7 +163,9 @@ func TestReapAtNextStart(t *testing.T) {
 				t.Error("another program's processes were ended")
 			}
 			kill(t, other)
-			time.Sleep(300 * time.Millisecond)
+			if kind == "keeper" {
+				keepersGone(t, state)
+			}
 			if _, err := Reap(state); err != nil {
 				t.Error(err)
 			}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -368,7 +369,7 @@ func TestHooksThatAreOnlyTold(t *testing.T) {
 		t.Error("no SubagentStop")
 	}
 	d.say(t, c, "ask")
-	eventually(t, func() bool { return lines(log, `"notification_type":"permission_prompt"`) > 0 }, "Notification")
+	waittest.Until(t, "Notification", func() bool { return lines(log, `"notification_type":"permission_prompt"`) > 0 })
 	for range 12 {
 		d.say(t, c, "first "+strings.Repeat("x", 20_000))
 	}

@@ -130,7 +130,7 @@ func TestModelListEnds(t *testing.T) {
 // A server that ADZE_LOCAL_MODELS names used to be ignored on a busy machine, where it took more than half a second.
 func TestNamedLocalModelMayBeSlow(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		time.Sleep(localWait + 100*time.Millisecond)
+		time.Sleep(localWait + 100*time.Millisecond) // not synchronization: a slow server
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"object":"list","data":[{"id":"small-one","object":"model"}]}`)
 	}))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -52,10 +53,10 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool {
+	waittest.Until(t, "sessions "+strings.Join(ids[1:], " and ")+" are left", func() bool {
 		return slices.Equal(names(t, d.home, "sessions"), slices.Sorted(slices.Values(ids[1:])))
-	}, "sessions "+strings.Join(ids[1:], " and ")+" are left")
-	eventually(t, func() bool { return !slices.Contains(names(t, d.home, "spill"), ids[0]) }, "the saved results of "+ids[0]+" are gone")
+	})
+	waittest.Until(t, "the saved results of "+ids[0]+" are gone", func() bool { return !slices.Contains(names(t, d.home, "spill"), ids[0]) })
 	if left := names(t, d.home, "spill"); !slices.Contains(left, ids[1]) {
 		t.Errorf("saved results left: %v of %v", left, ids)
 	}
@@ -119,17 +120,7 @@ func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return slices.Equal(names(t, d.home, "sessions"), ids[1:]) }, "session "+ids[1]+" is left")
-}
-
-// eventually waits for what happens in the background.
-func eventually(t *testing.T, done func() bool, what string) {
-	t.Helper()
-	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
-			t.Fatalf("it didn't happen that %s", what)
-		}
-	}
+	waittest.Until(t, "session "+ids[1]+" is left", func() bool { return slices.Equal(names(t, d.home, "sessions"), ids[1:]) })
 }
 
 func names(t *testing.T, path ...string) []string {

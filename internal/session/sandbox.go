@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -112,38 +113,40 @@ func (c *Checkup) trials(ctx context.Context, s *Session) {
 		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
 		return
 	}
-	if err := s.tryTrial(ctx); err != nil {
-		text := "trials: no, " + err.Error()
-		if also := sandbox.BubblewrapOverlays(ctx); also != "" {
-			text += "\n" + also
-		}
-		c.plain(text)
+	by, err := s.tryTrial(ctx)
+	if err != nil {
+		c.plain("trials: no, " + err.Error())
 		return
 	}
-	c.ok("trials: commands can run where nothing lasts (overlayfs)")
+	c.ok("trials: commands can run where nothing lasts (overlayfs" + by + ")")
 }
 
-// tryTrial runs a command in a trial that does nothing.
-func (s *Session) tryTrial(ctx context.Context) (err error) {
+// tryTrial runs a command in a trial that does nothing. by says that bubblewrap is used, and why.
+func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
 	f := s.Folder
 	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.env.Environ)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, layers.Close()) }()
 	if ok, why := layers.Supported(); !ok {
-		return errors.New(why)
+		return "", errors.New(why)
 	}
 	t, err := layers.New(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, t.Drop()) }()
 	r := proc.Open(proc.Options{Helper: s.env.Helper})
 	defer func() { err = errors.Join(err, r.Close()) }()
-	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.env.Environ, Sandbox: t.Spec(nil)})
+	spec := t.Spec(nil)
+	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.env.Environ, Sandbox: spec})
 	if err == nil && out.Exit != 0 {
 		err = errors.New(out.Output.String())
 	}
-	return err
+	if plan, fails := spec.Plan(); fails == nil && plan.Launched {
+		has := sandbox.Probe()
+		by = "; in namespaces of bubblewrap, because " + cmp.Or(has.NamespacesWhy, has.PIDsWhy)
+	}
+	return by, err
 }

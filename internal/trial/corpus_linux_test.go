@@ -63,7 +63,7 @@ func TestCorpus(t *testing.T) {
 	}
 	code, _ := json.Marshal(lines)
 	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestCorpusInside$", "-test.v", "-test.timeout=0")
-	c.Env = []string{"TRIAL_CORPUS=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "GORACE=atexit_sleep_ms=0", "LANG=C.UTF-8"}
+	c.Env = []string{"TRIAL_CORPUS=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "GORACE=atexit_sleep_ms=0", "LANG=C.UTF-8", "TRIAL_LAUNCHED=" + os.Getenv("TRIAL_LAUNCHED")}
 	c.Stdin = strings.NewReader(string(code))
 	c.SysProcAttr = sandbox.Apart{PIDs: true}.Attr()
 	c.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET | unix.CLONE_NEWIPC
@@ -82,12 +82,15 @@ func TestCorpusInside(t *testing.T) {
 	if os.Getenv("TRIAL_CORPUS") == "" {
 		t.Skip("is started by TestCorpus")
 	}
+	if os.Getenv(dropped) == "" {
+		if err := hideDisk(); err != nil {
+			t.Skip(err)
+		}
+		dropCapabilities(t)
+	}
 	var lines map[string][]string
 	if err := json.NewDecoder(os.Stdin).Decode(&lines); err != nil {
 		t.Fatal(err)
-	}
-	if err := hideDisk(); err != nil {
-		t.Skip(err)
 	}
 	if err := furnish(); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,7 @@ type Layers struct {
 	mu     sync.Mutex
 	n      int
 	free   []string // directories of session layers that no trial uses
+	spare  []spare  // directories of trials that changed nothing
 	closed bool
 }
 
@@ -76,7 +78,7 @@ func Open(o Options) (*Layers, error) {
 }
 
 func (l *Layers) open() error {
-	if err := supported(); err != nil {
+	if err := supported(l.o.Without); err != nil {
 		return err
 	}
 	for _, path := range slices.Concat(l.o.Roots, l.o.Git) {
@@ -240,7 +242,7 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 		return nil, errors.New("start a trial: the session is closed")
 	}
 	l.n++
-	t := &Trial{l: l, dirs: map[string]string{}}
+	t := &Trial{l: l}
 	err = t.prepare("t" + strconv.Itoa(l.n))
 	if err == nil {
 		err = t.lastingLayers(mounts)
@@ -278,7 +280,6 @@ func (l *Layers) Close() error {
 // Trial is the try of one command.
 type Trial struct {
 	l      *Layers
-	name   string
 	dirs   map[string]string // where its uppers are, by the directory of the session
 	layers []layer           // of which changes can be kept
 	last   []sandbox.Overlay // temp directories and caches
@@ -297,9 +298,13 @@ type layer struct {
 	start unix.Timespec // what changed in the lower not before it changed meanwhile
 }
 
-// prepare makes the uppers.
+// prepare makes the uppers, or takes those of a trial that changed nothing.
 func (t *Trial) prepare(name string) error {
-	t.name = name
+	made, ok := t.l.takeSpare()
+	if !ok {
+		made = spare{dirs: map[string]string{}}
+	}
+	t.dirs = made.dirs
 	starts := map[string]unix.Timespec{}
 	for i, p := range t.l.kept {
 		dir, ok := t.dirs[p.dir]
@@ -310,8 +315,8 @@ func (t *Trial) prepare(name string) error {
 			}
 			t.dirs[p.dir] = dir
 		}
-		o := sandbox.Overlay{Lower: p.path, Upper: filepath.Join(dir, strconv.Itoa(i)+".upper"), Work: filepath.Join(dir, strconv.Itoa(i)+".work")}
-		if err := makeUpper(o); err != nil {
+		o := sandbox.Overlay{Lower: p.path, Upper: upperIn(dir, i), Work: filepath.Join(dir, strconv.Itoa(i)+".work")}
+		if err := makeUpper(o, made.whole); err != nil {
 			return err
 		}
 		if _, ok := starts[p.dir]; !ok {
@@ -322,6 +327,9 @@ func (t *Trial) prepare(name string) error {
 			starts[p.dir] = at
 		}
 		t.layers = append(t.layers, layer{o, starts[p.dir]})
+	}
+	if made.whole {
+		return nil
 	}
 	return os.Mkdir(filepath.Join(t.home(), "empty"), 0o700)
 }
@@ -375,13 +383,15 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 		return nil // a path of that length is no cache
 	}
 	o.Upper = filepath.Join(t.set, name+".upper")
-	o.Work = filepath.Join(t.set, t.name+name+".work") // a new one each time: the kernel doesn't trust one that it left
-	if _, err := os.Lstat(o.Upper); err == nil {
-		if err := os.Mkdir(o.Work, 0o700); err != nil {
+	o.Work = filepath.Join(t.set, name+".work")
+	if _, err := os.Lstat(o.Upper); err != nil {
+		if err := makeUpper(*o, false); err != nil {
 			return err
 		}
-	} else if err := makeUpper(*o); err != nil {
-		return err
+	} else if !o.Instead {
+		if err := os.Mkdir(o.Work, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
 	t.last = append(t.last, *o)
 	return nil
@@ -390,7 +400,7 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 // Spec is the sandbox for the command. Limits is what it may read besides the
 // layers, and which files look empty to it; nil: it may read everything.
 func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
-	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}}
+	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}
 	s.Trial = &sandbox.Trials{Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Processes: t.l.o.Processes, CPU: t.l.o.CPU}
 	for i, l := range t.layers {
 		s.Trial.Layers = append(s.Trial.Layers, l.Overlay)
@@ -416,7 +426,10 @@ func (t *Trial) Drop() error {
 		return nil
 	}
 	t.dropped = true
-	t.release()
+	defer t.release()
+	if t.recycle() {
+		return nil
+	}
 	return t.remove()
 }
 
@@ -436,7 +449,9 @@ func (t *Trial) remove() error {
 		errs = append(errs, removeAll(dir))
 	}
 	for _, o := range t.last {
-		errs = append(errs, removeAll(o.Work))
+		if !o.Instead && !emptyWork(o.Work) {
+			errs = append(errs, removeAll(o.Work))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -29,13 +30,12 @@ func TestLockOfAProcessThatIsStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() {
-		time.Sleep(20 * time.Millisecond)
-		lock.Close()
-	}()
-	if err := Recover(state, nil); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		time.AfterFunc(20*time.Millisecond, func() { lock.Close() })
+		if err := Recover(state, nil); err != nil {
+			t.Error(err)
+		}
+	})
 	if exists(dir) {
 		t.Error("the directory is still there")
 	}

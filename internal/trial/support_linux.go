@@ -20,8 +20,8 @@ func unsupported(format string, args ...any) error {
 }
 
 // supported says why the kernel can't do it, or nil.
-func supported() error {
-	if _, err := (&sandbox.Spec{Mode: sandbox.Trial, Trial: &sandbox.Trials{}}).Plan(); err != nil {
+func supported(without sandbox.Layers) error {
+	if _, err := (&sandbox.Spec{Mode: sandbox.Trial, Trial: &sandbox.Trials{}, Without: without}).Plan(); err != nil {
 		return unsupported("%v", err)
 	}
 	text, err := os.ReadFile("/proc/filesystems")
@@ -219,21 +219,35 @@ func identify(path string) (sandbox.ID, bool) {
 }
 
 // makeUpper makes an upper that has the attributes of its lower, and a work
-// directory.
-func makeUpper(o sandbox.Overlay) error {
-	var st unix.Stat_t
+// directory. made says that both are there, and empty.
+func makeUpper(o sandbox.Overlay, made bool) error {
+	var st, have unix.Stat_t
 	if err := unix.Stat(o.Lower, &st); err != nil {
 		return &fs.PathError{Op: "stat", Path: o.Lower, Err: err}
 	}
-	if err := errors.Join(os.Mkdir(o.Upper, 0o700), os.Mkdir(o.Work, 0o700)); err != nil {
-		return err
+	if made {
+		if err := unix.Lstat(o.Upper, &have); err != nil {
+			return &fs.PathError{Op: "stat", Path: o.Upper, Err: err}
+		}
+	} else {
+		if err := os.Mkdir(o.Upper, 0o700); err != nil {
+			return err
+		}
+		if !o.Instead {
+			if err := os.Mkdir(o.Work, 0o700); err != nil {
+				return err
+			}
+		}
 	}
-	if os.Getuid() == 0 {
+	if os.Getuid() == 0 && (!made || have.Uid != st.Uid || have.Gid != st.Gid) {
 		if err := os.Chown(o.Upper, int(st.Uid), int(st.Gid)); err != nil {
 			return err
 		}
 	}
 	copyAttributes(o.Lower, o.Upper)
+	if made && have.Mode == st.Mode {
+		return nil
+	}
 	return unix.Chmod(o.Upper, st.Mode&0o7777)
 }
 

@@ -22,6 +22,8 @@ import (
 	"errors"
 	"io/fs"
 	"time"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
 // Options say what trials can change.
@@ -45,6 +47,8 @@ type Options struct {
 	Bytes     int64
 	Processes int
 	CPU       time.Duration
+	// Without are layers of the sandbox that are not used, for tests.
+	Without sandbox.Layers
 }
 
 // The limits of a trial.

@@ -13,6 +13,9 @@ import (
 // tailLines is how many lines of a running call's output are shown.
 const tailLines = 3
 
+// hintWidth is how wide a terminal is that shows the key for a running command beside it.
+const hintWidth = 60
+
 // maxFailure is the number of bytes of an error that are laid out: only the first lines are shown.
 const maxFailure = 8 << 10
 
@@ -28,6 +31,8 @@ type call struct {
 	title   string
 	what    string
 	began   time.Time // zero: it doesn't run yet
+	trying  bool      // it runs where nothing lasts
+	movable bool      // it is a command that can be moved to the background
 	output  []string
 	outcome *tool.Outcome // nil: it is not done
 }
@@ -38,6 +43,8 @@ func (s *Screen) step(e tool.Event) {
 	switch e.Stage {
 	case tool.Trying, tool.Running:
 		c.began = s.o.Now()
+		c.trying = e.Stage == tool.Trying
+		c.movable = !c.trying && e.Request.Declaration.Kind == tool.Execute
 	case tool.Showing:
 		if text, ok := e.Display.(tool.Literal); ok {
 			c.show(string(text))
@@ -83,6 +90,11 @@ func (l *callList) flush(s *Screen) {
 		}
 		s.print(c.lines(s.width())...)
 	}
+}
+
+// tried reports whether a command runs where nothing lasts.
+func (l *callList) tried() bool {
+	return slices.ContainsFunc(l.calls, func(c *call) bool { return c.trying && c.outcome == nil })
 }
 
 // settle prints what is left: the turn has ended.
@@ -164,8 +176,8 @@ func took(d time.Duration) cell.Line {
 	return cell.Styled(text, cell.Dim)
 }
 
-// live are the lines of the calls that run.
-func (l *callList) live(now time.Time, width int) []cell.Line {
+// live are the lines of the calls that run. background is the key that moves a command to the background.
+func (l *callList) live(now time.Time, width int, background string) []cell.Line {
 	var out []cell.Line
 	for _, c := range l.calls {
 		if c.began.IsZero() && c.outcome == nil {
@@ -184,6 +196,9 @@ func (l *callList) live(now time.Time, width int) []cell.Line {
 			mark = cell.Span{Text: indent + "● ", Style: cell.Green}
 		} else {
 			right = cell.Styled(seconds(now.Sub(c.began)), cell.Dim)
+			if c.movable && background != "" && width >= hintWidth {
+				right = append(right, cell.Span{Text: "   " + background + " background", Style: cell.Dim})
+			}
 		}
 		out = append(out, append(cell.Line{mark}, c.name()...).Right(right, width))
 		if c.outcome == nil {

@@ -149,7 +149,11 @@ func (c *openChoice) live(width, rows int) []cell.Line {
 		}
 		l := cell.Line{{Text: mark + visible(list[i].Text), Style: style}}
 		if list[i].About != "" {
-			l = l.Right(cell.Styled(" "+visible(list[i].About), cell.Dim), width)
+			about := cell.Styled(" "+visible(list[i].About), cell.Dim)
+			if l.Width() <= width*2/3 { // what is chosen can be read
+				about = about.Cut(width - l.Width() - 1)
+			}
+			l = l.Right(about, width)
 		}
 		out = append(out, l)
 	}

@@ -170,8 +170,16 @@ func (s *Screen) interrupt() {
 }
 
 func (s *Screen) background() {
-	for _, name := range s.o.Host.Background() {
+	moved := s.o.Host.Background()
+	for _, name := range moved {
 		s.tell("moved to the background as " + name)
+	}
+	switch {
+	case len(moved) > 0:
+	case s.calls.tried():
+		s.note = "a command that is tried first can't move to the background"
+	default:
+		s.note = "no command is running"
 	}
 }
 

@@ -11,23 +11,24 @@ import (
 // live is the area below the finished lines: what is going on, a rule, a question, the prompt and the status line.
 func (s *Screen) live() ([]cell.Line, paint.Position) {
 	width := s.width()
+	prompt, row, column := s.prompt(width)
+	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
+	foot = append(foot, s.status(width))
+	room := s.rows - 1 - len(prompt) // in a low terminal, the prompt is what remains
+	foot = last(foot, room)
+	room -= len(foot)
 	var asked []cell.Line
 	if s.choice != nil {
 		asked = s.choice.live(width, s.rows)
 	} else if q := s.questions.current(); q != nil {
 		s.announce(q)
-		asked = q.live(s)
+		asked = q.live(s, max(room-1, min(room, 3))) // with a row for the rule, unless few are left
 		if q.shown.IsZero() {
 			q.shown = s.o.Now()
 		}
 	}
-	prompt, row, column := s.prompt(width)
-	foot := append(s.complete.live(s, width), s.keyHelp(width)...)
-	foot = append(foot, s.status(width))
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
-	room := s.rows - 1 - len(prompt) // in a low terminal, the prompt is what remains
-	foot = last(foot, room)
-	if room -= len(foot); len(fixed) > room {
+	if len(fixed) > room {
 		fixed = last(fixed[:1+min(len(asked), max(0, room))], room)
 	}
 	out := last(s.going(width), room-len(fixed))
@@ -44,7 +45,7 @@ func last(lines []cell.Line, n int) []cell.Line { return lines[max(0, len(lines)
 func (s *Screen) going(width int) []cell.Line {
 	out := append(headerLines(s.header, width), s.answer.live...)
 	now := s.o.Now()
-	calls := s.calls.live(now, width)
+	calls := s.calls.live(now, width, s.keys.label("background"))
 	out = append(out, calls...)
 	switch {
 	case !s.answer.thinking.IsZero():

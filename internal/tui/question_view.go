@@ -106,52 +106,86 @@ func details(d tool.Display, width int) []cell.Line {
 	return out
 }
 
-// live is the question in the live area, below the rule.
-func (q *question) live(s *Screen) []cell.Line {
+// live is the question in the live area, below the rule, in this many rows: what is asked, what is known about it, and the keys.
+// In a small terminal the keys remain.
+func (q *question) live(s *Screen, room int) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
 	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
 	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain {
 		head = append(head, cell.Span{Text: "   needs approval: " + why, Style: cell.Dim})
 	}
-	out := []cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}
 	if q.stage == choosing && !s.editor.Empty() && !s.questions.focused {
 		return []cell.Line{head[:3].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
 	}
+	var about []cell.Line
 	if q.explain {
-		out = append(out, q.explanation(s)...)
+		about = q.explanation(s)
 	}
-	switch q.stage {
-	case choosing:
-		out = append(out, q.choices(all))
-	case refusing:
-		out = append(out, hint("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like"))
-	case always:
-		out = append(out, q.ladder()...)
-	case filling:
-		out = append(out, q.form()...)
-	case editing:
-		out = append(out, hint("Enter", "run the edited command", "Esc", "back"))
-	case picking:
-		out = append(out, q.picked()...)
-	}
+	more, keys := q.stageLines(all)
+	about = append(about, more...)
+	foot := fill(keys, width)
 	if q.problem != "" {
-		out = append(out, cell.Styled("  "+visible(q.problem), cell.Red))
+		foot = append([]cell.Line{cell.Styled("  "+visible(q.problem), cell.Red)}, foot...)
 	}
+	room = max(1, room-1)
+	if len(foot) > room {
+		foot = foot[:room]
+		foot[room-1] = append(foot[room-1], cell.Span{Text: " …"})
+	}
+	if most := room - len(foot); len(about) > most {
+		about = q.window(about, most)
+	}
+	out := append([]cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}, about...)
+	out = append(out, foot...)
 	for i, l := range out {
 		out[i] = l.Cut(width)
 	}
 	return out
 }
 
-// choices is the line with the keys.
-func (q *question) choices(all int) cell.Line {
+// stageLines are what is being decided, and the keys for it.
+func (q *question) stageLines(all int) (about, keys []cell.Line) {
+	switch q.stage {
+	case choosing:
+		return nil, q.choices(all)
+	case refusing:
+		return nil, hints("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like")
+	case always:
+		return q.ladder(), hints("↑↓", "narrower, wider", "s", "session", "p", "project", "u", "user", "Esc", "back")
+	case filling:
+		return q.form()
+	case editing:
+		return nil, hints("Enter", "run the edited command", "Esc", "back")
+	case picking:
+		return q.picked()
+	}
+	return nil, nil
+}
+
+// window is the part of lines that fits into some rows: the start, and of rules those from the selected one on.
+func (q *question) window(lines []cell.Line, rows int) []cell.Line {
+	switch {
+	case rows <= 0:
+		return nil
+	case q.stage == always:
+		from := min(len(lines)-len(q.why.Offer)+q.offer, len(lines)-rows)
+		return lines[max(0, from):][:rows]
+	case rows == 1:
+		return lines[:1]
+	}
+	more := cell.Styled(fmt.Sprintf("    … %s more", plural(len(lines)-rows+1, "line")), cell.Dim)
+	return append(slices.Clone(lines[:rows-1]), more)
+}
+
+// choices are the keys that answer.
+func (q *question) choices(all int) []cell.Line {
 	if _, ok := q.effects(); ok {
 		pairs := q.effectChoices()
 		if all > 1 {
 			pairs = append(pairs, "←→", "next")
 		}
-		return hint(append(pairs, "Esc", "stop")...)
+		return hints(append(pairs, "Esc", "stop")...)
 	}
 	pairs := []string{"y", "once"}
 	if len(q.fields) > 0 {
@@ -178,20 +212,7 @@ func (q *question) choices(all int) cell.Line {
 	if all > 1 {
 		pairs = append(pairs, "←→", "next")
 	}
-	return hint(append(pairs, "Esc", "stop")...)
-}
-
-// hint is a line of keys and what they do.
-func hint(pairs ...string) cell.Line {
-	out := cell.Line{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		out = append(out, cell.Span{Text: "  "}, cell.Span{Text: pairs[i], Style: cell.Cyan})
-		if pairs[i] != "" {
-			out = append(out, cell.Span{Text: " "})
-		}
-		out = append(out, cell.Span{Text: pairs[i+1]})
-	}
-	return out
+	return hints(append(pairs, "Esc", "stop")...)
 }
 
 // explanation is how the call was judged: what decided about each command, the sandbox, and the smallest rule.
@@ -221,19 +242,22 @@ func (q *question) explanation(s *Screen) []cell.Line {
 func (q *question) ladder() []cell.Line {
 	var out []cell.Line
 	for i, offer := range q.why.Offer {
-		mark, style := "    ", cell.Plain
-		if i == q.offer {
-			mark, style = "  › ", cell.Bold
+		label, mark, style := "          ", "  ", cell.Plain
+		if i == 0 {
+			label = "  always: "
 		}
-		out = append(out, cell.Line{{Text: mark + cell.Clean(approval.RuleList(offer)), Style: style}})
+		if i == q.offer {
+			mark, style = "› ", cell.Bold
+		}
+		out = append(out, cell.Line{{Text: label}, {Text: mark + cell.Clean(approval.RuleList(offer)), Style: style}})
 	}
-	return append(out, hint("↑↓", "narrower, wider", "s", "session", "p", "project", "u", "user", "Esc", "back"))
+	return out
 }
 
-// picked is the hunk that is being decided, and what was decided about the others.
-func (q *question) picked() []cell.Line {
+// picked is the hunk that is being decided; then what was decided about those around it, and the keys.
+func (q *question) picked() (out, keys []cell.Line) {
 	lines := diffLines(q.hunks[q.hunk].Diff)
-	out := slices.Clone(lines[:min(len(lines), maxHunk)])
+	out = slices.Clone(lines[:min(len(lines), maxHunk)])
 	verb := "write"
 	if f, ok := q.effects(); ok {
 		verb = "keep"
@@ -243,8 +267,8 @@ func (q *question) picked() []cell.Line {
 	if len(lines) > maxHunk {
 		out = append(out, cell.Styled(fmt.Sprintf("        … %d more lines above", len(lines)-maxHunk), cell.Dim))
 	}
-	state := cell.Line{}
 	n := 0
+	from := max(0, min(q.hunk-maxMarks/2, len(q.take)-maxMarks))
 	for i, c := range q.take {
 		mark := map[choice]string{undecided: "[ ]", taken: "[✓]", skipped: "[✗]"}[c]
 		if c == taken {
@@ -254,22 +278,27 @@ func (q *question) picked() []cell.Line {
 		if i == q.hunk {
 			style = cell.Bold
 		}
-		state = append(state, cell.Span{Text: fmt.Sprintf("  %s %d", mark, i+1), Style: style})
+		if i >= from && i < from+maxMarks {
+			keys = append(keys, cell.Styled(fmt.Sprintf("  %s %d", mark, i+1), style))
+		}
 	}
-	keys := hint("y", "take", "n", "skip", "←→", "move", "Enter", fmt.Sprintf("%s %d of %d", verb, n, len(q.hunks)), "Esc", "back")
-	return append(out, append(append(state, cell.Span{Text: " "}), keys...))
+	written := fmt.Sprintf("%s %d of %d", verb, n, len(q.hunks))
+	return out, append(keys, hints("y", "take", "n", "skip", "←→", "move", "Enter", written, "Esc", "back")...)
 }
+
+// maxMarks is of how many hunks is shown what was decided.
+const maxMarks = 9
 
 // maxHunk is how many lines of a hunk are shown beside the choices. All of it is above.
 const maxHunk = 10
 
-// form is the field that is asked for.
-func (q *question) form() []cell.Line {
+// form is the field that is asked for, and how it is answered.
+func (q *question) form() (out, keys []cell.Line) {
 	if len(q.fields) == 0 {
-		return []cell.Line{hint("Enter", "send", "Esc", "stop")}
+		return nil, hints("Enter", "send", "Esc", "stop")
 	}
 	f := q.fields[0]
-	out := []cell.Line{cell.Text("  " + visible(f.Label()))}
+	out = []cell.Line{cell.Text("  " + visible(f.Label()))}
 	for i, c := range f.Choices() {
 		l := cell.Line{{Text: fmt.Sprintf("  %d ", i+1), Style: cell.Cyan}, {Text: visible(c.Title)}}
 		if c.Description != "" {
@@ -277,5 +306,5 @@ func (q *question) form() []cell.Line {
 		}
 		out = append(out, l)
 	}
-	return append(out, cell.Styled("  "+visible(f.Hint())+", then Enter; Esc stops", cell.Dim))
+	return out, []cell.Line{cell.Styled("  "+visible(f.Hint())+", then Enter; Esc stops", cell.Dim)}
 }

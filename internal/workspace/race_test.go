@@ -68,7 +68,7 @@ func swapUntil(stop chan struct{}, folder, outside string) {
 		os.Symlink(outside, folder)
 		os.Remove(folder)
 		os.Rename(folder+".real", folder)
-		time.Sleep(50 * time.Microsecond)
+		time.Sleep(50 * time.Microsecond) // not synchronization: time for the other side of the race
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/gemini"
@@ -250,9 +251,7 @@ func TestCancelEndsTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for srv.Err() != nil { // the answer has not begun
-			time.Sleep(time.Millisecond)
-		}
+		waittest.Holds(func() bool { return srv.Err() == nil }) // the answer has begun
 		cancel()
 	}()
 	if _, err := play(ctx, m, request("hi")); !errors.Is(err, context.Canceled) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"
@@ -131,7 +132,7 @@ func TestStreamCutAtEveryByteOfItsTransport(t *testing.T) {
 			defer c.Close()
 			_, _ = c.Read(make([]byte, 64<<10))
 			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(raw), raw[:at])
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // not synchronization: makes two packets likely
 			_, _ = c.Write([]byte(raw[at:]))
 		}()
 		m, err := openai.Open(t.Context(), openai.Options{BaseURL: "http://" + l.Addr().String(), Model: "m"})
@@ -250,9 +251,7 @@ func TestCancelEndsTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {
-		for srv.Err() != nil { // the answer has not begun
-			time.Sleep(time.Millisecond)
-		}
+		waittest.Holds(func() bool { return srv.Err() == nil }) // the answer has begun
 		cancel()
 	}()
 	if _, err := play(ctx, m, request("hi")); !errors.Is(err, context.Canceled) {

@@ -184,7 +184,7 @@ type slowBody struct {
 func (b *slowBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err == io.EOF && b.rest != nil {
-		time.Sleep(b.pause)
+		time.Sleep(b.pause) // not synchronization: the clock of a synctest bubble
 		b.Reader, b.rest = b.rest, nil
 		if err := b.err(); err != nil {
 			return 0, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )
@@ -40,7 +41,7 @@ func note(dir string, f flaws) tool.Tool {
 					if f.hangs {
 						select {
 						case <-ctx.Done():
-							time.Sleep(time.Hour)
+							waittest.Hang()
 						case <-time.After(20 * time.Millisecond):
 						}
 					}

@@ -4,12 +4,13 @@ package main
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/fleet/internal/queue"
 )
 
 // /metrics of a worker has its tasks, model requests, tokens and cost.
@@ -17,12 +18,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, serveModel(t))
 	m.settings(`{"modelPricing":{"scripted":{"input":1,"output":1}}}`)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := queue.StableAddress(t.TempDir())
 	flags := m.server("10s")
 	m.start(append([]string{"worker", "--slots", "1", "--name", "w", "--metrics", address}, flags...)...)
 	if out, problems, code := m.run(append([]string{"run", m.tasks("tasks.jsonl", 2, 1)}, flags...)...); code != 0 {

@@ -69,7 +69,7 @@ func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	name, calls, file, done, results := s.read(q.Messages)
-	time.Sleep(s.delay)
+	time.Sleep(s.delay) // not synchronization: a model takes this long
 	w.Header().Set("Content-Type", "text/event-stream")
 	switch {
 	case name == "":

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // results reads JSON Lines of results by ID.
@@ -33,16 +35,6 @@ func (m *machine) runName() string {
 		m.t.Fatalf("status: %v, exit code %d: %s%s", err, code, out, problems)
 	}
 	return r.Run
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("never happened: " + what)
-		}
-	}
 }
 
 // A newcomer runs tasks with nothing installed: each has its patch, its transcript, and its effects once. A second run of the
@@ -115,7 +107,7 @@ func TestKillAndContinue(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(m.counted())
-		eventually(t, "effects", func() bool { return len(m.counted()) >= before+5 })
+		waittest.Until(t, "effects", func() bool { return len(m.counted()) >= before+5 })
 		if err := c.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +166,7 @@ func TestInterruptAndContinue(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "effects", func() bool { return len(m.counted()) >= 2 })
+	waittest.Until(t, "effects", func() bool { return len(m.counted()) >= 2 })
 	if err := c.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

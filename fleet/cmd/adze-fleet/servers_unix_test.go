@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // cluster is three nodes as processes.
@@ -28,12 +31,13 @@ func (m *machine) cluster() *cluster {
 	m.t.Helper()
 	c := &cluster{m: m}
 	for i := range c.ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		_, text, err := net.SplitHostPort(queue.StableAddress(m.t.TempDir()))
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		defer l.Close()
-		c.ports[i] = l.Addr().(*net.TCPAddr).Port
+		if c.ports[i], err = strconv.Atoi(text); err != nil {
+			m.t.Fatal(err)
+		}
 	}
 	return c
 }
@@ -90,7 +94,7 @@ func (m *machine) killing(flags []string, tasks, calls, faults int, fault func()
 	n := 0
 	for ; n < faults; n++ {
 		before := m.lines()
-		eventually(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
+		waittest.Until(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
 		if len(done) > 0 {
 			break
 		}
@@ -157,7 +161,7 @@ func TestServerGoneForLong(t *testing.T) {
 		_ = m.queue.Process.Kill()
 		_ = m.queue.Wait()
 		before := m.lines()
-		time.Sleep(3 * time.Second)
+		time.Sleep(3 * time.Second)         // not synchronization: three leases without a server
 		if n := m.lines() - before; n > 4 { // one that had started in each slot
 			t.Errorf("%d calls ran without a server", n)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // server starts a queue, and returns the flags to use it.
@@ -76,7 +77,7 @@ func TestWorkersKilledAndFrozen(t *testing.T) {
 	}()
 	for fault := range faults {
 		before := m.lines()
-		eventually(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
+		waittest.Until(t, "effects", func() bool { return m.lines() >= before+2 || len(done) > 0 })
 		if len(done) > 0 {
 			break
 		}
@@ -121,7 +122,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := m.start("run", path)
-	eventually(t, "the command runs", func() bool { return len(m.processes()) >= 3 && len(m.counted()) > 0 })
+	waittest.Until(t, "the command runs", func() bool { return len(m.processes()) >= 3 && len(m.counted()) > 0 })
 	for _, p := range m.processes() {
 		environ, _ := os.ReadFile("/proc/" + p + "/environ")
 		line, _ := os.ReadFile("/proc/" + p + "/cmdline")
@@ -133,7 +134,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
-	eventually(t, "no process is left", func() bool { return len(m.processes()) == 0 })
+	waittest.Until(t, "no process is left", func() bool { return len(m.processes()) == 0 })
 	if left, _ := filepath.Glob(filepath.Join(m.dir, ".cache", "adze-fleet", "work", "*", "t*")); len(left) == 0 {
 		t.Error("no clone is left to be removed")
 	}

@@ -218,28 +218,3 @@ func (b *bench) three() (urls string, stop func(), err error) {
 	}
 	return strings.Join(all, ","), stop, nil
 }
-
-// scale measures memory and restart with many sessions.
-func (b *bench) scale(ctx context.Context) error {
-	q, stop, err := b.open(ctx, "scale")
-	if err != nil {
-		return err
-	}
-	took, err := b.parallel(ctx, q, 128, 100_000, 10)
-	stop()
-	if err != nil {
-		return err
-	}
-	b.row("1,000,000 entries of 100,000 sessions", fmt.Sprint(took.Round(time.Second), ", ", perSecond(1_000_000, took)), "")
-	began := time.Now()
-	if q, stop, err = b.open(ctx, "scale"); err != nil {
-		return err
-	}
-	defer stop()
-	if err := b.write(ctx, q, "after", 1); err != nil {
-		return err
-	}
-	b.row("restart with them, to the first append", fmt.Sprint(time.Since(began).Round(10*time.Millisecond)), "under 20 s")
-	b.row("memory with them (most of this process)", fmt.Sprintf("%.0f MB", memory("self", "VmHWM")), "under 400 MB")
-	return nil
-}

@@ -51,11 +51,11 @@ func run(ctx context.Context, scale bool, only, binary string) error {
 		groups = append(groups, struct {
 			name string
 			run  func(context.Context) error
-		}{"scale", b.scale})
+		}{"scale", func(ctx context.Context) error { return b.scale(ctx, binary) }})
 	}
 	fmt.Fprintln(b.table, "fleets\tmeasured\tgoal")
 	for _, g := range groups {
-		if !strings.Contains(g.name, only) || g.name == "program" && binary == "" {
+		if !strings.Contains(g.name, only) || binary == "" && (g.name == "program" || g.name == "scale") {
 			continue
 		}
 		if err := g.run(ctx); err != nil {

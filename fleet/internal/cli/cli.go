@@ -7,16 +7,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/fleet/internal/child"
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/fleet/internal/task"
-	"github.com/adze-dev/adze/internal/homedir"
 )
 
 // Env is the environment of a run.
@@ -50,8 +50,14 @@ type exit struct {
 
 func (e *exit) Error() string { return e.text }
 
+// usagef is an error in the command line. A second line of it is advice.
 func usagef(format string, args ...any) error {
-	return &exit{exitUsage, fmt.Sprintf(format, args...) + "\nSee 'adze fleet help'."}
+	text := fmt.Sprintf(format, args...)
+	separator := "\n"
+	if strings.Contains(text, "\n") {
+		separator = " "
+	}
+	return &exit{exitUsage, text + separator + "See 'adze fleet help'."}
 }
 
 const help = `Usage: adze fleet COMMAND [FLAGS]
@@ -72,6 +78,7 @@ Flags of run and worker:
   --server URL         queue on another machine (tls://HOST:4222); without it, run uses one of its own
   --creds FILE         credentials for the queue
   --ca FILE            certificates to trust, if the queue's isn't from a public authority
+  --monitor URL,...    monitoring ports of the queue's servers (http://HOST:8222): check that they sync every write
   --slots N            tasks at a time (run with --server: 0)
   --max-cost USD       run: start nothing more at this cost (exit code 55)
   --rpm N, --tpm N     model requests and tokens per minute, over all workers
@@ -85,6 +92,7 @@ Flags of run and worker:
   --json               run, status, logs: print JSON
 
 Other flags:
+  --listen ADDRESS     server: address on loopback (a free port, the same after a restart)
   --dir DIR            data of this machine's fleets (~/.adze/fleet)
   --watch              status: repeat every second
   -f                   logs: continue to print
@@ -101,23 +109,6 @@ Examples:
   adze fleet worker --server tls://queue:4222 --creds worker.creds --slots 4
   adze fleet collect tasks-1f2e3d4c5b -o out --format dir
 `
-
-// options are all flags.
-type options struct {
-	server, creds, ca, dir   string
-	lease                    time.Duration
-	slots                    int
-	maxCost                  float64
-	rpm, tpm                 int64
-	mode, sandbox, secrets   string
-	container, name, metrics string
-	untilDone, json, watch   bool
-	follow, failed, branch   bool
-	output, format           string
-	home                     string
-	listen                   string
-	work                     string // directory of mirrors and clones
-}
 
 // Run runs a command line and returns the exit code.
 func Run(ctx context.Context, env Env) int {
@@ -155,16 +146,13 @@ func run(ctx context.Context, env Env) error {
 	if name == "child" { // for workers
 		return child.Run(ctx, child.Env{In: env.Stdin, Out: env.Stdout, Err: env.Stderr, Helper: env.Helper, Version: env.Version})
 	}
-	commands := map[string]struct {
-		words int
-		run   func(context.Context, Env, *options, []string) error
-	}{
-		"run": {1, runFile}, "worker": {0, runWorker}, "server": {0, runServer}, "status": {-1, status}, "logs": {1, logs},
-		"cancel": {1, cancel}, "retry": {1, retry}, "collect": {1, collect},
+	commands := map[string]command{
+		"run": {"FILE", runFile}, "worker": {"", runWorker}, "server": {"", runServer}, "status": {"[RUN]", status}, "logs": {"RUN/TASK", logs},
+		"cancel": {"RUN", cancel}, "retry": {"RUN", retry}, "collect": {"RUN", collect},
 	}
 	c, ok := commands[name]
 	if !ok {
-		return usagef("unknown command %q", "fleet "+name)
+		return usagef("unknown command %q%s", "fleet "+name, meant("adze fleet ", name, slices.Sorted(maps.Keys(commands))))
 	}
 	o, words, err := parse(env.Args[1:])
 	if err != nil {
@@ -174,8 +162,11 @@ func run(ctx context.Context, env Env) error {
 		}
 		return usagef("%v", err)
 	}
-	if c.words >= 0 && len(words) != c.words || c.words < 0 && len(words) > 1 {
-		return usagef("adze fleet %s: expected %d arguments, got %d", name, max(c.words, 0), len(words))
+	switch optional := strings.HasPrefix(c.word, "["); {
+	case len(words) == 0 && c.word != "" && !optional:
+		return usagef("adze fleet %s needs an argument: adze fleet %s %s", name, name, c.word)
+	case len(words) > 1 || len(words) == 1 && c.word == "":
+		return usagef("adze fleet %s: unexpected argument %q", name, words[len(words)-1])
 	}
 	if err := o.complete(); err != nil {
 		return err
@@ -183,90 +174,10 @@ func run(ctx context.Context, env Env) error {
 	return c.run(ctx, env, o, words)
 }
 
-// parse reads flags before, between and after words.
-func parse(args []string) (*options, []string, error) {
-	o := &options{}
-	fs := flag.NewFlagSet("", flag.ContinueOnError)
-	fs.SetOutput(io.Discard)
-	fs.StringVar(&o.server, "server", "", "")
-	fs.StringVar(&o.creds, "creds", "", "")
-	fs.StringVar(&o.ca, "ca", "", "")
-	fs.StringVar(&o.dir, "dir", "", "")
-	fs.DurationVar(&o.lease, "lease", 0, "")
-	fs.IntVar(&o.slots, "slots", 0, "")
-	fs.Float64Var(&o.maxCost, "max-cost", 0, "")
-	fs.Int64Var(&o.rpm, "rpm", 0, "")
-	fs.Int64Var(&o.tpm, "tpm", 0, "")
-	fs.StringVar(&o.mode, "approval-mode", "", "")
-	fs.BoolFunc("yolo", "", func(string) error {
-		o.mode = "yolo"
-		return nil
-	})
-	fs.StringVar(&o.sandbox, "sandbox", "", "")
-	fs.StringVar(&o.secrets, "secrets", "", "")
-	fs.StringVar(&o.container, "container", "", "")
-	fs.StringVar(&o.name, "name", "", "")
-	fs.StringVar(&o.metrics, "metrics", "", "")
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
-	fs.BoolVar(&o.untilDone, "until-done", false, "")
-	fs.BoolVar(&o.json, "json", false, "")
-	fs.BoolVar(&o.watch, "watch", false, "")
-	fs.BoolVar(&o.follow, "f", false, "")
-	fs.BoolVar(&o.failed, "failed", false, "")
-	fs.BoolVar(&o.branch, "branch", false, "")
-	fs.StringVar(&o.output, "o", "", "")
-	fs.StringVar(&o.format, "format", "", "")
-	var words []string
-	for {
-		if err := fs.Parse(args); err != nil {
-			return nil, nil, err
-		}
-		if fs.NArg() == 0 {
-			return o, words, nil
-		}
-		words = append(words, fs.Arg(0))
-		args = fs.Args()[1:]
-	}
-}
-
-// complete checks the flags and fills in defaults.
-func (o *options) complete() error {
-	switch {
-	case o.maxCost < 0:
-		return usagef("--max-cost must be above 0")
-	case o.slots < 0:
-		return usagef("--slots must be above 0")
-	case o.rpm < 0 || o.tpm < 0:
-		return usagef("--rpm and --tpm must be above 0")
-	}
-	home, err := homedir.Dir()
-	if err != nil && (o.dir == "" || os.Getenv("ADZE_HOME") == "") {
-		return err
-	}
-	o.home = home
-	if o.dir != "" {
-		o.work = filepath.Join(o.dir, "worker")
-	} else {
-		base := os.Getenv("ADZE_HOME")
-		if base == "" {
-			base = filepath.Join(home, ".adze")
-		}
-		o.dir = filepath.Join(base, "fleet")
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return err
-		}
-		o.work = filepath.Join(cache, "adze-fleet") // not in Adze's own directory, which sandboxes protect
-	}
-	if o.work, err = filepath.Abs(o.work); err != nil {
-		return err
-	}
-	o.dir, err = filepath.Abs(o.dir)
-	return err
-}
-
-func (o *options) list() []string {
-	return strings.FieldsFunc(o.secrets, func(r rune) bool { return r == ',' })
+// command is a command, and the name of its argument in help; "": it has none.
+type command struct {
+	word string
+	run  func(context.Context, Env, *options, []string) error
 }
 
 // place is the queue that a command uses.
@@ -282,6 +193,19 @@ func (p place) Close() {
 	}
 }
 
+// noteSync prints a warning about servers that may acknowledge entries before they are on disk.
+func noteSync(env Env, o *options, q *queue.Queue) {
+	switch {
+	case len(q.Unchecked) == 0:
+	case o.monitors == "":
+		fmt.Fprintf(env.Stderr, "adze: can't check that the queue at %s syncs every write; if not, a crash of it can lose tasks\n"+
+			"It needs jetstream { sync_interval: always }. Check it with --monitor http://HOST:8222.\n", o.server)
+	default:
+		fmt.Fprintf(env.Stderr, "adze: can't check that %s syncs every write; if not, a crash of it can lose tasks\n"+
+			"Name the monitoring ports of all servers with --monitor.\n", strings.Join(q.Unchecked, ", "))
+	}
+}
+
 // queueDir is where the embedded server has its data.
 func (o *options) queueDir() string { return filepath.Join(o.dir, "queue") }
 
@@ -293,7 +217,7 @@ func connect(ctx context.Context, o *options, alone bool, tell func(string)) (pl
 		if token == "" && o.creds == "" {
 			token = queue.TokenOf(o.queueDir(), o.server)
 		}
-		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, CA: o.ca, Token: token, Name: "adze-fleet", Lease: o.lease, Tell: tell})
+		q, err := queue.Connect(ctx, queue.Options{URL: o.server, Creds: o.creds, CA: o.ca, Monitors: o.monitors, Token: token, Name: "adze-fleet", Lease: o.lease, Tell: tell})
 		return place{Queue: q}, err
 	}
 	e, err := queue.Serve(o.queueDir(), "127.0.0.1:0")

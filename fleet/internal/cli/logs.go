@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
@@ -38,7 +39,7 @@ func logs(ctx context.Context, env Env, o *options, words []string) error {
 		o.follow = false // nothing runs that could be followed
 	}
 	for seen := 0; ; {
-		entries, err := history(ctx, p.Queue, run, id)
+		entries, err := history(ctx, p.Queue, run, id, archiveOf(ctx, p.Queue, run))
 		if err != nil {
 			return err
 		}
@@ -136,16 +137,29 @@ func oneLine(text string) string {
 	return text
 }
 
-// history are the entries of a task: in its journal, or in the file of a run that is done.
-func history(ctx context.Context, q *queue.Queue, run, id string) ([]journal.Entry, error) {
+// archive reads the file with the journals of finished tasks.
+type archive func() (map[string][]journal.Entry, error)
+
+// archiveOf reads the file of a run once, when it is needed.
+func archiveOf(ctx context.Context, q *queue.Queue, run string) archive {
+	return sync.OnceValues(func() (map[string][]journal.Entry, error) { return q.Packed(ctx, run) })
+}
+
+// history are the entries of a task: in its journal, or in the file of its run.
+func history(ctx context.Context, q *queue.Queue, run, id string, packed archive) ([]journal.Entry, error) {
 	l, err := q.OpenLog(ctx, run, task.Token(id))
 	if err != nil {
 		return nil, err
 	}
-	if n := len(l.Entries); n == 1 && l.Entries[0].Type == queue.TypeDone {
-		if packed, err := q.Packed(ctx, run, task.Token(id)); err == nil && len(packed) > 0 {
-			return packed, nil
-		}
+	if n := len(l.Entries); n != 1 || l.Entries[0].Type != queue.TypeDone {
+		return l.Entries, nil
+	}
+	all, err := packed()
+	if err != nil {
+		return nil, err
+	}
+	if entries := all[task.Token(id)]; len(entries) > 0 {
+		return entries, nil
 	}
 	return l.Entries, nil
 }

@@ -38,6 +38,7 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer p.Close()
+	noteSync(env, o, p.Queue)
 	if p.embedded != nil { // whoever had tasks was killed with the queue
 		if err := p.Release(ctx); err != nil {
 			return err
@@ -69,11 +70,14 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 	<-finished
 	if err != nil {
 		if ctx.Err() != nil {
-			return &exit{exitInterrupted, fmt.Sprintf("interrupted\nContinue with the same command, or see 'adze fleet status %s'.", r.Name)}
+			return &exit{exitInterrupted, fmt.Sprintf("interrupted\nContinue with the same command, or see 'adze fleet status %s%s'.", r.Name, o.again())}
 		}
 		return err
 	}
-	return finish(ctx, env, o, p.Queue, r.Name, f, parked)
+	if err := finish(ctx, env, o, p.Queue, r.Name, f, parked); err != nil || !parked {
+		return err
+	}
+	return atLimit(ctx, p.Queue, r.Name)
 }
 
 // noWorkerTime is how long nothing may happen before a missing worker is reported.
@@ -84,7 +88,7 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 	bar := newProgress(env, o, r)
 	defer bar.end()
 	var same time.Time
-	before := -1
+	before, gone := -1, false
 	for {
 		waiting, err := q.Waiting(ctx, r.Name)
 		if err == nil {
@@ -92,12 +96,19 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 		}
 		var cost int64
 		if err == nil {
-			cost, err = q.Add(ctx, gateway.CostCounter(r.Name), 0)
+			cost, err = q.Add(ctx, gateway.SpentCounter(r.Name), 0)
 		}
 		switch {
+		case err != nil && ctx.Err() == nil && !q.Connected():
+			gone = true
+			bar.note("the queue can't be reached; tasks wait for it")
 		case err != nil && ctx.Err() == nil:
-			bar.note("the queue can't be reached; waiting: " + err.Error())
+			bar.note("the queue doesn't answer; waiting: " + err.Error())
 		case err == nil:
+			if gone {
+				gone = false
+				bar.note("the queue is back")
+			}
 			bar.show(r.Tasks-len(waiting), float64(cost)/1e6)
 			if len(waiting) == 0 {
 				return false, nil
@@ -123,13 +134,13 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 	}
 }
 
-// finish prints the results.
+// finish prints the results. The error is about tasks that didn't pass, unless the run is parked.
 func finish(ctx context.Context, env Env, o *options, q *queue.Queue, run string, f task.File, parked bool) error {
 	all, err := results(ctx, q, run, f.Tasks)
 	if err != nil {
 		return err
 	}
-	cost, err := q.Add(ctx, gateway.CostCounter(run), 0)
+	cost, err := q.Add(ctx, gateway.SpentCounter(run), 0)
 	if err != nil {
 		return err
 	}
@@ -144,14 +155,31 @@ func finish(ctx context.Context, env Env, o *options, q *queue.Queue, run string
 			}
 		}
 		fmt.Fprintf(env.Stdout, "%s: %s ($%.2f)\n", run, result.Count(all), float64(cost)/1e6)
-		fmt.Fprintf(env.Stdout, "Results: adze fleet collect %s -o out --format dir\n", run)
+		fmt.Fprintf(env.Stdout, "Results: adze fleet collect %s -o out --format dir%s\n", run, o.again())
 	}
 	if !parked {
 		if err := pack(ctx, q, run, f.Tasks); err != nil {
 			fmt.Fprintf(env.Stderr, "adze: pack the journals: %v\n", err)
 		}
 	}
-	return verdict(all, parked)
+	if parked {
+		return nil
+	}
+	return verdict(all)
+}
+
+// atLimit is the error of a run that reached its cost limit.
+func atLimit(ctx context.Context, q *queue.Queue, name string) error {
+	r, err := q.Run(ctx, name)
+	if err != nil {
+		return err
+	}
+	spent, err := q.Add(ctx, gateway.SpentCounter(name), 0)
+	if err != nil {
+		return err
+	}
+	return &exit{exitBudget, fmt.Sprintf("the cost limit is reached: $%.2f of $%.2f spent, and the next request may cost more than the rest\n"+
+		"Continue with a higher --max-cost.", float64(spent)/1e6, r.MaxCost)}
 }
 
 func about(text string) string {
@@ -168,10 +196,7 @@ func about(text string) string {
 }
 
 // verdict is the exit code for results.
-func verdict(all []result.Done, parked bool) error {
-	if parked {
-		return &exit{exitBudget, "the cost limit is reached\nContinue with a higher --max-cost."}
-	}
+func verdict(all []result.Done) error {
 	for _, d := range all {
 		if d.State != result.Passed {
 			return &exit{exitFailed, ""}
@@ -300,6 +325,7 @@ func workerQueue(ctx context.Context, env Env, o *options) (*queue.Queue, error)
 		p.Close()
 		return nil, usagef("adze fleet worker needs a queue: use --server URL, or start 'adze fleet server'")
 	}
+	noteSync(env, o, p.Queue)
 	return p.Queue, nil
 }
 

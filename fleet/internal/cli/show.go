@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +74,7 @@ func statusAll(ctx context.Context, w io.Writer, o *options, q place) error {
 		if err != nil {
 			return err
 		}
-		cost, err := q.Add(ctx, gateway.CostCounter(r.Name), 0)
+		cost, err := q.Add(ctx, gateway.SpentCounter(r.Name), 0)
 		if err != nil {
 			return err
 		}
@@ -174,6 +175,7 @@ func retry(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer p.Close()
+	noteSync(env, o, p.Queue)
 	tasks, all, err := resultsOf(ctx, p.Queue, words[0])
 	if err != nil {
 		return err
@@ -194,6 +196,12 @@ func retry(ctx context.Context, env Env, o *options, words []string) error {
 
 // collect writes the results of a run.
 func collect(ctx context.Context, env Env, o *options, words []string) error {
+	switch {
+	case !slices.Contains([]string{"", "jsonl", "swebench", "dir"}, o.format):
+		return usagef("--format: expected jsonl, swebench or dir, got %q", o.format)
+	case o.format == "dir" && o.toStdout():
+		return usagef("--format dir needs -o DIR")
+	}
 	p, err := connect(ctx, o, false, nil)
 	if err != nil {
 		return err
@@ -203,10 +211,7 @@ func collect(ctx context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.format == "dir" && o.output == "":
-		return usagef("--format dir needs -o DIR")
-	case o.format == "dir":
+	if o.format == "dir" {
 		texts, err := transcripts(ctx, p.Queue, words[0], tasks)
 		if err == nil {
 			err = result.WriteDir(o.output, all, texts)
@@ -214,23 +219,26 @@ func collect(ctx context.Context, env Env, o *options, words []string) error {
 		if err != nil {
 			return err
 		}
-	case o.format != "" && o.format != "jsonl" && o.format != "swebench":
-		return usagef("--format: expected jsonl, swebench or dir, got %q", o.format)
-	default:
-		if err := writeTo(env, o, all); err != nil {
-			return err
-		}
+	} else if err := writeTo(env, o, all); err != nil {
+		return err
+	}
+	if !o.toStdout() {
+		fmt.Fprintf(env.Stderr, "%s: %s\n", o.output, result.Count(all))
 	}
 	if o.branch {
-		if err := branches(ctx, env, words[0], tasks, all); err != nil {
-			return err
-		}
+		branches(ctx, env, words[0], tasks, all)
 	}
-	return verdict(all, false)
+	if err := pack(ctx, p.Queue, words[0], tasks); err != nil {
+		fmt.Fprintf(env.Stderr, "adze: pack the journals: %v\n", err)
+	}
+	return verdict(all)
 }
 
+// toStdout reports whether collect prints the results.
+func (o *options) toStdout() bool { return o.output == "" || o.output == "-" }
+
 func writeTo(env Env, o *options, all []result.Done) error {
-	if o.output == "" || o.output == "-" {
+	if o.toStdout() {
 		return result.Write(env.Stdout, o.format, all)
 	}
 	var b bytes.Buffer
@@ -256,8 +264,9 @@ func (b blobs) Get(ref journal.Ref) ([]byte, error) {
 // transcripts are the conversations of tasks, as Markdown.
 func transcripts(ctx context.Context, q *queue.Queue, run string, tasks []task.Task) (map[string]string, error) {
 	out := map[string]string{}
+	packed := archiveOf(ctx, q, run)
 	for _, t := range tasks {
-		entries, err := history(ctx, q, run, t.ID)
+		entries, err := history(ctx, q, run, t.ID, packed)
 		if err != nil {
 			return nil, err
 		}
@@ -281,7 +290,7 @@ func transcripts(ctx context.Context, q *queue.Queue, run string, tasks []task.T
 }
 
 // branches makes a branch with the patch of each task in its repository, if that is on this machine, and reports conflicts.
-func branches(ctx context.Context, env Env, run string, tasks []task.Task, all []result.Done) error {
+func branches(ctx context.Context, env Env, run string, tasks []task.Task, all []result.Done) {
 	for i, d := range all {
 		repo := tasks[i].Repo
 		if d.Patch == "" || !filepath.IsAbs(repo) {
@@ -292,9 +301,8 @@ func branches(ctx context.Context, env Env, run string, tasks []task.Task, all [
 			fmt.Fprintf(env.Stderr, "adze: branch %s: %v\n", name, err)
 			continue
 		}
-		fmt.Fprintf(env.Stdout, "%s: branch %s\n", repo, name)
+		fmt.Fprintf(env.Stderr, "%s: branch %s\n", repo, name)
 	}
-	return nil
 }
 
 // branch commits a patch to a new branch, without a change of the work tree.
@@ -341,7 +349,7 @@ func branch(ctx context.Context, repo, ref, name string, d result.Done) error {
 	return err
 }
 
-// pack stores the journals of a run whose tasks are all done in one file, and removes all but their last entries.
+// pack stores the journals of finished tasks of a run in one file, and removes all but their last entries.
 func pack(ctx context.Context, q *queue.Queue, run string, tasks []task.Task) error {
 	var tokens []string
 	for _, t := range tasks {

@@ -25,6 +25,7 @@ type bill struct {
 	cost     int64
 	minute   string // of the reserved tokens
 	reserved bool
+	sent     bool
 
 	rest []byte // of a line of the answer that isn't complete
 	used model.Usage
@@ -56,13 +57,18 @@ func (g *Gateway) bill(v *guest, body []byte) *bill {
 
 func micros(dollars float64) int64 { return int64(math.Ceil(dollars * 1e6)) }
 
-// CostCounter is the counter of what a run cost, in millionths of a US dollar.
-func CostCounter(run string) string { return "cost." + run }
+// SpentCounter is the counter of what a run cost so far, in millionths of a US dollar.
+func SpentCounter(run string) string { return "spent." + run }
+
+// LimitCounter is the counter of what a run cost, with what requests on their way may cost. It doesn't pass the run's limit. What a
+// worker reserved that was killed then stays in it.
+func LimitCounter(run string) string { return "cost." + run }
 
 // TaskCounter is the counter of what a task cost.
 func TaskCounter(run, token string) string { return "task." + run + "." + token }
 
-// reserve takes what the request may cost from the limits. It waits for the rate, not for the cost.
+// reserve takes what the request may cost from the limits. It waits for the rate, and for the cost while requests on their way may
+// leave enough.
 func (b *bill) reserve(ctx context.Context) error {
 	if err := b.reserveCost(ctx); err != nil {
 		return err
@@ -78,12 +84,6 @@ func (b *bill) reserve(ctx context.Context) error {
 const retryTime = 200 * time.Millisecond
 
 func (b *bill) reserveCost(ctx context.Context) error {
-	most, err := b.v.MaxCost(ctx)
-	for ; err != nil; most, err = b.v.MaxCost(ctx) { // the queue is gone for a while
-		if sleep(ctx, retryTime) != nil {
-			return err
-		}
-	}
 	if b.v.TaskCost > 0 {
 		spent, err := b.g.counters.Add(ctx, TaskCounter(b.v.Run, b.v.Token), 0)
 		if err != nil {
@@ -93,20 +93,82 @@ func (b *bill) reserveCost(ctx context.Context) error {
 			return reasonError{TaskCap}
 		}
 	}
+	var w wait
+	for {
+		most, err := b.maxCost(ctx)
+		if err != nil {
+			return err
+		}
+		sum, err := b.tryCost(ctx, most)
+		if err != nil || b.reserved {
+			return err
+		}
+		spent, err := b.g.counters.Add(ctx, SpentCounter(b.v.Run), 0)
+		switch {
+		case err != nil:
+			return err
+		case b.v.isStopped():
+			return reasonError{Stopped}
+		case spent+b.cost > most, w.over(sum, b.g.stuck):
+			return reasonError{RunCap}
+		}
+		if err := sleep(ctx, retryTime); err != nil {
+			return err
+		}
+	}
+}
+
+// maxCost is the limit of the run in millionths of a US dollar. It waits for a queue that is gone for a while.
+func (b *bill) maxCost(ctx context.Context) (int64, error) {
+	for {
+		most, err := b.v.MaxCost(ctx)
+		if err == nil {
+			return micros(most), nil
+		}
+		if sleep(ctx, retryTime) != nil {
+			return 0, err
+		}
+	}
+}
+
+// tryCost reserves the cost if it fits below the limit, and otherwise returns what is counted.
+func (b *bill) tryCost(ctx context.Context, most int64) (int64, error) {
 	if b.cost == 0 {
 		b.reserved = true
-		return nil
+		return 0, nil
 	}
-	sum, err := b.g.counters.Add(ctx, CostCounter(b.v.Run), b.cost)
+	c, name := b.g.counters, LimitCounter(b.v.Run)
+	if most > 0 { // a look first: what doesn't fit must not keep others from what does
+		if sum, err := c.Add(ctx, name, 0); err != nil || sum+b.cost > most {
+			return sum, err
+		}
+	}
+	sum, err := c.Add(ctx, name, b.cost)
 	if err != nil {
-		return err // if it was counted, the run stops a little early
+		return 0, err // if it was counted, the run stops a little early
 	}
-	b.reserved = true
-	if most > 0 && sum > micros(most) {
-		b.settle()
-		return reasonError{RunCap}
+	if most == 0 || sum <= most {
+		b.reserved = true
+		return sum, nil
 	}
-	return nil
+	return c.Add(ctx, name, -b.cost)
+}
+
+// wait is the wait for requests of others that have reserved what is left.
+type wait struct {
+	sum   int64
+	since time.Time
+}
+
+// stuckTime is how long a reservation waits while no other changes: those of killed workers never do.
+const stuckTime = 2 * time.Minute
+
+// over reports whether the counter hasn't changed for a while.
+func (w *wait) over(sum int64, stuck time.Duration) bool {
+	if sum != w.sum || w.since.IsZero() {
+		w.sum, w.since = sum, time.Now()
+	}
+	return time.Since(w.since) > stuck
 }
 
 // awaitRate waits until the minute has room for the request.
@@ -167,11 +229,14 @@ func (b *bill) settle() {
 	if b.answered && b.used == (model.Usage{}) {
 		cost = b.cost
 	}
-	b.g.count(b.used, cost)
+	if b.sent {
+		b.g.count(b.used, cost)
+	}
 	if d := cost - b.cost; d != 0 {
-		_, _ = b.g.counters.Add(ctx, CostCounter(b.v.Run), d)
+		_, _ = b.g.counters.Add(ctx, LimitCounter(b.v.Run), d)
 	}
 	if cost != 0 {
+		_, _ = b.g.counters.Add(ctx, SpentCounter(b.v.Run), cost)
 		_, _ = b.g.counters.Add(ctx, TaskCounter(b.v.Run, b.v.Token), cost)
 	}
 	if d := int64(b.used.Input+b.used.Output) - b.tokens; b.minute != "" && d != 0 {

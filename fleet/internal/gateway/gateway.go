@@ -71,6 +71,7 @@ type Gateway struct {
 	server   *http.Server
 	address  string
 	client   *http.Client
+	stuck    time.Duration // stuckTime
 
 	mu     sync.Mutex
 	guests map[string]*guest
@@ -118,7 +119,7 @@ func Listen(c Counters, l Limits) (*Gateway, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true
 	g := &Gateway{
-		limits: l, counters: c, address: listener.Addr().String(), guests: map[string]*guest{},
+		limits: l, counters: c, address: listener.Addr().String(), guests: map[string]*guest{}, stuck: stuckTime,
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	g.server = &http.Server{Handler: g, ReadHeaderTimeout: time.Minute}
@@ -205,18 +206,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := r.Context()
-	v.mu.Lock()
-	stopped := v.stopped
-	v.mu.Unlock()
-	if stopped {
-		g.deny(w, v, Stopped)
-		return
-	}
-	if err := v.Owns(ctx); err != nil {
-		reason := NotOwn
-		if ctx.Err() != nil { // it waited for the queue
-			reason = NoQueue
-		}
+	if reason := v.may(ctx); reason != "" {
 		g.deny(w, v, reason)
 		return
 	}
@@ -237,9 +227,34 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer b.settle()
 	v.reached()
+	if reason := v.may(ctx); reason != "" { // reserving may have taken minutes
+		g.deny(w, v, reason)
+		return
+	}
+	b.sent = true
 	if err := g.forward(w, r, v, token, body, b); err != nil && ctx.Err() == nil {
 		refuse(w, http.StatusBadGateway, "the model server can't be reached: "+err.Error())
 	}
+}
+
+// may returns why the task may send no request; "": it may.
+func (v *guest) may(ctx context.Context) Reason {
+	if v.isStopped() {
+		return Stopped
+	}
+	switch err := v.Owns(ctx); {
+	case err == nil:
+		return ""
+	case ctx.Err() != nil: // it waited for the queue
+		return NoQueue
+	}
+	return NotOwn
+}
+
+func (v *guest) isStopped() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.stopped
 }
 
 // refuse keeps why a request was refused.
@@ -345,7 +360,11 @@ func busyFor(r *http.Response) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	return min(max(time.Until(at), 0), longestWait), true
+	now, err := http.ParseTime(r.Header.Get("Date")) // the clock here may be another
+	if err != nil {
+		now = time.Now()
+	}
+	return min(max(at.Sub(now), 0), longestWait), true
 }
 
 // awaitHold waits until requests of a key may be sent.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 )
@@ -124,7 +125,7 @@ func TestForward(t *testing.T) {
 	if status, _ := post(t, url, "token-2", `{}`); status != 401 {
 		t.Errorf("an unknown token: %d", status)
 	}
-	if got := c.value(CostCounter("r")); got != 20_000 || c.value(TaskCounter("r", "t")) != 20_000 {
+	if got := c.value(LimitCounter("r")); got != 20_000 || c.value(TaskCounter("r", "t")) != 20_000 {
 		t.Errorf("cost %d", got)
 	}
 	g.Stop("token-1")
@@ -159,11 +160,71 @@ func TestCap(t *testing.T) {
 			passed.Add(1)
 		}
 	}
-	if cost := c.value(CostCounter("r")); cost > 500_000 || cost != passed.Load()*20_000 || passed.Load() < 20 {
+	if cost := c.value(LimitCounter("r")); cost > 500_000 || cost != passed.Load()*20_000 || passed.Load() < 20 {
 		t.Errorf("%d requests for %d", passed.Load(), cost)
 	}
 	if r := g.Dismiss("k"); r != RunCap {
 		t.Errorf("reason %q", r)
+	}
+}
+
+// A request that doesn't fit below the limit waits for one on its way, which reserved more than it costs. It used to stop the run,
+// although little was spent.
+func TestCapWaits(t *testing.T) {
+	t.Parallel()
+	g, c, u := start(t, Limits{})
+	answer := make(chan struct{})
+	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-answer
+		fmt.Fprint(w, "data: {\"usage\":{\"prompt_tokens\":1000,\"completion_tokens\":100}}\n\ndata: [DONE]\n\n")
+	})
+	u.handle.Store(&slow)
+	v := guestOf(u, 0)
+	var looks atomic.Int64
+	v.MaxCost = func(context.Context) (float64, error) {
+		if looks.Add(1) == 3 { // the second request has waited
+			close(answer)
+		}
+		return 0.08, nil // one reservation of 0.05, or one cost of 0.02 and one reservation
+	}
+	url, err := g.Admit("k", v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			if status, text := post(t, url, "k", `{"max_tokens":500}`); status != 200 {
+				t.Errorf("%d %s", status, text)
+			}
+		})
+	}
+	wg.Wait()
+	if spent, sum := c.value(SpentCounter("r")), c.value(LimitCounter("r")); spent != 40_000 || sum != 40_000 || g.Totals().Requests != 2 {
+		t.Errorf("%d spent, %d counted, %+v", spent, sum, g.Totals())
+	}
+}
+
+// What a killed worker reserved is never settled: requests don't wait for it forever.
+func TestCapOfKilledWorker(t *testing.T) {
+	t.Parallel()
+	g, c, u := start(t, Limits{})
+	g.stuck = 0
+	if _, err := c.Add(t.Context(), LimitCounter("r"), 480_000); err != nil {
+		t.Fatal(err)
+	}
+	url, err := g.Admit("k", guestOf(u, 0.5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := post(t, url, "k", `{"max_tokens":500}`); status != 403 || g.Dismiss("k") != RunCap || u.count.Load() > 0 || g.Totals().Requests > 0 {
+		t.Errorf("%d, %d requests", status, u.count.Load())
+	}
+	if url, err = g.Admit("k", guestOf(u, 0.6)); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := post(t, url, "k", `{"max_tokens":500}`); status != 200 {
+		t.Errorf("with a higher limit: %d", status)
 	}
 }
 
@@ -227,8 +288,7 @@ func TestHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i == 1 { // the first one has got its 429
-			for deadline := time.Now().Add(time.Minute); len(c.held()) == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-			}
+			waittest.Until(t, "the guest is held", func() bool { return len(c.held()) > 0 })
 		}
 		go func() {
 			status, _ := post(t, url, token, `{}`)
@@ -240,6 +300,20 @@ func TestHold(t *testing.T) {
 	}
 	if until := c.held(); len(until) != 1 || until[0].Before(time.Now().Add(9*time.Minute)) {
 		t.Errorf("held until %v", until)
+	}
+}
+
+// Retry-After as a date is read on the server's clock.
+func TestRetryAfterDate(t *testing.T) {
+	t.Parallel()
+	date := time.Now().Add(-5 * time.Hour)
+	r := &http.Response{StatusCode: 429, Header: http.Header{"Date": {date.UTC().Format(http.TimeFormat)}, "Retry-After": {date.Add(time.Minute).UTC().Format(http.TimeFormat)}}}
+	if wait, busy := busyFor(r); !busy || wait != time.Minute {
+		t.Errorf("%v %v", wait, busy)
+	}
+	r.Header.Set("Retry-After", "soon")
+	if _, busy := busyFor(r); busy {
+		t.Error("an invalid date holds the key")
 	}
 }
 
@@ -271,19 +345,17 @@ func TestRate(t *testing.T) {
 			_ = i
 		})
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // all have asked
+	waittest.Until(t, "all have asked", func() bool {
 		sum := int64(0)
 		c.mu.Lock()
+		defer c.mu.Unlock()
 		for name, n := range c.values {
 			if strings.HasPrefix(name, "requests.k.") {
 				sum += n
 			}
 		}
-		c.mu.Unlock()
-		if sum >= 100 || time.Now().After(deadline) {
-			break
-		}
-	}
+		return sum >= 100
+	})
 	cancel()
 	wg.Wait()
 	minutes := int64(0)
@@ -357,10 +429,8 @@ func TestTokenRate(t *testing.T) {
 		}
 		return n
 	}
-	for deadline := time.Now().Add(3 * time.Minute); asked.Load() < workers || granted.Load() < 5; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests", granted.Load(), workers)
-		}
+	if !waittest.Holds(func() bool { return asked.Load() >= workers && granted.Load() >= 5 }) {
+		t.Fatalf("%d of %d requests", granted.Load(), workers)
 	}
 	cancel()
 	wg.Wait()

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // workers are gateways of processes that share a queue: each has its own connection.
@@ -72,7 +72,7 @@ func TestSharedCap(t *testing.T) {
 	_, _, u := start(t, Limits{})
 	u.headers = make(chan http.Header, n*20)
 	got := all(t, gates, guestOf(u, 0.5), 10) // a request costs 0.02, and reserves more than 0.05
-	cost, err := queues[0].Add(t.Context(), CostCounter("r"), 0)
+	cost, err := queues[0].Add(t.Context(), LimitCounter("r"), 0)
 	if err != nil || cost > 500_000 || cost != int64(got[200])*20_000 || got[200] < 5 || got[200]+got[403] != n*10 {
 		t.Errorf("answers %v for %d: %v", got, cost, err)
 	}
@@ -104,19 +104,14 @@ func TestSharedRate(t *testing.T) {
 		}
 		return sum, minutes
 	}
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	waittest.Until(t, "100 workers have asked and the limit is reached", func() bool {
 		sum, minutes := asked()
 		sent := u.count.Load()
 		if sent > limit*minutes {
 			t.Fatalf("%d requests in %d minutes", sent, minutes)
 		}
-		if sum >= 100 && sent >= limit {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of 100 workers asked, %d requests were sent", sum, sent)
-		}
-	}
+		return sum >= 100 && sent >= limit
+	})
 }
 
 // One 429 with Retry-After holds all workers of the key, and then all continue.
@@ -149,18 +144,82 @@ func TestSharedHold(t *testing.T) {
 		answered <- status
 	}()
 	key := gates[0].guest("first").key
-	for deadline := time.Now().Add(3 * time.Minute); until.Load() == 0; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "the workers are held", func() bool {
 		at, err := queues[1].Held(t.Context(), key)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("no worker is held: %v", err)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if !at.IsZero() {
-			until.Store(at.UnixMilli() - 20) // clocks of connections differ by the time of a request
+			until.Store(at.Add(-skew(queues)).UnixMilli() - 1)
 		}
-	}
+		return !at.IsZero()
+	})
 	got := all(t, gates, guestOf(u, 0), 1)
 	if early.Load() > 0 || got[200] != len(gates) || <-answered != 200 {
 		t.Errorf("%d requests while the key is held; answers %v", early.Load(), got)
+	}
+}
+
+// skew is how far the clocks of connections are apart: by the time that a request took.
+func skew(queues []*queue.Queue) time.Duration {
+	var most time.Duration
+	for _, q := range queues {
+		most = max(most, time.Until(q.Now()).Abs())
+	}
+	return 2 * most
+}
+
+// Workers whose clocks are two hours apart share the minutes of the rate, and the time until which a key is held.
+func TestClocksApart(t *testing.T) {
+	t.Parallel()
+	e, err := queue.Serve(t.TempDir(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	_, _, u := start(t, Limits{})
+	first := time.Now().Unix() / 60
+	var queues [2]*queue.Queue
+	var key string
+	for i, ahead := range []time.Duration{-time.Hour, time.Hour} {
+		o := e.Options()
+		o.Clock = func() time.Time { return time.Now().Add(ahead) }
+		q, err := queue.Connect(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer q.Close()
+		g, err := Listen(q, Limits{Requests: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		url, err := g.Admit("guest", guestOf(u, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, text := post(t, url, "guest", `{}`); status != 200 {
+			t.Fatal(status, text)
+		}
+		queues[i], key = q, g.guest("guest").key
+	}
+	var sum int64
+	for minute := first; minute <= time.Now().Unix()/60; minute++ {
+		n, err := queues[0].Add(t.Context(), fmt.Sprintf("requests.%s.%d", key, minute), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	if sum != 2 {
+		t.Errorf("%d of 2 requests are counted in minutes of the server", sum)
+	}
+	if err := queues[0].Hold(t.Context(), key, queues[0].Now().Add(30*time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	until, err := queues[1].Held(t.Context(), key)
+	if wait := until.Sub(queues[1].Now()); err != nil || wait > 31*time.Minute || wait < 20*time.Minute {
+		t.Errorf("the other worker waits %v: %v", wait, err)
 	}
 }
 
@@ -195,7 +254,7 @@ func TestZombieSpendsNothing(t *testing.T) {
 	if status, text := post(t, zombie, "w0", `{}`); status != 403 || !strings.Contains(text, string(NotOwn)) || gates[0].Dismiss("w0") != NotOwn {
 		t.Errorf("the zombie's request: %d %s", status, text)
 	}
-	if cost, err := queues[0].Add(ctx, CostCounter("r"), 0); err != nil || u.count.Load() != before || cost != int64(spent) {
+	if cost, err := queues[0].Add(ctx, LimitCounter("r"), 0); err != nil || u.count.Load() != before || cost != int64(spent) {
 		t.Errorf("%d requests, cost %d: %v", u.count.Load()-before, cost, err)
 	}
 }

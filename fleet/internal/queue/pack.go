@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -23,61 +25,87 @@ type packed struct {
 // Pack stores the finished journals of a run in one file and removes all but their last entries. What an earlier file has
 // stays.
 func (q *Queue) Pack(ctx context.Context, run string, tokens []string) error {
-	r, err := q.Run(ctx, run)
-	if err != nil {
-		return err
-	}
-	before := map[string][]journal.Entry{}
-	if r.Packed != "" {
-		if before, err = q.unpack(ctx, r.Packed); err != nil {
+	for {
+		done, err := q.pack(ctx, run, tokens)
+		if err != nil || done {
 			return err
 		}
 	}
+}
+
+// pack is done unless another process packed the run at the same time.
+func (q *Queue) pack(ctx context.Context, run string, tokens []string) (done bool, err error) {
+	r, err := q.Run(ctx, run)
+	if err != nil {
+		return false, err
+	}
+	all, err := q.unpack(ctx, r.Packed)
+	if err != nil {
+		return false, err
+	}
 	var long []*Log
+	added := false
 	for _, token := range tokens {
 		l, err := q.OpenLog(ctx, run, token)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if n := len(l.Entries); n < 2 || l.Entries[n-1].Type != TypeDone {
 			continue
 		}
-		before[token] = l.Entries
 		long = append(long, l)
+		added = added || !samePlace(all[token], l.Entries)
+		all[token] = l.Entries
 	}
-	if len(long) == 0 {
-		return nil
-	}
-	var b bytes.Buffer
-	zip := gzip.NewWriter(&b)
-	lines := json.NewEncoder(zip)
-	for _, token := range tokens {
-		if e := before[token]; e != nil {
-			if err := lines.Encode(packed{token, e}); err != nil {
-				return err
-			}
+	if added {
+		if done, err := q.storePacked(ctx, r, all); err != nil || !done {
+			return false, err
 		}
-	}
-	if err := zip.Close(); err != nil {
-		return err
-	}
-	name := fmt.Sprintf("runs/%s/journals/%s", run, random.Text())
-	if err := q.PutFile(ctx, name, b.Bytes()); err != nil {
-		return err
-	}
-	if _, err := q.Change(ctx, run, func(r *Run) { r.Packed = name }); err != nil {
-		return err
 	}
 	for _, l := range long {
 		// Up to the last entry of then: a task that was started again has newer ones.
 		if err := q.journal.Purge(ctx, jetstream.WithPurgeSubject(l.subject), jetstream.WithPurgeSequence(l.at)); err != nil {
-			return fmt.Errorf("remove the packed journals: %w", err)
+			return false, fmt.Errorf("remove the packed journals: %w", err)
 		}
 	}
-	return nil
+	return true, nil
 }
 
+// samePlace reports whether two journals end with the same entry.
+func samePlace(a, b []journal.Entry) bool {
+	return len(a) == len(b) && a[len(a)-1].At.Equal(b[len(b)-1].At)
+}
+
+// storePacked stores journals in a file of the run. It isn't done if the run has another file than before.
+func (q *Queue) storePacked(ctx context.Context, r Run, all map[string][]journal.Entry) (done bool, err error) {
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	lines := json.NewEncoder(zip)
+	for _, token := range slices.Sorted(maps.Keys(all)) {
+		if err := lines.Encode(packed{token, all[token]}); err != nil {
+			return false, err
+		}
+	}
+	if err := zip.Close(); err != nil {
+		return false, err
+	}
+	name := fmt.Sprintf("runs/%s/journals/%s", r.Name, random.Text())
+	if err := q.PutFile(ctx, name, b.Bytes()); err != nil {
+		return false, err
+	}
+	now, err := q.Change(ctx, r.Name, func(now *Run) {
+		if now.Packed == r.Packed {
+			now.Packed = name
+		}
+	})
+	return now.Packed == name, err
+}
+
+// unpack reads a file of journals; "": there is none yet.
 func (q *Queue) unpack(ctx context.Context, name string) (map[string][]journal.Entry, error) {
+	if name == "" {
+		return map[string][]journal.Entry{}, nil
+	}
 	raw, err := q.File(ctx, name)
 	if err != nil {
 		return nil, err
@@ -98,12 +126,11 @@ func (q *Queue) unpack(ctx context.Context, name string) (map[string][]journal.E
 	}
 }
 
-// Packed are the entries of a task in the file of its run; none if there is no file.
-func (q *Queue) Packed(ctx context.Context, run, token string) ([]journal.Entry, error) {
+// Packed are the journals in the file of a run, by the token of the task; none if there is no file.
+func (q *Queue) Packed(ctx context.Context, run string) (map[string][]journal.Entry, error) {
 	r, err := q.Run(ctx, run)
-	if err != nil || r.Packed == "" {
+	if err != nil {
 		return nil, err
 	}
-	all, err := q.unpack(ctx, r.Packed)
-	return all[token], err
+	return q.unpack(ctx, r.Packed)
 }

@@ -46,8 +46,12 @@ type Options struct {
 	CA    string // file with certificates to trust in place of the system's; "": none
 	Token string // "": none
 	Name  string // of this connection
+	// Monitors are URLs of the servers' monitoring ports, separated by commas; "": whether writes are synced isn't checked.
+	Monitors string
 	// Lease is how long a task stays with a worker that is silent; 0: what the queue has, or DefaultLease.
 	Lease time.Duration
+	// Clock is the time on this machine; nil: time.Now.
+	Clock func() time.Time
 	// Tell gets a line when the server is gone, and when it is back; nil: not.
 	Tell func(string)
 }
@@ -67,7 +71,11 @@ type Queue struct {
 	denied   atomic.Pointer[denial] // the last one
 	tell     func(string)
 
-	Lease  time.Duration
+	Lease     time.Duration
+	Unchecked []string // servers that may not sync every write
+
+	nodes  map[string]bool // names of the servers that have data
+	clock  func() time.Time
 	offset time.Duration // the server's clock minus ours
 }
 
@@ -91,7 +99,10 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell}
+	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell, nodes: map[string]bool{}, clock: o.Clock}
+	if q.clock == nil {
+		q.clock = time.Now
+	}
 	opts = append(opts,
 		nats.DisconnectErrHandler(func(nc *nats.Conn, _ error) {
 			q.link.lost()
@@ -179,6 +190,9 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	}
 	for {
 		err := q.patiently(ctx, 2*requestTime, q.streams)
+		if err == nil {
+			return q.checkSync(ctx, o)
+		}
 		if !missing(err) || !pause(ctx, retryTime) {
 			return err
 		}
@@ -249,10 +263,14 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 		return nil, fmt.Errorf("open the stream %s: %w", c.Name, err)
 	}
 	info, err := s.Info(ctx)
-	if err == nil && c.Name == journalStream && !info.TimeStamp.IsZero() {
-		q.offset = time.Until(info.TimeStamp)
+	if err != nil {
+		return nil, fmt.Errorf("open the stream %s: %w", c.Name, err)
 	}
-	return s, err
+	if c.Name == journalStream && !info.TimeStamp.IsZero() {
+		q.offset = info.TimeStamp.Sub(q.clock())
+	}
+	q.addNodes(info.Cluster)
+	return s, checkStream(info.Config)
 }
 
 // bucket opens a bucket of keys. Its stream, as all others here, has no direct access: in a cluster that would read from nodes
@@ -308,7 +326,10 @@ func (q *Queue) Idle(ctx context.Context) (bool, error) {
 }
 
 // Now is the time on the server's clock.
-func (q *Queue) Now() time.Time { return time.Now().Add(q.offset) }
+func (q *Queue) Now() time.Time { return q.Time(q.clock()) }
+
+// Time is a time of this machine's clock on the server's clock.
+func (q *Queue) Time(at time.Time) time.Time { return at.Add(q.offset) }
 
 // Connected reports whether the server can be reached.
 func (q *Queue) Connected() bool { return q.nc.IsConnected() }

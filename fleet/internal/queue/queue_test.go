@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -168,6 +170,48 @@ func tasks(n int) task.File {
 	return f
 }
 
+// Commands that pack a run at the same time lose none of its journals.
+func TestPackConcurrently(t *testing.T) {
+	t.Parallel()
+	e, q := serve(t)
+	ctx := t.Context()
+	const n = 8
+	if _, err := q.Submit(ctx, tasks(n), 0); err != nil {
+		t.Fatal(err)
+	}
+	var tokens []string
+	var wg sync.WaitGroup
+	for i := range n { // the tasks end one after the other, and each time some pack what is done
+		token := fmt.Sprint("t", i)
+		l, err := q.OpenLog(ctx, "r", token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Append(ctx, entry(1), ""), l.Write(ctx, TypeDone, struct{}{})); err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, token)
+		for range 2 {
+			other, now := join(t, e), slices.Clone(tokens)
+			wg.Go(func() {
+				if err := other.Pack(ctx, "r", now); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	all, err := q.Packed(ctx, "r")
+	if err != nil || len(all) != n {
+		t.Fatalf("%d of %d journals: %v", len(all), n, err)
+	}
+	for token, entries := range all {
+		if len(entries) != 2 {
+			t.Errorf("%s has %d entries", token, len(entries))
+		}
+	}
+}
+
 // Submitting twice makes one run. A task that is done is not submitted again, and one that got lost is.
 func TestSubmitOnce(t *testing.T) {
 	t.Parallel()
@@ -204,6 +248,39 @@ func TestSubmitOnce(t *testing.T) {
 	}
 	if w, err := q.Waiting(ctx, "r"); err != nil || len(w) != 2 || w[item.Token()] {
 		t.Errorf("%v %v", err, w)
+	}
+}
+
+// A task or a run of another version is reported, and stays for a worker that can read it.
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	_, q := serve(t)
+	ctx := t.Context()
+	if _, err := q.Submit(ctx, tasks(1), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.js.Publish(ctx, "tasks.newer.t0", []byte(`{"format":2,"run":"newer","work":{}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := q.runs.PutString(ctx, "newer", `{"format":2,"name":"newer"}`); err != nil {
+		t.Fatal(err)
+	}
+	var other *FormatError
+	if _, err := q.Run(ctx, "newer"); !errors.As(err, &other) || !strings.Contains(err.Error(), "(format 2; this one has 1)\nUse the same version on all machines.") {
+		t.Errorf("the run: %v", err)
+	}
+	taken := 0
+	for range 2 {
+		item, err := q.Take(ctx, time.Minute)
+		switch {
+		case item != nil && item.Run == "r":
+			taken++
+		case !errors.As(err, &other) || !strings.Contains(err.Error(), "tasks.newer.t0: "):
+			t.Errorf("%v: %v", item, err)
+		}
+	}
+	if waiting, err := q.Waiting(ctx, "newer"); err != nil || len(waiting) != 1 || taken != 1 {
+		t.Errorf("%d tasks of this version; of the other: %v %v", taken, waiting, err)
 	}
 }
 
@@ -275,7 +352,7 @@ func TestPack(t *testing.T) {
 		if l, err = q.OpenLog(ctx, "r", "t0"); err != nil || len(l.Entries) != 1 || l.Entries[0].Type != TypeDone {
 			t.Fatalf("%v %+v", err, l)
 		}
-		if all, err := q.Packed(ctx, "r", "t0"); err != nil || len(all) != 3 {
+		if all, err := q.Packed(ctx, "r"); err != nil || len(all["t0"]) != 3 {
 			t.Fatalf("%v %v", err, all)
 		}
 	}

@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -152,7 +151,7 @@ func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, 
 		}
 	}
 	if err := q.patiently(ctx, patience, func(ctx context.Context) error { return q.enqueue(ctx, f.Run, todo) }); err != nil {
-		return r, fmt.Errorf("submit the tasks of %s: %w", f.Run, err)
+		return r, fmt.Errorf("submit the tasks of %s: %w%s", f.Run, err, hint(err))
 	}
 	return q.Change(ctx, f.Run, func(r *Run) { r.Submitted = true })
 }
@@ -194,9 +193,7 @@ type queued struct {
 // batch is how many tasks are sent before their acknowledgments are awaited.
 const batch = 500
 
-// tooManyForSubject is the code for a task that is in the queue already.
-const tooManyForSubject = 10077
-
+// enqueue puts tasks into the queue that aren't in it.
 func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) error {
 	for part := range slices.Chunk(tasks, batch) {
 		var waiting []jetstream.PubAckFuture
@@ -206,7 +203,7 @@ func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) erro
 				return err
 			}
 			m := &nats.Msg{Subject: "tasks." + run + "." + task.Token(t.ID), Data: raw}
-			f, err := q.js.PublishMsgAsync(m)
+			f, err := q.js.PublishMsgAsync(m, jetstream.WithExpectLastSequencePerSubject(0))
 			if err != nil {
 				return err
 			}
@@ -216,7 +213,7 @@ func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) erro
 			select {
 			case <-f.Ok():
 			case err := <-f.Err():
-				if code(err) != tooManyForSubject && !bytes.Contains([]byte(err.Error()), []byte("maximum messages per subject")) {
+				if code(err) != wrongLastSequence { // otherwise it is in the queue already
 					return err
 				}
 			case <-ctx.Done():

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +73,8 @@ func (e *UsedError) Error() string {
 // readyTime is how long a server may take to start: it reads all that it keeps.
 const readyTime = 5 * time.Minute
 
-// Serve starts a server with its data in a directory. listen is "127.0.0.1:0" for a free port on loopback.
+// Serve starts a server with its data in a directory. listen is "127.0.0.1:0" for a free port on loopback, and "" for one that the
+// next server of the directory has again.
 func Serve(dir, listen string) (*Embedded, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
@@ -85,10 +88,52 @@ func Serve(dir, listen string) (*Embedded, error) {
 	}
 	before := readAddress(dir)
 	e := &Embedded{Token: cmp.Or(before.Token, random.Text()), lock: lock, dir: dir}
-	if err := e.start(again(listen, before.URL)); err != nil {
+	if listen == "" {
+		listen = StableAddress(dir)
+	} else {
+		listen = again(listen, before.URL)
+	}
+	if err := e.start(listen); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// Ports of servers that stay: below those that Linux gives to outgoing connections, one of which could take the port while the
+// server is stopped.
+const (
+	firstPort = 20_000
+	lastPort  = 32_000
+)
+
+// StableAddress is the address on loopback for the server of a directory that others find again after a restart: that of the server
+// before, or one with a free port.
+func StableAddress(dir string) string {
+	if _, before, found := strings.Cut(readAddress(dir).URL, "://"); found {
+		for range 50 { // an outgoing connection may have it for a moment
+			if free(before) {
+				return before
+			}
+			time.Sleep(retryTime)
+		}
+	}
+	for range 100 {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(lastPort-firstPort)))
+		if free(address) {
+			return address
+		}
+	}
+	return "127.0.0.1:0"
+}
+
+// free reports whether a server can listen on an address.
+func free(address string) bool {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
 }
 
 // again is the address of the server before if the address to listen on has any free port, and that port is free.
@@ -99,11 +144,9 @@ func again(listen, before string) string {
 	if err != nil || port != "0" || !found || oldErr != nil || oldHost != host {
 		return listen
 	}
-	l, err := net.Listen("tcp", old)
-	if err != nil {
+	if !free(old) {
 		return listen
 	}
-	_ = l.Close()
 	return old
 }
 
@@ -115,8 +158,11 @@ func (e *Embedded) start(listen string) error {
 	if err != nil {
 		return err
 	}
+	if port != server.RANDOM_PORT && !free(listen) {
+		return fmt.Errorf("start the queue: another program listens on %s\nUse another address with --listen.", listen)
+	}
 	o := &server.Options{
-		ServerName: "adze-fleet", Host: host, Port: port, Authorization: e.Token, JetStream: true, StoreDir: filepath.Join(e.dir, "data"),
+		ServerName: serverName, Host: host, Port: port, Authorization: e.Token, JetStream: true, StoreDir: filepath.Join(e.dir, "data"),
 		SyncAlways: true, NoLog: true, NoSigs: true, MaxPayload: 1 << 20, JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 256 << 20,
 	}
 	s, err := server.NewServer(o)

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // other starts a server that isn't Adze's.
@@ -93,6 +96,30 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
+// A server that others find again has a port that outgoing connections don't get, and the same after a restart. An address that is
+// in use is reported.
+func TestStableAddress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	e, err := Serve(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(e.URL, "nats://")
+	if _, text, _ := net.SplitHostPort(address); text < fmt.Sprint(firstPort) || text > fmt.Sprint(lastPort) {
+		t.Errorf("the port is %s", text)
+	}
+	if _, err := Serve(t.TempDir(), address); err == nil || !strings.Contains(err.Error(), "another program listens on "+address+"\nUse another address with --listen.") {
+		t.Errorf("an address in use: %v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if again := StableAddress(dir); again != address {
+		t.Errorf("after a restart: %s, not %s", again, address)
+	}
+}
+
 // A data directory that can't be written is reported.
 func TestReadOnlyDirectory(t *testing.T) {
 	t.Parallel()
@@ -123,6 +150,16 @@ func TestFullServer(t *testing.T) {
 	if err := q.PutFile(t.Context(), "large", make([]byte, 4<<20)); err == nil || !strings.Contains(err.Error(), "store large") || !strings.Contains(err.Error(), "full") {
 		t.Errorf("a file that doesn't fit: %v", err)
 	}
+	many := tasks(120) // the list of them fits
+	for i := range many.Tasks {
+		many.Tasks[i].Prompt = fmt.Sprint(rand.Text(), strings.Repeat("x", 10_000))
+	}
+	if _, err := q.Submit(t.Context(), many, 0); err == nil || !strings.Contains(err.Error(), "storage is full") {
+		t.Errorf("tasks that don't fit: %v", err)
+	}
+	if r, err := q.Run(t.Context(), "r"); err != nil || r.Submitted {
+		t.Errorf("a run whose tasks don't fit: %+v %v", r, err)
+	}
 	l, err := q.OpenLog(t.Context(), "r", "t")
 	if err != nil {
 		t.Fatal(err)
@@ -138,17 +175,11 @@ func TestFullServer(t *testing.T) {
 			}
 		}
 	}()
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(time.Millisecond) {
+	waittest.Until(t, "a full queue is reported", func() bool {
 		mu.Lock()
-		text := strings.Join(told, "\n")
-		mu.Unlock()
-		if strings.Contains(text, "the queue accepts no entries; tasks wait: ") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no report: %s", text)
-		}
-	}
+		defer mu.Unlock()
+		return strings.Contains(strings.Join(told, "\n"), "the queue accepts no entries; tasks wait: ")
+	})
 	select {
 	case <-done:
 		t.Error("an entry was given up")

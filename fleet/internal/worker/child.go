@@ -108,7 +108,7 @@ func (a *attempt) blob(ref journal.Ref) string {
 // append writes an entry of the child to the journal. A call that changes something begins only while the server counts this
 // worker as alive, and the files of a turn that wrote are stored before its last entry.
 func (a *attempt) append(ctx context.Context, e journal.Entry) error {
-	e.Data = a.maskBytes(e.Data)
+	e.Data, e.At = a.maskBytes(e.Data), a.w.o.Queue.Time(e.At)
 	snapshot := ""
 	switch e.Type {
 	case journal.TypeStarted:

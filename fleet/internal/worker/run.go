@@ -109,7 +109,7 @@ func (a *attempt) work(ctx context.Context) error {
 		return errReturn
 	}
 	if run.MaxCost > 0 {
-		spent, err := a.w.o.Queue.Add(ctx, gateway.CostCounter(run.Name), 0)
+		spent, err := a.w.o.Queue.Add(ctx, gateway.SpentCounter(run.Name), 0)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ func (b *Box) innerArgv(argv []string, _ func(*os.File, error) (string, error)) 
 	return argv, nil
 }
 
+func (s Support) launches() Support { return s }
+
 func (b *Box) filterFile() (*os.File, error) { return nil, nil }
 
 // identify finds nothing: paths are pinned on Linux only.

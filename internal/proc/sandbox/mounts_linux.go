@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -304,6 +305,9 @@ func (a Apart) Within() *syscall.SysProcAttr {
 // process numbers that there are for all of them.
 func (a Apart) Enter() error {
 	if a.PIDs {
+		if os.Getpid() != 1 { // what it kills would be others
+			return errors.New("enter namespaces: process numbers are those of the system")
+		}
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 			return fmt.Errorf("make mounts private: %w", err)
 		}

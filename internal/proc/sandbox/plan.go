@@ -1,16 +1,11 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 )
 
 // Plan is which layers a box is made of here, and what it lacks.
@@ -35,6 +30,9 @@ type Plan struct {
 	Limits bool
 	// Trial says that writes go to overlays.
 	Trial bool
+	// Launched says that bubblewrap starts the process that makes the sandbox:
+	// that process may not create a user namespace itself.
+	Launched bool
 	// Notes says in whole sentences what the box does not hold back.
 	Notes []string
 }
@@ -47,7 +45,10 @@ var ErrUnenforceable = errors.New("this system has no way to enforce it")
 // network could not be held back; with BestEffort that is a note.
 func (s *Spec) Plan() (Plan, error) {
 	has := Probe()
-	if s.Boxed() && s.Bubblewrap {
+	switch {
+	case s.Mode == Trial && !has.without(s.Without).Layers().Has(Namespaces|PIDs):
+		has = has.launches()
+	case s.Boxed() && s.Bubblewrap:
 		has = has.tried()
 	}
 	return s.planWith(has)
@@ -139,17 +140,34 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 }
 
 // planTrial returns the plan of a trial. It requires all layers: without one,
-// what the command changes elsewhere would last.
+// what the command changes elsewhere would last. The namespaces may be those of
+// bubblewrap.
 func (s *Spec) planTrial(has Support) (Plan, error) {
+	launched := has.Launcher && !has.Layers().Has(Namespaces|PIDs)
+	if launched {
+		has.Namespaces, has.PIDs = true, true
+	}
 	p := s.planLayers(has)
+	p.Launched = launched
 	if !p.Layers.Has(Namespaces|PIDs|Landlock|Seccomp) || s.Trial == nil {
 		why := has.why(false)
 		if why == "" {
 			why = has.PIDsWhy
 		}
+		if has.LauncherWhy != "" {
+			why += "; " + has.LauncherWhy
+		}
 		return p, fmt.Errorf("create a %s sandbox: %w (%s)", s.Mode, ErrUnenforceable, why)
 	}
 	return p, nil
+}
+
+// Needs are the layers of the system that the plan depends on.
+func (p Plan) Needs() Layers {
+	if p.Launched {
+		return p.Layers&^(Namespaces|PIDs) | Launcher
+	}
+	return p.Layers
 }
 
 // planLayers chooses from what is built in: all that works. Without namespaces
@@ -199,127 +217,6 @@ func (s *Spec) lacking(p Plan) string {
 		return "network access can't be restricted"
 	}
 	return ""
-}
-
-// findBubblewrap looks only where the system puts programs: a PATH may lead
-// into a workspace.
-func findBubblewrap() (path, why string) {
-	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
-		p := filepath.Join(dir, "bwrap")
-		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
-			return p, ""
-		}
-	}
-	return "", "bwrap not found in /usr/bin, /bin or /usr/local/bin. Install bubblewrap"
-}
-
-// tried is the support after bwrap was run once: that it is there does not say
-// that it works. Only who wants it pays for that.
-func (s Support) tried() Support {
-	if s.Bubblewrap == "" {
-		return s
-	}
-	if why := bubblewrapFails(); why != "" {
-		s.Bubblewrap, s.BubblewrapWhy = "", why
-	}
-	return s
-}
-
-var bubblewrapFails = sync.OnceValue(func() string {
-	bwrap, why := findBubblewrap()
-	if why != "" {
-		return why
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	args := (&Spec{Mode: ReadOnly}).bubblewrapArgs(wrapping{bwrap: bwrap, dir: "/", dieWithParent: true})
-	cmd := exec.CommandContext(ctx, args[0], append(args[1:], "/bin/true")...)
-	cmd.Env, cmd.WaitDelay = []string{}, time.Second
-	_, err := cmd.Output()
-	if err == nil {
-		return ""
-	}
-	said := err.Error()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
-		said, _, _ = strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
-	}
-	return fmt.Sprintf("%s doesn't work on this system (%s)", bwrap, said)
-})
-
-// BubblewrapOverlays says, in a sentence without its end, that trials can't use
-// overlays of bubblewrap. It is empty without bubblewrap.
-func BubblewrapOverlays(ctx context.Context) string {
-	bwrap, why := findBubblewrap()
-	if why != "" {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, bwrap, "--version")
-	cmd.Env, cmd.WaitDelay = []string{}, time.Second
-	out, _ := cmd.Output()
-	return overlaysOf(string(out))
-}
-
-// overlaysOf is BubblewrapOverlays by the output of bwrap --version.
-func overlaysOf(version string) string {
-	name := strings.TrimSpace(version)
-	var major, minor int
-	if n, _ := fmt.Sscanf(name, "bubblewrap %d.%d", &major, &minor); n < 2 {
-		return ""
-	}
-	if major == 0 && minor < 11 {
-		return name + " can't mount overlays either; 0.11.0 and later can"
-	}
-	return "Adze doesn't use the overlays of " + name
-}
-
-// wrapping is what bwrap needs to know beside the Spec.
-type wrapping struct {
-	bwrap, dir    string
-	write         []string // links resolved: bwrap can't mount on a link
-	sharedToo     bool     // sharedDir is that of outside
-	protect       []string
-	covers        [][2]string // a cover and the hidden file that it is mounted over
-	seccomp       string      // descriptor of a filter; empty: none
-	sharedNetwork bool        // the network is that of outside, which is the session's own
-	dieWithParent bool        // what the command leaves running dies with it
-}
-
-// bubblewrapArgs is bwrap's command line, up to the command. Its /proc would be
-// writable: to root, whose settings of the kernel are there.
-func (s *Spec) bubblewrapArgs(w wrapping) []string {
-	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
-		"--cap-drop", "ALL", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
-	if w.dieWithParent {
-		args = append(args, "--die-with-parent")
-	}
-	if !s.network() && !w.sharedNetwork {
-		args = append(args, "--unshare-net")
-	}
-	if w.sharedToo {
-		args = append(args, "--ro-bind-try", sharedDir, sharedDir)
-	}
-	for _, path := range w.write {
-		args = append(args, "--bind-try", path, path)
-	}
-	pinned := map[string]bool{} // what is a mount point cannot be moved away
-	for _, p := range w.protect {
-		for _, dir := range between(holding(p, w.write), p) {
-			if !pinned[dir] {
-				args = append(args, "--bind", dir, dir)
-			}
-			pinned[dir] = true
-		}
-		args = append(args, "--ro-bind", p, p)
-	}
-	for _, c := range w.covers {
-		args = append(args, "--ro-bind", c[0], c[1])
-	}
-	if w.seccomp != "" {
-		args = append(args, "--seccomp", w.seccomp)
-	}
-	return append(args, "--chdir", w.dir, "--")
 }
 
 // seatbeltProfile is a box in the language of macOS's sandbox-exec, in which

@@ -30,6 +30,8 @@ type Support struct {
 	Bubblewrap    string // path of bwrap; empty: there is none
 	BubblewrapWhy string
 	Seatbelt      bool
+	Launcher      bool // bubblewrap starts the process that tries commands; only looked at where namespaces don't work
+	LauncherWhy   string
 }
 
 // Layers is the set of those that work.
@@ -69,6 +71,9 @@ func (s Support) without(l Layers) Support {
 		s.Bubblewrap, s.BubblewrapWhy = "", "bubblewrap "+off
 	}
 	s.Seatbelt = s.Seatbelt && !l.Has(Seatbelt)
+	if l.Has(Launcher) && s.Launcher {
+		s.Launcher, s.LauncherWhy = false, "trials in namespaces of bubblewrap don't work"
+	}
 	return s
 }
 

@@ -150,10 +150,11 @@ const (
 	Namespaces // user, mount, IPC and network namespaces
 	Bubblewrap
 	Seatbelt
-	PIDs // with Namespaces: process numbers of its own, and a /proc that shows no others
+	PIDs     // with Namespaces: process numbers of its own, and a /proc that shows no others
+	Launcher // of trials only: bubblewrap makes the namespaces
 )
 
-var layerNames = []string{"landlock", "seccomp", "notify", "namespaces", "bubblewrap", "seatbelt", "pids"}
+var layerNames = []string{"landlock", "seccomp", "notify", "namespaces", "bubblewrap", "seatbelt", "pids", "launcher"}
 
 // Has reports whether all of more are in the set.
 func (l Layers) Has(more Layers) bool { return l&more == more }

@@ -91,11 +91,11 @@ func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	if pinned && pin != (ID{Dev: st.Dev, Ino: st.Ino}) {
 		return nil, errors.New("it was replaced since the session started. Start a new session if that is right")
 	}
-	os.RemoveAll(l.Work + "/work") // of a try that failed
 	fd := -1
 	if l.Instead {
 		fd, err = instead(l)
 	} else {
+		os.RemoveAll(l.Work + "/work") // of a try that failed
 		fd, err = overlay(lower, l)
 	}
 	if err != nil {

@@ -107,6 +107,28 @@ func TestTrialPlan(t *testing.T) {
 			t.Errorf("without %v there is a trial", without)
 		}
 	}
+	// Bubblewrap makes namespaces where the program may not, and nothing else.
+	whole.Launcher = true
+	for _, without := range []Layers{Namespaces, PIDs, Namespaces | PIDs} {
+		p, err := spec.planWith(whole.without(without))
+		if err != nil || !p.Launched || !p.InProcess() || !p.Layers.Has(Namespaces|PIDs) || !p.Limits || !p.PrivateSockets || p.Needs() != Landlock|Seccomp|Notify|Launcher {
+			t.Errorf("without %v: %+v %v", without, p, err)
+		}
+		if _, err := spec.planWith(whole.without(without | Launcher)); err == nil || !strings.Contains(err.Error(), "bubblewrap") {
+			t.Errorf("without %v and bubblewrap: %v", without, err)
+		}
+	}
+	if p, err := spec.planWith(whole); err != nil || p.Launched || p.Needs() != p.Layers {
+		t.Errorf("%+v %v", p, err)
+	}
+	for _, without := range []Layers{Landlock, Seccomp} {
+		if _, err := spec.planWith(whole.without(without)); err == nil {
+			t.Errorf("without %v there is a trial", without)
+		}
+	}
+	if p, err := (&Spec{Mode: Workspace, BestEffort: true}).planWith(whole.without(Namespaces)); err != nil || p.Launched || p.Layers.Has(Namespaces) {
+		t.Errorf("another mode: %+v %v", p, err)
+	}
 	if _, err := (&Spec{Mode: Trial}).planWith(whole); err == nil {
 		t.Error("without layers there is a trial")
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/adze-dev/adze/internal/tui/cell"
 )
@@ -120,17 +121,27 @@ func plain(n ast.Node, src []byte) string {
 	return b.String()
 }
 
-// unescape removes the backslashes before punctuation.
+// unescape removes the backslashes before punctuation, and resolves references such as &amp; and &#39;.
 func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
+	if !strings.ContainsAny(s, `\&`) {
 		return s
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[i+1]) >= 0 {
+		switch {
+		case s[i] == '\\' && i+1 < len(s) && strings.IndexByte("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", s[i+1]) >= 0:
 			i++
+		case s[i] == '&':
+			if n := strings.IndexByte(s[i:min(len(s), i+maxReference)], ';'); n > 0 {
+				b.Write(util.ResolveEntityNames(util.ResolveNumericReferences([]byte(s[i : i+n+1]))))
+				i += n
+				continue
+			}
 		}
 		b.WriteByte(s[i])
 	}
 	return b.String()
 }
+
+// maxReference is the length of the longest reference to a character: &CounterClockwiseContourIntegral;
+const maxReference = 33

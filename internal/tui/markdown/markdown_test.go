@@ -35,6 +35,7 @@ func TestRender(t *testing.T) {
 		{"hanging", "- The script tests its first argument before it is set, so", "• The script tests its first argument before it is\n  set, so\n"},
 		{"hostile", "a\x1b[2Jb `\x1b]0;t\x07`", "a�[2Jb �]0;t�\n"},
 		{"html", "<b>x</b>", "<b>x</b>\n"},
+		{"references", "a &lt; b &amp;&amp; it&#39;s &amp;lt; `&amp;` AT&T; \\&amp; &#27;[2J", "a < b && it's &lt; &amp; AT&T; &amp; �[2J\n"},
 		{"escape", `\*not\* emphasis`, "*not* emphasis\n"},
 		{"wide", "| 漢字 | b |\n|---|---|\n| 漢 | c |", "漢字  b\n────  ─\n漢    c\n"},
 	} {

@@ -63,6 +63,7 @@ func TestSmallerThanTheLiveArea(t *testing.T) {
 		{"lower", 12, [][2]int{{80, 5}}, "small"},
 		{"narrower", 6, [][2]int{{4, 24}}, "sm"},
 		{"in steps", 6, [][2]int{{60, 10}, {20, 5}, {10, 4}, {20, 8}, {40, 12}}, "small"},
+		{"a wrapped line", 6, [][2]int{{30, 10}}, "a line that was made for the old width, and that the terminal wraps — once"},
 		{"one cell", 3, [][2]int{{1, 1}}, ""},
 		{"few cells", 3, [][2]int{{4, 4}, {3, 3}, {2, 2}, {1, 1}, {2, 2}, {4, 3}}, ""},
 	} {
@@ -100,7 +101,8 @@ func TestAnySizeAndLargeAgain(t *testing.T) {
 				s.resize(rapid.IntRange(1, 40).Draw(t, "columns"), rapid.IntRange(1, 14).Draw(t, "rows"))
 			}
 			for range rapid.IntRange(0, 2).Draw(t, "lines") {
-				now = append(now, string(rune('a'+len(finished)+len(now))))
+				letter := string(rune('a' + len(finished) + len(now)))
+				now = append(now, strings.Repeat(letter, rapid.IntRange(1, 90).Draw(t, "length")))
 			}
 			finished = append(finished, now...)
 			s.show(going, now...)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/adze-dev/adze/internal/tui/paint"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // painting is set in the program that paints inside a real terminal: it names the directory with its signs.
@@ -216,14 +217,10 @@ func checkLines(t *testing.T, dir, text string) {
 // wait waits until something has happened. If it doesn't, state says what is instead.
 func wait(t *testing.T, until func() bool, state ...func() string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for !until() {
-		if time.Now().After(deadline) {
-			for _, s := range state {
-				t.Log(s())
-			}
-			t.Fatal("it did not happen within 2 minutes")
+	if !waittest.Holds(until) {
+		for _, s := range state {
+			t.Log(s())
 		}
-		time.Sleep(2 * time.Millisecond)
+		t.Fatalf("it did not happen within %v", waittest.Limit)
 	}
 }

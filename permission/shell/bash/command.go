@@ -33,15 +33,14 @@ type Command struct {
 	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	MayRun bool
 
-	Mark     string   // what By puts a text that is not known in the place of: {}
-	Keyword  bool     // time, as the shell itself knows it
-	Doubtful bool     // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
-	Stdin    *Word    // what a pipe or a wrapper gives it; nil: not known
-	around   int      // how many of its redirections are those of groups
-	Cases    [][]Word // its words with every value of its variables, where these are known
-	Sure     bool     // the variables have one of these values
-	IsCase   bool     // it is one of these cases
-	Start    string   // the folder the line starts in
+	Mark     string     // what By puts a text that is not known in the place of: {}
+	Keyword  bool       // time, as the shell itself knows it
+	Doubtful bool       // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
+	Stdin    *Word      // what a pipe or a wrapper gives it; nil: not known
+	around   int        // how many of its redirections are those of groups
+	Cases    []*Command // if its variables have known values for sure: the commands with them, which follow it in the script
+	IsCase   bool       // it is a command before it with values for its variables, which it may have
+	Start    string     // the folder the line starts in
 
 	Program string // what base found, once the command stands in a script
 	Globs   []Word // without words: patterns that are looked up
@@ -62,7 +61,6 @@ type Redirect struct {
 	// File: something is opened under the name Target. Write: for writing.
 	File, Write bool
 	Dirs        []string // where it is opened: not always where the command runs
-	Cases       [][]Word // Target with every value of its variables, where these are known
 }
 
 // Name is the command word, "" where it is not known.

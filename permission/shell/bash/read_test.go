@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 		`a $'b\n'`:            lit("a", "b\n"),
 		`a *.go`:              {{"a", Literal}, {"*.go", Glob}},
 		`a $x`:                {{"a", Literal}, {"$x", Unknown}},
-		`a $PWD`:              {{"a", Literal}, {"$PWD", PublicVar}},
+		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, PublicVar}},
 		`a $(b)`:              {{"a", Literal}, {"$(b)", Unknown}},
 	} {
 		script, err := Read(line, Options{Dir: "/w", Home: "/home/me"}, nil)
@@ -49,8 +49,15 @@ func TestFilled(t *testing.T) {
 			t.Errorf("%s: %v", tt.line, err)
 			continue
 		}
-		if c := script.Commands[len(script.Commands)-1]; len(c.Cases) != tt.cases || c.Sure != tt.sure {
-			t.Errorf("%s: %d cases, sure is %v", tt.line, len(c.Cases), c.Sure)
+		cases, sure := 0, false
+		for _, c := range script.Commands {
+			if c.IsCase {
+				cases++
+			}
+			sure = sure || c.Cases != nil
+		}
+		if cases != tt.cases || sure != tt.sure {
+			t.Errorf("%s: %d cases, sure is %v", tt.line, cases, sure)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A variable whose values all stand in the line is filled in, for the proof alone: to rules, a word with a variable stays
-// unknown. Every value that a name is given anywhere in the line counts everywhere. That it has one of them is sure in the
-// body of a loop that sets it, and behind an assignment in the outermost list.
+// A command with variables whose values all stand in the line stands in the script once more with each value. Every value
+// that a name is given anywhere in the line counts everywhere. That it has one of them is sure in the body of a loop that
+// sets it, and behind an assignment in the same list.
 
 // maxCases is how many ways to fill in a command are tried.
 const maxCases = 64
@@ -31,38 +31,38 @@ func IsScratchVar(name string) bool {
 // variables are the values that the variables of a line are given, by name. One of unknown kind stands for any.
 type variables map[string][]Word
 
-// scan collects the values that names are given in a line. It finds nothing if there is anything in the line that may set
-// a variable in a way that isn't read.
-func (r *Reader) scan(file *syntax.File) variables {
-	v := variables{}
-	give := func(name string, words ...Word) {
-		for _, w := range words {
-			if w.Kind > Glob || !IsScratchVar(name) {
-				w = Word{Kind: Unknown}
-			}
-			if !slices.Contains(v[name], w) {
-				v[name] = append(v[name], w)
-			}
+func (v variables) give(name string, words ...Word) {
+	for _, w := range words {
+		if w.Kind > Glob || !IsScratchVar(name) {
+			w = Word{Kind: Unknown}
+		}
+		if !slices.Contains(v[name], w) {
+			v[name] = append(v[name], w)
 		}
 	}
-	lost := false
+}
+
+// values collects the values that names are given in a line. It finds nothing if there is anything in the line that may
+// set a variable in a way that isn't read.
+func (r Reader) values(file *syntax.File) variables {
+	v, lost := variables{}, false
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
-		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.DeclClause, *syntax.FuncDecl, *syntax.CoprocClause, *syntax.CStyleLoop:
-			lost = true
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.DeclClause, *syntax.FuncDecl, *syntax.CStyleLoop, *syntax.UnaryTest:
+			test, ok := n.(*syntax.UnaryTest) // the index of a name is calculated
+			lost = lost || !ok || test.Op == syntax.TsVarSet || test.Op == syntax.TsRefVar
 		case *syntax.BinaryTest: // [[ x=1 -eq 1 ]] calculates
 			lost = lost || calculates(n)
-		case *syntax.UnaryTest: // and so does the index of a name
-			lost = lost || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
 		case *syntax.Redirect: // {x}< file
 			lost = lost || n.N != nil && strings.HasPrefix(n.N.Value, "{")
 		case *syntax.ParamExp:
 			lost = lost || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 		case *syntax.CallExpr:
-			for _, name := range readNames(n) {
-				give(name, Word{Kind: Unknown})
+			names, assigns := r.assignedBy(n)
+			for _, name := range names {
+				v.give(name, Word{Kind: Unknown})
 			}
-			lost = lost || assigns(n)
+			lost = lost || assigns
 		case *syntax.Assign:
 			if n.Name != nil {
 				a := r.assign(n)
@@ -72,22 +72,21 @@ func (r *Reader) scan(file *syntax.File) variables {
 				case a.Value.Kind == Glob: // nothing is looked up in an assignment
 					a.Value = Word{Unescaped(a.Value.Text), Literal}
 				}
-				give(a.Name, a.Value)
+				v.give(a.Name, a.Value)
 			}
 		case *syntax.ForClause:
 			if loop, ok := n.Loop.(*syntax.WordIter); ok && loop.Name != nil {
 				if n.Select || !loop.InPos.IsValid() { // without in, it is what the line was called with
-					give(loop.Name.Value, Word{Kind: Unknown})
+					v.give(loop.Name.Value, Word{Kind: Unknown})
 				}
 				for _, w := range loop.Items {
-					give(loop.Name.Value, r.words(w)...)
+					v.give(loop.Name.Value, r.words(w)...)
 				}
 			}
 		}
 		return !lost
 	})
-	_, splits := v["IFS"]
-	if _, moves := v["PWD"]; lost || splits || moves {
+	if lost || v["IFS"] != nil || v["PWD"] != nil {
 		return nil
 	}
 	return v
@@ -98,91 +97,84 @@ func calculates(n *syntax.BinaryTest) bool {
 	return slices.Contains([]string{"-eq", "-ne", "-lt", "-le", "-gt", "-ge"}, n.Op.String())
 }
 
-// readNames are the variables of read -r NAME…; nil if a command is not that.
-func readNames(c *syntax.CallExpr) (names []string) {
-	for i, w := range c.Args {
-		text, plain := plainLiteral(w)
-		switch {
-		case !plain || i == 0 && text != "read":
-			return nil
-		case i > 0 && text != "-r":
-			names = append(names, text)
-		}
-	}
-	if slices.ContainsFunc(names, func(name string) bool { return !IsScratchVar(name) }) {
-		return nil
-	}
-	return names
-}
-
-// assigns reports whether a command may give a variable a value.
-func assigns(c *syntax.CallExpr) bool {
-	if len(c.Args) == 0 || readNames(c) != nil {
-		return false
+// assignedBy are the variables of read -r NAME…. unknown: a command may give values to others.
+func (r Reader) assignedBy(c *syntax.CallExpr) (names []string, unknown bool) {
+	if len(c.Args) == 0 {
+		return nil, false
 	}
 	name, plain := plainLiteral(c.Args[0])
-	if c.Args[0].Lit() == "[" || name == "test" || name == "printf" { // -v
-		return slices.ContainsFunc(c.Args[1:], func(w *syntax.Word) bool {
-			text, known := plainLiteral(w)
-			if quoted, ok := wholeQuote(w); ok {
-				text, known = quoted, true
-			}
+	switch {
+	case c.Args[0].Lit() == "[" || name == "test" || name == "printf": // -v
+		return nil, slices.ContainsFunc(c.Args[1:], func(w *syntax.Word) bool {
 			_, isParam := w.Parts[0].(*syntax.ParamExp)
 			_, isQuoted := w.Parts[0].(*syntax.DblQuoted)
-			return strings.HasPrefix(text, "-v") || text == "-R" || !known && !isParam && !isQuoted
+			word := r.oneWord(w)
+			return strings.HasPrefix(word.Text, "-v") || word.Text == "-R" || word.Kind > Glob && !isParam && !isQuoted || name == "printf" && FormatAssigns(word.Text)
 		})
+	case name == "read":
+		for _, w := range c.Args[1:] {
+			text, ok := plainLiteral(w)
+			if !ok || text != "-r" && !IsScratchVar(text) {
+				return nil, true
+			}
+			names = append(names, text)
+		}
+		return names, len(c.Args) == 1
 	}
-	return !plain || slices.Contains(ChangesShellState, name) || slices.Contains(strings.Fields("read printf getopts unset wait exec"), name)
+	return nil, !plain || slices.Contains(ChangesShellState, name) || slices.Contains([]string{"getopts", "unset", "wait", "exec"}, name)
 }
 
-// filled are words with every value of their variables; nil if there are none, or too many. sure: they have one of them.
-func (r *Reader) filled(args ...*syntax.Word) (cases [][]Word, sure bool) {
-	if r.known == nil {
-		return nil, false
-	}
-	values := map[string][]Word{}
-	total, sure := 1, true
-	for _, w := range args {
-		syntax.Walk(w, func(n syntax.Node) bool {
-			p, ok := n.(*syntax.ParamExp)
-			if !ok || !plainParam(p) || values[p.Param.Value] != nil {
-				return true
-			}
-			name := p.Param.Value
-			given := r.known[name]
-			if name == "PWD" && len(r.Dirs) == 1 {
-				given = []Word{{r.Dirs[0], Literal}}
-			} else if given != nil {
-				sure = sure && slices.Contains(r.set, name)
-			}
-			if given != nil {
-				values[name], total = given, min(total*len(given), maxCases+1)
-			}
-			return true
-		})
-	}
-	if len(values) == 0 || total > maxCases {
-		return nil, false
-	}
-	inner := *r
-	for n := range total {
-		inner.bound = map[string]Word{}
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			inner.bound[name] = values[name][n%len(values[name])]
-			n /= len(values[name])
+// filled are the values that the variables in words may have together; nil if none is known, or if there are too many.
+// sure: they have one of them.
+func (r Reader) filled(words []*syntax.Word) (cases []map[string]Word, sure bool) {
+	cases, sure = []map[string]Word{{}}, true
+	for _, name := range r.plainParams(words) {
+		given := r.known[name]
+		if name == "PWD" && len(r.Dirs) == 1 {
+			given = []Word{{r.Dirs[0], Literal}}
+		} else if given != nil {
+			sure = sure && slices.Contains(r.set, name)
 		}
-		var words []Word
-		for _, w := range args {
-			words = append(words, inner.words(w)...)
+		if len(cases)*len(given) > maxCases {
+			return nil, false
 		}
-		cases = append(cases, words)
+		var next []map[string]Word
+		for _, c := range cases {
+			for _, w := range given {
+				one := maps.Clone(c)
+				one[name] = w
+				next = append(next, one)
+			}
+		}
+		if given != nil {
+			cases = next
+		}
+	}
+	if len(cases[0]) == 0 {
+		return nil, false
 	}
 	return cases, sure
 }
 
+// plainParams are the names of the variables in words, if any value is known.
+func (r Reader) plainParams(words []*syntax.Word) (names []string) {
+	if r.known == nil {
+		return nil
+	}
+	for _, w := range words {
+		syntax.Walk(w, func(n syntax.Node) bool {
+			if p, ok := n.(*syntax.ParamExp); ok && plainParam(p) && !slices.Contains(names, p.Param.Value) {
+				names = append(names, p.Param.Value)
+			}
+			return true
+		})
+	}
+	return names
+}
+
 // assigned are the variables that a statement sets for sure, in the shell that reads it: x=1, or x=1 && …
 func assigned(s *syntax.Stmt) (names []string) {
-	if s.Background || s.Negated || s.Coprocess || s.Disown || len(s.Redirs) > 0 {
+	if decorated(s) {
 		return nil
 	}
 	switch c := s.Cmd.(type) {
@@ -198,17 +190,4 @@ func assigned(s *syntax.Stmt) (names []string) {
 		}
 	}
 	return names
-}
-
-// value puts the value of a variable into a word. Without quotes it would be taken apart at its blanks, and a name
-// that a pattern stands for may have some.
-func (b *builder) value(w Word, quoted bool) {
-	switch {
-	case w.Kind == Literal && (quoted || w.Text != "" && Only(w.Text, &PlainSet)):
-		b.quoted(w.Text)
-	case w.Kind == Glob && quoted && unescapedByte(w.Text, '{') < 0 && !strings.ContainsAny(w.Text, ",~"):
-		b.text.WriteString(w.Text)
-	default:
-		b.unknown = true
-	}
 }

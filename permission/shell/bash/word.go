@@ -1,10 +1,12 @@
 package bash
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -61,7 +63,7 @@ func SetOf(bytes string) (set byteSet) {
 
 var (
 	PlainSet, patternSet, specialSet = SetOf(plainBytes), SetOf(plainBytes + "*?[]|!"), SetOf("\\*?[~{}\x85\xa0")
-	quotedSet                        = SetOf(`*?[]\{},.~`) // what quotes take a meaning from
+	nameSet                          = SetOf("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 )
 
 // Only reports whether all bytes of s are in a set.
@@ -74,66 +76,80 @@ func Only(s string, set *byteSet) bool {
 	return true
 }
 
-// has reports whether a byte of s is in a set.
-func has(s string, set *byteSet) bool {
-	for i := range len(s) {
-		if set[s[i]] {
-			return true
+// maxBraced is how many words a word with braces may become.
+const maxBraced = 64
+
+// words reads a word and expands its braces.
+func (r Reader) words(w *syntax.Word) []Word {
+	if s, ok := plainLiteral(w); ok {
+		return []Word{{s, Literal}}
+	}
+	source := r.text(w)
+	split := &syntax.Word{Parts: w.Parts}
+	if !syntax.SplitBraces(split) && !oddBraces.MatchString(source) {
+		return []Word{r.word(w)}
+	}
+	var out []Word
+	for one, err := range expand.BracesSeq(nil, split) {
+		if err != nil || len(out) == maxBraced || slices.ContainsFunc(one.Parts, func(p syntax.WordPart) bool { return unsureBraces(p, source) }) {
+			return []Word{{source, Unknown}}
 		}
+		b := r.build(one)
+		word := b.word(source)
+		if t := b.text.String(); t == "" || b.home || strings.Contains(t, "=~") || strings.Contains(t, ":~") {
+			word = Word{source, Unknown} // braces come before the home; an empty word may or may not be left out
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// unsureBraces reports whether a part may be read otherwise by bash: a brace that closes or opens nothing near one that
+// does, and $HOME, with which what braces put behind it is read as one name.
+func unsureBraces(p syntax.WordPart, source string) bool {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		return strings.ContainsAny(p.Value, "{}") && oddBraces.MatchString(source)
+	case *syntax.ParamExp:
+		return p.Short
 	}
 	return false
 }
 
-// builder puts a word together from its parts.
-type builder struct {
-	home       string
-	bound      map[string]Word // values of loop variables
-	dirs       []string        // that the shell may stand in
-	text       strings.Builder // what was quoted stands behind a backslash where it would otherwise mean more than itself
-	publicVars bool
-	unknown    bool
-	started    bool // only at the start of a word ~ is the home
-	marked     bool // something in it was quoted, and be it nothing: {1..'3'} is no range
-	short      bool // $HOME stands in it unquoted: what braces put behind it is read as part of the name
+// oddBraces are braces that may be a list or a sequence.
+var oddBraces = regexp.MustCompile(`(?s)\{.*,|\{[^}]*\.\.`)
+
+// ExpandBraces expands the braces of a text without quotes. ok is false if it becomes too many words.
+func ExpandBraces(s string) (words []string, ok bool) {
+	w := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}
+	syntax.SplitBraces(w)
+	for one, err := range expand.BracesSeq(nil, w) {
+		if err != nil || len(words) == maxBraced {
+			return nil, false
+		}
+		text := ""
+		for _, p := range one.Parts {
+			text += p.(*syntax.Lit).Value
+		}
+		words = append(words, text)
+	}
+	return words, true
 }
 
 // word reads a word in which bash expands no braces.
-func (r *Reader) word(w *syntax.Word) Word {
+func (r Reader) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{}
 	}
-	b, unknown := r.build(w)
-	if b == nil {
-		return unknown
-	}
-	return finish(b.text.String())
+	return r.build(w).word(r.text(w))
 }
 
-// words reads a word and expands its braces.
-func (r *Reader) words(w *syntax.Word) []Word {
-	if s, ok := plainLiteral(w); ok {
-		return []Word{{s, Literal}}
+// oneWord reads a word that must come to one, as the target of a redirection does.
+func (r Reader) oneWord(w *syntax.Word) Word {
+	if words := r.words(w); len(words) == 1 {
+		return words[0]
 	}
-	if s, ok := wholeQuote(w); ok {
-		return []Word{{s, Literal}}
-	}
-	b, unknown := r.build(w)
-	if b == nil {
-		return []Word{unknown}
-	}
-	texts, ok := ExpandBraces(b.text.String(), !b.marked)
-	if !ok || len(texts) > 1 && b.short {
-		return []Word{{r.text(w), Unknown}}
-	}
-	out := make([]Word, len(texts))
-	for i, t := range texts {
-		if len(texts) > 1 && (t == "" || strings.HasPrefix(t, "~") || strings.Contains(t, "=~") || strings.Contains(t, ":~")) {
-			out[i] = Word{r.text(w), Unknown} // braces come before the home; an empty word may or may not be left out
-			continue
-		}
-		out[i] = finish(t)
-	}
-	return out
+	return Word{r.text(w), Unknown}
 }
 
 // plainLiteral is the text of a word of which nothing means more than itself.
@@ -142,85 +158,56 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || has(lit.Value, &specialSet) {
+	if !ok || slices.ContainsFunc([]byte(lit.Value), func(c byte) bool { return specialSet[c] }) {
 		return "", false
 	}
 	return lit.Value, true
 }
 
-// wholeQuote is the text of a word that is one text in quotes, as long ones are.
-func wholeQuote(w *syntax.Word) (string, bool) {
-	if len(w.Parts) != 1 {
-		return "", false
-	}
-	switch p := w.Parts[0].(type) {
-	case *syntax.SglQuoted:
-		return p.Value, !p.Dollar
-	case *syntax.DblQuoted:
-		if len(p.Parts) == 1 && !p.Dollar {
-			if lit, ok := p.Parts[0].(*syntax.Lit); ok {
-				return unquoteDouble(lit.Value), true
-			}
-		}
-	}
-	return "", false
+// builder puts a word together from its parts.
+type builder struct {
+	*Reader
+	text       strings.Builder // a pattern: what was quoted stands behind a backslash where it would otherwise mean more than itself
+	glob       bool            // it holds a * ? or [ that was not quoted
+	publicVars bool
+	unknown    bool
+	started    bool // only at the start of a word ~ is the home
+	home       bool // it begins with one
 }
 
-// oneWord reads a word that must come to one, as the target of a redirection does.
-func (r *Reader) oneWord(w *syntax.Word) Word {
-	if words := r.words(w); len(words) == 1 {
-		return words[0]
-	}
-	return Word{r.text(w), Unknown}
-}
-
-// build reads the parts of a word, whose text is still escaped then. Without a builder it is the other word.
-func (r *Reader) build(w *syntax.Word) (known *builder, other Word) {
-	b := &builder{home: r.options.Home, dirs: r.Dirs, bound: r.bound}
+// build reads the parts of a word.
+func (r Reader) build(w *syntax.Word) *builder {
+	b := &builder{Reader: &r}
 	for i, p := range w.Parts {
 		b.part(p, i == len(w.Parts)-1)
 	}
+	return b
+}
+
+// word is what was put together; source is how it is written.
+func (b *builder) word(source string) Word {
+	s := b.text.String()
 	switch {
-	case b.unknown, b.publicVars && hasGlob(b.text.String()):
-		return nil, Word{r.text(w), Unknown}
+	case b.unknown, b.publicVars && b.glob: // what a glob stands for begins nobody knows where, and may be more than one word
+		return Word{source, Unknown}
 	case b.publicVars:
-		return nil, Word{r.text(w), PublicVar}
+		return Word{source, PublicVar}
+	case b.glob && s != "[":
+		return Word{s, Glob}
 	}
-	return b, Word{}
+	return Word{Unescaped(s), Literal}
 }
 
-// hasGlob reports whether escaped text holds a * ? [ or { that was not quoted: what it stands for begins nobody knows
-// where, and may be more than one word.
-func hasGlob(s string) bool {
-	return unescapedByte(s, '{') >= 0 || unescapedByte(s, '*') >= 0 || unescapedByte(s, '?') >= 0 || unescapedByte(s, '[') >= 0
-}
-
-// finish makes a word of escaped text: a glob keeps the backslashes that matter to it, a literal none.
-func finish(s string) Word {
-	if strings.IndexByte(s, '\\') < 0 {
-		if strings.ContainsAny(s, "*?[") && s != "[" {
-			return Word{s, Glob}
-		}
-		return Word{s, Literal}
-	}
-	plain, pattern := make([]byte, 0, len(s)), make([]byte, 0, len(s))
-	glob := false
+// Unescaped is a pattern as the text that it is.
+func Unescaped(s string) string {
+	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '\\' && i+1 < len(s) {
+		if s[i] == '\\' && i+1 < len(s) {
 			i++
-			if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
-				pattern = append(pattern, '\\')
-			}
-		} else if c == '*' || c == '?' || c == '[' {
-			glob = true
 		}
-		plain, pattern = append(plain, s[i]), append(pattern, s[i])
+		b.WriteByte(s[i])
 	}
-	if glob {
-		return Word{string(pattern), Glob}
-	}
-	return Word{string(plain), Literal}
+	return b.String()
 }
 
 func (b *builder) part(p syntax.WordPart, last bool) {
@@ -228,21 +215,24 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 	case *syntax.Lit:
 		b.lit(p.Value, last)
 	case *syntax.SglQuoted:
-		s := p.Value
+		s, ok := p.Value, true
 		if p.Dollar {
-			var ok bool
-			if s, ok = ansiC(s); !ok {
-				b.unknown = true
-			}
+			s, ok = ansiC(s)
 		}
+		b.unknown = b.unknown || !ok
 		b.quoted(s)
 	case *syntax.DblQuoted:
-		if p.Dollar {
-			b.unknown = true // translated by a catalogue of messages
-		}
-		b.started, b.marked = true, true
+		b.unknown = b.unknown || p.Dollar // translated by a catalogue of messages
+		b.started = true
 		for _, q := range p.Parts {
-			b.inQuotes(q)
+			switch q := q.(type) {
+			case *syntax.Lit:
+				b.quoted(unquoteDouble(q.Value))
+			case *syntax.ParamExp:
+				b.param(q, true)
+			default:
+				b.unknown = true
+			}
 		}
 	case *syntax.ParamExp:
 		b.param(p, false)
@@ -251,152 +241,84 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 	}
 }
 
-// oddBlank reports whether s holds a byte that bash takes for a blank in some languages and on some systems: the second
-// half of an à, for one, on macOS.
-func oddBlank(s string) bool {
-	return strings.IndexByte(s, 0xa0) >= 0 || strings.IndexByte(s, 0x85) >= 0
-}
-
-// lit reads an unquoted literal, in which backslashes still stand.
+// lit reads an unquoted literal, in which backslashes still stand. Bytes that bash takes for blanks in some languages and
+// on some systems make it unknown: the second half of an à, for one, on macOS.
 func (b *builder) lit(s string, last bool) {
-	b.unknown = b.unknown || oddBlank(s)
+	b.unknown = b.unknown || strings.IndexByte(s, 0xa0) >= 0 || strings.IndexByte(s, 0x85) >= 0
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
 		case '\\':
-			if i++; i == len(s) {
-				b.unknown = true // a line that ends in a backslash
+			if i++; i == len(s) || s[i] == '\n' { // the parser takes the third of three backslashes for escaped
+				b.unknown = true
 				return
 			}
-			b.unknown = b.unknown || s[i] == '\n' // the parser takes the third of three backslashes for escaped
 			b.quoted(s[i : i+1])
-			continue
 		case '~':
-			b.tilde(s, i, last)
+			b.tilde(s[i+1:], last)
 		default:
+			b.glob = b.glob || c == '*' || c == '?' || c == '['
 			b.text.WriteByte(c)
 		}
 		b.started = true
 	}
 }
 
-// tilde reads a ~ at s[i]: the home where it begins a word, alone or before a slash; itself in the middle of one. After
+// tilde reads a ~ before rest: the home where it begins a word, alone or before a slash; itself in the middle of one. After
 // = and : bash may expand it too.
-func (b *builder) tilde(s string, i int, last bool) {
-	if b.started {
-		if prev := b.text.String(); prev != "" && strings.IndexByte("=:", prev[len(prev)-1]) >= 0 {
-			b.unknown = true
-		}
+func (b *builder) tilde(rest string, last bool) {
+	switch prev := b.text.String(); {
+	case b.started:
+		b.unknown = b.unknown || strings.HasSuffix(prev, "=") || strings.HasSuffix(prev, ":")
 		b.text.WriteByte('~')
-		return
-	}
-	rest := s[i+1:]
-	if b.home == "" || !(rest == "" && last || strings.HasPrefix(rest, "/")) {
+	case b.options.Home == "" || !(rest == "" && last || strings.HasPrefix(rest, "/")):
 		b.unknown = true
-		return
+	default:
+		b.quoted(b.options.Home)
+		b.home = true
 	}
-	b.quoted(b.home)
 }
 
 // quoted adds text that means itself.
 func (b *builder) quoted(s string) {
-	b.started, b.marked = true, true
-	from := 0
+	b.started = true
 	for i := range len(s) {
-		if quotedSet[s[i]] {
-			b.text.WriteString(s[from:i])
+		if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
 			b.text.WriteByte('\\')
-			from = i
 		}
-	}
-	b.text.WriteString(s[from:])
-}
-
-// inQuotes reads a part within double quotes.
-func (b *builder) inQuotes(p syntax.WordPart) {
-	switch p := p.(type) {
-	case *syntax.Lit:
-		b.quoted(unquoteDouble(p.Value))
-	case *syntax.ParamExp:
-		b.param(p, true)
-	default:
-		b.unknown = true
+		b.text.WriteByte(s[i])
 	}
 }
 
 // unquoteDouble takes the backslashes out of a text between double quotes, and the ends of lines behind them.
 func unquoteDouble(s string) string {
-	at := strings.IndexByte(s, '\\')
-	if at < 0 {
-		return s
-	}
-	text := append(make([]byte, 0, len(s)), s[:at]...)
-	for i := at; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && strings.IndexByte("$`\"\\\n", s[i+1]) >= 0 {
-			i++
-			if s[i] == '\n' {
-				continue
-			}
-		}
-		text = append(text, s[i])
-	}
-	return string(text)
+	return doubleEscapes.Replace(s)
 }
 
-// calculate adds, subtracts and multiplies small decimal numbers.
-func calculate(x syntax.ArithmExpr) (n int, ok bool) {
-	const most = 1 << 20
-	switch x := x.(type) {
-	case *syntax.Word:
-		s, plain := plainLiteral(x)
-		n, err := strconv.Atoi(s)
-		return n, plain && err == nil && n < most && strconv.Itoa(n) == s
-	case *syntax.ParenArithm:
-		return calculate(x.X)
-	case *syntax.BinaryArithm:
-		a, ok1 := calculate(x.X)
-		b, ok2 := calculate(x.Y)
-		if !ok1 || !ok2 || a > most || b > most || a < -most || b < -most {
-			return 0, false
-		}
-		switch x.Op {
-		case syntax.Add:
-			return a + b, true
-		case syntax.Sub:
-			return a - b, true
-		case syntax.Mul:
-			return a * b, true
-		}
-	}
-	return 0, false
-}
+var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 
 // param reads a variable: $HOME is known, a few others are nobody's secret, all the rest is unknown.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	b.started = true
-	if !plainParam(p) {
-		b.unknown = true
-		return
+	name := ""
+	if plainParam(p) {
+		name = p.Param.Value
 	}
-	name := p.Param.Value
-	b.short = b.short || p.Short && !quoted
-	if v, known := b.bound[name]; known {
-		b.value(v, quoted)
-		return
-	}
+	v, known := b.bound[name]
 	switch {
-	case name == "HOME" && b.home != "" && (quoted || Only(b.home, &PlainSet)):
-		b.quoted(b.home)
-	case publicVars[name] && (quoted || b.steady(name)):
+	case known && v.Kind == Literal && (quoted || v.Text != "" && Only(v.Text, &PlainSet)): // without quotes it would be taken apart at its blanks
+		b.quoted(v.Text)
+	case known && v.Kind == Glob && quoted: // and a name that a pattern stands for may have some
+		b.text.WriteString(v.Text)
+		b.glob = true
+	case known:
+		b.unknown = true
+	case name == "HOME" && b.options.Home != "" && (quoted || Only(b.options.Home, &PlainSet)):
+		b.quoted(b.options.Home)
+	case publicNumbers[name], publicVars[name] && quoted, name == "PWD" && len(b.Dirs) > 0 && Only(strings.Join(b.Dirs, ""), &PlainSet):
 		b.publicVars = true
 	default:
 		b.unknown = true
 	}
-}
-
-// steady reports whether the value of a variable stays one word without quotes. A folder may be called "x /home/me/*".
-func (b *builder) steady(name string) bool {
-	odd := func(dir string) bool { return !Only(dir, &PlainSet) }
-	return name != "OLDPWD" && (name != "PWD" || b.dirs != nil && !slices.ContainsFunc(b.dirs, odd))
 }
 
 // plainParam reports whether p is $name or ${name} and nothing more.
@@ -405,82 +327,52 @@ func plainParam(p *syntax.ParamExp) bool {
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// publicVars are the variables whose value anyone may see.
-var publicVars = map[string]bool{
-	"?": true, "$": true, "#": true, "!": true, "PWD": true, "OLDPWD": true, "USER": true, "LOGNAME": true, "SHELL": true,
-	"PATH": true, "LANG": true, "TERM": true, "HOSTNAME": true, "UID": true, "EUID": true, "BASH_VERSION": true,
-	"HOME": true, "SECONDS": true, "LINENO": true, "RANDOM": true,
-}
+// publicNumbers and publicVars are the variables whose value anyone may see. Numbers stay one word without quotes; a folder
+// may be called "x /home/me/*".
+var (
+	publicNumbers = map[string]bool{"?": true, "$": true, "#": true, "!": true, "UID": true, "EUID": true, "SECONDS": true, "LINENO": true, "RANDOM": true}
+	publicVars    = map[string]bool{
+		"PWD": true, "OLDPWD": true, "USER": true, "LOGNAME": true, "SHELL": true, "PATH": true, "LANG": true, "TERM": true, "HOSTNAME": true, "BASH_VERSION": true, "HOME": true,
+	}
+)
 
-// ansiC reads the text of $'…'. ok is false where bash versions or places differ.
+// ansiC reads the text of $'…' with the escapes that Go knows too. ok is false for others: those that bash versions or
+// places read differently are among them.
 func ansiC(s string) (text string, ok bool) {
 	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			b.WriteByte(s[i])
-			continue
+	for s != "" {
+		if len(s) > 1 && s[0] == '\\' && strings.IndexByte(`'"?`, s[1]) >= 0 {
+			s = s[1:]
 		}
-		i++
-		if i == len(s) {
+		c, _, rest, err := strconv.UnquoteChar(s, 0)
+		if s[0] != '\\' {
+			c, rest, err = rune(s[0]), s[1:], nil
+		} else if c == 0 || c > 0x7f || s[1]|0x20 == 'u' { // NUL ends the text; \u depends on the locale
 			return "", false
 		}
-		if c := strings.IndexByte(`\'"?abefnrtvE`, s[i]); c >= 0 {
-			b.WriteByte("\\'\"?\a\b\x1b\f\n\r\t\v\x1b"[c])
-			continue
+		if err != nil {
+			return "", false
 		}
-		n, value := number(s[i:])
-		if n == 0 || value == 0 || value > 0x7f {
-			return "", false // NUL ends the text; \u depends on the locale
-		}
-		b.WriteByte(byte(value))
-		i += n - 1
+		b.WriteByte(byte(c))
+		s = rest
 	}
 	return b.String(), true
-}
-
-// number reads \nnn (octal) or \xHH, without the backslash.
-func number(s string) (n, value int) {
-	if s[0] == 'x' {
-		for n = 1; n < len(s) && n < 3; n++ {
-			d := strings.IndexByte("0123456789abcdef", s[n]|0x20)
-			if d < 0 {
-				break
-			}
-			value = value*16 + d
-		}
-		if n == 1 {
-			return 0, 0
-		}
-		return n, value
-	}
-	for n < len(s) && n < 3 && s[n] >= '0' && s[n] <= '7' {
-		value = value*8 + int(s[n]-'0')
-		n++
-	}
-	return n, value
 }
 
 // oneText reports whether a word is made of texts, of what commands print and of plain variables: where words are not
 // taken apart, it is one word, whatever its value.
 func oneText(parts []syntax.WordPart) bool {
-	for _, p := range parts {
+	return !slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
 		switch p := p.(type) {
 		case *syntax.Lit, *syntax.SglQuoted:
-		case *syntax.CmdSubst:
-			if p.TempFile || p.ReplyVar {
-				return false
-			}
-		case *syntax.ParamExp:
-			if !plainParam(p) {
-				return false
-			}
-		case *syntax.DblQuoted:
-			if p.Dollar || !oneText(p.Parts) {
-				return false
-			}
-		default:
 			return false
+		case *syntax.CmdSubst:
+			return p.TempFile || p.ReplyVar
+		case *syntax.ParamExp:
+			return !plainParam(p)
+		case *syntax.DblQuoted:
+			return p.Dollar || !oneText(p.Parts)
 		}
-	}
-	return true
+		return true
+	})
 }

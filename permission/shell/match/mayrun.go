@@ -2,7 +2,6 @@ package match
 
 import (
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -13,28 +12,20 @@ import (
 // mentioned reports whether a command may run the one that the rule means: by its words, its input, or a variable that
 // it is given (GIT_EDITOR, PAGER).
 func (p *Pattern) mentioned(c *bash.Command) Match {
-	if !p.within(c) {
-		return No
-	}
-	for _, a := range c.Prefix {
-		if p.inText(a.Value.Text) {
-			return Maybe
-		}
+	if slices.ContainsFunc(c.Prefix, func(a bash.Assign) bool { return p.inText(a.Value.Text) }) {
+		return Maybe
 	}
 	if len(c.Words) == 0 {
 		return No
 	}
+	if p.byFlag(c) {
+		return Maybe
+	}
 	words := c.Words[1:]
 	switch program.RunsOf(c) {
 	case program.Data:
-		if !onlyData(c) && p.byFlag(c) {
-			return Maybe
-		}
 		return No
 	case program.Own:
-		if p.byFlag(c) {
-			return Maybe
-		}
 		i := slices.IndexFunc(words, func(w bash.Word) bool { return slices.Contains(program.RunWords, w.Text) })
 		if i < 0 {
 			return No
@@ -44,7 +35,7 @@ func (p *Pattern) mentioned(c *bash.Command) Match {
 		}
 	case program.Interpreter:
 		for i, w := range words {
-			if p.inText(w.Text) && (w.Text != p.words[0] || i > 0 && strings.HasPrefix(words[i-1].Text, "-")) || p.glued(c, w.Text) {
+			if p.inText(w.Text) && (w.Text != p.words[0] || strings.HasPrefix(c.Words[i].Text, "-")) || p.glued(c, w.Text) {
 				return Maybe
 			}
 		}
@@ -53,66 +44,10 @@ func (p *Pattern) mentioned(c *bash.Command) Match {
 			return Maybe
 		}
 	}
-	return p.inInput(c)
-}
-
-// within reports whether the rule's program stands anywhere in a command, be it as part of another word: in most it does
-// not, and the closer looks are spared.
-func (p *Pattern) within(c *bash.Command) bool {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // there, names are the same in other cases
-		return true
+	if slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool { return strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) }) {
+		return Maybe
 	}
-	in := func(text string) bool { return strings.Contains(text, p.program) }
-	return slices.ContainsFunc(c.Words, func(w bash.Word) bool { return in(w.Text) }) ||
-		slices.ContainsFunc(c.Prefix, func(a bash.Assign) bool { return in(a.Value.Text) }) ||
-		slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool { return in(d.Target.Text) })
-}
-
-// onlyData reports whether a command is one of the everyday ones that run nothing, whatever their flags.
-func onlyData(c *bash.Command) bool {
-	return program.ReadOnly().Plain[c.Base()] != nil && !slices.Contains([]string{"git", "go", "env"}, c.Base())
-}
-
-// gitItself reports whether a command of git is its own: any other may be an alias for whatever.
-func gitItself(name string) bool {
-	return program.ReadOnly().Plain["git "+name] != nil || slices.Contains(gitCommands, name)
-}
-
-var gitCommands = strings.Fields("add am apply archive bisect bundle checkout cherry-pick clean clone commit commit-tree daemon difftool fast-export fast-import fetch fetch-pack " +
-	"filter-branch format-patch fsck gc gui hash-object help http-backend init init-db instaweb interpret-trailers lfs ls-remote mailinfo mailsplit maintenance merge merge-file " +
-	"merge-index merge-tree mergetool mktag mktree mv notes pack-objects pack-refs patch-id prune pull push range-diff read-tree rebase receive-pack repack replace " +
-	"request-pull rerere reset restore revert rm send-email send-pack shell sparse-checkout stripspace submodule subtree svn switch update-index update-ref " +
-	"upload-archive upload-pack var verify-commit verify-pack verify-tag web--browse write-tree bugreport diagnose check-attr check-mailmap check-ref-format column")
-
-// renames makes git of git-push, and of a front end that takes git's words.
-func renames(c *bash.Command) *bash.Command {
-	name := c.Base()
-	if name == "hub" {
-		return &bash.Command{Words: append([]bash.Word{{Text: "git", Kind: bash.Literal}}, c.Words[1:]...), AddsArgs: c.AddsArgs}
-	}
-	if sub, ok := strings.CutPrefix(name, "git-"); ok {
-		return &bash.Command{Words: append([]bash.Word{{Text: "git", Kind: bash.Literal}, {Text: sub, Kind: bash.Literal}}, c.Words[1:]...), AddsArgs: c.AddsArgs}
-	}
-	return nil
-}
-
-// aliases reports whether git may be told by c to take one word for others.
-func aliases(c *bash.Command) bool {
-	for i := 1; i < len(c.Words); i++ {
-		switch w := c.Words[i]; {
-		case strings.Contains(strings.ToLower(w.Text), "alias."), strings.HasPrefix(w.Text, "--config-env"):
-			return true
-		case w.Kind != bash.Literal:
-			return false
-		case slices.Contains(program.GitValued, w.Text):
-			if i++; i < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i].Text), "alias.") {
-				return true
-			}
-		case !strings.HasPrefix(w.Text, "-"):
-			return !gitItself(w.Text) || w.Text == "config" && i+1 < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i+1].Text), "alias.")
-		}
-	}
-	return false
+	return No
 }
 
 // among looks for the rule's command in each place of words.
@@ -131,14 +66,76 @@ func (p *Pattern) among(words []bash.Word) Match {
 	return No
 }
 
-// inInput looks into here-documents and here-strings.
-func (p *Pattern) inInput(c *bash.Command) Match {
-	for _, d := range c.Redirs {
-		if strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) {
-			return Maybe
+func (p *Pattern) inText(text string) bool { return program.ContainsWord(text, p.program) }
+
+// byFlag reports whether the value of a flag or setting may be the program that the rule means: go test -exec rm,
+// git fetch --upload-pack=rm, docker run --entrypoint rm.
+func (p *Pattern) byFlag(c *bash.Command) bool {
+	r := program.RunnerOf(c.Base())
+	settings := false // the words of git config are settings
+	for i, w := range c.Words[1:] {
+		name, value, attached := strings.Cut(w.Text, "=")
+		before := c.Words[i].Text
+		switch {
+		case !p.inText(w.Text):
+			settings = settings || c.Base() == "git" && (w.Text == "config" || w.Text == "merge-index")
+		case settings || strings.Contains(w.Text, "ext::"):
+			return true
+		case attached && (r.Assigns || namesProgram(name)) && p.inText(value): // env EDITOR=rm git commit
+			return true
+		case slices.Contains(r.Exec, before): // what it runs is read on its own
+		case strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && (namesProgram(before) || slices.Contains(r.Runs, before)):
+			return true
 		}
 	}
-	return No
+	return false
 }
 
-func (p *Pattern) inText(text string) bool { return program.ContainsWord(text, p.program) }
+// namesProgram reports whether a flag or setting with this name has a program for a value.
+func namesProgram(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(runningNames, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// runningNames are what the names of such flags and settings contain.
+var runningNames = strings.Fields("exec command cmd program entrypoint wrapper shell editor askpass invoke runner vettool onerror onoutofmemory call pager linker config " +
+	"upload-pack receive-pack smtp-server httpd browser hook filter fsmonitor external python")
+
+// glued reports whether a word is short flags with the program that the rule means right behind them: tar -Irm. In a
+// script of sed, it stands behind the e that runs it.
+func (p *Pattern) glued(c *bash.Command, word string) bool {
+	if name := c.Base(); (name == "sed" || name == "gsed") && p.inText(strings.ReplaceAll(word, "e"+p.program, " "+p.program)) {
+		return true
+	}
+	at := strings.Index(word, p.program)
+	return at > 1 && program.Cluster(word[:at]) && p.inText(word[at:])
+}
+
+// asGit makes git of git-push, and of a front end that takes git's words; nil of others.
+func asGit(c *bash.Command) *bash.Command {
+	words := []bash.Word{{Text: "git"}}
+	if sub, ok := strings.CutPrefix(c.Base(), "git-"); ok {
+		words = append(words, bash.Word{Text: sub})
+	} else if c.Base() != "hub" {
+		return nil
+	}
+	return &bash.Command{Words: append(words, c.Words[1:]...), AddsArgs: c.AddsArgs}
+}
+
+// aliases reports whether git may take one word of c for others: its subcommand is not git's own, or a word sets an alias.
+func aliases(c *bash.Command) bool {
+	for i := 1; i < len(c.Words); i++ {
+		switch w := c.Words[i]; {
+		case strings.Contains(strings.ToLower(w.Text), "alias."), strings.HasPrefix(w.Text, "--config-env"):
+			return true
+		case w.Kind != bash.Literal:
+			return false
+		case i == 1 || !slices.Contains(program.GitValued, c.Words[i-1].Text):
+			if !strings.HasPrefix(w.Text, "-") {
+				known := program.RunnerOf("git "+w.Text).Uses == program.Data
+				return !known || w.Text == "config" && i+1 < len(c.Words) && strings.Contains(strings.ToLower(c.Words[i+1].Text), "alias.")
+			}
+		}
+	}
+	return false
+}

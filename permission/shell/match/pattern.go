@@ -137,7 +137,7 @@ func (p *Pattern) Match(c *bash.Command) Match {
 	case c.Words[0].Kind != bash.Literal:
 		return Maybe
 	case !sameProgram(c.Base(), p.program):
-		if same := renames(c); same != nil && p.program == "git" {
+		if same := asGit(c); same != nil && p.program == "git" {
 			return p.Match(same)
 		}
 		return p.mentioned(c)
@@ -212,97 +212,54 @@ var bareFlags = []string{
 
 // matchFlag looks for a flag of the rule anywhere in the command: also in a cluster, abbreviated, or by its other name.
 func matchFlag(c *bash.Command, want string) Match {
-	for _, spelling := range spellings(c.Base(), want) {
-		if hasFlag(c, spelling) {
-			return Yes
-		}
+	r := program.RunnerOf(c.Base())
+	found := given(c, r, spellings(r, want))
+	if !found && program.Cluster(want) && !r.Dashed { // -rf is -r and -f
+		found = !slices.ContainsFunc([]byte(want[1:]), func(letter byte) bool { return !given(c, r, spellings(r, "-"+string(letter))) })
 	}
-	if c.AddsArgs || slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind != bash.Literal }) {
+	switch {
+	case found:
+		return Yes
+	case c.AddsArgs || slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind != bash.Literal }):
 		return Maybe
 	}
 	return No
 }
 
-func hasFlag(c *bash.Command, want []string) bool {
-	for _, one := range want {
-		if !slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return sameFlag(c.Base(), w.Text, one) }) {
-			return false
+// spellings are the flags that mean the same as one.
+func spellings(r program.Runner, flag string) []string {
+	for _, same := range r.Same {
+		if slices.Contains(same, flag) {
+			return same
 		}
 	}
-	return true
+	return []string{flag}
 }
 
-// sameFlag reports whether the word of a command is, or holds, a flag.
-func sameFlag(name, word, flag string) bool {
+// given reports whether one of the words or flags is among those of a command.
+func given(c *bash.Command, r program.Runner, flags []string) bool {
+	for i, w := range c.Words[1:] {
+		text := w.Text
+		if i == 0 && r.Bundled && program.Cluster("-"+text) {
+			text = "-" + text // tar xf
+		}
+		if slices.ContainsFunc(flags, func(flag string) bool { return sameFlag(r, text, flag) }) {
+			return true
+		}
+	}
+	return slices.Contains(flags, program.Always)
+}
+
+// sameFlag reports whether the word of a command is, or contains, a flag.
+func sameFlag(r program.Runner, word, flag string) bool {
 	head, _, _ := strings.Cut(word, "=")
 	switch {
 	case head == flag || word == flag:
 		return true
 	case strings.HasPrefix(flag, "--"): // an abbreviation
 		return len(head) > 2 && strings.HasPrefix(flag, head)
-	case len(flag) == 2 && program.Cluster(head) && !longDashed(name):
-		return strings.Contains(head[1:], flag[1:])
 	}
-	return false
-}
-
-// longDashed are the commands whose flags are words behind one minus.
-func longDashed(name string) bool {
-	return slices.Contains([]string{"find", "go", "java", "javac", "gcc", "clang", "ffmpeg", "openssl", "terraform", "convert"}, name)
-}
-
-// spellings are the ways to write a flag: -rf is -r and -f, and both have long names.
-func spellings(name, flag string) [][]string {
-	out := [][]string{{flag}}
-	if !program.Cluster(flag) || longDashed(name) {
-		for _, same := range synonyms[name] {
-			if slices.Contains(same, flag) {
-				for _, s := range same {
-					out = append(out, []string{s})
-				}
-			}
-		}
-		return out
-	}
-	// Each letter, in every spelling of it.
-	sets := [][]string{nil}
-	for i := 1; i < len(flag); i++ {
-		letter := "-" + flag[i:i+1]
-		ways := []string{letter}
-		for _, same := range synonyms[name] {
-			if slices.Contains(same, letter) {
-				ways = same
-			}
-		}
-		var next [][]string
-		for _, set := range sets {
-			for _, way := range ways {
-				next = append(next, append(slices.Clip(set), way))
-			}
-		}
-		if sets = next; len(sets) > 64 {
-			break
-		}
-	}
-	return append(out, sets...)
-}
-
-// synonyms are flags that mean the same, for the commands that people write deny rules about.
-var synonyms = map[string][][]string{
-	"rm":    {{"-r", "-R", "--recursive"}, {"-f", "--force"}},
-	"cp":    {{"-r", "-R", "--recursive", "-a", "--archive"}, {"-f", "--force"}},
-	"mv":    {{"-f", "--force"}},
-	"chmod": {{"-R", "--recursive"}},
-	"chown": {{"-R", "--recursive"}},
-	"git":   {{"-f", "--force"}, {"-d", "--delete"}, {"-m", "--move"}, {"-n", "--no-verify"}, {"-a", "--all"}},
-	"curl":  {{"-o", "--output"}, {"-O", "--remote-name"}, {"-d", "--data"}, {"-X", "--request"}, {"-T", "--upload-file"}, {"-F", "--form"}, {"-k", "--insecure"}},
-	"wget":  {{"-O", "--output-document"}},
-	"sed":   {{"-i", "--in-place"}},
-	"npm":   {{"-g", "--global"}},
-	"pip":   {{"-U", "--upgrade"}},
-	"sort":  {{"-o", "--output"}},
-	"kill":  {{"-9", "-KILL", "-SIGKILL"}},
-	"tar":   {{"-x", "--extract", "--get"}, {"-c", "--create"}},
+	return len(flag) == 2 && flag[0] == '-' && program.Cluster(head) && !r.Dashed && strings.Contains(head[1:], flag[1:])
 }
 
 // IsLiteral reports whether every word is known to the byte or is a glob that can only stand for file names.

@@ -32,7 +32,7 @@ func (a *Args) Has(names ...string) bool {
 
 // Given reports whether one of the flags of an attribute is given.
 func (a *Args) Given(names []string) bool {
-	return slices.Contains(names, alwaysFlag) || a.Has(names...)
+	return slices.Contains(names, Always) || a.Has(names...)
 }
 
 // ParseArgs sorts words as the program does. why is not empty where one is not known.

@@ -23,7 +23,7 @@ type Program struct {
 	safe, exact, expression, stops, quoted bool
 	vars, literal, scratch                 bool
 	most                                   int
-	Below, Links                           []string // flags; alwaysFlag: without any
+	Below, Links                           []string // flags; Always: without any
 	Fallback                               string
 	Endings                                []string
 	form, ban                              pattern
@@ -165,7 +165,7 @@ func (p *Program) attribute(a string) bool {
 	case switches[name] != nil && !valued:
 		*switches[name] = true
 	case lists[name] != nil:
-		*lists[name] = strings.Split(value, ",") // without a value: alwaysFlag
+		*lists[name] = strings.Split(value, ",") // without a value: Always
 	case name == "most":
 		p.most, _ = strconv.Atoi(value)
 	case name == "default":
@@ -178,8 +178,8 @@ func (p *Program) attribute(a string) bool {
 	return true
 }
 
-// alwaysFlag stands for no flag: it is always given.
-const alwaysFlag = ""
+// Always stands for no flag: it is always given.
+const Always = ""
 
 // flagKind says what follows a flag.
 type flagKind byte

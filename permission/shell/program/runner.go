@@ -15,33 +15,31 @@ import (
 //go:embed runners.txt
 var runnersText string
 
-// Wrapper says how a command that runs another is written. The fields are described in runners.txt.
-type Wrapper struct {
-	Wraps                                                bool
-	Values                                               string
-	Long, bare, Text                                     []string
-	Operands                                             int
-	Assigns, Adds, May, Joined, First, Only, Direct, Own bool
+// Runner is what runners.txt says of a command. The fields are described there.
+type Runner struct {
+	Uses uses
+
+	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Own bool // how it runs another command
+	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled     bool // what it does with files, and how its flags are written
+	Values, Mark, Writes                                        string
+	Long, bare, Text, Exec, Runs                                []string
+	Reads, Changes, Unless, Into                                []string
+	Same                                                        [][]string
+	Operands                                                    int
 }
 
-// runs says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
+// uses says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
 // of them may be the command that the rule means.
-type runs byte
+type uses byte
 
 const (
-	anything    runs = iota // nothing is known of it: each of its words may be run
+	anything    uses = iota // nothing is known of it: each of its words may be run
 	Data                    // its words are names and texts; what wrappers run is read on its own
 	Own                     // its words are commands of its own, up to one such as run or exec
 	Interpreter             // it may run the text in its words, or on its input
 )
 
-// runnerTable is what runners.txt says, by name.
-type runnerTable struct {
-	wrappers map[string]Wrapper
-	runs     map[string]runs
-}
-
-var runners = sync.OnceValue(func() runnerTable {
+var runners = sync.OnceValue(func() map[string]Runner {
 	table, err := parseRunners(runnersText)
 	if err != nil {
 		panic(err) // a test reads the same text
@@ -49,62 +47,71 @@ var runners = sync.OnceValue(func() runnerTable {
 	return table
 })
 
-// WrapperOf is the wrapper of a name; the zero value wraps nothing.
-func WrapperOf(name string) Wrapper { return runners().wrappers[name] }
+// RunnerOf is what is known of a name; the zero value is nothing.
+func RunnerOf(name string) Runner { return runners()[name] }
 
 // parseRunners reads the text of runners.txt. The words of read-only commands are data, unless it says otherwise.
-func parseRunners(text string) (runnerTable, error) {
-	t := runnerTable{map[string]Wrapper{}, map[string]runs{"git": Data}}
+func parseRunners(text string) (map[string]Runner, error) {
+	table := map[string]Runner{}
 	for name := range ReadOnly().Plain {
-		if !strings.Contains(name, " ") && name != "hash" { // hash -p lets a name mean another program
-			t.runs[name] = Data
+		if name != "hash" { // hash -p lets a name mean another program
+			table[name] = Runner{Uses: Data}
 		}
 	}
-	kinds := map[string]runs{"wraps": Data, "data": Data, "own": Own, "interprets": Interpreter}
 	for n, line := range strings.Split(text, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
 		}
 		names, attributes, _ := strings.Cut(line, ": ")
-		words := strings.Fields(attributes)
-		kind, known := kinds[words[0]]
-		w := Wrapper{Wraps: words[0] == "wraps"}
-		if !known || slices.ContainsFunc(words[1:], func(a string) bool { return !w.attribute(a) }) {
-			return t, fmt.Errorf("line %d: unknown attribute in %s", n+1, attributes)
-		}
-		for _, name := range strings.Split(names, ", ") {
-			if t.runs[name] = kind; w.Wraps {
-				t.wrappers[name] = w
+		var r Runner
+		for _, a := range strings.Fields(attributes) {
+			if !r.set(a) {
+				return nil, fmt.Errorf("line %d: unknown attribute %s", n+1, a)
 			}
 		}
+		for _, name := range strings.Split(names, ", ") {
+			table[name] = r
+		}
 	}
-	return t, nil
+	return table, nil
 }
 
-// attribute sets a field by its name in runners.txt.
-func (w *Wrapper) attribute(a string) bool {
-	name, value, _ := strings.Cut(a, "=")
+// set sets a field by its name in runners.txt.
+func (r *Runner) set(attribute string) bool {
+	name, value, valued := strings.Cut(attribute, "=")
+	kinds := map[string]uses{"wraps": Data, "data": Data, "own": Own, "interprets": Interpreter}
 	switches := map[string]*bool{
-		"assigns": &w.Assigns, "adds": &w.Adds, "may": &w.May, "joined": &w.Joined, "first": &w.First, "only": &w.Only, "direct": &w.Direct, "own": &w.Own,
+		"wraps": &r.Wraps, "assigns": &r.Assigns, "adds": &r.Adds, "may": &r.May, "joined": &r.Joined, "first": &r.First, "only": &r.Only, "direct": &r.Direct,
+		"subcommands": &r.Own, "copies": &r.Copies, "renames": &r.Renames, "fetches": &r.Fetches, "strips": &r.Strips, "here": &r.Here, "dashed": &r.Dashed, "bundled": &r.Bundled,
 	}
-	lists := map[string]*[]string{"long": &w.Long, "bare": &w.bare, "text": &w.Text}
+	lists := map[string]*[]string{
+		"long": &r.Long, "bare": &r.bare, "text": &r.Text, "exec": &r.Exec, "runs": &r.Runs, "reads": &r.Reads, "changes": &r.Changes, "unless": &r.Unless, "into": &r.Into,
+	}
+	texts := map[string]*string{"values": &r.Values, "mark": &r.Mark, "writes": &r.Writes}
+	if kind, ok := kinds[name]; ok {
+		r.Uses = kind
+	}
 	switch {
-	case switches[name] != nil:
+	case switches[name] != nil && !valued:
 		*switches[name] = true
+	case lists[name] != nil && !valued:
+		*lists[name] = []string{Always}
 	case lists[name] != nil:
 		*lists[name] = strings.Split(value, ",")
-	case name == "values":
-		w.Values = value
+	case texts[name] != nil:
+		*texts[name] = value
+	case name == "same":
+		r.Same = append(r.Same, strings.Split(value, ","))
 	case name == "operands":
-		w.Operands, _ = strconv.Atoi(value)
+		r.Operands, _ = strconv.Atoi(value)
 	default:
-		return false
+		return kinds[name] != anything
 	}
 	return true
 }
 
 // SkipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
-func SkipOptions(c *bash.Command, w Wrapper) (rest []bash.Word, unsure bool) {
+func SkipOptions(c *bash.Command, w Runner) (rest []bash.Word, unsure bool) {
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
 		s := words[i].Text
@@ -191,15 +198,15 @@ func Replaced(c *bash.Command) string {
 
 // Wraps reports whether a command runs another one.
 func Wraps(c *bash.Command) bool {
-	return WrapperOf(c.Base()).Wraps || slices.Contains(Shells, c.Base()) || slices.Contains(bash.ChangesShellState, c.Base())
+	return RunnerOf(c.Base()).Wraps || slices.Contains(Shells, c.Base()) || slices.Contains(bash.ChangesShellState, c.Base())
 }
 
 // RunWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
 var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 
 // RunsOf is what c may do with its words.
-func RunsOf(c *bash.Command) runs {
-	return runners().runs[trimVersion(c.Base())]
+func RunsOf(c *bash.Command) uses {
+	return RunnerOf(trimVersion(c.Base())).Uses
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.

@@ -64,7 +64,8 @@ func unlisted(name string) Proof {
 	return Proof{Why: name + " is not on the read-only list", Unlisted: name}
 }
 
-// Prove says whether a command is read-only, whatever its paths are: they still have to be judged.
+// Prove says whether a command is read-only, whatever its paths are: they still have to be judged. One whose variables
+// have known values is read-only if the commands with these values are.
 func Prove(c *bash.Command) Proof { return prove(c, false) }
 
 // ProveHeld is Prove for a command that runs where a sandbox enforces that it only reads, and only what it may. There its
@@ -83,8 +84,13 @@ func prove(c *bash.Command, held bool) Proof {
 	if why := surroundings(c, held); why != "" {
 		return Proof{Why: why}
 	}
-	if len(c.Cases) > 0 && (c.Sure || held) && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
-		return proveCases(c, held)
+	if c.Cases != nil && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
+		for _, one := range c.Cases {
+			if p := prove(one, held); p.Why != "" {
+				return Proof{Why: p.Why, Unlisted: p.Unlisted}
+			}
+		}
+		return Proof{}
 	}
 	if c.Keyword || len(c.Words) == 0 || wrapsOnly(c) || held && (wrapsLine(c) || guessedByFind(c)) {
 		return proof(c, nil, held)
@@ -128,23 +134,6 @@ func prove(c *bash.Command, held bool) Proof {
 	return proof(c, touches(a), held)
 }
 
-// proveCases judges a command with every value of its variables.
-func proveCases(c *bash.Command, held bool) Proof {
-	var all Proof
-	for _, words := range c.Cases {
-		one := *c
-		one.Words, one.Cases, one.IsCase, one.Program = words, nil, true, ""
-		p := prove(&one, held)
-		if p.Why != "" {
-			return p
-		}
-		all.Open, all.Objects = all.Open || p.Open, all.Objects || p.Objects
-		all.Touches, all.Git = append(all.Touches, p.Touches...), append(all.Git, p.Git...)
-		all.Unless, all.Trees = append(all.Unless, p.Unless...), append(all.Trees, p.Trees...)
-	}
-	return all
-}
-
 // heldWords are the words of a command without what is judged on its own: those in which what runs it puts a text are
 // unknown, and what find runs is left out.
 func heldWords(c *bash.Command, name string) []bash.Word {
@@ -174,7 +163,7 @@ func wrapsOnly(c *bash.Command) bool {
 	if !slices.Contains(harmlessWrappers, c.Name()) || bash.Queries(c) {
 		return false
 	}
-	w := program.WrapperOf(c.Name())
+	w := program.RunnerOf(c.Name())
 	rest, unsure := program.SkipOptions(c, w)
 	if unsure || len(rest) <= w.Operands {
 		return false

@@ -67,7 +67,7 @@ func chosen(a *program.Args, folders []Touch) (ts []Touch) {
 		if f.Name != "--include" && f.Name != "-g" && f.Name != "--glob" && f.Name != "--iglob" || strings.HasPrefix(p, "!") {
 			continue
 		}
-		each, ok := bash.ExpandBraces(p, true)
+		each, ok := bash.ExpandBraces(p)
 		if !ok || strings.HasPrefix(p, "#") || strings.TrimSpace(p) != p || strings.Contains(strings.Join(each, ""), "{") { // to rg {env} is env
 			each = []string{"*.env"}
 		}
@@ -151,10 +151,8 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 		if held {
 			at = dirs
 		}
-		for _, w := range append(slices.Concat(d.Cases...), d.Target) {
-			if d.File && w.Kind <= bash.Glob && !add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at) {
-				return p
-			}
+		if w := d.Target; d.File && w.Kind <= bash.Glob && !add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at) {
+			return p
 		}
 	}
 	return p

@@ -50,7 +50,7 @@ func unwrap(r *bash.Reader, c *bash.Command) {
 		}
 		return
 	}
-	w := program.WrapperOf(name)
+	w := program.RunnerOf(name)
 	if !w.Wraps {
 		return
 	}
@@ -64,7 +64,7 @@ func unwrap(r *bash.Reader, c *bash.Command) {
 }
 
 // wrapped adds the command in the words of a wrapper.
-func wrapped(r *bash.Reader, c *bash.Command, w program.Wrapper) {
+func wrapped(r *bash.Reader, c *bash.Command, w program.Runner) {
 	for _, option := range w.Text {
 		if line, ok := program.OptionValue(c.Words, option); ok {
 			r.Line(c, line)
@@ -126,11 +126,11 @@ func wrapped(r *bash.Reader, c *bash.Command, w program.Wrapper) {
 func anywhere(r *bash.Reader, c *bash.Command, words []bash.Word) {
 	const most = 12
 	for i, w := range words[:min(len(words), most)] {
-		if w.Kind != bash.Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !program.WrapperOf(c.Base()).May && program.WrapperOf(c.Base()).Operands == 0 {
+		if w.Kind != bash.Literal || strings.HasPrefix(w.Text, "-") || i == 0 && !program.RunnerOf(c.Base()).May && program.RunnerOf(c.Base()).Operands == 0 {
 			continue
 		}
 		other := c.Inner(words[i:])
-		other.AddsArgs, other.MayRun = program.WrapperOf(c.Base()).Adds, true
+		other.AddsArgs, other.MayRun = program.RunnerOf(c.Base()).Adds, true
 		run(r, other)
 	}
 }
@@ -258,7 +258,7 @@ func guesses(r *bash.Reader, c *bash.Command) {
 			continue
 		}
 		runner := i > 0 && slices.Contains(program.RunWords, words[i-1].Text)
-		if !strings.HasPrefix(w.Text, "-") && (first && !program.WrapperOf(c.Base()).Own || runner) {
+		if !strings.HasPrefix(w.Text, "-") && (first && !program.RunnerOf(c.Base()).Own || runner) {
 			inner := c.Inner(words[i:])
 			inner.MayRun = true
 			run(r, inner)
@@ -283,19 +283,12 @@ func alias(r *bash.Reader, c *bash.Command) {
 
 // findExec adds the commands of find -exec and its kin.
 func findExec(r *bash.Reader, c *bash.Command) {
-	findWords(r, c, c.Words, len(c.Cases) == 0 || !c.Sure)
-	for _, words := range c.Cases {
-		findWords(r, c, words, true)
-	}
-}
-
-// findWords adds what find runs with these words. final: a word that is not known will not be looked at with its values.
-func findWords(r *bash.Reader, c *bash.Command, words []bash.Word, final bool) {
+	words := c.Words
 	for i := 1; i < len(words); i++ {
 		switch words[i].Text {
 		case "-exec", "-execdir", "-ok", "-okdir":
 		default:
-			if final && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
+			if c.Cases == nil && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
 				inner := c.Inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.Doubtful = true, true
 				r.Add(inner)
@@ -386,7 +379,7 @@ func splitString(r *bash.Reader, c *bash.Command) {
 		text := c.Words[i].Text
 		option, value, attached := strings.Cut(text, "=")
 		if !strings.HasPrefix(text, "--") {
-			at := strings.IndexAny(text, program.WrapperOf("env").Values)
+			at := strings.IndexAny(text, program.RunnerOf("env").Values)
 			if at < 0 || text[at] != 'S' {
 				if at == len(text)-1 {
 					i++ // -u NAME
@@ -396,7 +389,7 @@ func splitString(r *bash.Reader, c *bash.Command) {
 			option, value, attached = "--split-string", text[at+1:], at+1 < len(text)
 		}
 		if len(option) < 3 || !strings.HasPrefix("--split-string", option) {
-			if slices.Contains(program.WrapperOf("env").Long, option) && !attached {
+			if slices.Contains(program.RunnerOf("env").Long, option) && !attached {
 				i++
 			}
 			continue

@@ -1,0 +1,136 @@
+// Package clean makes external text safe to show and to pass on: names, descriptions and schemas of tools that servers and
+// commands declare. It bounds them and removes what users can't see.
+package clean
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// MaxName is the longest name that every model provider takes.
+const MaxName = 63
+
+// Name returns the name by which a model calls a tool of a server: alias__tool, or the tool's own name without an alias.
+// Every provider accepts it, and two different tools never get the same name: where a name had to be changed or cut, a
+// short hash of the original is appended.
+func Name(alias, name string) string {
+	full := name
+	if alias != "" {
+		full = alias + "__" + name
+	}
+	safe := strings.Map(safeRune, full)
+	if safe == "" || !isLetter(safe[0]) {
+		safe = "t_" + safe
+	}
+	if safe == full && len(safe) <= MaxName && !strings.Contains(alias, "__") {
+		return safe
+	}
+	sum := sha256.Sum256([]byte(alias + "\x00" + name))
+	tag := "_" + hex.EncodeToString(sum[:4])
+	return safe[:min(len(safe), MaxName-len(tag))] + tag
+}
+
+// Prefix returns how the names of the tools of a server begin that didn't have to be changed.
+func Prefix(alias string) string { return strings.Map(safeRune, alias) + "__" }
+
+func safeRune(r rune) rune {
+	if r < 0x80 && (isLetter(byte(r)) || r >= '0' && r <= '9' || r == '_' || r == '-') {
+		return r
+	}
+	return '_'
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// MaxText is how many characters of a description a model is given.
+const MaxText = 4000
+
+// Text bounds an external text and removes invisible characters: they can contain instructions that users don't see.
+func Text(s string, most int) (cleaned string, hidden int) {
+	if tool.Hidden(s) {
+		var b strings.Builder
+		for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
+			if r == utf8.RuneError || tool.Hidden(string(r)) {
+				hidden++
+				continue
+			}
+			b.WriteRune(r)
+		}
+		s = b.String()
+	}
+	return Clip(s, most), hidden
+}
+
+// Clip shortens a text to a number of characters and appends how many are missing.
+func Clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	total := utf8.RuneCountInString(s)
+	if total <= most {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + fmt.Sprintf("… (%d characters more)", total-most)
+		}
+		n++
+	}
+	return s
+}
+
+// maxSchema is how large a schema may be. A larger one is replaced by one that allows everything: the server checks.
+const maxSchema = 256 << 10
+
+// Schema returns a schema as JSON, its descriptions and titles freed of invisible characters.
+func Schema(schema any) (json.RawMessage, int) {
+	hidden := 0
+	cleanNode(schema, 0, &hidden)
+	raw, err := json.Marshal(schema)
+	if err != nil || raw[0] != '{' || len(raw) > maxSchema {
+		return json.RawMessage(`{"type":"object"}`), hidden
+	}
+	return raw, hidden
+}
+
+func cleanNode(v any, depth int, hidden *int) {
+	if depth > 200 {
+		return
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for key, child := range v {
+			if text, ok := child.(string); ok && (key == "description" || key == "title") {
+				cleaned, n := Text(text, MaxText)
+				v[key] = cleaned
+				*hidden += n
+				continue
+			}
+			cleanNode(child, depth+1, hidden)
+		}
+	case []any:
+		for _, child := range v {
+			cleanNode(child, depth+1, hidden)
+		}
+	}
+}
+
+// JSONError describes in terms of JSON what is wrong with a declaration: encoding/json describes it in terms of Go.
+func JSONError(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Field == "":
+		return "expected an object, got a JSON " + wrong.Value
+	}
+	return fmt.Sprintf("%s must be a string, got a JSON %s", wrong.Field, wrong.Value)
+}

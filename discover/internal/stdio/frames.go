@@ -1,0 +1,119 @@
+package stdio
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"regexp"
+	"sync"
+)
+
+// MaxMessage is the longest message that is read whole. A longer one is read to its end and dropped.
+const MaxMessage = 10 << 20
+
+// frame is one line of a server's stdout.
+type frame struct {
+	line []byte // valid until the next read; the first bytes of it if it was too long
+	tail []byte // the last bytes of a line that was too long
+	size int64  // of the whole line
+	over bool   // it was too long
+}
+
+// keepOver is how much of each end of a line that is too long is kept, to see whose answer it was.
+const keepOver = 512
+
+// frames reads lines in bounded memory, however long they are.
+type frames struct {
+	r     *bufio.Reader
+	limit int
+	most  int64 // a line that is longer is not read to its end; 0: every line is
+	buf   []byte
+}
+
+// endless is the error of a line that is longer than frames.most.
+type endless int64
+
+func (e endless) Error() string {
+	return fmt.Sprintf("it printed %d MB without a line break", int64(e)>>20)
+}
+
+func newFrames(r io.Reader, limit int) *frames {
+	return &frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
+}
+
+// next reads a line without its end. The last line may lack one.
+func (f *frames) next() (frame, error) {
+	f.buf = f.buf[:0]
+	if cap(f.buf) > 1<<20 {
+		f.buf = nil // one long message does not hold its memory for ever
+	}
+	var fr frame
+	for {
+		piece, err := f.r.ReadSlice('\n')
+		fr.size += int64(len(piece))
+		switch {
+		case fr.over:
+			fr.tail = lastBytes(append(fr.tail, piece...))
+		case len(f.buf)+len(piece) > f.limit+1: // the line end does not count
+			fr.over = true
+			fr.tail = lastBytes(append(bytes.Clone(lastBytes(f.buf)), piece...))
+			head := bytes.Clone(f.buf[:min(len(f.buf), keepOver)])
+			f.buf = append(head, piece[:min(len(piece), keepOver-len(head))]...)
+		default:
+			f.grow(len(piece))
+			f.buf = append(f.buf, piece...)
+		}
+		if f.most > 0 && fr.size > f.most {
+			return frame{}, endless(fr.size)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil && fr.size == 0 {
+			return frame{}, err
+		}
+		fr.line = bytes.TrimRight(f.buf, "\r\n")
+		if !fr.over && len(fr.line) > f.limit {
+			fr.over, fr.tail = true, bytes.Clone(lastBytes(fr.line))
+			fr.line = fr.line[:min(len(fr.line), keepOver)]
+		}
+		return fr, nil
+	}
+}
+
+// grow makes room by doubling: append's own steps are smaller, and all that it leaves behind is memory too.
+func (f *frames) grow(n int) {
+	if need := len(f.buf) + n; need > cap(f.buf) {
+		f.buf = append(make([]byte, 0, min(max(2*cap(f.buf), need), f.limit+64<<10)), f.buf...)
+	}
+}
+
+func lastBytes(b []byte) []byte {
+	if len(b) <= keepOver {
+		return b
+	}
+	return append([]byte(nil), b[len(b)-keepOver:]...)
+}
+
+// The two places where an answer names its request. They are compiled when first needed, not at every start.
+var (
+	idAtStart = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	})
+	idAtEnd = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\}\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	})
+)
+
+// answered is the id, as JSON, of the request that a line too long to read seems to answer. It is only a guess: an ID
+// without a request is dropped later, like every stray answer.
+func (fr frame) answered() []byte {
+	if m := idAtStart().FindSubmatch(fr.line); m != nil {
+		return m[1]
+	}
+	if m := idAtEnd().FindSubmatch(fr.tail); m != nil {
+		return m[1]
+	}
+	return nil
+}

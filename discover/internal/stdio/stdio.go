@@ -1,0 +1,466 @@
+// Package stdio runs MCP servers as commands and exchanges messages with them over stdin and stdout: lines of JSON. It
+// survives servers that print other things, never stop, or leave processes behind.
+package stdio
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http/httptrace"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	maxRequests = 64 // of a server that are unanswered
+	closeGrace  = 300 * time.Millisecond
+	writeGrace  = 50 * time.Millisecond
+	exitWait    = 5 * time.Second // for the exit of a server that has closed its pipes: it says more than they do
+
+	// Drain is how long output is still read after a command has exited while something it left behind holds it open.
+	Drain = 250 * time.Millisecond
+
+	// A launcher that has not answered may be installing the server. Its install ends by itself if it isn't disturbed,
+	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
+	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment, and at
+	// the second one releases its locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next
+	// start for a minute. InstallGrace is the usual Command.Install.
+	InstallGrace = 10 * time.Second // to finish, before SIGTERM
+	rollback     = 5 * time.Second  // between SIGTERM and a second one of what has not answered
+	insistence   = 2 * time.Second  // between that and SIGKILL
+
+	// StopTime is how long a command may take to exit after Command.Install.
+	StopTime = rollback + insistence
+)
+
+// NotReadingError is the error of a server that doesn't read its input.
+type NotReadingError struct{ cause error }
+
+func (e *NotReadingError) Error() string {
+	return fmt.Sprintf("the server doesn't read its input (%v)", e.cause)
+}
+
+func (e *NotReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
+
+// Process is a server that we started, and the transport to it.
+//
+// The SDK has one of its own. This one reads lines of any length in bounded memory, skips invalid messages,
+// limits pending requests, can cancel a write, keeps stderr, and stops the whole process group.
+type Process struct {
+	cmd  *exec.Cmd
+	log  *Log
+	exit chan struct{} // closed when the command itself has ended
+	gone chan struct{} // closed when we have ended what was left of it
+
+	launcher bool            // it may install the server first
+	install  time.Duration   // how long that may continue when we stop it
+	urgent   <-chan struct{} // closed: no longer; nil: never
+	answered atomic.Bool     // the server has taken part in a handshake
+
+	stdin, stdout *os.File
+	ended         sync.Once
+	ending        atomic.Bool   // we end it
+	hungUp        atomic.Bool   // it closed its output before that
+	unread        atomic.Bool   // it closed its input before that
+	term          sync.Once     // for the first SIGTERM
+	termed        atomic.Bool   // it was sent
+	alone         bool          // it ended by itself; known when exit is closed
+	writing       chan struct{} // holds one token: the right to write
+	broken        atomic.Bool   // a message was written only in part
+
+	frames   *frames
+	queue    []jsonrpc.Message // the rest of a batch
+	stray    strayOutput
+	odd      atomic.Pointer[string] // the first line that was no message, of a server that has said nothing else
+	words    exitReason
+	gaveUp   atomic.Pointer[error] // why we end it, if it is for what it printed
+	requests atomic.Int32          // of the server, unanswered
+}
+
+// Command is the command of a server.
+type Command struct {
+	Path     string
+	Args     []string
+	Dir      string // "": the current directory
+	Env      []string
+	Launcher bool            // it may install the server first
+	Install  time.Duration   // how long an install may continue when the server is stopped
+	Urgent   <-chan struct{} // closed: no longer than usual; nil: never
+}
+
+// Start starts a server. Its stderr, and what it prints that is not a message, is added to the log.
+func Start(c Command, log *Log) (*Process, error) {
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	if info, err := os.Stat(cmd.Dir); cmd.Dir != "" && (err != nil || !info.IsDir()) {
+		return nil, fmt.Errorf("start %s: directory not found: %s", c.Path, cmd.Dir)
+	}
+	OwnGroup(cmd)
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		in.Close()
+		stdin.Close()
+		return nil, err
+	}
+	stderr, errs, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, in.Close(), stdin.Close(), stdout.Close(), out.Close())
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
+	err = cmd.Start()
+	in.Close()
+	out.Close()
+	errs.Close()
+	if err != nil {
+		stdin.Close()
+		stdout.Close()
+		stderr.Close()
+		return nil, StartError(c.Path, err)
+	}
+	p := &Process{
+		cmd: cmd, log: log, exit: make(chan struct{}), gone: make(chan struct{}), stdin: stdin, stdout: stdout,
+		launcher: c.Launcher, install: c.Install, urgent: c.Urgent,
+		writing: make(chan struct{}, 1), frames: newFrames(stdout, MaxMessage), stray: strayOutput{log: log},
+	}
+	p.frames.most = MaxMessage // a first message is short
+	go p.attend(stderr)
+	return p, nil
+}
+
+// attend reads stderr and waits for the end of the command.
+func (p *Process) attend(stderr *os.File) {
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		p.log.copy(stderr, p.words.add)
+	}()
+	p.cmd.Wait()
+	// It may end by itself at the moment when we notice and end it: what it was that ended it is the truth.
+	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && SignalOf(p.cmd) != "")
+	select { // what it said last; something it left behind may hold the pipe
+	case <-copied:
+	case <-time.After(Drain):
+	}
+	stderr.SetReadDeadline(time.Now())
+	<-copied
+	stderr.Close()
+	close(p.exit)
+	time.AfterFunc(Drain, func() { p.stdout.SetReadDeadline(time.Now()) }) // likewise
+}
+
+// Exit is closed when the command itself has exited.
+func (p *Process) Exit() <-chan struct{} { return p.exit }
+
+// Gone is closed when the command and all that it started are stopped.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Answered notes that the server has taken part in a handshake.
+func (p *Process) Answered() { p.answered.Store(true) }
+
+// Stray returns the first line that was not a message, of a server that has printed nothing else; "" if there is none.
+func (p *Process) Stray() string {
+	if first := p.odd.Load(); first != nil {
+		return *first
+	}
+	return ""
+}
+
+// Reason continues a sentence on how the server ended with the line of stderr that says best why.
+func (p *Process) Reason() string { return p.words.said() }
+
+// Tail continues a message on a start with the last lines of stderr.
+func (p *Process) Tail() string { return p.words.lines() }
+
+// Connect implements [mcp.Transport].
+func (p *Process) Connect(context.Context) (mcp.Connection, error) { return p, nil }
+
+// SessionID implements [mcp.Connection]: there is none.
+func (p *Process) SessionID() string { return "" }
+
+// Read implements [mcp.Connection].
+func (p *Process) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		if len(p.queue) == 0 {
+			if err := p.fill(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		msg := p.queue[0]
+		p.queue = p.queue[1:]
+		if r, ok := msg.(*jsonrpc.Request); ok && r.IsCall() && p.requests.Add(1) > maxRequests {
+			p.Write(context.Background(), &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{
+				Code: jsonrpc.CodeInternalError, Message: "too many pending requests",
+			}})
+			continue
+		}
+		return msg, nil
+	}
+}
+
+// fill reads one line into the queue. One that is no message is logged and stepped over: many servers print a banner.
+func (p *Process) fill() error {
+	fr, err := p.frames.next()
+	if err != nil {
+		if over := endless(0); errors.As(err, &over) {
+			return p.giveUp(err)
+		}
+		p.hungUp.Store(err == io.EOF && !p.ending.Load())
+		if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed) {
+			return io.EOF
+		}
+		return err
+	}
+	if fr.over {
+		return p.tooLong(fr)
+	}
+	line := bytes.TrimSpace(fr.line)
+	if len(line) == 0 {
+		return nil
+	}
+	raws := []json.RawMessage{line}
+	if line[0] == '[' {
+		raws = nil
+		if json.Unmarshal(line, &raws) != nil {
+			raws = []json.RawMessage{line}
+		}
+	}
+	for _, raw := range raws {
+		msg, err := jsonrpc.DecodeMessage(bytes.Clone(p.readable(marked(raw))))
+		if err != nil {
+			if err := p.stray.add(string(raw)); err != nil {
+				return p.giveUp(err)
+			}
+			if !p.stray.spoke {
+				first := p.stray.first
+				p.odd.Store(&first)
+			}
+			continue
+		}
+		p.stray.end()
+		p.odd.Store(nil)
+		p.frames.most = endlessLine
+		p.queue = append(p.queue, msg)
+	}
+	return nil
+}
+
+// giveUp ends a server that does not speak the protocol. Its fate says why.
+func (p *Process) giveUp(err error) error {
+	p.gaveUp.Store(&err)
+	p.end()
+	return io.EOF
+}
+
+// tooLong answers, in the server's place, the call that waits for an answer too long to read.
+func (p *Process) tooLong(fr frame) error {
+	p.log.Printf("dropped a message of %d bytes (limit: %d)", fr.size, MaxMessage)
+	var v any
+	if json.Unmarshal(fr.answered(), &v) != nil {
+		return nil
+	}
+	id, err := jsonrpc.MakeID(v)
+	if err != nil {
+		return nil
+	}
+	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
+		Code:    jsonrpc.CodeInternalError,
+		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20, MaxMessage>>20),
+	}})
+	return nil
+}
+
+// Write implements [mcp.Connection]. A server that does not read cannot hold the caller longer than ctx.
+func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
+	data, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	select {
+	case p.writing <- struct{}{}:
+		defer func() { <-p.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.exit:
+		return io.ErrClosedPipe
+	}
+	if p.broken.Load() {
+		return io.ErrClosedPipe
+	}
+	stop := context.AfterFunc(ctx, func() { p.stdin.SetWriteDeadline(time.Now()) })
+	n, err := p.stdin.Write(append(data, '\n'))
+	if trace := httptrace.ContextClientTrace(ctx); n > 0 && trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // the request may have left: see session.call
+	}
+	if !stop() || err != nil {
+		if err != nil {
+			p.broken.Store(true) // half a message may be in the pipe: nothing can follow it
+			p.unread.Store(errors.Is(err, syscall.EPIPE) && !p.ending.Load())
+			select { // an end of its own is the better reason
+			case <-p.exit:
+			case <-time.After(writeGrace):
+			}
+			p.end()
+			return &NotReadingError{err}
+		}
+		p.stdin.SetWriteDeadline(time.Time{})
+	}
+	if r, ok := msg.(*jsonrpc.Response); ok && r.ID.IsValid() {
+		p.requests.Add(-1)
+	}
+	return nil
+}
+
+// Close implements [mcp.Connection]: stdin is closed, which is the sign to end; what is left then is ended.
+func (p *Process) Close() error {
+	p.end()
+	return nil
+}
+
+func (p *Process) end() {
+	p.ended.Do(func() {
+		p.ending.Store(true)
+		p.stdin.Close()
+		if !p.answered.Load() {
+			p.stdout.SetReadDeadline(time.Now()) // the handshake is over, however long the command stays
+		}
+		go p.finish()
+	})
+}
+
+// Hurry stops a server that has nothing to finish, at once.
+func (p *Process) Hurry() {
+	p.ending.Store(true)
+	p.terminate()
+}
+
+func (p *Process) terminate() {
+	p.term.Do(func() {
+		p.termed.Store(true)
+		TermGroup(p.cmd)
+	})
+}
+
+// Installing reports whether the command may be installing the server.
+func (p *Process) Installing() bool { return p.launcher && !p.answered.Load() }
+
+// grace is how long the command gets to end by itself, and then after a SIGTERM.
+func (p *Process) grace() (itself, afterTerm time.Duration) {
+	switch {
+	case p.answered.Load():
+		return closeGrace, KillGrace
+	case p.Installing():
+		return p.install, rollback
+	}
+	return closeGrace, rollback
+}
+
+// insist tells a command that has not answered a second time to end.
+func (p *Process) insist() {
+	if p.answered.Load() {
+		return
+	}
+	TermGroup(p.cmd)
+	select {
+	case <-p.exit:
+	case <-time.After(insistence):
+	}
+}
+
+func (p *Process) finish() {
+	defer close(p.gone)
+	itself, afterTerm := p.grace()
+	select {
+	case <-p.exit:
+	case <-time.After(itself):
+	case <-p.urgent:
+	}
+	if !p.exited() {
+		p.terminate()
+		select {
+		case <-p.exit:
+		case <-time.After(afterTerm):
+			p.insist()
+		}
+	}
+	KillGroup(p.cmd)
+	<-p.exit
+	p.stdout.Close()
+}
+
+func (p *Process) exited() bool {
+	select {
+	case <-p.exit:
+		return true
+	default:
+		return false
+	}
+}
+
+// Fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its
+// output or its input is of no use any more: it is ended, and how that comes about tells which of the two it was.
+func (p *Process) Fate() string {
+	if why := p.gaveUp.Load(); why != nil {
+		return (*why).Error() + ", and was stopped"
+	}
+	wait := 2 * Drain
+	if p.hungUp.Load() || p.unread.Load() {
+		p.end()
+		wait = exitWait
+	}
+	select {
+	case <-p.exit:
+	case <-time.After(wait):
+	}
+	select {
+	case <-p.exit:
+		if !p.alone {
+			break
+		}
+		if s := SignalOf(p.cmd); s != "" {
+			return "the server was killed by signal " + s
+		}
+		return fmt.Sprintf("the server exited with code %d", p.cmd.ProcessState.ExitCode())
+	default:
+	}
+	if p.hungUp.Load() {
+		return "the server closed its output"
+	}
+	return ""
+}
+
+// StartError explains why a command could not be started.
+func StartError(name string, err error) error {
+	var path *fs.PathError // repeats the name
+	words := strings.Fields(name)
+	switch {
+	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
+		args, _ := json.Marshal(words[1:])
+		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}", name, words[0], args)
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("command %q not found in PATH. Install it, or use its full path", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s is not executable. Run chmod +x on it", name)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: file not found (or its #! interpreter is missing)", name)
+	case errors.As(err, &path):
+		err = path.Err
+	}
+	return fmt.Errorf("start %s: %w", name, err)
+}

@@ -1,0 +1,110 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// findBubblewrap looks only where the system puts programs: a PATH may lead
+// into a workspace.
+func findBubblewrap() (path, why string) {
+	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
+		p := filepath.Join(dir, "bwrap")
+		if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0 {
+			return p, ""
+		}
+	}
+	return "", "bwrap not found in /usr/bin, /bin or /usr/local/bin. Install bubblewrap"
+}
+
+// tried is the support after bwrap was run once: that it is there does not say
+// that it works. Only who wants it pays for that.
+func (s Support) tried() Support {
+	if s.Bubblewrap == "" {
+		return s
+	}
+	if why := bubblewrapFails(); why != "" {
+		s.Bubblewrap, s.BubblewrapWhy = "", why
+	}
+	return s
+}
+
+var bubblewrapFails = sync.OnceValue(func() string {
+	bwrap, why := findBubblewrap()
+	if why != "" {
+		return why
+	}
+	return failure((&Spec{Mode: ReadOnly}).bubblewrapArgs(wrapping{bwrap: bwrap, dir: "/", dieWithParent: true}))
+})
+
+// failure runs bwrap with a program that does nothing, and says why it failed.
+func failure(args []string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], append(args[1:], "/bin/true")...)
+	cmd.Env, cmd.WaitDelay = []string{}, time.Second
+	_, err := cmd.Output()
+	if err == nil {
+		return ""
+	}
+	said := err.Error()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		said, _, _ = strings.Cut(strings.TrimSpace(string(exit.Stderr)), "\n")
+	}
+	return fmt.Sprintf("%s doesn't work on this system (%s)", args[0], said)
+}
+
+// wrapping is what bwrap needs to know beside the Spec.
+type wrapping struct {
+	bwrap, dir    string
+	write         []string // links resolved: bwrap can't mount on a link
+	sharedToo     bool     // sharedDir is that of outside
+	protect       []string
+	covers        [][2]string // a cover and the hidden file that it is mounted over
+	seccomp       string      // descriptor of a filter; empty: none
+	sharedNetwork bool        // the network is that of outside, which is the session's own
+	dieWithParent bool        // what the command leaves running dies with it
+}
+
+// bubblewrapArgs is bwrap's command line, up to the command. Its /proc would be
+// writable: to root, whose settings of the kernel are there.
+func (s *Spec) bubblewrapArgs(w wrapping) []string {
+	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
+		"--cap-drop", "ALL", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
+	if w.dieWithParent {
+		args = append(args, "--die-with-parent")
+	}
+	if !s.network() && !w.sharedNetwork {
+		args = append(args, "--unshare-net")
+	}
+	if w.sharedToo {
+		args = append(args, "--ro-bind-try", sharedDir, sharedDir)
+	}
+	for _, path := range w.write {
+		args = append(args, "--bind-try", path, path)
+	}
+	pinned := map[string]bool{} // what is a mount point cannot be moved away
+	for _, p := range w.protect {
+		for _, dir := range between(holding(p, w.write), p) {
+			if !pinned[dir] {
+				args = append(args, "--bind", dir, dir)
+			}
+			pinned[dir] = true
+		}
+		args = append(args, "--ro-bind", p, p)
+	}
+	for _, c := range w.covers {
+		args = append(args, "--ro-bind", c[0], c[1])
+	}
+	if w.seccomp != "" {
+		args = append(args, "--seccomp", w.seccomp)
+	}
+	return append(args, "--chdir", w.dir, "--")
+}

@@ -1,0 +1,38 @@
+// Package waittest lets tests wait for a condition. A test that sleeps for a fixed time fails on a busy machine or is
+// slower than necessary.
+//
+//	waittest.Until(t, "the child runs", func() bool { return exists(file) })
+package waittest
+
+import (
+	"testing"
+	"time"
+)
+
+// Limit is how long a condition may take, on the slowest machine.
+const Limit = 3 * time.Minute
+
+// pause is the time between two checks of a condition.
+const pause = 2 * time.Millisecond
+
+// Until waits until a condition holds. It fails the test after Limit.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	if !Holds(ok) {
+		t.Fatalf("timed out after %v waiting until %s", Limit, what)
+	}
+}
+
+// Holds waits until a condition holds, and reports whether it does. It returns false after Limit. Tests that describe a
+// failure themselves use it, and the programs that tests start.
+func Holds(ok func() bool) bool {
+	for deadline := time.Now().Add(Limit); !ok(); time.Sleep(pause) {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
+}
+
+// Hang blocks for longer than any test takes, as a server does that never answers.
+func Hang() { time.Sleep(time.Hour) }

@@ -1,0 +1,265 @@
+package ondisk
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// setting is one line of git's configuration.
+type setting struct {
+	key    key
+	value  string
+	valued bool // false: the name stood alone, which means true
+}
+
+// key is a name in three parts; git compares the first and the last without case.
+type key struct {
+	section, sub, name string
+	hasSub             bool
+}
+
+// splitKey takes "section.sub.section.name" apart at its first and last dot.
+func splitKey(s string) key {
+	first, last := strings.IndexByte(s, '.'), strings.LastIndexByte(s, '.')
+	if first < 0 {
+		return key{name: strings.ToLower(s)}
+	}
+	k := key{section: strings.ToLower(s[:first]), name: strings.ToLower(s[last+1:])}
+	if last > first {
+		k.sub, k.hasSub = s[first+1:last], true
+	}
+	return k
+}
+
+func (k key) String() string {
+	if k.hasSub {
+		return k.section + "." + k.sub + "." + k.name
+	}
+	return k.section + "." + k.name
+}
+
+// pattern is the key with any subsection.
+func (k key) pattern() string {
+	if k.hasSub {
+		return k.section + ".*." + k.name
+	}
+	return k.section + "." + k.name
+}
+
+// errSyntax says that git would refuse a file, or that it is not known what git would make of it.
+var errSyntax = errors.New("not in the syntax of git's configuration")
+
+// parseConfig reads the text of a configuration file byte by byte as git does, so that the two cannot disagree on
+// where a quoted text, a comment or a continued line ends. What git refuses is an error. So is a NUL, at which git
+// cuts a value short.
+func parseConfig(text []byte) ([]setting, error) {
+	p := &configParser{text: text}
+	if i := strings.IndexByte(string(text), 0); i >= 0 {
+		return nil, fmt.Errorf("byte %d is NUL: %w", i, errSyntax)
+	}
+	if !p.skipMark() || !p.file() {
+		return nil, fmt.Errorf("near byte %d: %w", p.at, errSyntax)
+	}
+	return p.out, nil
+}
+
+type configParser struct {
+	text []byte
+	at   int
+	eof  bool // the last next was behind the end
+	stem string
+	out  []setting
+}
+
+// next gives the next byte; CR LF is one line end, and the end of the file is another, again and again.
+func (p *configParser) next() byte {
+	if p.at >= len(p.text) {
+		p.eof = true
+		return '\n'
+	}
+	c := p.text[p.at]
+	p.at++
+	if c == '\r' && p.at < len(p.text) && p.text[p.at] == '\n' {
+		p.at++
+		return '\n'
+	}
+	return c
+}
+
+// skipMark skips a byte order mark; half of one is an error.
+func (p *configParser) skipMark() bool {
+	const mark = "\xef\xbb\xbf"
+	if strings.HasPrefix(string(p.text), mark) {
+		p.at = len(mark)
+		return true
+	}
+	return len(p.text) == 0 || p.text[0] != mark[0]
+}
+
+func (p *configParser) file() bool {
+	for comment := false; ; {
+		c := p.next()
+		switch {
+		case c == '\n' && p.eof:
+			return true
+		case c == '\n':
+			comment = false
+		case comment, isSpace(c):
+		case c == '#', c == ';':
+			comment = true
+		case c == '[':
+			if !p.section() {
+				return false
+			}
+		case !isAlpha(c):
+			return false
+		default:
+			if !p.setting(c) {
+				return false
+			}
+		}
+	}
+}
+
+// section reads [name], [name.sub] or [name "sub"] behind the first bracket.
+func (p *configParser) section() bool {
+	var b strings.Builder
+	for {
+		c := p.next()
+		switch {
+		case p.eof:
+			return false
+		case c == ']':
+			p.stem = b.String() + "."
+			return b.Len() > 0
+		case isSpace(c):
+			return p.subsection(b.String(), c)
+		case !isKeyByte(c) && c != '.':
+			return false
+		}
+		b.WriteByte(lower(c))
+	}
+}
+
+func (p *configParser) subsection(name string, c byte) bool {
+	for isSpace(c) {
+		if c == '\n' {
+			return false
+		}
+		c = p.next()
+	}
+	if c != '"' {
+		return false
+	}
+	var b strings.Builder
+	for {
+		switch c := p.next(); c {
+		case '\n':
+			return false
+		case '"':
+			p.stem = name + "." + b.String() + "."
+			return p.next() == ']'
+		case '\\':
+			if c = p.next(); c == '\n' {
+				return false
+			}
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+}
+
+// setting reads a name, whose first byte is c, and its value.
+func (p *configParser) setting(c byte) bool {
+	name := []byte{lower(c)}
+	for {
+		if c = p.next(); p.eof || !isKeyByte(c) {
+			break
+		}
+		name = append(name, lower(c))
+	}
+	for c == ' ' || c == '\t' {
+		c = p.next()
+	}
+	s := setting{key: splitKey(p.stem + string(name))}
+	switch c {
+	case '\n':
+	case '=':
+		var ok bool
+		if s.value, ok = p.value(); !ok {
+			return false
+		}
+		s.valued = true
+	default:
+		return false
+	}
+	p.out = append(p.out, s)
+	return true
+}
+
+// value reads what stands behind the equals sign up to the end of the line.
+func (p *configParser) value() (string, bool) {
+	var b, blanks []byte // blanks count only when more follows
+	quoted, comment := false, false
+	for {
+		c := p.next()
+		switch {
+		case c == '\n':
+			return string(b), !quoted
+		case comment:
+			continue
+		case isSpace(c) && !quoted:
+			if len(b) > 0 {
+				blanks = append(blanks, c)
+			}
+			continue
+		case !quoted && (c == '#' || c == ';'):
+			comment = true
+			continue
+		}
+		b, blanks = append(b, blanks...), blanks[:0]
+		switch c {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			var ok bool
+			if b, ok = p.escape(b); !ok {
+				return "", false
+			}
+		default:
+			b = append(b, c)
+		}
+	}
+}
+
+// escape adds what stands behind a backslash.
+func (p *configParser) escape(b []byte) ([]byte, bool) {
+	switch c := p.next(); c {
+	case '\n':
+		return b, true
+	case 't':
+		return append(b, '\t'), true
+	case 'b':
+		return append(b, '\b'), true
+	case 'n':
+		return append(b, '\n'), true
+	case '\\', '"':
+		return append(b, c), true
+	}
+	return b, false
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+func isAlpha(c byte) bool { return 'a' <= lower(c) && lower(c) <= 'z' }
+func isKeyByte(c byte) bool {
+	return isAlpha(c) || '0' <= c && c <= '9' || c == '-'
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

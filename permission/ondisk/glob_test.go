@@ -1,0 +1,154 @@
+package ondisk
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func TestResolve(t *testing.T) {
+	top := plant(t, "a/b/c.txt", "link -> a/b", "loop -> loop", "nowhere -> a/new/x")
+	tests := []struct{ path, want string }{
+		{top + "/a/b/c.txt", top + "/a/b/c.txt"},
+		{top + "/link/c.txt", top + "/a/b/c.txt"},
+		{top + "/link/../x", top + "/a/x"},
+		{top + "/link/./new/deep/", top + "/a/b/new/deep"},
+		{top + "/nowhere", top + "/a/new/x"},
+		{top + "/loop/../a", "*"},
+		{"/", "/"},
+		{"a/../b", "b"},
+		{"", "."},
+	}
+	d := open(options{})
+	for _, tt := range tests {
+		if got := d.Resolve(tt.path); got != filepath.FromSlash(tt.want) {
+			t.Errorf("Resolve(%q) = %q, want %q", tt.path, got, tt.want)
+		}
+	}
+}
+
+func TestGlob(t *testing.T) {
+	top := plant(t, "a.go", "b.go", ".hidden.go", "c.txt", "dir/x.go", "dir/.env", "other/x.go", "link -> dir", "st*r", "é.md", "[x]")
+	tests := []struct {
+		pattern string
+		want    []string
+	}{
+		{"*.go", []string{"a.go", "b.go"}},
+		{"?.go", []string{"a.go", "b.go"}},
+		{"?.md", []string{"é.md"}},
+		{"??.md", []string{"é.md"}}, // in the language C
+		{"[a].go", []string{"a.go"}},
+		{"[!a].go", []string{"b.go"}},
+		{"[^a].go", []string{"b.go"}},
+		{"[a-a].go", []string{"a.go", "b.go"}}, // rather too much
+		{".*", []string{".", "..", ".hidden.go"}},
+		{"*/x.go", []string{"dir/x.go", "link/x.go", "other/x.go"}},
+		{"link/../*.txt", []string{"link/../c.txt"}},
+		{"*/", []string{"dir/", "link/", "other/"}},
+		{"dir/.*", []string{"dir/.", "dir/..", "dir/.env"}},
+		{`st\*r`, []string{"st*r"}},
+		{`s*\*r`, []string{"st*r"}},
+		{`\[x*`, []string{"[x]"}},
+		{"[x*", []string{"[x]"}},
+		{"nothing*", nil},
+		{"c.txt/*", nil},
+		{"absent/*", nil},
+	}
+	d := patient(options{})
+	for _, tt := range tests {
+		got, ok := d.Glob(top + "/" + tt.pattern)
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], top+"/")
+		}
+		slices.Sort(got)
+		if !ok || cmp.Diff(tt.want, got) != "" {
+			t.Errorf("Glob(%s) = %q, %v; want %q", tt.pattern, got, ok, tt.want)
+		}
+	}
+}
+
+func TestGlobBounds(t *testing.T) {
+	var files []string
+	for i := range 200 {
+		files = append(files, fmt.Sprintf("d/%d/x", i))
+	}
+	top := plant(t, files...)
+	for name, d := range map[string]*disk{"entries": patient(options{entries: 100}), "time": open(options{patience: time.Nanosecond})} {
+		if got, ok := d.Glob(top + "/d/*/*"); ok {
+			t.Errorf("%s: %d paths", name, len(got))
+		}
+	}
+	if got, ok := patient(options{entries: 1 << 30}).Glob(top + "/d" + strings.Repeat("/*/..", 3) + "/*"); ok {
+		t.Errorf("%d paths out of 200 to the fourth", len(got))
+	}
+	if _, ok := patient(options{}).Glob("*.go"); ok {
+		t.Error("a relative pattern has an answer")
+	}
+}
+
+// Everything that bash finds must be found.
+func TestGlobAgainstBash(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("needs bash")
+	}
+	top := plant(t, "a", "ab", "abc", "b.c", ".a", ".b.c", "d/a", "d/ab", "d/.a", "e/b.c", "l -> d", "a]", "a-b", "[", "é", "Ab", "-", "!a", "^")
+	piece := rapid.SampledFrom([]string{"*", "?", "[", "]", "[!", "[^", "a", "b", "c", ".", "-", "/", "d/", "..", "[a-c]", "[[:alpha:]]", "[]a]", "[!]a]", "[a/b]", "é", "!", "^", `\*`, `\[`, `\]`, "[[=a=]]", "**"})
+	const script = `shopt -s nullglob; IFS=; for p; do printf '%s\0' $p; printf 'end\0'; done`
+	d := patient(options{})
+	rapid.Check(t, func(t *rapid.T) {
+		var patterns []string
+		for range 15 {
+			patterns = append(patterns, strings.Join(rapid.SliceOfN(piece, 1, 5).Draw(t, "pattern"), ""))
+		}
+		args := []string{"-c", script, "bash"}
+		for _, p := range patterns {
+			args = append(args, top+"/"+p)
+		}
+		c := exec.Command(bash, args...)
+		c.Env = []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH")}
+		out, err := c.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		var got []string
+		ok := false
+		for _, found := range bytes.Split(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+			if string(found) == "end" {
+				at++
+				got = nil
+				continue
+			}
+			if got == nil {
+				if got, ok = d.Glob(top + "/" + patterns[at]); !ok {
+					t.Fatalf("%q: no answer", patterns[at])
+				}
+			}
+			path := string(found)
+			if _, err := os.Lstat(path); err != nil || len(path) == 0 {
+				continue // a word that is no pattern stands for itself
+			}
+			if !slices.ContainsFunc(got, func(g string) bool { return tidy(g) == tidy(path) }) {
+				t.Fatalf("%q: bash finds %q, here %q", patterns[at], path, got)
+			}
+		}
+	})
+}
+
+// tidy takes out doubled slashes, which bash keeps in some places.
+func tidy(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return strings.TrimSuffix(path, "/")
+}

@@ -1,0 +1,154 @@
+package ondisk
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
+)
+
+// configReader reads the configuration files of one repository.
+type configReader struct {
+	*repoReader
+	top      string // where the repository's files are; "" if it is bare
+	worktree string // core.worktree
+	hashSize int    // by extensions.objectFormat; 0: unset
+	own      bool   // it's the user's configuration or the system's: only programs with a relative path matter
+}
+
+// all reads the repository's configuration and that of this working tree. shared says that several working trees
+// share the repository: then core.worktree counts only where working trees have files of their own.
+func (c *configReader) all(gitDir, common string, shared bool) error {
+	if err := c.file(common+"/config", 0); err != nil {
+		return err
+	}
+	own := gitDir + "/config.worktree"
+	if _, err := os.Lstat(own); shared && absent(err) {
+		c.worktree = ""
+	}
+	return c.file(own, 0)
+}
+
+// file reads one file and what it includes. A file that does not exist says nothing.
+func (c *configReader) file(path string, depth int) error {
+	if depth > maxIncludes {
+		return fmt.Errorf("%s: configuration is included too deeply", path)
+	}
+	if !c.budget.spend(fileCost) {
+		return errTooMuch
+	}
+	text, err := read(path, maxConfig)
+	if err != nil {
+		if absent(err) || c.own && os.IsPermission(err) {
+			return nil
+		}
+		return err
+	}
+	settings, err := parseConfig(text)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	for _, s := range settings {
+		if err := c.setting(s, path, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *configReader) setting(s setting, file string, depth int) error {
+	p := s.key.pattern()
+	if c.own && p != "include.path" && p != "includeif.*.path" && (s.key.section == "alias" || !relativeProgram(s.value)) {
+		return nil
+	}
+	switch p {
+	case "include.path", "includeif.*.path":
+		return c.include(s, file, depth) // whether its condition holds or not: harmless in both cases, or told
+	case "core.worktree":
+		if c.worktree = s.value; s.value == "" {
+			return fmt.Errorf("%s: core.worktree without a value", file)
+		}
+	case "extensions.objectformat":
+		switch s.value {
+		case "sha1":
+			c.hashSize = 20
+		case "sha256":
+			c.hashSize = 32
+		default:
+			return fmt.Errorf("%s: object format %q", file, s.value)
+		}
+	case "core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile":
+		return c.quoted(s, file)
+	default:
+		if program := s.runs(); program != "" && !c.disk.overruled[p] && !c.lax {
+			return &programError{program}
+		}
+	}
+	return nil
+}
+
+// include reads an included file, whose path is relative to the file that names it.
+func (c *configReader) include(s setting, file string, depth int) error {
+	folder := file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))]
+	path, ok := c.path(s.value, folder)
+	if !ok {
+		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.value)
+	}
+	if err := c.file(path, depth+1); err != nil {
+		return err
+	}
+	abs, _, err := realpath.Resolve(path)
+	if _, secret := names.Secret(abs); err == nil && !c.own && (secret || !c.inWorkspace(abs)) { // git config --list prints it
+		return fmt.Errorf("%s: include %q: it may be secret, or is outside the workspace", file, s.value)
+	}
+	return nil
+}
+
+// quoted checks a file that git reads and whose lines it tells in its complaints: it must be no secret.
+func (c *configReader) quoted(s setting, file string) error {
+	if s.value == "" {
+		return nil
+	}
+	path, ok := c.path(s.value, c.top)
+	if ok && filepath.IsAbs(path) {
+		abs, _, err := realpath.Resolve(path)
+		if _, secret := names.Secret(abs); err == nil && !secret && (c.own || c.inWorkspace(abs)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %s makes git read %q, which may be secret or is outside the workspace", file, s.key, s.value)
+}
+
+// inWorkspace reports whether a resolved path is in the working tree or in the workspace.
+func (c *configReader) inWorkspace(abs string) bool {
+	roots := append([]string{}, c.disk.options.roots...)
+	if top, _, err := realpath.Resolve(c.top); err == nil && c.top != "" {
+		roots = append(roots, top)
+	}
+	_, inside := names.Within(abs, roots)
+	return inside
+}
+
+// path is a path as git's configuration writes one: ~ is the home, and what is relative starts in folder.
+func (c *configReader) path(value, folder string) (string, bool) {
+	switch rest, atHome := strings.CutPrefix(value, "~/"); {
+	case atHome && c.disk.home != "":
+		return c.disk.home + "/" + rest, true
+	case value == "", value[0] == '~', strings.HasPrefix(value, "%("):
+		return "", false
+	}
+	return below(folder, value), true
+}
+
+// sameFolder reports whether core.worktree only says where the repository was found anyway.
+func (c *configReader) sameFolder(gitDir, top string) bool {
+	if top == "" {
+		return false
+	}
+	a, _, err1 := realpath.Resolve(below(gitDir, c.worktree))
+	b, _, err2 := realpath.Resolve(top)
+	return err1 == nil && err2 == nil && a == b
+}

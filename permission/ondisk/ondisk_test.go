@@ -1,0 +1,86 @@
+package ondisk
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// An answer that looks at few entries may take a second: a busy machine needs that long now and then.
+func TestFewEntriesMayTakeLong(t *testing.T) {
+	for _, c := range []struct {
+		took    time.Duration
+		entries int
+		want    bool
+	}{
+		{900 * time.Millisecond, fewEntries, true},
+		{1100 * time.Millisecond, fewEntries, false},
+		{10 * time.Millisecond, fewEntries + 1, true},
+		{30 * time.Millisecond, fewEntries + 1, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(options{}).budget()
+			time.Sleep(c.took)
+			if got := b.spend(c.entries); got != c.want {
+				t.Errorf("%d entries in %v: %v, want %v", c.entries, c.took, got, c.want)
+			}
+		})
+	}
+}
+
+func TestProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes")
+	}
+	top := plant(t, "a/text", "a/dir/x", "b/text", "b/tool", "b/dir", "real/jq")
+	top, err := filepath.EvalSymlinks(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"b/text", "b/tool", "b/dir", "real/jq"} {
+		if err := os.Chmod(filepath.Join(top, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../real/jq", filepath.Join(top, "a/jq")); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(top, "missing") + ":" + filepath.Join(top, "a") + ":" + filepath.Join(top, "b")
+	for name, want := range map[string]string{"text": "b/text", "dir": "b/dir", "tool": "b/tool", "jq": "real/jq", "none": "", top + "/a/jq": "real/jq", top + "/a/text": ""} {
+		if want != "" {
+			want = filepath.Join(top, want)
+		}
+		if got := patient(options{}).Program(path, name); got != want {
+			t.Errorf("Program(%s) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestWorktree(t *testing.T) {
+	top := plant(t, "repo/.git/HEAD", "repo/a/b/c", "linked/.git", "linked/x/y", "bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/hooks/x", "none/x")
+	top, err := filepath.EvalSymlinks(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := patient(options{})
+	for dir, want := range map[string]string{"repo": "repo", "repo/a/b": "repo", "linked/x": "linked", "bare": "", "bare/hooks": ""} {
+		if want != "" {
+			want = filepath.Join(top, want)
+		}
+		if got, known := d.Worktree(filepath.Join(top, dir)); got != want || !known {
+			t.Errorf("Worktree(%s) = %q, %v, want %q", dir, got, known, want)
+		}
+	}
+	if _, known := d.Worktree("relative"); known {
+		t.Error("a relative path is known")
+	}
+	if os.Getuid() != 0 && os.Chmod(filepath.Join(top, "none"), 0) == nil {
+		if _, known := d.Worktree(filepath.Join(top, "none")); known {
+			t.Error("a directory that can't be entered is known")
+		}
+		os.Chmod(filepath.Join(top, "none"), 0o755)
+	}
+}

@@ -1,0 +1,225 @@
+package ondisk
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/realpath"
+	"github.com/adze-dev/adze/permission"
+)
+
+// unseen stands for files that are not known. Paths that are found are absolute.
+const unseen = "*"
+
+// Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
+// none. What git ignores counts. known is false if there is too much to look at.
+func (d *disk) Secret(dir string, s permission.Search) (name string, known bool) {
+	if found := d.secret(dir, s); found != unseen {
+		return found, true
+	}
+	return "", false
+}
+
+// secret is Secret; unseen if there is too much to look at.
+func (d *disk) secret(dir string, s permission.Search) string {
+	abs, exists, err := realpath.Resolve(dir)
+	switch {
+	case err != nil || !filepath.IsAbs(dir):
+		return unseen
+	case !exists && !s.Tracked:
+		if _, err := os.Lstat(abs); !absent(err) {
+			return unseen
+		}
+		return ""
+	}
+	w := &secretWalk{disk: d, budget: d.budget(), top: abs, search: s, seen: map[string]bool{}}
+	if s.Tracked {
+		return d.tracked(w, abs)
+	}
+	info, err := os.Lstat(abs)
+	if err == nil && !info.IsDir() {
+		w.file(abs)
+		return w.found
+	}
+	w.todo = []string{abs}
+	for len(w.todo) > 0 && w.found == "" {
+		last := len(w.todo) - 1
+		next := w.todo[last]
+		w.todo = w.todo[:last]
+		w.folder(next)
+	}
+	return w.found
+}
+
+// ignoreFiles are those that searches read in every folder and in those above it.
+var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
+
+// secretWalk looks through folders until something is found.
+type secretWalk struct {
+	disk   *disk
+	budget *budget
+	top    string
+	search permission.Search
+	todo   []string        // folders, canonical
+	seen   map[string]bool // folders that links lead to
+	found  string
+}
+
+func (w *secretWalk) folder(dir string) {
+	if !innocent(dir) {
+		// A name below it that says nothing itself tells whether the folder is secret.
+		if _, ok := names.Secret(filepath.Join(dir, "x")); ok {
+			w.found = dir
+			return
+		}
+	}
+	err := w.budget.list(dir, func(e os.DirEntry) bool {
+		if e.Type()&fs.ModeSymlink != 0 && slices.Contains(ignoreFiles, e.Name()) {
+			w.ignoring(filepath.Join(dir, e.Name()))
+		}
+		w.entry(dir, e)
+		return w.found == ""
+	})
+	if err != nil && !absent(err) && !os.IsPermission(err) { // what may not be read is not read by a search either
+		w.found = unseen
+	}
+}
+
+func (w *secretWalk) entry(dir string, e os.DirEntry) {
+	path := filepath.Join(dir, e.Name())
+	switch {
+	case e.IsDir():
+		if !packed(dir, e.Name()) {
+			w.todo = append(w.todo, path)
+		}
+	case e.Type()&fs.ModeSymlink != 0:
+		if w.search.Links {
+			w.link(path)
+		}
+	case e.Type().IsRegular() || e.Type()&fs.ModeIrregular != 0:
+		w.file(path)
+	}
+}
+
+// packed reports whether a folder holds git's objects, which are packed and have names that say nothing.
+func packed(dir, name string) bool { return name == "objects" && filepath.Base(dir) == ".git" }
+
+func (w *secretWalk) file(path string) {
+	if innocent(path) {
+		return
+	}
+	if _, ok := names.Secret(path); ok {
+		w.found = path
+	}
+}
+
+// ignoring judges an ignore file that is a link: rg tells the lines of it that it cannot read.
+func (w *secretWalk) ignoring(path string) {
+	target, exists, err := realpath.Resolve(path)
+	if err != nil || !exists {
+		return
+	}
+	if _, met := names.Within(target, []string{w.top}); !met && !w.free(target) {
+		w.found = target
+		return
+	}
+	w.file(target)
+}
+
+// link judges what a link leads to: what is below the searched folder is met there anyway.
+func (w *secretWalk) link(path string) {
+	if !w.budget.spend(fileCost) {
+		w.found = unseen
+		return
+	}
+	target, exists, err := realpath.Resolve(path)
+	if err != nil || !exists {
+		return // leads nowhere
+	}
+	info, err := os.Lstat(target)
+	if err != nil || w.seen[target] {
+		return
+	}
+	w.seen[target] = info.IsDir() // a file may be meant by another link
+	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) {
+		w.found = target
+		return
+	}
+	_, met := names.Within(target, []string{w.top})
+	switch {
+	case !info.IsDir():
+		w.file(target)
+	case !met && !w.ofSystem(target):
+		w.todo = append(w.todo, target)
+	}
+}
+
+// systemFolders may be read by everybody; links lead there from every virtual environment.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"}
+
+func (w *secretWalk) free(path string) bool {
+	_, inside := names.Within(path, w.disk.options.roots)
+	return inside || w.ofSystem(path)
+}
+
+func (w *secretWalk) ofSystem(path string) bool {
+	_, ok := names.Within(path, systemFolders)
+	return ok
+}
+
+// innocent reports whether no rule of package names can take the last name of a path for a secret or for a secret
+// folder. It only saves time, most names being innocent: a test holds it against those rules.
+func innocent(path string) bool {
+	base := filepath.Base(path)
+	if base[0] == '.' || base[len(base)-1] == '.' || rooted(path) {
+		return false
+	}
+	var folded [64]byte
+	if len(base) > len(folded) {
+		return false
+	}
+	for i := range len(base) {
+		c := lower(base[i])
+		if !isKeyByte(c) && c != '.' && c != '_' {
+			return false
+		}
+		folded[i] = c
+	}
+	name := string(folded[:len(base)])
+	for _, t := range telltales {
+		if strings.Contains(name, t) {
+			return false
+		}
+	}
+	return !tellingNames[name]
+}
+
+// rooted reports whether a path lies where the rules on the system's own secrets are.
+func rooted(path string) bool {
+	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
+	for _, top := range []string{"/etc/", "/run/", "/var/", "/private/", "/proc/", "/dev/"} {
+		if len(path) >= len(top) && strings.EqualFold(path[:len(top)], top) {
+			return true
+		}
+	}
+	return false
+}
+
+// telltales stand somewhere in a name that may be secret.
+var telltales = []string{
+	".p", ".k", ".env", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
+	"chrom", "edge", "firefox", "kwallet", ".tf", "vault_pass", "vault-pass", ".ovpn", "account",
+	".bak", ".old", ".orig", ".save", ".sw", ".backup", ".copy", ".rej", "token",
+}
+
+// tellingNames are names that are secret, or folders of secrets, in certain places.
+var tellingNames = map[string]bool{
+	"sops": true, "age": true, "gcloud": true, "hosts.yml": true, "glab-cli": true, "hub": true, "doctl": true, "op": true,
+	"settings.xml": true, "settings-security.xml": true, "gradle.properties": true, "github-copilot": true, "bravesoftware": true,
+	"cookies": true, "safari": true, "keychains": true, "keyrings": true, "mozilla": true, "protect": true, "vault": true,
+	"local.settings.json": true, "kaggle.json": true, "pip.conf": true, "pip.ini": true, "terraform.rc": true, "ngrok.yml": true, "sftp.json": true, "filezilla": true, "hcloud": true, "linode-cli": true,
+}

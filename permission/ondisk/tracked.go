@@ -1,0 +1,147 @@
+package ondisk
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/adze-dev/adze/internal/gitindex"
+	"github.com/adze-dev/adze/internal/workspace/names"
+)
+
+// trackedWalk looks through the files that git has in its index, which need not be there.
+type trackedWalk struct {
+	*secretWalk
+	begun   bool
+	folders map[string]bool // whether a folder is one, and no link
+}
+
+// tracked is Secret for a search through what git tracks. Git opens a file by the name that the index has for it, also
+// where a folder in that name is a link by now: all that lies behind such a link counts as a secret.
+func (d *disk) tracked(w *secretWalk, dir string) string {
+	t := &trackedWalk{secretWalk: w, folders: map[string]bool{}}
+	r := &repoReader{disk: d, budget: w.budget, seen: map[string]bool{}, index: t.read}
+	if err := r.around(dir); err != nil || !t.begun {
+		return unseen
+	}
+	return w.found
+}
+
+// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
+// false. known is false if that could not be found out.
+func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
+	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}, lax: true}
+	n, begun := 0, false
+	r.index = func(gitDir, top string, hashSize int) error {
+		if begun || top == "" {
+			return nil
+		}
+		begun = true
+		return eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+			if n++; n%chunk == 0 && !r.budget.spend(1) {
+				return errTooMuch
+			}
+			if !visit(top + string(filepath.Separator) + filepath.FromSlash(name)) {
+				return errEnough
+			}
+			return nil
+		})
+	}
+	err := r.around(dir)
+	return err == nil || errors.Is(err, errEnough)
+}
+
+// errEnough says that a visitor has seen enough.
+var errEnough = errors.New("enough")
+
+// read looks through the index of a repository whose files stand in top.
+func (t *trackedWalk) read(gitDir, top string, hashSize int) error {
+	if t.begun || top == "" {
+		return nil // a submodule, which git does not look into
+	}
+	t.begun = true
+	n := 0
+	return eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+		if n++; n%chunk == 0 && !t.budget.spend(chunk) {
+			return errTooMuch
+		}
+		path := filepath.Join(top, name)
+		if _, below := names.Within(path, []string{t.top}); !below || mode&gitindex.TypeMask == gitindex.Gitlink || t.found != "" {
+			return nil
+		}
+		t.entry(top, name, path)
+		return nil
+	})
+}
+
+func (t *trackedWalk) entry(top, name, path string) {
+	switch {
+	case !filepath.IsLocal(name):
+		t.found = unseen
+	case !t.inFolders(top, filepath.Dir(name)):
+		t.found = path
+	default:
+		if t.search.Links {
+			if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+				t.link(path)
+			}
+		}
+		t.file(path)
+		if _, ok := names.Secret(filepath.Join(filepath.Dir(path), "x")); ok && !innocent(filepath.Dir(path)) {
+			t.found = path
+		}
+	}
+}
+
+// inFolders reports whether a folder, and all between it and top, is a folder or nothing.
+func (t *trackedWalk) inFolders(top, dir string) bool {
+	if dir == "." {
+		return true
+	}
+	is, known := t.folders[dir]
+	if !known {
+		info, err := os.Lstat(filepath.Join(top, dir))
+		is = (err == nil && info.IsDir() || err != nil && absent(err)) && t.budget.spend(1) && t.inFolders(top, filepath.Dir(dir))
+		t.folders[dir] = is
+	}
+	return is
+}
+
+const maxGitlinks = 500
+
+// gitlinks lists the places of submodules in a repository's index. hashSize is that of the object names; 0: 20.
+func gitlinks(gitDir string, hashSize int) (paths []string, err error) {
+	err = eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
+		if mode&gitindex.TypeMask != gitindex.Gitlink {
+			return nil
+		}
+		if paths = append(paths, name); len(paths) > maxGitlinks {
+			return errTooMuch
+		}
+		return nil
+	})
+	return paths, err
+}
+
+// eachEntry visits the entries of a repository's index, also those of one that it shares.
+func eachEntry(gitDir string, hashSize int, visit func(name string, mode uint32) error) error {
+	if hashSize == 0 {
+		hashSize = 20
+	}
+	data, err := read(gitDir+"/index", maxIndex)
+	if err != nil {
+		if absent(err) {
+			return nil
+		}
+		return err
+	}
+	each := func(e gitindex.Entry) error { return visit(string(e.Name), e.Mode) }
+	split, err := gitindex.Parse(data, hashSize, each)
+	if err != nil || split == nil {
+		return err
+	}
+	if data, err = read(gitDir+"/sharedindex."+split.Shared, maxIndex); err != nil {
+		return err
+	}
+	return split.Parse(data, hashSize, each)
+}

@@ -1,0 +1,155 @@
+package bash
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call reads a simple command: as it stands, and with every value of its variables that is known.
+func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
+	cmd := r.simple(c, s)
+	var values []map[string]Word
+	var sure bool
+	if len(cmd.Words) > 0 && cmd.Words[0].Kind == Literal {
+		values, sure = r.filled(append(slices.Clip(c.Args), targets(s)...))
+	}
+	inCase := r
+	var cases []*Command
+	for _, inCase.bound = range values {
+		cases = append(cases, inCase.simple(c, s))
+	}
+	if sure {
+		cmd.Cases = cases
+	}
+	r.addWithInner(cmd)
+	for _, one := range cases {
+		inCase.addWithInner(one)
+	}
+	return r.moved(cmd)
+}
+
+// simple is a simple command. The commands in its substitutions are added.
+func (r Reader) simple(c *syntax.CallExpr, s *syntax.Stmt) *Command {
+	cmd := &Command{Source: r.text(s), Stdin: r.stdin, around: len(r.redirs), Redirs: append(slices.Clip(r.redirs), r.redirects(s)...)}
+	for _, a := range c.Assigns {
+		cmd.Prefix = append(cmd.Prefix, r.assign(a))
+		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
+			r.Line(byExpansion(r.text(a)), r.word(a.Value), true)
+		}
+	}
+	cmd.Words = make([]Word, 0, len(c.Args))
+	for _, w := range c.Args {
+		r.nested(w)
+		cmd.Words = append(cmd.Words, r.words(w)...)
+	}
+	return cmd
+}
+
+// addWithInner adds a command and those that it runs.
+func (r Reader) addWithInner(c *Command) {
+	r.Add(c)
+	if r.hooks != nil {
+		r.hooks.Unwrap(&r, c)
+	}
+}
+
+func (r Reader) assign(a *syntax.Assign) Assign {
+	out := Assign{Odd: a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil}
+	if a.Name != nil {
+		out.Name = a.Name.Value
+		if out.Name == "" || !Only(out.Name, &nameSet) {
+			r.Err = odd("the name of a variable") // to bash it is a command
+		}
+	}
+	out.Value = r.word(a.Value)
+	return out
+}
+
+// moved is where the shell stands after a command.
+func (r Reader) moved(c *Command) outcome {
+	name, same := c.Base(), outcome{r.Dirs, r.Dirs}
+	switch {
+	case len(c.Words) == 0:
+		if slices.ContainsFunc(c.Prefix, func(a Assign) bool { return moving(a.Name) }) {
+			return outcome{}
+		}
+		return same
+	case c.Words[0].Kind == Literal && name != "cd" && !slices.Contains(ChangesShellState, name):
+		return same
+	case name == "set" && SetsPlainly(c.Words[1:]), name == "command" && (Queries(c) || commandRuns(c)):
+		return same
+	case name != "cd":
+		return outcome{}
+	}
+	to, ok := r.cdTarget(c)
+	if !ok || r.Dirs == nil {
+		return outcome{nil, r.Dirs}
+	}
+	next := []string{}
+	named := func(name string) bool { return name != "" && name != "." && name != ".." }
+	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // what is above is there
+	for _, d := range r.Dirs {
+		full := to
+		if !path.IsAbs(to) {
+			full = d + "/" + to
+		}
+		// cd goes by the names it went through; where that leads nowhere, it goes through the links.
+		next = union(next, []string{path.Clean(full)})
+		if strings.Contains(full+"/", "/../") && !(up && path.Clean(d) == d) {
+			next = union(next, []string{full})
+		}
+	}
+	return outcome{next, r.Dirs}
+}
+
+// ChangesShellState are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
+// the shell itself, or change how it reads a cd.
+var ChangesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
+
+// commandRuns reports whether command runs something that does not move the shell.
+func commandRuns(c *Command) bool {
+	rest := c.Words[1:]
+	if len(rest) > 0 && rest[0] == (Word{"--", Literal}) {
+		rest = rest[1:]
+	}
+	return len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !strings.HasPrefix(rest[0].Text, "-") && !slices.Contains(ChangesShellState, rest[0].Text)
+}
+
+// moving reports whether a variable says where cd and ~ lead.
+func moving(name string) bool {
+	return name == "HOME" || name == "CDPATH" || name == "PWD" || name == "OLDPWD"
+}
+
+// cdTarget is where a cd leads.
+func (r Reader) cdTarget(c *Command) (to string, ok bool) {
+	words := c.Words[1:]
+	if len(words) > 0 && words[0].Kind == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
+		words = words[1:]
+	}
+	switch {
+	case len(words) == 0:
+		return r.options.Home, r.options.Home != ""
+	case len(words) > 1 || words[0].Kind != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
+		return "", false
+	}
+	return words[0].Text, true
+}
+
+// SetsPlainly reports whether the words of set make the shell stricter or tell more: -e, -u, -x, -o pipefail.
+func SetsPlainly(words []Word) bool {
+	for i := 0; i < len(words); i++ {
+		s := words[i].Text
+		if words[i].Kind != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
+			return false
+		}
+		for range strings.Count(s, "o") {
+			if i++; i == len(words) || words[i].Kind != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
+				return false
+			}
+		}
+	}
+	return len(words) > 0
+}

@@ -1,0 +1,139 @@
+package bash
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// What bash and the parser, or two versions of bash, do not read in the same way is not read at all.
+
+// odd is why such a line is not read.
+func odd(what string) error {
+	return fmt.Errorf("%s is ambiguous between shells", what)
+}
+
+// joinsSigns reports whether a joined line may make one sign of two: & and > in two lines are &> to bash, but not to the
+// parser.
+func joinsSigns(line string) bool {
+	return strings.Contains(line, "\\\n") && joinedSigns.MatchString(line)
+}
+
+var joinedSigns = regexp.MustCompile(`[&|<>();0-9}](\\\n)[\\\n]*[&|<>();]`)
+
+// oddComment reports whether a comment ends in a backslash, where bash ends it and the parser goes on in the next line,
+// or begins in the middle of a word, as the parser has it in $(ls ""#) and bash has not.
+func oddComment(file *syntax.File, line string) (found bool) {
+	if !strings.Contains(line, "#") {
+		return false
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.Comment); ok {
+			start := min(int(c.Hash.Offset()), len(line))
+			text, _, _ := strings.Cut(line[start:], "\n")
+			found = found || strings.HasSuffix(text, `\`) || strings.Contains(c.Text, "\n") ||
+				start > 0 && strings.IndexByte(" \t\n;&|(", line[start-1]) < 0 || strings.HasSuffix(line[:start], "\\\n")
+		}
+		return !found
+	})
+	return found
+}
+
+// tooDeep reports whether so much is open at once that a recursive parser should not be given the line. Quotes are not
+// looked at: too many brackets in a string count too.
+func tooDeep(line string) bool {
+	open := 0
+	for i := range len(line) {
+		switch line[i] {
+		case '(', '{', '[':
+			if open++; open > maxDepth {
+				return true
+			}
+		case ')', '}', ']':
+			open = max(0, open-1)
+		}
+	}
+	return strings.Count(line, "`") > 2*maxDepth || len(openers.FindAllStringIndex(line, 8*maxDepth+1)) > 8*maxDepth
+}
+
+// openers are the words that open a compound command.
+var openers = regexp.MustCompile(`(?:^|[ \t\n;&|(){}!])(?:(?:if|while|until|for|case|select)\b|!)`)
+
+// checkPart looks for what is odd about a part of a word. top is the word as it is written; inTest: it stands in [[ … ]].
+func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
+	switch n := n.(type) {
+	case *syntax.ExtGlob: // its pattern is not looked into; and where it is none to bash, bash stops there and goes on somewhere
+		if !inTest || !Only(n.Pattern.Value, &patternSet) {
+			r.Err = odd("a pattern with brackets")
+		}
+	case *syntax.DblQuoted: // bash takes a quote in "`…`" for the end of the text, and expands the braces behind it
+		for _, p := range n.Parts {
+			if c, ok := p.(*syntax.CmdSubst); ok && c.Backquotes && strings.Contains(top, "{") {
+				r.Err = odd("a brace near back quotes in a text")
+			}
+		}
+	case *syntax.ParamExp:
+		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && strings.Contains(n.Exp.Word.Lit(), "P") {
+			r.Unknown(byExpansion(r.text(n))) // ${x@P} is a prompt, whatever x is
+		}
+	case *syntax.CmdSubst:
+		if n.Backquotes && strings.Contains(r.text(n), `\`) { // bash takes some of them away first, within '…' too
+			r.Err = odd("a backslash in back quotes")
+		}
+	case *syntax.ProcSubst:
+		if len(n.Stmts) == 0 {
+			r.Err = odd("an empty substitution") // it is no word at all
+		}
+	}
+}
+
+// checkSubstitution: bash 5.2 writes the commands of a substitution again, and loses the first ; behind a
+// here-document: two commands become one.
+func (r Reader) checkSubstitution(n syntax.Node) {
+	end := n.End().Offset() - 1
+	syntax.Walk(n, func(inner syntax.Node) bool {
+		if d, ok := inner.(*syntax.Redirect); ok && (d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc) {
+			if d.Hdoc == nil || strings.TrimSpace(r.source[min(d.Hdoc.End().Offset(), end):end]) != "" {
+				r.Err = odd("what follows a here-document in a substitution")
+			}
+		}
+		return true
+	})
+}
+
+// checkDocument: bash looks for the end of a here-document after it has joined lines that end in a backslash, and in $(…)
+// ends both where a bracket stands behind the delimiter.
+func (r Reader) checkDocument(doc *syntax.Word, delimiter string, quoted bool) {
+	from, to := int(doc.Pos().Offset()), min(int(doc.End().Offset()), len(r.source))
+	for strings.HasSuffix(r.source[:from], "\\\n") {
+		from -= 2 // the parser leaves out what comes to nothing
+	}
+	text := r.source[from:to]
+	text = text[:strings.LastIndex(text, "\n")+1] // without the end itself
+	ends := !quoted && strings.HasSuffix(text, "\\\n")
+	if !quoted {
+		text = strings.ReplaceAll(text, "\\\n", "") + "\n" + text
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		rest, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), delimiter)
+		ends = ends || ok && (rest == "" || strings.ContainsAny(rest, ")`"))
+	}
+	if ends {
+		r.Err = odd("the end of a here-document")
+	}
+}
+
+// firstWord is the word, as it is written, that a simple command or a pipe begins with.
+func (r Reader) firstWord(s *syntax.Stmt) string {
+	switch c := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		return r.firstWord(c.X)
+	case *syntax.CallExpr:
+		if len(c.Args) > 0 {
+			return r.text(c.Args[0])
+		}
+	}
+	return ""
+}

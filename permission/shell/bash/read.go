@@ -1,0 +1,238 @@
+// Package bash reads a bash command line: which simple commands run, in which directory, with which words after quote
+// removal, and which files the shell opens for them. What cannot be read exactly is marked unknown, never guessed.
+//
+// It knows no programs. [Hooks] adds the commands that others run.
+package bash
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what is read. Beyond them a command is not judged at all.
+const (
+	MaxBytes = 64 << 10
+	MaxTime  = time.Second // commands take microseconds; with 50 ms, a busy machine could not check ls
+	MaxNest  = 40          // of commands within commands: bash -c "bash -c …", env nice sudo …
+	maxDepth = 64          // of parentheses and the like in one line
+)
+
+// Options is what a command line depends on besides itself.
+type Options struct {
+	Dir  string // the folder it runs in, absolute
+	Home string // what ~ and $HOME mean; "": not known
+	// Deadline ends the reading; zero: MaxTime from now.
+	Deadline time.Time
+}
+
+// The reasons for which a line is not read.
+var (
+	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
+	ErrTooDeep = errors.New("the command is nested too deeply")
+	ErrTooSlow = errors.New("the command takes too long to check")
+)
+
+// Script is a command line, read.
+type Script struct {
+	// Commands are all simple commands in the order in which they are written: also those in substitutions, functions
+	// and wrappers.
+	Commands []*Command
+	// Notes are the parts of the line that are more than simple commands in lists, and that nothing but a rule for
+	// everything covers.
+	Notes []Note
+}
+
+// Note is a part of a line that keeps it from being proved harmless.
+type Note struct {
+	What   string // "defines a function"
+	Source string // as it is written
+	Held   bool   // it doesn't matter to a command that a sandbox holds
+}
+
+// Hooks are what is known of the commands that run others.
+type Hooks interface {
+	// Unwrap adds the commands that c runs.
+	Unwrap(r *Reader, c *Command)
+	// Piped adds what right may run of the text that a pipe gives it.
+	Piped(r *Reader, right *Command, text Word)
+}
+
+// Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
+// before it. h is what is known of the commands that run others; nil: these are not read.
+func Read(line string, o Options, h Hooks) (*Script, error) {
+	if o.Deadline.IsZero() {
+		o.Deadline = time.Now().Add(MaxTime)
+	}
+	if namesHome(line) {
+		o.Home = ""
+	}
+	r := Reader{reading: &reading{options: o, hooks: h, parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}, Dirs: []string{o.Dir}}
+	if err := errors.Join(r.read(line), r.Err); err != nil {
+		return nil, err
+	}
+	r.readTwice()
+	return &r.script, r.Err
+}
+
+// namesHome reports whether a line holds the name HOME other than to ask for its value: it may set it.
+func namesHome(line string) bool {
+	return strings.Contains(strings.NewReplacer("${HOME}", "", "$HOME", "").Replace(line), "HOME")
+}
+
+// Reader is the state of the shell where a command of the line stands. It is passed as a value: what a subshell or a
+// branch changes stays there.
+type Reader struct {
+	*reading
+	Dirs   []string // the folders that the next command may run in; nil: not known
+	Place  Place
+	Nest   int // lines within lines
+	source string
+	by     *Command
+	guess  bool            // by may run it or not
+	redirs []Redirect      // of the groups around
+	stdin  *Word           // what a pipe gives the next command; nil: not known
+	known  variables       // the values that variables get in the line
+	set    []string        // the variables that have one of them by now, for sure
+	bound  map[string]Word // the values that variables have in the present case
+}
+
+// reading is what is collected of a line and of the lines within it.
+type reading struct {
+	script  Script
+	options Options
+	hooks   Hooks
+	parser  *syntax.Parser
+	lines   []parsedLine
+	steps   int   // statements read
+	Err     error // a line within the line could not be read
+}
+
+// parsedLine is a line as it was parsed.
+type parsedLine struct {
+	source string
+	file   *syntax.File
+}
+
+// read parses a line and walks it.
+func (r Reader) read(line string) error {
+	file, err := r.parse(line)
+	if err != nil {
+		return err
+	}
+	r.source, r.known, r.set = line, nil, nil
+	if r.Nest == 0 && strings.Contains(line, "$") {
+		r.known = r.values(file)
+	}
+	r.stmts(file.Stmts)
+	if time.Now().After(r.options.Deadline) {
+		return ErrTooSlow
+	}
+	return nil
+}
+
+// parse parses a line once: the same line often stands in a line more than once.
+func (r Reader) parse(line string) (*syntax.File, error) {
+	if i := slices.IndexFunc(r.lines, func(l parsedLine) bool { return l.source == line }); i >= 0 {
+		return r.lines[i].file, nil
+	}
+	switch {
+	case len(line) > MaxBytes:
+		return nil, ErrTooLong
+	case tooDeep(line), r.Nest > MaxNest:
+		return nil, ErrTooDeep
+	case strings.Contains(line, "\r"): // to bash it is a letter, to the parser it is a blank or nothing
+		return nil, odd("a carriage return")
+	case strings.Contains(line, "$\\\n"): // bash joins the lines first, and so reads $HOME or $(…)
+		return nil, odd("a line that ends in $\\")
+	case joinsSigns(line):
+		return nil, odd("an operator continued on the next line")
+	}
+	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
+	switch {
+	case errors.Is(err, ErrTooSlow):
+		return nil, ErrTooSlow
+	case err != nil:
+		return nil, fmt.Errorf("syntax error at %w", err)
+	case oddComment(file, line):
+		return nil, odd("a comment that ends in a backslash or follows a quote")
+	}
+	r.lines = append(r.lines, parsedLine{line, file})
+	return file, nil
+}
+
+// Line adds the commands of a line that c runs.
+func (r Reader) Line(c *Command, line Word, guess ...bool) {
+	r.guess = r.guess || c.MayRun || len(guess) > 0 && guess[0]
+	if c.Marked(line) {
+		r.Unknown(c) // whatever is put in may be a command too
+	}
+	if line.Kind != Literal {
+		r.Add(c.Inner([]Word{{line.Text, Unknown}}))
+		return
+	}
+	r.by, r.Place, r.redirs, r.stdin, r.bound = c, Text, nil, nil, nil
+	r.Nest++
+	if err := r.read(line.Text); err != nil {
+		if r.Unknown(c); !r.guess {
+			r.Err = fmt.Errorf("command run by %s: %w", c.Name(), err)
+		}
+	}
+}
+
+// Unknown adds a command of which nothing is known.
+func (r Reader) Unknown(by *Command) {
+	r.Add(by.Inner([]Word{{by.Source, Unknown}}))
+}
+
+// Add takes a command into the script, with where it stands.
+func (r Reader) Add(c *Command) {
+	c.Place, c.Dirs, c.Start = r.Place, r.Dirs, r.options.Dir
+	if c.By == nil {
+		c.By = r.by
+	}
+	c.MayRun, c.IsCase = c.MayRun || r.guess, r.bound != nil
+	c.Program = c.Base()
+	r.script.Commands = append(r.script.Commands, c)
+}
+
+func (r Reader) note(what string, n syntax.Node) {
+	r.script.Notes = append(r.script.Notes, Note{What: what, Source: r.text(n)})
+}
+
+// noteHeld is note for what doesn't matter to a command that a sandbox holds.
+func (r Reader) noteHeld(what string, n syntax.Node) {
+	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), true})
+}
+
+// text is a node as it is written.
+func (r Reader) text(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(r.source) || from >= to {
+		return ""
+	}
+	return strings.TrimSpace(r.source[from:to])
+}
+
+// late reports whether the time is over. It looks at the clock now and then.
+func (r Reader) late() bool {
+	r.steps++
+	return r.steps%16 == 0 && time.Now().After(r.options.Deadline)
+}
+
+// timed stops a parser that is still reading after its time.
+type timed struct {
+	r        *strings.Reader
+	deadline time.Time
+}
+
+func (t *timed) Read(p []byte) (int, error) {
+	if time.Now().After(t.deadline) {
+		return 0, ErrTooSlow
+	}
+	return t.r.Read(p[:min(len(p), 4096)])
+}

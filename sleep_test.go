@@ -1,0 +1,74 @@
+package adze_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Tests wait for conditions (internal/waittest), never for a time. A sleep is allowed in a synctest bubble, whose clock is
+// simulated, and with a comment "not synchronization: " that gives its reason, such as a slow server that a test plays.
+func TestNoSleepAsSynchronization(t *testing.T) {
+	bubbles, reasons := 0, 0
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		// The three sleeps in the tests of permission remain until the rewrite of permission/shell is merged.
+		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || path == "permission") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		given := map[int]bool{} // lines with a reason
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				if strings.HasPrefix(c.Text, "// not synchronization: ") {
+					given[set.Position(c.Pos()).Line] = true
+				}
+			}
+		}
+		var bubbleEnd token.Pos
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			switch {
+			case !ok:
+			case calls(call, "synctest", "Test"):
+				bubbleEnd = call.End()
+			case !calls(call, "time", "Sleep"):
+			case call.Pos() < bubbleEnd:
+				bubbles++
+			case given[set.Position(call.Pos()).Line]:
+				reasons++
+			default:
+				t.Errorf("%s: time.Sleep: use waittest.Until, or give the reason: // not synchronization: ...", set.Position(call.Pos()))
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d sleeps in simulated time, %d with a reason", bubbles, reasons)
+}
+
+// calls reports whether a call is of a package's function.
+func calls(call *ast.CallExpr, pkg, name string) bool {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || f.Sel.Name != name {
+		return false
+	}
+	x, ok := f.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}
