@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 	"tool":           "internal/nearest tool/schema",
 	"tool/schema":    "internal/nearest",
 	"tool/tooltest":  "tool",
-	"permission":     "tool permission/shell internal/workspace/names",
+	"permission":     "tool permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match internal/workspace/names",
 	"model":          "tool",
 	"agent":          "tool tool/schema model",
 	"journal":        "tool model",
@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 	"permission/shell/prove":   "permission/shell/bash permission/shell/program",
 	"permission/shell/wrap":    "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell/match":   "permission/shell/bash permission/shell/program permission/shell/prove",
-	"permission/shell":         "permission/shell/bash permission/shell/program permission/shell/prove permission/shell/wrap permission/shell/match",
+	"permission/shell":         "permission/shell/bash permission/shell/program permission/shell/wrap",
 	"permission/ondisk":        "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
@@ -97,7 +97,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretfiles internal/context internal/gitwork permission/shell " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretfiles internal/context internal/gitwork permission/shell permission/shell/bash permission/shell/prove " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.

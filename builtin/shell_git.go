@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	shellread "github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -33,7 +34,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork || !strings.Contains(line, "git") {
 		return opening{}, nil
 	}
-	script, err := shellread.Read(line, shellread.Options{Dir: dir, Home: s.sandboxes.variable("HOME")})
+	script, err := shellread.Read(line, bash.Options{Dir: dir, Home: s.sandboxes.variable("HOME")})
 	if err != nil {
 		return opening{}, nil // it can't be checked, which policy reports
 	}
@@ -81,7 +82,7 @@ type gitAnswer struct {
 func (o *openingOf) git(dir string, args ...string) (string, error) {
 	line := "exec git"
 	for _, a := range args {
-		line += " " + shellread.Quote(a)
+		line += " " + bash.Quote(a)
 	}
 	key := dir + "\x00" + line
 	a, ok := o.known[key]

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	shellread "github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // gitCall is a git command of a line, as far as its words tell.
@@ -19,8 +20,8 @@ type gitCall struct {
 
 // gitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
 // something else that isn't read-only.
-func gitCalls(s *shellread.Script) (calls []gitCall, others bool) {
-	wraps := map[*shellread.Command]bool{}
+func gitCalls(s *bash.Script) (calls []gitCall, others bool) {
+	wraps := map[*bash.Command]bool{}
 	for _, c := range s.Commands {
 		if c.By != nil {
 			wraps[c.By] = true
@@ -30,11 +31,11 @@ func gitCalls(s *shellread.Script) (calls []gitCall, others bool) {
 		switch {
 		case c.MayRun:
 			others = true
-		case c.Base() == "git" && shellread.Prove(c).Why != "":
+		case c.Base() == "git" && prove.Prove(c).Why != "":
 			if call, ok := readGitCall(c); ok {
 				calls = append(calls, call)
 			}
-		case c.Base() != "git" && !wraps[c] && shellread.Prove(c).Why != "":
+		case c.Base() != "git" && !wraps[c] && prove.Prove(c).Why != "":
 			others = true
 		}
 	}
@@ -42,7 +43,7 @@ func gitCalls(s *shellread.Script) (calls []gitCall, others bool) {
 }
 
 // readGitCall reads the words of a git command. ok is false if there is no subcommand.
-func readGitCall(c *shellread.Command) (call gitCall, ok bool) {
+func readGitCall(c *bash.Command) (call gitCall, ok bool) {
 	call.Literal = !c.AddsArgs
 	dirs := c.Dirs
 	for _, a := range c.Prefix {
@@ -51,14 +52,14 @@ func readGitCall(c *shellread.Command) (call gitCall, ok bool) {
 		}
 	}
 	words := c.Words[1:]
-	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == shellread.Literal {
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") && words[0].Kind == bash.Literal {
 		flag, _, joined := strings.Cut(words[0].Text, "=")
 		takes := !joined && slices.Contains(gitValued, flag)
 		call.Settings = call.Settings || flag == "-c" || flag == "--config-env" || flag == "--exec-path"
 		switch {
 		case takes && len(words) == 1:
 			return call, false
-		case flag == "-C" && words[1].Kind == shellread.Literal:
+		case flag == "-C" && words[1].Kind == bash.Literal:
 			dirs = into(dirs, words[1].Text)
 		case flag == "-C", flag == "--git-dir", flag == "--work-tree", flag == "--bare":
 			dirs, call.Literal = nil, false
@@ -71,7 +72,7 @@ func readGitCall(c *shellread.Command) (call gitCall, ok bool) {
 		return call, false
 	}
 	for _, w := range words {
-		if w.Kind != shellread.Literal && w.Kind != shellread.Glob {
+		if w.Kind != bash.Literal && w.Kind != bash.Glob {
 			call.Literal = false
 			break
 		}

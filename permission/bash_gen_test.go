@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
 )
 
 // bashGen makes up lines of bash from a grammar that is rich in what readers of bash get wrong.
@@ -277,9 +277,9 @@ func (s *bashGen) wrapped() string {
 	text := s.some(s.simple, s.list)
 	words := s.one("run1 run2 touch") + " " + s.word() + s.one("  ") + s.word()
 	return pick(s.lineGen, []string{
-		"eval " + shell.Quote(text), "eval " + text, "bash -c " + shell.Quote(text), "bash -c " + shell.Quote(words) + " a b", "sh -c " + shell.Quote("run1 a"), "env " + words, "env x=1 " + words, "env -S " + shell.Quote("run1 a b"), "env -u x -i " + words, "command " + words, "command -p " + words, "exec " + words, "builtin eval " + shell.Quote(text),
-		"trap " + shell.Quote(text) + " EXIT", "echo a b | xargs " + words, "echo a | xargs -I{} run1 {} b", "find . -maxdepth 0 -exec " + words + " {} \\;", "find a.txt -exec run1 {} +", "timeout 5 " + words, "nice -n 5 " + words, "nohup " + words, "source /dev/stdin <<< " + shell.Quote(text), "bash <<< " + shell.Quote(text), "echo " + shell.Quote(text) + " | bash", "bash -s <<'E'\n" + text + "\nE\n",
-		"bash -xc " + shell.Quote(text), "bash -O extglob -c " + shell.Quote(text), "bash --norc -c " + shell.Quote(text), "env bash -c " + shell.Quote(text), "command -v " + s.word(), "exec -a z " + words, ". ./list", "env -C src " + words, "time -p env " + words, "\\eval " + shell.Quote(text), "xargs -a list", "env -- " + words, "eval eval " + shell.Quote(text), "alias z=run1; z",
+		"eval " + bash.Quote(text), "eval " + text, "bash -c " + bash.Quote(text), "bash -c " + bash.Quote(words) + " a b", "sh -c " + bash.Quote("run1 a"), "env " + words, "env x=1 " + words, "env -S " + bash.Quote("run1 a b"), "env -u x -i " + words, "command " + words, "command -p " + words, "exec " + words, "builtin eval " + bash.Quote(text),
+		"trap " + bash.Quote(text) + " EXIT", "echo a b | xargs " + words, "echo a | xargs -I{} run1 {} b", "find . -maxdepth 0 -exec " + words + " {} \\;", "find a.txt -exec run1 {} +", "timeout 5 " + words, "nice -n 5 " + words, "nohup " + words, "source /dev/stdin <<< " + bash.Quote(text), "bash <<< " + bash.Quote(text), "echo " + bash.Quote(text) + " | bash", "bash -s <<'E'\n" + text + "\nE\n",
+		"bash -xc " + bash.Quote(text), "bash -O extglob -c " + bash.Quote(text), "bash --norc -c " + bash.Quote(text), "env bash -c " + bash.Quote(text), "command -v " + s.word(), "exec -a z " + words, ". ./list", "env -C src " + words, "time -p env " + words, "\\eval " + bash.Quote(text), "xargs -a list", "env -- " + words, "eval eval " + bash.Quote(text), "alias z=run1; z",
 	})
 }
 
@@ -305,7 +305,7 @@ func (s *bashGen) document() string {
 	case 2:
 		return "echo `" + doc + "`"
 	case 3:
-		return "bash -c " + shell.Quote(doc)
+		return "bash -c " + bash.Quote(doc)
 	}
 	return doc
 }

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/match"
+	"github.com/adze-dev/adze/permission/shell/program"
+	"github.com/adze-dev/adze/permission/shell/prove"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -27,7 +31,7 @@ type cache struct {
 	git      map[string]string
 	secrets  map[search]searched
 	managers *string // the part of PATH that belongs to version managers; nil: not known yet
-	facts    map[*shell.Command]*fact
+	facts    map[*bash.Command]*fact
 }
 
 // search is a folder that is searched through.
@@ -47,7 +51,7 @@ type where struct{ line, dir string }
 
 // script is a line as it was read.
 type script struct {
-	*shell.Script
+	*bash.Script
 	err    error
 	hidden bool // it holds characters that cannot be seen
 }
@@ -65,7 +69,7 @@ type fact struct {
 // touchedPath is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
 // where those of the place before it end.
 type touchedPath struct {
-	shell.Touch
+	prove.Touch
 	end int
 }
 
@@ -73,7 +77,7 @@ type touchedPath struct {
 func (e engine) begin() engine {
 	e.cache = &cache{
 		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
-		git: map[string]string{}, secrets: map[search]searched{}, facts: map[*shell.Command]*fact{},
+		git: map[string]string{}, secrets: map[search]searched{}, facts: map[*bash.Command]*fact{},
 	}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()
@@ -83,7 +87,7 @@ func (e engine) begin() engine {
 
 // timeLimit is when a judgement that begins now must be over.
 func (e *engine) timeLimit() time.Time {
-	return time.Now().Add(cmp.Or(e.world.patience, shell.MaxTime))
+	return time.Now().Add(cmp.Or(e.world.patience, bash.MaxTime))
 }
 
 // overdue reports whether the time to judge a command is over. Once it is, it stays so.
@@ -105,9 +109,9 @@ func (l *cache) read(line, dir, home string) script {
 	at := where{line, dir}
 	s, known := l.scripts[at]
 	if !known {
-		s.Script, s.err = shell.Read(line, shell.Options{Dir: dir, Home: home, Deadline: l.deadline})
+		s.Script, s.err = shell.Read(line, bash.Options{Dir: dir, Home: home, Deadline: l.deadline})
 		s.hidden = tool.Hidden(line)
-		l.late = l.late || errors.Is(s.err, shell.ErrTooSlow)
+		l.late = l.late || errors.Is(s.err, bash.ErrTooSlow)
 		l.scripts[at] = s
 	}
 	return s
@@ -128,16 +132,16 @@ func (e *engine) secret(dir string, s Search) searched {
 }
 
 // fact finds out what a command does.
-func (e *engine) fact(c *shell.Command) *fact {
+func (e *engine) fact(c *bash.Command) *fact {
 	f, known := e.facts[c]
 	if known {
 		return f
 	}
 	f = &fact{all: true}
 	e.facts[c] = f
-	proof := shell.Prove(c)
+	proof := prove.Prove(c)
 	if e.pass == held {
-		proof = shell.ProveHeld(c)
+		proof = prove.ProveHeld(c)
 		f.all, f.objects = !proof.Open, proof.Objects
 	}
 	f.why, f.unlisted = proof.Why, proof.Unlisted
@@ -166,14 +170,14 @@ func (e *engine) fact(c *shell.Command) *fact {
 			}
 		}
 	case e.pass == held: // it asks, whatever it reads
-	case !c.MayRun || shell.Interprets(c): // what an echo gives an interpreter is a guess, and names files
-		f.all = shell.Mentions(c, func(t shell.Touch) bool { return e.touch(f, t) })
+	case !c.MayRun || program.Interprets(c): // what an echo gives an interpreter is a guess, and names files
+		f.all = match.Mentions(c, func(t prove.Touch) bool { return e.touch(f, t) })
 	}
 	return f
 }
 
 // touch adds a path, with where it leads. It reports false when the time is over.
-func (e *engine) touch(f *fact, t shell.Touch) bool {
+func (e *engine) touch(f *fact, t prove.Touch) bool {
 	if (t.Glob || t.Below) && e.overdue() || e.step() {
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -20,7 +21,7 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	}
 	sum, commands := w.judgeLine(script.Script)
 	if e.overdue() {
-		return e.unread(j, len(w.deny) > 0, shell.ErrTooSlow)
+		return e.unread(j, len(w.deny) > 0, bash.ErrTooSlow)
 	}
 	j.commands, j.forced = commands, sum.forced
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
@@ -64,7 +65,7 @@ type lineVerdict struct {
 
 // judgeLine judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
 // when the time is over.
-func (w *commandJudge) judgeLine(script *shell.Script) (lineVerdict, []Reading) {
+func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 	var found []Reading
 	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
@@ -127,7 +128,7 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 }
 
 // because is what the commands do, and why they are not simply allowed.
-func (t *lineVerdict) because(what string, script *shell.Script) string {
+func (t *lineVerdict) because(what string, script *bash.Script) string {
 	switch n := len(t.unlisted); {
 	case n == 1:
 		return "runs " + t.unlisted[0] + ", which is not on the read-only list"
@@ -146,7 +147,7 @@ func (t *lineVerdict) because(what string, script *shell.Script) string {
 }
 
 // concluded puts the verdict together: deny, plan, ask, allow, table.
-func (w *commandJudge) concluded(j judged, script *shell.Script, t lineVerdict) judged {
+func (w *commandJudge) concluded(j judged, script *bash.Script, t lineVerdict) judged {
 	table := unknown.verdict(w.mode)
 	if t.proved {
 		table, j.proved, j.reads, j.anywhere = t.paths, true, t.reads, t.anywhere
@@ -206,7 +207,7 @@ func (e *engine) directory(r *tool.Request) string {
 }
 
 // describe is a short name of what a script runs.
-func describe(s *shell.Script) string {
+func describe(s *bash.Script) string {
 	var names []string
 	seen := map[string]bool{}
 	for _, c := range s.Commands {

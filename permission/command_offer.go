@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
 )
 
 // commandOffers are the rules for the commands of a script that are neither covered nor harmless: one a simple
 // command, joined. Never the line as it stands. A narrow and a wider choice are made of them.
-func (w *commandJudge) commandOffers(script *shell.Script) []string {
+func (w *commandJudge) commandOffers(script *bash.Script) []string {
 	if len(script.Notes) > 0 {
 		return nil
 	}
@@ -56,7 +57,7 @@ func appendNew(list []string, more ...string) []string {
 }
 
 // rulesFor are the choices for one simple command, smallest first; each may be several rules.
-func (e *engine) rulesFor(c *shell.Command, s *commandVerdict) (choices [][]string, ok bool) {
+func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]string, ok bool) {
 	if s.proved { // only its paths want an answer
 		var reads []string
 		for _, f := range s.asks {
@@ -72,7 +73,7 @@ func (e *engine) rulesFor(c *shell.Command, s *commandVerdict) (choices [][]stri
 		return [][]string{reads}, len(reads) > 0
 	}
 	argv := c.Argv()
-	if !shell.IsLiteral(c) || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {
+	if !match.IsLiteral(c) || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {
 		return nil, false
 	}
 	name := argv[0]
@@ -116,7 +117,7 @@ func quoted(argv []string) string {
 		if strings.ContainsAny(a, "*\n") {
 			return ""
 		}
-		words[i] = shell.Quote(a)
+		words[i] = bash.Quote(a)
 	}
 	return strings.Join(words, " ")
 }

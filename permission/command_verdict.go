@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
 )
 
 // commandVerdict is what was found out about one simple command.
 type commandVerdict struct {
-	cmd      *shell.Command
+	cmd      *bash.Command
 	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
 	forced   bool
 	first    bool         // a rule is about it before it runs: it isn't tried
@@ -32,13 +33,13 @@ type commandJudge struct {
 	deny, ask, allow []*rule       // about commands; those remembered are among the allowing ones
 	paths            Rules         // about paths, whatever accesses them
 	bare             *tool.Request // what a path in a command is judged as: a request of no tool
-	verdicts         map[*shell.Command]*commandVerdict
+	verdicts         map[*bash.Command]*commandVerdict
 }
 
 // weigh picks out the rules that a command of r is held against.
 func (e *engine) weigh(r *tool.Request) *commandJudge {
 	w := &commandJudge{
-		engine: e, verdicts: map[*shell.Command]*commandVerdict{},
+		engine: e, verdicts: map[*bash.Command]*commandVerdict{},
 		bare: &tool.Request{Declaration: tool.Declaration{Origin: r.Declaration.Origin}},
 	}
 	w.paths = e.about(w.bare)
@@ -69,7 +70,7 @@ func (e *engine) weigh(r *tool.Request) *commandJudge {
 }
 
 // verdict judges one simple command, and those equal to it.
-func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
+func (w *commandJudge) verdict(c *bash.Command) *commandVerdict {
 	s, known := w.verdicts[c]
 	if !known {
 		s = w.judgeCommand(c)
@@ -78,15 +79,15 @@ func (w *commandJudge) verdict(c *shell.Command) *commandVerdict {
 	return s
 }
 
-func (w *commandJudge) judgeCommand(c *shell.Command) *commandVerdict {
+func (w *commandJudge) judgeCommand(c *bash.Command) *commandVerdict {
 	s := &commandVerdict{cmd: c, verdict: tool.Allow, paths: tool.Allow}
-	if u, m := matchCommand(w.deny, c); m >= shell.Undecided {
-		s.decide(tool.Deny, u.cite(m != shell.Yes), "")
+	if u, m := matchCommand(w.deny, c); m >= match.Undecided {
+		s.decide(tool.Deny, u.cite(m != match.Yes), "")
 		return s
-	} else if m == shell.Maybe {
+	} else if m == match.Maybe {
 		s.decide(tool.Ask, u.cite(true), "")
-	} else if u, m := matchCommand(w.ask, c); m != shell.No {
-		s.decide(tool.Ask, u.cite(m == shell.Maybe), "")
+	} else if u, m := matchCommand(w.ask, c); m != match.No {
+		s.decide(tool.Ask, u.cite(m == match.Maybe), "")
 	}
 	f := w.fact(c)
 	s.proved, s.unlisted = f.why == "", f.unlisted
@@ -104,11 +105,11 @@ func (w *commandJudge) judgeCommand(c *shell.Command) *commandVerdict {
 	return s
 }
 
-func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
+func matchCommand(rules []*rule, c *bash.Command) (*rule, match.Match) {
 	var best *rule
-	sure := shell.No
+	sure := match.No
 	for _, u := range rules {
-		m := shell.Yes
+		m := match.Yes
 		if !u.whole {
 			m = u.command.Match(c)
 		}
@@ -121,9 +122,9 @@ func matchCommand(rules []*rule, c *shell.Command) (*rule, shell.Match) {
 
 // cover reports whether allow rules cover a command: exactly its words, and nothing around them.
 func (w *commandJudge) cover(s *commandVerdict) {
-	plain := shell.IsLiteral(s.cmd) && len(s.cmd.Prefix) == 0 && s.cmd.Place != shell.Substitution && s.cmd.Place != shell.Function && len(s.cmd.Words) > 0
+	plain := match.IsLiteral(s.cmd) && len(s.cmd.Prefix) == 0 && s.cmd.Place != bash.Substitution && s.cmd.Place != bash.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
-		plain = plain && !d.File && d.Target.Kind == shell.Literal
+		plain = plain && !d.File && d.Target.Kind == bash.Literal
 	}
 	secret := slices.ContainsFunc(s.asks, func(f *finding) bool { return f.exact })
 	for _, u := range w.allow {

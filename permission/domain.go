@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/match"
 )
 
 // domain is a host with all that belongs to it, and perhaps a port: the specifier of a rule on hosts, and what an
@@ -68,27 +68,27 @@ func isAddress(host string) bool {
 
 // meansHost says whether a deny or ask rule means a host. Without a port it means every port; one that a target leaves
 // out is the usual one.
-func meansHost(u *rule, target string) shell.Match {
+func meansHost(u *rule, target string) match.Match {
 	d := u.domain
 	if d.host == "" {
 		var err error
 		if d, err = parseDomain(u.spec); err != nil {
-			return shell.Yes
+			return match.Yes
 		}
 	}
 	if target == "*" {
-		return shell.Maybe
+		return match.Maybe
 	}
 	t, err := parseDomain(target)
 	switch {
 	case err != nil:
-		return shell.Maybe // a host that cannot be read may be any
+		return match.Maybe // a host that cannot be read may be any
 	case !d.holds(t.host):
-		return shell.No
+		return match.No
 	case d.port == "" || d.port == t.port || t.port == "" && (d.port == "80" || d.port == "443"):
-		return shell.Yes
+		return match.Yes
 	}
-	return shell.No
+	return match.No
 }
 
 // coversHost says whether an allow rule covers a host: the very port it names, and without one the usual ones, which a

@@ -3,7 +3,7 @@ package permission
 import (
 	"slices"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -192,22 +192,22 @@ func (e *engine) about(r *tool.Request) Rules {
 // byRules judges an access that is no command by rules about it.
 func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding) (j ruling) {
 	deny, isDenied := find(rules.deny, r, a, f)
-	if isDenied == shell.Maybe && e.pass == held { // what is below a directory is hidden, if the sandbox knows the rule
+	if isDenied == match.Maybe && e.pass == held { // what is below a directory is hidden, if the sandbox knows the rule
 		unmasked, _ := e.unmasked()
 		deny, isDenied = find(unmasked, r, a, f)
 	}
 	ask, isAsked := find(rules.ask, r, a, f)
 	table := f.class.verdict(e.mode)
-	j.try = isDenied == shell.No && isAsked == shell.No
+	j.try = isDenied == match.No && isAsked == match.No
 	switch {
-	case isDenied == shell.Yes:
+	case isDenied == match.Yes:
 		j.verdict, j.rules = tool.Deny, []tool.Rule{deny.cite(false)}
 	case table == tool.Deny:
 		j.verdict = tool.Deny
-	case isDenied == shell.Maybe:
+	case isDenied == match.Maybe:
 		j.verdict, j.rules, j.forced = tool.Ask, []tool.Rule{deny.cite(true)}, true
-	case isAsked != shell.No:
-		j.verdict, j.rules, j.forced = tool.Ask, []tool.Rule{ask.cite(isAsked == shell.Maybe)}, true
+	case isAsked != match.No:
+		j.verdict, j.rules, j.forced = tool.Ask, []tool.Rule{ask.cite(isAsked == match.Maybe)}, true
 	default:
 		if j.verdict = table; table == tool.Allow {
 			break

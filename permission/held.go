@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/prove"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -30,16 +31,16 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 		return j
 	}
 	if j = e.attempt(held, r, a); j.verdict == tool.Allow && j.proved && e.enforced() {
-		j.held, e.facts = true, map[*shell.Command]*fact{}
+		j.held, e.facts = true, map[*bash.Command]*fact{}
 		return j
 	}
-	e.facts, e.deadline = map[*shell.Command]*fact{}, e.timeLimit()
+	e.facts, e.deadline = map[*bash.Command]*fact{}, e.timeLimit()
 	return e.judgeText(r, a)
 }
 
 // attempt judges a line in another pass, without offers.
 func (e *engine) attempt(p pass, r *tool.Request, a tool.Access) judged {
-	e.pass, e.offering, e.facts = p, true, map[*shell.Command]*fact{}
+	e.pass, e.offering, e.facts = p, true, map[*bash.Command]*fact{}
 	defer func() { e.pass, e.offering = strict, false }()
 	return e.judgeText(r, a)
 }
@@ -63,7 +64,7 @@ func (e *engine) enforced() bool {
 
 // heldTargets adds what a touch names literally. What a pattern stands for, and what is below a directory, the sandbox
 // hides where it must; rules that it doesn't know still apply to all of it.
-func (e *engine) heldTargets(out []target, t shell.Touch) []target {
+func (e *engine) heldTargets(out []target, t prove.Touch) []target {
 	literal := t.Path
 	if t.Glob {
 		literal = t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1] + "."

@@ -3,14 +3,14 @@ package permission
 import (
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
 )
 
 // find looks through deny or ask rules for one that means an access, the surest first.
-func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, shell.Match) {
+func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, match.Match) {
 	var best *rule
-	sure := shell.No
+	sure := match.No
 	for _, u := range rules {
 		if m := means(u, r, a, f); m > sure {
 			best, sure = u, m
@@ -20,11 +20,11 @@ func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, she
 }
 
 // means says whether a deny or ask rule means an access of a tool. What cannot be told may be meant.
-func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
+func means(u *rule, r *tool.Request, a tool.Access, f *finding) match.Match {
 	ofTool := u.ofTool(&r.Declaration, false)
 	switch {
 	case ofTool && u.whole:
-		return shell.Yes
+		return match.Yes
 	case a.Verb == tool.Reads || a.Verb == tool.Writes:
 		if ofTool || u.verb == reading && a.Verb == tool.Reads || u.verb == writing && a.Verb == tool.Writes {
 			return meansPath(u, f)
@@ -32,30 +32,30 @@ func means(u *rule, r *tool.Request, a tool.Access, f *finding) shell.Match {
 	case a.Verb == tool.Reaches && ofTool:
 		return meansHost(u, a.Target)
 	case ofTool && a.Verb != tool.Execs:
-		return shell.Yes // a specifier that says nothing about such an access
+		return match.Yes // a specifier that says nothing about such an access
 	}
-	return shell.No
+	return match.No
 }
 
 // meansPath says whether a rule means a path. A search of our own leaves secrets out by itself; a command does not.
-func meansPath(u *rule, f *finding) shell.Match {
+func meansPath(u *rule, f *finding) match.Match {
 	switch {
 	case u.whole || !u.isPath:
-		return shell.Yes
+		return match.Yes
 	case f.path == "":
-		return shell.Maybe
+		return match.Maybe
 	}
 	switch u.path.reaches(f.parts) {
 	case unresolved:
-		return shell.Maybe
+		return match.Maybe
 	case exact, abovePath:
-		return shell.Yes
+		return match.Yes
 	case belowPath:
 		if f.dir && (f.inCommand && !f.names || !(f.class == harmless && u.path.names(true))) {
-			return shell.Maybe
+			return match.Maybe
 		}
 	}
-	return shell.No
+	return match.No
 }
 
 // covers says whether an allow rule covers an access of a tool.

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/match"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // listener holds what was read in a line against what bash made of it.
@@ -45,7 +48,7 @@ func (l *listener) record(t testing.TB, line, lang string) (r recording) {
 // compare says what bash did that was not read; "": nothing.
 func (l *listener) compare(t testing.TB, line, lang string) string {
 	l.counts.lines++
-	script, err := shell.Read(line, shell.Options{Dir: root, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
+	script, err := shell.Read(line, bash.Options{Dir: root, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		l.counts.unread++
 		return ""
@@ -56,7 +59,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 	}
 	proved := len(script.Notes) == 0
 	for _, c := range script.Commands {
-		proved = proved && (c.MayRun || shell.Prove(c).Why == "")
+		proved = proved && (c.MayRun || prove.Prove(c).Why == "")
 	}
 	if proved {
 		l.counts.proved++
@@ -86,7 +89,7 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 				return fmt.Sprintf("bash ran %q in %s, but %s", c.Argv, c.Dir, why)
 			}
 		}
-		if by != nil && shell.IsLiteral(by) {
+		if by != nil && match.IsLiteral(by) {
 			l.counts.literal++
 		}
 	}
@@ -104,9 +107,9 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 }
 
 // explanation is the command of a script that a call comes from. One that may or may not be run explains nothing.
-func explanation(script *shell.Script, c call) *shell.Command {
+func explanation(script *bash.Script, c call) *bash.Command {
 	for _, cmd := range script.Commands {
-		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Kind == shell.Unknown && !cmd.MayRun {
+		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Kind == bash.Unknown && !cmd.MayRun {
 			return cmd // a text that is not known
 		}
 		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
@@ -129,7 +132,7 @@ func calmed(state string) string {
 
 // runsUnseen reports whether a line runs what stands in a file, calculates with a text, or has a word for a command
 // that is not known: all that count as running anything.
-func runsUnseen(script *shell.Script, line string) bool {
+func runsUnseen(script *bash.Script, line string) bool {
 	line = strings.ReplaceAll(line, "\\\n", "")
 	if calculating.MatchString(line) {
 		return true
@@ -139,9 +142,9 @@ func runsUnseen(script *shell.Script, line string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return len(c.Words) > 1 && c.Words[0].Kind != shell.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs && slices.Contains(realPrograms, c.Name()) ||
-			(c.Name() == "bash" || c.Name() == "sh") && slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Text == "-i" || recorderFiles[w.Text] != "" })
+	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
+		return len(c.Words) > 1 && c.Words[0].Kind != bash.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs && slices.Contains(realPrograms, c.Name()) ||
+			(c.Name() == "bash" || c.Name() == "sh") && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Text == "-i" || recorderFiles[w.Text] != "" })
 	})
 }
 
@@ -158,10 +161,10 @@ func physical(dir string) string {
 }
 
 // fits reports whether words may have become the words of a call.
-func fits(words []shell.Word, c call, extra bool) bool {
+func fits(words []bash.Word, c call, extra bool) bool {
 	argv := c.Argv
 	first := words[0]
-	if first.Kind == shell.Literal {
+	if first.Kind == bash.Literal {
 		if len(argv) == 0 || first.Text != argv[0] && !(c.Script && path.Base(first.Text) == argv[0]) {
 			return false
 		}
@@ -170,26 +173,26 @@ func fits(words []shell.Word, c call, extra bool) bool {
 		}
 		words, argv = words[1:], argv[1:]
 	}
-	if c.Script && first.Kind == shell.Glob {
+	if c.Script && first.Kind == bash.Glob {
 		return true // of its path the name alone is known
 	}
 	return become(words, argv, first.Text == "echo" || first.Text == "printf")
 }
 
-func become(words []shell.Word, argv []string, prints bool) bool {
+func become(words []bash.Word, argv []string, prints bool) bool {
 	if len(words) == 0 {
 		return len(argv) == 0
 	}
 	w, rest := words[0], words[1:]
 	switch {
-	case w.Kind == shell.Literal:
+	case w.Kind == bash.Literal:
 		return len(argv) > 0 && argv[0] == w.Text && become(rest, argv[1:], prints)
 	default:
 		for n := 0; ; n++ {
 			if become(rest, argv[n:], prints) {
 				return true
 			}
-			if n == len(argv) || w.Kind == shell.Glob && !globbed(w.Text, argv[n]) {
+			if n == len(argv) || w.Kind == bash.Glob && !globbed(w.Text, argv[n]) {
 				return false
 			}
 		}
@@ -206,31 +209,31 @@ func globbed(pattern, name string) bool {
 }
 
 // vague reports whether words stand for names of files or for any text.
-func vague(script *shell.Script) bool {
-	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
-		return slices.ContainsFunc(c.Words, func(w shell.Word) bool { return w.Kind == shell.Glob })
+func vague(script *bash.Script) bool {
+	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
+		return slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind == bash.Glob })
 	})
 }
 
 // harmful says why a call of a line that was proved harmless is not, had it been written down as it ran: it cannot be
 // proved, or it looks at what the line was not known to look at.
-func harmful(script *shell.Script, c call) string {
+func harmful(script *bash.Script, c call) string {
 	var quoted []string
 	for _, a := range c.Argv {
-		quoted = append(quoted, shell.Quote(a))
+		quoted = append(quoted, bash.Quote(a))
 	}
-	plain, err := shell.Read(strings.Join(quoted, " "), shell.Options{Dir: c.Dir, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
+	plain, err := shell.Read(strings.Join(quoted, " "), bash.Options{Dir: c.Dir, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		return err.Error()
 	}
 	known := map[string]bool{}
 	for _, cmd := range script.Commands {
-		for _, t := range shell.Prove(cmd).Touches {
+		for _, t := range prove.Prove(cmd).Touches {
 			known[physical(t.Path)] = true
 		}
 	}
 	for _, cmd := range plain.Commands {
-		p := shell.Prove(cmd)
+		p := prove.Prove(cmd)
 		if cmd.MayRun {
 			continue
 		}
@@ -247,16 +250,16 @@ func harmful(script *shell.Script, c call) string {
 }
 
 // opens reports whether a redirection of a script may open a file.
-func opens(script *shell.Script, file string, write bool) bool {
+func opens(script *bash.Script, file string, write bool) bool {
 	for _, c := range script.Commands {
-		if c.By != nil && len(c.Words) > 0 && c.Words[0].Kind == shell.Unknown {
+		if c.By != nil && len(c.Words) > 0 && c.Words[0].Kind == bash.Unknown {
 			return true // a text that is not known
 		}
 		for _, d := range c.Redirs {
 			if c.MayRun || !d.File || write && !d.Write {
 				continue
 			}
-			if d.Target.Kind != shell.Literal || d.Dirs == nil && path.Base(d.Target.Text) == path.Base(file) {
+			if d.Target.Kind != bash.Literal || d.Dirs == nil && path.Base(d.Target.Text) == path.Base(file) {
 				return true
 			}
 			for _, dir := range d.Dirs {
@@ -275,13 +278,13 @@ func opens(script *shell.Script, file string, write bool) bool {
 }
 
 // finds reports whether find is run, which opens the files in its words for writing.
-func finds(script *shell.Script) bool {
-	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool { return c.Name() == "find" })
+func finds(script *bash.Script) bool {
+	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool { return c.Name() == "find" })
 }
 
 // readsFiles reports whether there are commands that open the files in their words: real ones, and programs themselves.
-func readsFiles(script *shell.Script) bool {
-	return slices.ContainsFunc(script.Commands, func(c *shell.Command) bool {
+func readsFiles(script *bash.Script) bool {
+	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
 		name := c.Name()
 		return len(c.Words) > 0 && (name == "" || strings.Contains(name, "/") || name == "." || name == "source" || slices.Contains(realPrograms, name))
 	})

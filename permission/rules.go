@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -162,7 +162,7 @@ type rule struct {
 	spec  string
 	whole bool // no specifier, or (*)
 
-	command   shell.Pattern
+	command   match.Pattern
 	isCommand bool
 	path      pathPattern
 	isPath    bool
@@ -220,14 +220,14 @@ func (r *rule) interpret(loose bool) error {
 	}
 	if r.whole {
 		if r.verb == shelling {
-			r.command, err = shell.ParsePattern("*", loose)
+			r.command, err = match.ParsePattern("*", loose)
 			r.isCommand = true
 		}
 		return err
 	}
 	switch r.verb {
 	case shelling:
-		r.command, err = shell.ParsePattern(r.spec, loose)
+		r.command, err = match.ParsePattern(r.spec, loose)
 		r.isCommand = err == nil
 		return err
 	case reading, writing:
@@ -244,7 +244,7 @@ func (r *rule) interpret(loose bool) error {
 		return err
 	}
 	// What the specifier of a tool means, the tool's access says: both are kept if both can be read.
-	r.command, err = shell.ParsePattern(r.spec, loose)
+	r.command, err = match.ParsePattern(r.spec, loose)
 	r.isCommand = err == nil
 	if r.path, err = parsePath(r.spec); err == nil {
 		r.isPath = true

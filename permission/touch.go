@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/prove"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -100,7 +100,7 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *touchedPath, to target)
 }
 
 // targets adds to out the resolved paths that a touch stands for.
-func (e *engine) targets(out []target, t shell.Touch) []target {
+func (e *engine) targets(out []target, t prove.Touch) []target {
 	switch {
 	case t.Index:
 		return e.indexTargets(out, t)
@@ -113,7 +113,7 @@ func (e *engine) targets(out []target, t shell.Touch) []target {
 }
 
 // pathTargets adds a path, and what lies below it if that is touched too.
-func (e *engine) pathTargets(out []target, t shell.Touch, at *resolvedPath) []target {
+func (e *engine) pathTargets(out []target, t prove.Touch, at *resolvedPath) []target {
 	out = append(out, target{resolvedPath: at, sure: true})
 	if e.disk == nil {
 		return append(out, target{resolvedPath: anywhere()}) // it may be a link
@@ -137,7 +137,7 @@ func anywhere() *resolvedPath { return &resolvedPath{path: "*"} }
 
 // globTargets adds what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and
 // so does one that a rule on paths may mean.
-func (e *engine) globTargets(out []target, t shell.Touch) []target {
+func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
 	folder := e.at(fixed + ".")
 	out = append(out, target{resolvedPath: folder})
@@ -183,7 +183,7 @@ func (e *engine) globTargets(out []target, t shell.Touch) []target {
 }
 
 // belowTargets adds what lies below the folders that a pattern stands for now: grep -r KEY src? reads src1/.env.
-func (e *engine) belowTargets(out []target, t shell.Touch) []target {
+func (e *engine) belowTargets(out []target, t prove.Touch) []target {
 	folders, ok := e.disk.Glob(t.Path + "/.")
 	if !ok {
 		return append(out, target{resolvedPath: anywhere()})

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // indexTargets adds the files in git's index at or below a path that a deny or ask rule on reading is about: git log -p
 // prints what is in them. Other files are none of a rule's business, and what was deleted since isn't seen.
-func (e *engine) indexTargets(out []target, t shell.Touch) []target {
+func (e *engine) indexTargets(out []target, t prove.Touch) []target {
 	rules := slices.DeleteFunc(slices.Concat(e.rules.deny, e.rules.ask), func(u *rule) bool { return u.verb != reading })
 	if len(rules) == 0 {
 		return out

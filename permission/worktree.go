@@ -3,12 +3,12 @@ package permission
 import (
 	"path"
 
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // addTree adds to what a git command touches what it shows of a repository that begins above the workspace. A repository
 // in the workspace is judged by the words of the command.
-func (e *engine) addTree(p *shell.Proof, t *shell.Tree) (why string) {
+func (e *engine) addTree(p *prove.Proof, t *prove.Tree) (why string) {
 	top, known := e.disk.Worktree(e.at(t.Dir).path)
 	if !known {
 		return "can't determine which repository git uses here"

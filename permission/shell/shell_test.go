@@ -14,18 +14,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/match"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // patient are options with a long time limit: on a busy machine, with the race detector, any command can take MaxTime.
-func patient(o shell.Options) shell.Options {
+func patient(o bash.Options) bash.Options {
 	o.Deadline = time.Now().Add(time.Minute)
 	return o
 }
 
 func ExampleRead() {
-	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, shell.Options{Dir: "/home/me/app", Deadline: time.Now().Add(time.Minute)})
+	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, bash.Options{Dir: "/home/me/app", Deadline: time.Now().Add(time.Minute)})
 	for _, c := range script.Commands {
-		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, shell.Prove(c).Why)
+		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, prove.Prove(c).Why)
 	}
 	// Output:
 	// ["cd" "src"] in ["/home/me/app"]: ""
@@ -35,7 +38,7 @@ func ExampleRead() {
 
 // Words are read as bash reads them: bash itself is asked.
 func TestWordsAreBash(t *testing.T) {
-	bash, err := exec.LookPath("bash")
+	bashPath, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash here")
 	}
@@ -44,12 +47,12 @@ func TestWordsAreBash(t *testing.T) {
 		`{a,b}`, `x{a,b}y`, `{a,b}{c,d}`, `{a}`, `{}`, `{a,}`, `{1..3}`, `{1.."3"}`, `{'1'..3}`, `{1..''3}`, `a{1..3}'b'`, `$HOME{a,b}`, `a{,b}`, `{a,b`, `a}`, `\{a,b}`, `{a\,b}`, `"{a,b}"`, `{"a b",c}`, `a,b`, `HEAD@{1}`, `x=~y`, `a#b`, `\#a`, `'#a'`,
 		"a\\\nb", "'a\\\nb'", "\"a\\\nb\"", `a=b`, `--x="y z"`, `-"n"`, `''`, `""`, `a""`, `!`, `%a`, `a~b`, `é`, `$'a\\b'`, `"a'b"`, `^`, `@`, `]`, `a:b`,
 	} {
-		out, err := exec.Command(bash, "-c", `set -f; printf '%s\0' `+words).Output()
+		out, err := exec.Command(bashPath, "-c", `set -f; printf '%s\0' `+words).Output()
 		if err != nil {
 			t.Fatalf("%s: %v", words, err)
 		}
 		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-		script, err := shell.Read("cmd "+words, patient(shell.Options{Dir: "/"}))
+		script, err := shell.Read("cmd "+words, patient(bash.Options{Dir: "/"}))
 		if err != nil {
 			t.Errorf("%s: %v", words, err)
 			continue
@@ -57,7 +60,7 @@ func TestWordsAreBash(t *testing.T) {
 		c := script.Commands[0]
 		known := true
 		for _, w := range c.Words {
-			known = known && w.Kind == shell.Literal
+			known = known && w.Kind == bash.Literal
 		}
 		if !known {
 			t.Logf("%s: not known", words)
@@ -109,7 +112,7 @@ func TestDirs(t *testing.T) {
 		"trap x EXIT; cd a":              "?",
 		"alias y=x; cd a; y":             "?",
 	} {
-		script, err := shell.Read(line, patient(shell.Options{Dir: "/w", Home: "/h"}))
+		script, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"}))
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -136,14 +139,14 @@ func TestOddLinesAreNotRead(t *testing.T) {
 		"echo $(cat <<E\nE)\ntouch x\nE\n)", "echo $(<<E\nE\nsort;ls -o x)", "echo $(cat <<E\nx\nE\nsort;ls -o x)", "diff <(cat <<E\nx\nE\nsort; ls -o x) y", "time -- ls", "coproc ls", "coproc A { ls; }", "coproc A ls", "coproc A ls | cat", "coproc A=1 ls", `coproc A="" ls`, "echo $(coproc ls)", `\x=[ ls`, "}=[", "ls &\\\n>x a", "ls 2\\\n>x", "ls >\\\n\\\n&x", "(''\\\n#\n)", "+=[", "coproc p #\\\ntouch x", "ls | time cat", "ls @(a)", "echo `ls \\* `", "!(touch x)", "[[ a = @($(touch x)) ]]", "ls >&'$(touch x)'", "ls >&-x", "cat <&-x", "sort -t <() -k -o x", "echo \"`echo \"{a,b}\"`\"",
 		"bash -c 'ls \\\r\ntouch x'",
 	} {
-		if script, err := shell.Read(line, patient(shell.Options{Dir: "/w", Home: "/h"})); err == nil {
+		if script, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"})); err == nil {
 			t.Errorf("%q is read: %v", line, script.Commands[0])
 		}
 	}
 	for _, line := range []string{
 		"ls # x\nls", "ls |\\\ncat", "ls \\\n| cat", "ls a\\\n;ls", "ls;# x", "(# x\nls)", "cat <<E\na \\\nb\nE\nls", "cat <<'E'\na \\\nE", "x=$(cat <<E\na\nE\n)", "git commit -m \"$(cat <<'EOF'\na; b\n\nc\nEOF\n)\" && git status", "[[ a = @(a|b) ]]", "ls >&2", "ls >&-", "ls >&x", "ls 2>&1-", "echo \"`ls`\" {a,b}", "time -p ls",
 	} {
-		if _, err := shell.Read(line, patient(shell.Options{Dir: "/w", Home: "/h"})); err != nil {
+		if _, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"})); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
@@ -220,17 +223,17 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		start := time.Now()
-		script, err := shell.Read(line, shell.Options{Dir: "/w", Home: "/h"})
+		script, err := shell.Read(line, bash.Options{Dir: "/w", Home: "/h"})
 		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("took %v", took)
 		}
 		if err != nil {
 			return
 		}
-		p, _ := shell.ParsePattern("rm -rf", true)
+		p, _ := match.ParsePattern("rm -rf", true)
 		for _, c := range script.Commands {
-			shell.Prove(c)
-			shell.Mentions(c, func(shell.Touch) bool { return true })
+			prove.Prove(c)
+			match.Mentions(c, func(prove.Touch) bool { return true })
 			p.Match(c)
 			p.Covers(c)
 			_ = c.String()
@@ -249,13 +252,13 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 		"colons":    strings.Repeat("a:", 30000),
 	} {
 		for _, command := range []string{"git commit -m", "python3 -c", "mytool"} {
-			s, err := shell.Read(command+" '"+text+"'", shell.Options{Dir: "/p", Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
+			s, err := shell.Read(command+" '"+text+"'", bash.Options{Dir: "/p", Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
 			if err != nil {
 				t.Fatal(err)
 			}
 			read := 0
 			for _, c := range s.Commands {
-				shell.Mentions(c, func(at shell.Touch) bool { read += len(at.Path); return true })
+				match.Mentions(c, func(at prove.Touch) bool { read += len(at.Path); return true })
 			}
 			if most := 100 * len(text); read > most {
 				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, most)
@@ -268,12 +271,12 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 func TestLongPathsAreMentioned(t *testing.T) {
 	dots := strings.Repeat("./", 3000)
 	for _, line := range []string{"git add " + dots + "secret", "mytool --file=" + dots + "secret", "mytool a," + dots + "secret,b", "python3 -c 'f(\"" + dots + "secret\")'"} {
-		s, err := shell.Read(line, patient(shell.Options{Dir: "/p"}))
+		s, err := shell.Read(line, patient(bash.Options{Dir: "/p"}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		found := false
-		shell.Mentions(s.Commands[0], func(at shell.Touch) bool {
+		match.Mentions(s.Commands[0], func(at prove.Touch) bool {
 			found = found || path.Clean(at.Path) == "/p/secret"
 			return true
 		})
@@ -286,11 +289,11 @@ func TestLongPathsAreMentioned(t *testing.T) {
 // A word of git that ends in a backslash sent the reader round until its stack was full.
 func TestGitWordEndsInBackslash(t *testing.T) {
 	for _, line := range []string{`git log 'x\'`, `git diff -- '\'`, `git show 'HEAD:a\\\'`} {
-		script, err := shell.Read(line, patient(shell.Options{Dir: "/x"}))
+		script, err := shell.Read(line, patient(bash.Options{Dir: "/x"}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := shell.Prove(script.Commands[0]); p.Why != "" {
+		if p := prove.Prove(script.Commands[0]); p.Why != "" {
 			t.Errorf("%s: %s", line, p.Why)
 		}
 	}
