@@ -18,8 +18,7 @@ func TestNoSleepAsSynchronization(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		// The three sleeps in the tests of permission remain until the rewrite of permission/shell is merged.
-		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || path == "permission") {
+		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, "_test.go") {

@@ -196,8 +196,8 @@ func boxMain() error {
 	if err := enterBox(os.Getenv(boxVariable)); err != nil {
 		return err
 	}
-	var hits atomic.Int64
-	if err := listen(&hits); err != nil {
+	seen := visits{own: make(chan struct{})}
+	if err := seen.listen(); err != nil {
 		return err
 	}
 	if err := setup(); err != nil {
@@ -207,7 +207,7 @@ func boxMain() error {
 	if err != nil {
 		return err
 	}
-	return answer(func(o order) (effect, error) { return try(o, &fresh, &hits) })
+	return answer(func(o order) (effect, error) { return try(o, &fresh, &seen) })
 }
 
 // answer answers the questions that come in, one a line, until nobody asks any more.
@@ -233,7 +233,7 @@ func answer[Q, A any](do func(Q) (A, error)) error {
 }
 
 // try runs a command, if it is to be run, and leaves the box as fresh as it was.
-func try(o order, fresh *map[string]string, hits *atomic.Int64) (e effect, err error) {
+func try(o order, fresh *map[string]string, seen *visits) (e effect, err error) {
 	before := *fresh
 	for _, s := range o.Setup {
 		if out, err := exec.Command("/bin/bash", "-c", "cd "+root+" && "+s).CombinedOutput(); err != nil {
@@ -245,12 +245,14 @@ func try(o order, fresh *map[string]string, hits *atomic.Int64) (e effect, err e
 			return e, err
 		}
 	}
-	hits.Store(0)
+	seen.others.Store(0)
 	e = effect{Asked: o.Judge && !unaskedHere(o.Command)}
 	if !e.Asked {
 		e = perform(o)
-		time.Sleep(time.Millisecond)
-		e.Connected = hits.Load() > 0
+		if err := seen.settle(); err != nil {
+			return e, err
+		}
+		e.Connected = seen.others.Load() > 0
 		after, err := look()
 		if err != nil {
 			return e, err
@@ -311,8 +313,15 @@ func raiseLoopback() error {
 	return unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, r)
 }
 
-// listen counts who comes to port 9, and who asks for a name.
-func listen(hits *atomic.Int64) error {
+// visits counts who comes to port 9, and who asks for a name. settle comes itself, from an address of its own.
+type visits struct {
+	others atomic.Int64
+	own    chan struct{}
+}
+
+var ownAddress = net.IPv4(127, 0, 0, 9)
+
+func (v *visits) listen() error {
 	tcp, err := net.Listen("tcp", "127.0.0.1:9")
 	if err != nil {
 		return err
@@ -323,7 +332,7 @@ func listen(hits *atomic.Int64) error {
 			if err != nil {
 				return
 			}
-			hits.Add(1)
+			v.came(c.RemoteAddr())
 			c.Close()
 		}
 	}()
@@ -333,15 +342,43 @@ func listen(hits *atomic.Int64) error {
 			return err
 		}
 		go func() {
-			for buf := make([]byte, 512); ; hits.Add(1) {
-				if _, _, err := udp.ReadFrom(buf); err != nil {
+			for buf := make([]byte, 512); ; {
+				_, from, err := udp.ReadFrom(buf)
+				if err != nil {
 					return
 				}
+				v.came(from)
 			}
 		}()
 	}
 	_ = os.WriteFile("/run/resolv.conf", []byte("nameserver 127.0.0.1\n"), 0o644)
 	_ = unix.Mount("/run/resolv.conf", "/etc/resolv.conf", "", unix.MS_BIND, "")
+	return nil
+}
+
+func (v *visits) came(from net.Addr) {
+	if host, _, _ := net.SplitHostPort(from.String()); host == ownAddress.String() {
+		v.own <- struct{}{}
+	} else {
+		v.others.Add(1)
+	}
+}
+
+// settle returns when all that came before it is counted: each socket hands out who came in order.
+func (v *visits) settle() error {
+	for _, to := range []struct {
+		from net.Addr
+		port string
+	}{{&net.TCPAddr{IP: ownAddress}, "9"}, {&net.UDPAddr{IP: ownAddress}, "9"}, {&net.UDPAddr{IP: ownAddress}, "53"}} {
+		d := net.Dialer{LocalAddr: to.from}
+		c, err := d.Dial(to.from.Network(), "127.0.0.1:"+to.port)
+		if err != nil {
+			return err
+		}
+		_, _ = c.Write([]byte("settle"))
+		<-v.own
+		c.Close()
+	}
 	return nil
 }
 

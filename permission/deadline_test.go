@@ -22,7 +22,7 @@ type sleepy struct {
 
 func (s sleepy) wait(over string) {
 	if s.over == over {
-		time.Sleep(s.time)
+		time.Sleep(s.time) // not synchronization: a slow disk
 	}
 }
 

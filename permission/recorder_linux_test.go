@@ -173,7 +173,7 @@ func record(t take, w *watcher) (recording, error) {
 			_ = syscall.Kill(-1, syscall.SIGKILL)
 		}
 		if pid == 0 {
-			time.Sleep(200 * time.Microsecond)
+			time.Sleep(200 * time.Microsecond) // not synchronization: the loop polls for a child that has ended
 		}
 	}
 	var err error

@@ -60,7 +60,7 @@ func (r Reader) assign(a *syntax.Assign) Assign {
 	out := Assign{Odd: a.Append || a.Naked || a.Index != nil || a.Array != nil || a.Name == nil}
 	if a.Name != nil {
 		out.Name = a.Name.Value
-		if out.Name == "" || !Only(out.Name, &nameSet) {
+		if out.Name == "" || !only(out.Name, nameBytes) {
 			r.Err = odd("the name of a variable") // to bash it is a command
 		}
 	}

@@ -65,7 +65,7 @@ var openers = regexp.MustCompile(`(?:^|[ \t\n;&|(){}!])(?:(?:if|while|until|for|
 func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 	switch n := n.(type) {
 	case *syntax.ExtGlob: // its pattern is not looked into; and where it is none to bash, bash stops there and goes on somewhere
-		if !inTest || !Only(n.Pattern.Value, &patternSet) {
+		if !inTest || !only(n.Pattern.Value, patternBytes) {
 			r.Err = odd("a pattern with brackets")
 		}
 	case *syntax.DblQuoted: // bash takes a quote in "`…`" for the end of the text, and expands the braces behind it

@@ -64,7 +64,7 @@ func (r Reader) checkRedirect(n *syntax.Redirect) {
 	}
 	switch target := r.oneWord(n.Word); n.Op {
 	case syntax.DplIn, syntax.DplOut:
-		if !isNumber(target) && !Only(r.text(n.Word), &PlainSet) || len(target.Text) > 1 && target.Text[0] == '-' {
+		if !isNumber(target) && !only(r.text(n.Word), plainBytes) || len(target.Text) > 1 && target.Text[0] == '-' {
 			r.Err = odd("the word after " + n.Op.String()) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
 		}
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -84,7 +84,7 @@ func isNumber(w Word) bool {
 }
 
 // plainDelimiter reports whether bash and the parser agree where a here-document with it ends.
-func plainDelimiter(w Word) bool { return w.Kind == Literal && Only(w.Text, &nameSet) }
+func plainDelimiter(w Word) bool { return w.Kind == Literal && only(w.Text, nameBytes) }
 
 // document reads the text of a here-document. Where the delimiter is not quoted a backslash or a $ in it means more
 // than itself.

@@ -43,38 +43,21 @@ func (w Word) String() string {
 
 // Quote writes a text as one word of bash.
 func Quote(s string) string {
-	if s != "" && Only(s, &PlainSet) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
+	if s != "" && only(s, plainBytes) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-const plainBytes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,~^"
-
-// byteSet is a set of bytes.
-type byteSet [256]bool
-
-func SetOf(bytes string) (set byteSet) {
-	for i := range len(bytes) {
-		set[bytes[i]] = true
-	}
-	return set
-}
-
-var (
-	PlainSet, patternSet, specialSet = SetOf(plainBytes), SetOf(plainBytes + "*?[]|!"), SetOf("\\*?[~{}\x85\xa0")
-	nameSet                          = SetOf("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+// Bytes of names, of words in which nothing means more than itself, and of patterns.
+const (
+	nameBytes    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+	plainBytes   = nameBytes + "-./:=@%+,~^"
+	patternBytes = plainBytes + "*?[]|!"
 )
 
-// Only reports whether all bytes of s are in a set.
-func Only(s string, set *byteSet) bool {
-	for i := range len(s) {
-		if !set[s[i]] {
-			return false
-		}
-	}
-	return true
-}
+// only reports whether all bytes of s are among those.
+func only(s, bytes string) bool { return strings.Trim(s, bytes) == "" }
 
 // maxBraced is how many words a word with braces may become.
 const maxBraced = 64
@@ -158,7 +141,7 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok || slices.ContainsFunc([]byte(lit.Value), func(c byte) bool { return specialSet[c] }) {
+	if !ok || strings.ContainsAny(lit.Value, `\*?[~{}`) || oddBlank(lit.Value) {
 		return "", false
 	}
 	return lit.Value, true
@@ -241,10 +224,15 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 	}
 }
 
-// lit reads an unquoted literal, in which backslashes still stand. Bytes that bash takes for blanks in some languages and
-// on some systems make it unknown: the second half of an à, for one, on macOS.
+// oddBlank reports whether s holds a byte that bash takes for a blank in some languages and on some systems: the second
+// half of an à, for one, on macOS.
+func oddBlank(s string) bool {
+	return strings.IndexByte(s, 0xa0) >= 0 || strings.IndexByte(s, 0x85) >= 0
+}
+
+// lit reads an unquoted literal, in which backslashes still stand.
 func (b *builder) lit(s string, last bool) {
-	b.unknown = b.unknown || strings.IndexByte(s, 0xa0) >= 0 || strings.IndexByte(s, 0x85) >= 0
+	b.unknown = b.unknown || oddBlank(s)
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
 		case '\\':
@@ -305,16 +293,16 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	}
 	v, known := b.bound[name]
 	switch {
-	case known && v.Kind == Literal && (quoted || v.Text != "" && Only(v.Text, &PlainSet)): // without quotes it would be taken apart at its blanks
+	case known && v.Kind == Literal && (quoted || v.Text != "" && only(v.Text, plainBytes)): // without quotes it would be taken apart at its blanks
 		b.quoted(v.Text)
 	case known && v.Kind == Glob && quoted: // and a name that a pattern stands for may have some
 		b.text.WriteString(v.Text)
 		b.glob = true
 	case known:
 		b.unknown = true
-	case name == "HOME" && b.options.Home != "" && (quoted || Only(b.options.Home, &PlainSet)):
+	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
 		b.quoted(b.options.Home)
-	case publicNumbers[name], publicVars[name] && quoted, name == "PWD" && len(b.Dirs) > 0 && Only(strings.Join(b.Dirs, ""), &PlainSet):
+	case publicNumbers[name], publicVars[name] && quoted, name == "PWD" && len(b.Dirs) > 0 && only(strings.Join(b.Dirs, ""), plainBytes):
 		b.publicVars = true
 	default:
 		b.unknown = true

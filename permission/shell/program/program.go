@@ -33,6 +33,7 @@ type Program struct {
 // operands says what the words are that are no flags.
 type operands int
 
+// What operands are.
 const (
 	NoOperands operands = iota
 	Texts
@@ -75,6 +76,7 @@ type Programs struct {
 	Subcommands     map[string]bool // the Programs that have any
 }
 
+// ReadOnly is what programs.txt says.
 var ReadOnly = sync.OnceValue(func() Programs {
 	ps, err := parsePrograms(programsText)
 	if err != nil {

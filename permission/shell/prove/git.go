@@ -65,9 +65,13 @@ var gitHarmlessFlags = []string{"--no-pager", "-P", "--no-optional-locks", "--li
 
 // heldGit is the proof of git where a sandbox enforces reads.
 func heldGit(c *bash.Command, name string, a *program.Args, dirs []string) Proof {
+	ts, ok := gitNamed(name, a, Touch{Names: a.Program.Operands == program.Names})
+	if !ok {
+		return Proof{Why: manyPaths}
+	}
 	at := *c
 	at.Dirs = dirs
-	p := proof(&at, gitHeldTouches(a), true)
+	p := proof(&at, append(ts, Touch{Path: ".", Names: true}), true)
 	if p.Git = dirs; dirs == nil {
 		p.Git = []string{c.Start}
 	}
@@ -81,30 +85,33 @@ func heldGit(c *bash.Command, name string, a *program.Args, dirs []string) Proof
 // showingObjects are the subcommands of git that may show contents.
 var showingObjects = strings.Fields("log show diff diff-tree diff-index diff-files whatchanged reflog stash blame annotate grep cat-file")
 
-// gitHeldTouches are the paths among the literal words of git, also behind a colon: HEAD:path.
-func gitHeldTouches(a *program.Args) []Touch {
-	ts := []Touch{{Path: ".", Names: true}}
-	list := a.Operands
-	switch {
-	case a.Program.Operands == program.Texts:
-		list = nil
-	case a.Program.Operands == program.Pattern && len(list) > 0 && a.Ended != 0 && !a.Has("-e", "-f"):
-		list = list[1:]
-	}
+// gitNamed are the paths among the words of git, also behind a colon: HEAD:path. t is what they are like. ok is false if there
+// are too many.
+func gitNamed(name string, a *program.Args, t Touch) (ts []Touch, ok bool) {
 	for _, f := range a.Flags {
-		if f.Value.Kind == bash.Literal && a.Program.Flags[f.Name] == program.Reading {
+		if a.Program.Flags[f.Name] == program.Reading && f.Value.Kind == bash.Literal {
 			ts = append(ts, Touch{Path: f.Value.Text})
 		}
-		if f.Name == "-L" { // -L1,5:path
+		if f.Name == "-L" && strings.Contains(f.Value.Text, ":") && name != "blame" && name != "annotate" { // -L1,5:path
 			ts = append(ts, Touch{Path: f.Value.Text[strings.LastIndexByte(f.Value.Text, ':')+1:]})
 		}
 	}
+	list := a.Operands
+	switch kind := a.Program.Operands; {
+	case kind == program.Texts:
+		return ts, true
+	case kind == program.Pattern && len(list) > 0 && (a.Held || list[0].Kind == bash.Literal) && a.Ended != 0 && !a.Has("-e", "-f"):
+		list = list[1:]
+	}
 	for _, w := range list {
-		if w.Kind == bash.Literal && strings.Count(w.Text, ":") <= maxColons {
-			ts = append(ts, gitPaths(w, Touch{Names: a.Program.Operands == program.Names})...)
+		if strings.Count(w.Text, ":") > maxColons {
+			return nil, false
+		}
+		if w.Kind == bash.Literal || !a.Held {
+			ts = append(ts, gitPaths(w, t)...)
 		}
 	}
-	return ts
+	return ts, true
 }
 
 // plainSetting reports whether git -c changes no more than how things look.
@@ -155,7 +162,6 @@ func prettyFormat(name, format string) bool {
 
 // gitTouches are the paths among the words: every operand may be one, also behind a colon (HEAD:path).
 func gitTouches(c *bash.Command, name string, a *program.Args, dirs []string) Proof {
-	kind := a.Program.Operands
 	two := name == "diff" && len(a.Operands) == 2 // outside a repository these are two folders, with -- or without
 	apart := ""                                   // what is no folder: HEAD -- src, . ':!docs'
 	switch {
@@ -166,30 +172,15 @@ func gitTouches(c *bash.Command, name string, a *program.Args, dirs []string) Pr
 	}
 	below := name == "grep" || a.Has("--no-index") || two && apart == ""
 	tracked := name == "grep" && !a.Has("--untracked", "--no-index")
-	var ts []Touch
-	for _, f := range a.Flags {
-		if a.Program.Flags[f.Name] == program.Reading {
-			ts = append(ts, Touch{Path: f.Value.Text})
-		}
-		if f.Name == "-L" && strings.Contains(f.Value.Text, ":") && name != "blame" && name != "annotate" { // -L1,5:path
-			ts = append(ts, Touch{Path: f.Value.Text[strings.LastIndexByte(f.Value.Text, ':')+1:]})
-		}
+	top := func(w bash.Word) bool {
+		return strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")
 	}
-	list := a.Operands
-	if kind == program.Pattern && len(list) > 0 && list[0].Kind == bash.Literal && a.Ended != 0 && !a.Has("-e", "-f") {
-		list = list[1:]
+	if i := slices.IndexFunc(a.Operands, top); below && i >= 0 {
+		return Proof{Why: "pathspec " + a.Operands[i].Text + " covers the whole repository"}
 	}
-	if kind == program.Texts {
-		list = nil
-	}
-	for _, w := range list {
-		if below && (strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")) {
-			return Proof{Why: "pathspec " + w.Text + " covers the whole repository"}
-		}
-		if strings.Count(w.Text, ":") > maxColons {
-			return Proof{Why: "a git argument names too many paths to check"}
-		}
-		ts = append(ts, gitPaths(w, Touch{Below: below, Names: kind == program.Names && !below, Tracked: tracked})...)
+	ts, ok := gitNamed(name, a, Touch{Below: below, Names: a.Program.Operands == program.Names && !below, Tracked: tracked})
+	if !ok {
+		return Proof{Why: manyPaths}
 	}
 	if name == "grep" {
 		ts = append(ts, Touch{Path: ".", Below: true, Tracked: tracked})
@@ -230,7 +221,10 @@ func gitTouches(c *bash.Command, name string, a *program.Args, dirs []string) Pr
 }
 
 // maxColons bounds the paths that one word may name: behind each colon begins another one, up to the word's end.
-const maxColons = 64
+const (
+	maxColons = 64
+	manyPaths = "a git argument names too many paths to check"
+)
 
 // gitPaths are the paths that a word may name: itself, and what stands behind each colon of it (HEAD:path, :(icase)path),
 // which git counts from the top of the repository. A star in it is git's to expand.
