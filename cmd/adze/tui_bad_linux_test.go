@@ -209,7 +209,7 @@ func TestBrokenEditor(t *testing.T) {
 	t.Setenv("ADZE_TEST_EDITOR", "false")
 	d := newDesk(t, `{}`)
 	m := scriptedModel(t, openaitest.Answer{Text: "Hello."})
-	for editor, want := range map[string]string{"false": "✗ run the editor false: exit status 1", "/nowhere/editor": "✗ run the editor /nowhere/editor: exit status 127"} {
+	for editor, want := range map[string]string{"false": "✗ run the editor false: exit status 1", "/nowhere/editor": "✗ run the editor /nowhere/editor: not found; set VISUAL or EDITOR"} {
 		t.Setenv("ADZE_TEST_EDITOR", editor)
 		g := conversation(t, d, m.URL, "")
 		g.see(t, "model    scripted")

@@ -192,29 +192,17 @@ func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, err
 	if !ok {
 		return tool.Decision{}, fmt.Errorf("this call has no text to edit")
 	}
-	dir, err := os.MkdirTemp("", "adze-edit-")
+	text, err := approval.EditText(ctx, t.editor, filepath.Base(file), proposed, func(cmd *exec.Cmd) error {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr
+		return cmd.Run()
+	})
 	if err != nil {
-		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
+		return tool.Decision{}, err
 	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, filepath.Base(file))
-	if err := os.WriteFile(path, []byte(proposed), 0o600); err != nil {
-		return tool.Decision{}, fmt.Errorf("create a file to edit: %w", err)
-	}
-	// The variable is a command for the shell, as git takes it: "code --wait".
-	cmd := exec.CommandContext(ctx, "sh", "-c", t.editor+` "$1"`, "sh", path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return tool.Decision{}, fmt.Errorf("run the editor %s: %w", t.editor, err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return tool.Decision{}, fmt.Errorf("read the edited file: %w", err)
-	}
-	if string(text) == proposed {
+	if text == proposed {
 		return tool.Decision{}, nil
 	}
-	d, ok := approval.Edited(r, string(text))
+	d, ok := approval.Edited(r, text)
 	if !ok {
 		return tool.Decision{}, fmt.Errorf("this call can't use the edited text")
 	}

@@ -1,8 +1,8 @@
 package tui
 
 import (
-	"fmt"
-	"os"
+	"context"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -40,29 +40,12 @@ func (s *Screen) editProposal(q *question) {
 
 // openEditor lets the user edit a text with their editor.
 func (s *Screen) openEditor(text, name string) (string, error) {
-	dir, err := os.MkdirTemp("", "adze-edit-")
-	if err != nil {
-		return "", fmt.Errorf("create a file to edit: %w", err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return "", fmt.Errorf("create a file to edit: %w", err)
-	}
-	// The setting is a command for the shell, as git takes it: "code --wait".
-	cmd := exec.Command("sh", "-c", s.o.Editor+` "$1"`, "sh", path)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.o.In, s.o.Out, s.o.Out
-	if err := s.outside(func() { err = cmd.Run() }); err != nil {
-		return "", err
-	}
-	if err != nil {
-		return "", fmt.Errorf("run the editor %s: %w", s.o.Editor, err)
-	}
-	edited, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("read the edited text: %w", err)
-	}
-	return string(edited), nil
+	return approval.EditText(context.Background(), s.o.Editor, name, text, func(cmd *exec.Cmd) error {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = s.o.In, s.o.Out, s.o.Out
+		var failed error
+		err := s.outside(func() { failed = cmd.Run() })
+		return errors.Join(err, failed)
+	})
 }
 
 // outside gives the terminal to f, without the live area.
