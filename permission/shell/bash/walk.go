@@ -33,11 +33,11 @@ func union(a, b []string) []string {
 
 // stmts reads a list; each statement begins where the one before may have left the shell.
 func (r Reader) stmts(list []*syntax.Stmt) outcome {
-	o := outcome{r.Dirs, r.Dirs}
+	next, o := r, outcome{r.Dirs, r.Dirs}
 	for _, s := range list {
-		o = r.stmt(s)
-		r.Dirs = o.all()
-		r.set = append(slices.Clip(r.set), assigned(s)...)
+		o = next.stmt(s)
+		next.Dirs = o.all()
+		next.set = append(slices.Clip(next.set), assigned(s)...)
 	}
 	return o
 }
