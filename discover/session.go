@@ -117,7 +117,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 			err = fmt.Errorf("no response within %s%s", spell(bound), oddly)
 		}
 		if s.http != nil {
-			err = l.webError(err)
+			err = l.webError(s.http, err)
 		}
 		return nil, s.startError(withFate(plainly(err), s.abandon()))
 	}

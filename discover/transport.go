@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -49,6 +50,13 @@ type dressed struct {
 	headers map[string]string
 	auth    *authority // nil: no tokens, or the SDK sees to them
 	next    http.RoundTripper
+	last    atomic.Pointer[answer]
+}
+
+// answer is what came back for a message that was sent.
+type answer struct {
+	status int
+	kind   string // its media type
 }
 
 func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -60,7 +68,11 @@ func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") { // events are bounded one by one
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	if req.Method == http.MethodPost {
+		d.last.Store(&answer{resp.StatusCode, kind})
+	}
+	if kind != "text/event-stream" { // events are bounded one by one
 		resp.Body = &limitedBody{ReadCloser: resp.Body, left: stdio.MaxMessage}
 	}
 	return resp, nil
@@ -137,25 +149,33 @@ func (e *webError) Unwrap() error { return e.cause }
 
 var contentType = regexp.MustCompile(`unsupported content type "([^"]*)"`)
 
-func (l *link) webError(err error) error {
+func (l *link) webError(client *http.Client, err error) error {
 	at, text := l.conf.Target(), err.Error()
 	plain := func(format string, args ...any) error { return &webError{fmt.Sprintf(format, args...), err} }
+	kind, status := "", 0
 	if m := contentType.FindStringSubmatch(text); m != nil {
-		return plain("%s is not an MCP server (got content type %s)", at, cmp.Or(m[1], "none"))
+		kind = cmp.Or(m[1], "none")
+	}
+	if got := client.Transport.(*dressed).last.Load(); got != nil && errors.Is(err, mcp.ErrConnectionClosed) && strings.HasSuffix(text, io.EOF.Error()) {
+		kind, status = cmp.Or(got.kind, "none"), got.status // by chance, the SDK says only that it closed the connection
+	}
+	last := strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
+	for code := 400; code < 600 && status < 400; code++ {
+		if http.StatusText(code) == last {
+			status = code
+		}
 	}
 	switch {
-	case strings.Contains(text, "failed to decode response"):
-		return plain("%s is not an MCP server (got JSON that is not a message)", at)
+	case status >= 400:
+		return plain("%s returned %d %s%s", at, status, http.StatusText(status), doubt(status))
 	case strings.Contains(text, "missing endpoint"):
 		return plain("%s is not an MCP server with SSE transport. For streamable HTTP, use httpUrl", at)
-	case strings.Contains(text, "request terminated without response"):
+	case strings.Contains(text, "failed to decode response"), kind == "application/json":
+		return plain("%s is not an MCP server (got JSON that is not a message)", at)
+	case strings.Contains(text, "request terminated without response"), kind == "text/event-stream":
 		return plain("%s closed the first request without a response", at)
-	}
-	last := text[strings.LastIndex(text, ": ")+1:]
-	for code := 400; code < 600; code++ {
-		if name := http.StatusText(code); name != "" && strings.TrimSpace(last) == name {
-			return plain("%s returned %d %s%s", at, code, name, doubt(code))
-		}
+	case kind != "":
+		return plain("%s is not an MCP server (got content type %s)", at, kind)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package discover
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -133,6 +134,25 @@ func TestAddressesOfNoServer(t *testing.T) {
 	for _, st := range d.List() {
 		if w := strings.ReplaceAll(want[st.Alias], "URL", web.URL); st.Err == nil || st.Err.Error() != w {
 			t.Errorf("%s: %v, want %s", st.Alias, st.Err, w)
+		}
+	}
+}
+
+// The SDK chooses by chance between what went wrong and the end of the connection.
+func TestAddressesOfNoServerByChance(t *testing.T) {
+	closed := fmt.Errorf("%w: calling %q: client is closing: EOF", mcp.ErrConnectionClosed, "initialize")
+	for want, got := range map[string]answer{
+		"http://h/x is not an MCP server (got content type text/html)":             {200, "text/html"},
+		"http://h/x is not an MCP server (got content type none)":                  {200, ""},
+		"http://h/x is not an MCP server (got JSON that is not a message)":         {200, "application/json"},
+		"http://h/x closed the first request without a response":                   {200, "text/event-stream"},
+		"http://h/x returned 404 Not Found. Is that the address of an MCP server?": {404, "text/plain"},
+	} {
+		sent := &dressed{}
+		sent.last.Store(&got)
+		l := &link{conf: Server{HTTPURL: "http://h/x"}}
+		if err := l.webError(&http.Client{Transport: sent}, closed); err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 }
