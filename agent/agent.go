@@ -292,7 +292,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 	}
 }
 
-// History is the conversation so far.
+// History returns the conversation so far.
 func (a *Agent) History() []model.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -317,7 +317,7 @@ func (a *Agent) ask(prompt []model.Part) {
 	a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
 }
 
-// request is one with the agent's options.
+// request returns one with the agent's options.
 func (a *Agent) request(messages []model.Message, tools []tool.Declaration) model.Request {
 	now := a.settings()
 	return model.Request{
@@ -330,7 +330,7 @@ func (a *Agent) request(messages []model.Message, tools []tool.Declaration) mode
 	}
 }
 
-// measure is the estimate for all messages.
+// measure returns the estimate for all messages.
 func (a *Agent) measure() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

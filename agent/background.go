@@ -91,7 +91,7 @@ func (c *Crew) pruned() []*job {
 	})
 }
 
-// report is the message to the model about a finished subagent.
+// report returns the message to the model about a finished subagent.
 func (c *Crew) report(ctx context.Context, j *job) (news string) {
 	m := j.member
 	begin := fmt.Sprintf("Background subagent %s (%s) finished", m.name, m.task.Description)

@@ -122,7 +122,7 @@ func (b *Budget) use(u model.Usage) {
 // charsPerToken is a rough measure for servers that report no usage. Adze only uses it where tokens are limited.
 const charsPerToken = 4
 
-// spent is what a turn used, before its answer is part of the history: what the server reports or, if it reports nothing of
+// spent returns what a turn used, before its answer is part of the history: what the server reports or, if it reports nothing of
 // an answer and tokens are limited, an estimate.
 func (t *turn) spent() model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
@@ -138,7 +138,7 @@ func (t *turn) spent() model.Usage {
 	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}
 }
 
-// length is the number of characters of parts. Media have none.
+// length returns the number of characters of parts. Media have none.
 func length(parts []model.Part) int {
 	n := 0
 	for _, p := range parts {

@@ -172,7 +172,7 @@ func changed(old, now tool.Declaration) bool {
 	return old.Description != now.Description || !bytes.Equal(old.Parameters, now.Parameters)
 }
 
-// changeOf is the message about a tool that is no longer as it was declared.
+// changeOf returns the message about a tool that is no longer as it was declared.
 func changeOf(d tool.Declaration) string {
 	parameters := string(d.Parameters)
 	if parameters == "" {
@@ -229,7 +229,7 @@ func (p *view) called(d tool.Declaration) bool {
 	return true
 }
 
-// system is the system prompt with the names of tools that were deferred at the first turn.
+// system returns the system prompt with the names of tools that were deferred at the first turn.
 func (p *view) system(text string) string {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
@@ -274,7 +274,7 @@ func listHeld(finder string, held []tool.Declaration) string {
 	return b.String()
 }
 
-// fitting is how many names fit into so many characters, at least one.
+// fitting returns how many names fit into so many characters, at least one.
 func fitting(names []string, most int) int {
 	for i, name := range names {
 		if most -= len(name) + 2; most < 0 && i > 0 {

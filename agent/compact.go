@@ -56,7 +56,7 @@ func (r *room) judge(left int) {
 	r.open = false
 }
 
-// full is the error of a conversation that can't be compacted further; nil: it can.
+// full returns the error of a conversation that can't be compacted further; nil: it can.
 func (r *room) full(w Window) error {
 	if r.futile < maxFutile {
 		return nil
@@ -203,7 +203,7 @@ func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occas
 	return c, c.Err
 }
 
-// measured is the size of the conversation now.
+// measured returns the size of the conversation now.
 func (a *Agent) measured() room {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -242,7 +242,7 @@ func (a *Agent) replace(history []model.Message, moved int) {
 	a.saved = saved
 }
 
-// unsealed is a message without sealed data: it is valid only with everything that came before it.
+// unsealed returns a message without sealed data: it is valid only with everything that came before it.
 func unsealed(m model.Message) model.Message {
 	isSealed := func(p model.Part) bool { _, ok := p.(model.Sealed); return ok }
 	if slices.ContainsFunc(m.Parts, isSealed) {

@@ -81,7 +81,7 @@ type Compacted struct {
 	Err           error           // why there is no summary. Nothing is lost
 }
 
-// String is one line for users.
+// String returns one line for users.
 func (c Compacted) String() string {
 	if c.Err != nil {
 		return strings.ReplaceAll(c.Err.Error(), "\n", " ")
@@ -104,12 +104,12 @@ type Stuck struct {
 	Calls []tool.Call
 }
 
-// String is one line for users.
+// String returns one line for users.
 func (s Stuck) String() string {
 	return fmt.Sprintf("the last %d turns repeated calls with the same results (%s)", s.Times, callNames(s.Calls))
 }
 
-// callNames are the names of tools, as a short line.
+// callNames returns the names of tools, as a short line.
 func callNames(calls []tool.Call) string {
 	var names []string
 	for _, c := range calls {

@@ -61,7 +61,7 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Sendable is the answer with arguments that servers accept in the next request: some parse them, and reject the whole
+// Sendable returns the answer with arguments that servers accept in the next request: some parse them, and reject the whole
 // conversation for a call that was cut off.
 func Sendable(answer model.Message) model.Message {
 	out := answer
@@ -75,7 +75,7 @@ func Sendable(answer model.Message) model.Message {
 	return out
 }
 
-// argumentObject is the JSON object that a model sent as arguments, without trailing commas, or an empty one.
+// argumentObject returns the JSON object that a model sent as arguments, without trailing commas, or an empty one.
 func argumentObject(raw json.RawMessage) json.RawMessage {
 	if fixed, ok := schema.RepairJSON(raw); ok {
 		raw = fixed

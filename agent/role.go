@@ -69,7 +69,7 @@ func findRole(roles []Role, name string) *Role {
 	return nil
 }
 
-// system is the system prompt of a subagent: that of its parent with additions.
+// system returns the system prompt of a subagent: that of its parent with additions.
 func (r Role) system(base, name string) string {
 	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name), strings.TrimSpace(r.Prompt)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n"

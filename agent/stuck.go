@@ -104,7 +104,7 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 		"try something else, or stop and report what you found and what is missing.", t.repeats)
 }
 
-// compared is what results of the same call are compared by.
+// compared returns what results of the same call are compared by.
 func compared(r tool.Result) string {
 	if r.Compare != "" {
 		return r.Compare
@@ -118,7 +118,7 @@ func compared(r tool.Result) string {
 	return text
 }
 
-// canonical is the same text for arguments that differ only in whitespace and in the order of members.
+// canonical returns the same text for arguments that differ only in whitespace and in the order of members.
 func canonical(args json.RawMessage) string {
 	var v any
 	if json.Unmarshal(args, &v) != nil {

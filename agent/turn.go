@@ -281,7 +281,7 @@ func (t *turn) release(ctx context.Context, err error) {
 	}
 }
 
-// responses are the results for the model, one for each call.
+// responses returns the results for the model, one for each call.
 func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 	m := model.Message{Role: model.Tool}
 	for i, c := range t.calls {

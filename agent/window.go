@@ -18,7 +18,7 @@ type Window struct {
 	Summary func(context.Context) (model.Model, error)
 }
 
-// most is how many tokens a request can have without a compaction; 0: any number.
+// most returns how many tokens a request can have without a compaction; 0: any number.
 func (w Window) most() int {
 	if w.Threshold <= 0 || w.Threshold >= 1 {
 		return 0
@@ -63,7 +63,7 @@ func (m *meter) add(msg model.Message) {
 	m.length++
 }
 
-// total is how many tokens the next request has.
+// total returns how many tokens the next request has.
 func (m *meter) total() int {
 	if m.counted > 0 {
 		return max(m.counted+m.scaled(m.messages-m.at), int(leastScale*float64(m.fixed+m.messages)))
@@ -71,7 +71,7 @@ func (m *meter) total() int {
 	return m.scaled(m.fixed + m.messages)
 }
 
-// scaled is an estimate in the server's tokens.
+// scaled returns an estimate in the server's tokens.
 func (m *meter) scaled(estimate int) int {
 	if m.scale == 0 {
 		return estimate
@@ -119,7 +119,7 @@ const (
 	bytesPerToken = 50
 )
 
-// estimate is about how many tokens a message takes, rather too many. Thoughts are not sent back.
+// estimate returns about how many tokens a message takes, rather too many. Thoughts are not sent back.
 func estimate(m model.Message) int {
 	n := messageTokens
 	for _, p := range m.Parts {

@@ -63,7 +63,7 @@ func askUserQuestion() tool.Tool {
 	})
 }
 
-// title is the question in a word, or as a whole.
+// title returns the question in a word, or as a whole.
 func (q askedQuestion) title() string {
 	if h := strings.TrimSpace(q.Header); h != "" {
 		return h
@@ -126,7 +126,7 @@ func questionForm(questions []askedQuestion) json.RawMessage {
 	return f.json()
 }
 
-// readAnswers is the text of the user's answers for the model.
+// readAnswers returns the text of the user's answers for the model.
 func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, error) {
 	var filled map[string]any
 	if len(raw) > 0 {
@@ -152,7 +152,7 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 	return tool.TextResult("The user answered:" + b.String()), nil
 }
 
-// words are the texts of an answer: one, or several.
+// words returns the texts of an answer: one, or several.
 func words(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -197,7 +197,7 @@ type choice struct {
 	Description string `json:"description,omitempty"`
 }
 
-// visible is the choice with invisible characters shown; the value itself is unchanged.
+// visible returns the choice with invisible characters shown; the value itself is unchanged.
 func (c choice) visible() choice {
 	return choice{c.Const, tool.Visible(c.Title), tool.Visible(c.Description)}
 }

@@ -98,7 +98,7 @@ func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 	return s.standsFor(pattern, prompt[start:end], true), end
 }
 
-// standsFor is the mentions of a name, or of a pattern.
+// standsFor returns the mentions of a name, or of a pattern.
 func (s *Set) standsFor(name, as string, pattern bool) []Mention {
 	ts, err := s.files.targets(name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Set) standsFor(name, as string, pattern bool) []Mention {
 	return ms
 }
 
-// mentionName is the name from at on, without quotes and escapes, and where it ends.
+// mentionName returns the name from at on, without quotes and escapes, and where it ends.
 func mentionName(s string, at int) (string, int) {
 	if at < len(s) && (s[at] == '"' || s[at] == '\'') {
 		if n := strings.IndexByte(s[at+1:], s[at]); n > 0 && !strings.Contains(s[at+1:at+1+n], "\n") {
@@ -171,7 +171,7 @@ func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part
 	return referenced(blocks, notes), notes, nil
 }
 
-// referenced is the documented form of what is added to a prompt.
+// referenced returns the documented form of what is added to a prompt.
 func referenced(blocks []block, notes []string) []tool.Part {
 	var out joined
 	out.text("\n--- Content from referenced files ---\n")

@@ -181,7 +181,7 @@ func (s *Set) Tools() []tool.Tool {
 // that are not run. A call of a tool that nothing serves fails and reports why.
 func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
-// Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
+// Roots returns the directories of the workspace, with links resolved: what a policy compares paths with.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
 // Masking returns a function that replaces the secrets of an environment in a text, as in the output of commands. nil is
@@ -206,11 +206,11 @@ func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) 
 // Close ends what the tools have left running.
 func (s *Set) Close() error { return s.shell.close() }
 
-// News is what the first agent should know before its next turn: which background jobs have ended, and now and then
+// News returns what the first agent should know before its next turn: which background jobs have ended, and now and then
 // which of its steps are open. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
-// Running are the IDs of the background commands that run.
+// Running returns the IDs of the background commands that run.
 func (s *Set) Running() []string {
 	var ids []string
 	for _, j := range s.shell.jobs.List() {
@@ -221,7 +221,7 @@ func (s *Set) Running() []string {
 	return ids
 }
 
-// JobNews is the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
+// JobNews returns the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
 func (s *Set) JobNews() []string { return s.shell.news() }
 
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns

@@ -30,7 +30,7 @@ func open(t testing.TB, dir string) *Set {
 	return s
 }
 
-// wired are the options of a session that has everything but skills.
+// wired returns the options of a session that has everything but skills.
 func wired(dir string) Options {
 	return Options{
 		Dir: dir, HasUser: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },

@@ -19,7 +19,7 @@ type change struct {
 	diff   edit.Comparison // of what is shown to the model
 }
 
-// with is the change that turns the file into now.
+// with returns the change that turns the file into now.
 func (o original) with(a action, now *text.Document) *change {
 	old := ""
 	if o.doc != nil {

@@ -87,7 +87,7 @@ func editFile(f *files) tool.Tool {
 	})
 }
 
-// all is the edits that are asked for, in either form.
+// all returns the edits that are asked for, in either form.
 func (a editArgs) all() ([]edit.Edit, error) {
 	if len(a.Edits) == 0 {
 		var missing []tool.Violation
@@ -177,7 +177,7 @@ func (a action) missed(p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// said is the result for the model: the number of places, how they were found, and the changed lines.
+// said returns the result for the model: the number of places, how they were found, and the changed lines.
 func (r *revision) said(notes string) string {
 	p := r.was.path
 	if !r.was.exists {
@@ -212,7 +212,7 @@ func (r *revision) record(seen *workspace.Seen) {
 	seen.RecordEdit(path, r.was.hash, r.newHash(), lines, lineChanges(r.was.doc.Text, r.result.Spans)...)
 }
 
-// lineChanges are the lines that spans touch, as runs of lines replaced by others.
+// lineChanges returns the lines that spans touch, as runs of lines replaced by others.
 func lineChanges(old string, spans []edit.Span) []workspace.LineChange {
 	var out []workspace.LineChange
 	line, at := 1, 0

@@ -53,7 +53,7 @@ func (w window) withDefaults() window {
 	return w
 }
 
-// last is the last line wanted.
+// last returns the last line wanted.
 func (w window) last() int {
 	n := w.lines
 	if n <= 0 {
@@ -65,7 +65,7 @@ func (w window) last() int {
 	return w.first + n - 1
 }
 
-// lineLimit is how much of one line is shown.
+// lineLimit returns how much of one line is shown.
 func (w window) lineLimit() int {
 	if w.lines == 1 {
 		return w.chars
@@ -183,7 +183,7 @@ func cutLine(line string, most int) (string, bool) {
 	return line, false
 }
 
-// linesOf is lines first to last of a text, counted from 1.
+// linesOf returns lines first to last of a text, counted from 1.
 func linesOf(s string, first, last int) string {
 	for range first - 1 {
 		_, s, _ = strings.Cut(s, "\n")
@@ -199,12 +199,12 @@ func linesOf(s string, first, last int) string {
 	return s[:end]
 }
 
-// header is the line before a text that is not shown as a whole.
+// header returns the line before a text that is not shown as a whole.
 func (x excerpt) header() string {
 	return fmt.Sprintf("Showing lines %d-%d of %d total lines.", x.first, x.last, x.total)
 }
 
-// result is an excerpt as the answer to a read; about is said to users.
+// result returns an excerpt as the answer to a read; about is said to users.
 func (x excerpt) result(about string) tool.Result {
 	if x.about != "" {
 		about += " (" + x.about + ")"

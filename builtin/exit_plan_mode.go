@@ -75,7 +75,7 @@ func exitPlanMode(p *planning) tool.Tool {
 	})
 }
 
-// Plan is the last plan that the user approved; "" if there is none.
+// Plan returns the last plan that the user approved; "" if there is none.
 func (s *Set) Plan() string { return s.plans.last() }
 
 // check refuses to leave what one is not in.
@@ -125,7 +125,7 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was approved.", Text: plan}}, nil
 }
 
-// stayed is the result for a plan that the user wants changed.
+// stayed returns the result for a plan that the user wants changed.
 func stayed(plan, change string) (tool.Result, error) {
 	change = strings.TrimSpace(change)
 	if change == "" {

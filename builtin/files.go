@@ -69,7 +69,7 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 	return p, nil
 }
 
-// refusal is what the AI ignore files say of a path, by the name it was called and by the one it really has.
+// refusal returns what the AI ignore files say of a path, by the name it was called and by the one it really has.
 func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
 	v := f.ignore.Check(p.Abs, kind)
 	if v.State != ignore.Refused && p.Given != p.Abs && filepath.IsAbs(p.Given) {
@@ -90,7 +90,7 @@ func (f *files) open(p workspace.Path) (*os.File, error) {
 	return file, err
 }
 
-// below is the target of an access to everything in a directory.
+// below returns the target of an access to everything in a directory.
 func below(abs string) string {
 	return strings.TrimSuffix(abs, "/") + "/"
 }
@@ -99,7 +99,7 @@ func reads(target string) []tool.Access {
 	return []tool.Access{{Verb: tool.Reads, Target: target}}
 }
 
-// writes is the access of a change: one who changes a file also learns what it replaces.
+// writes returns the access of a change: one who changes a file also learns what it replaces.
 func writes(target string) []tool.Access {
 	return []tool.Access{{Verb: tool.Reads, Target: target}, {Verb: tool.Writes, Target: target}}
 }

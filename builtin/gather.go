@@ -211,7 +211,7 @@ func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish,
 	return nil
 }
 
-// below is a path that a walk from a directory gave: nothing between the two is a link, but the file itself may be one.
+// below returns a path that a walk from a directory gave: nothing between the two is a link, but the file itself may be one.
 func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	info, err := os.Lstat(path)
 	rel, outside := filepath.Rel(at.Abs, path)

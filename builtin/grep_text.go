@@ -52,7 +52,7 @@ func (g *grepText) write() string {
 	return head + "\n\n" + strings.TrimRight(g.out.String(), "\n") + "\n"
 }
 
-// summary is the honest total, for the model.
+// summary returns the honest total, for the model.
 func (g *grepText) summary() string {
 	what := fmt.Sprintf("for %q in %s", g.args.Pattern, g.where.name)
 	switch {
@@ -64,7 +64,7 @@ func (g *grepText) summary() string {
 	return fmt.Sprintf("Found %s %s.", g.found(), what)
 }
 
-// found is the total in a few words.
+// found returns the total in a few words.
 func (g *grepText) found() string {
 	atLeast := ""
 	if g.res.Incomplete != search.Complete {
@@ -81,7 +81,7 @@ func (g *grepText) found() string {
 	return fmt.Sprintf("%s%s in %s", atLeast, count(g.res.Matches, "matching line"), count(g.res.MatchedFiles, "file"))
 }
 
-// total is how many results there are of the kind that limit and offset count.
+// total returns how many results there are of the kind that limit and offset count.
 func (g *grepText) total() int {
 	if g.args.OutputMode == "content" {
 		return g.res.Matches
@@ -91,7 +91,7 @@ func (g *grepText) total() int {
 
 func (g *grepText) more() bool { return g.args.Offset+g.told < g.total() }
 
-// remarks are what the reader should know beside the matches.
+// remarks returns what the reader should know beside the matches.
 func (g *grepText) remarks() []string {
 	var out []string
 	if g.res.Incomplete != search.Complete {
@@ -120,7 +120,7 @@ func (g *grepText) remarks() []string {
 	return out
 }
 
-// path is a path as the result shows it.
+// path returns a path as the result shows it.
 func (g *grepText) path(path string) string {
 	shown := shownName(path)
 	g.quote = g.quote || shown != path
@@ -270,7 +270,7 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	return w, nil
 }
 
-// scope is what the engine is given. Files with secrets are not reported, unless the one file was named, which policy
+// scope returns what the engine is given. Files with secrets are not reported, unless the one file was named, which policy
 // has judged.
 func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}

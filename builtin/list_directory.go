@@ -250,7 +250,7 @@ func (i listed) line() string {
 	return s + " (" + document.Size(info.Size()) + ")"
 }
 
-// shownName is a name on one line: one with characters that would not be seen is quoted, with those spelled out. So is
+// shownName returns a name on one line: one with characters that would not be seen is quoted, with those spelled out. So is
 // one that begins with a quote, which would look like those.
 func shownName(name string) string {
 	if tool.Hidden(name) || strings.ContainsAny(name, "\n\t") || strings.HasPrefix(name, `"`) {

@@ -69,7 +69,7 @@ func notebookEdit(f *files) tool.Tool {
 	})
 }
 
-// edit is the change of a cell that the parameters ask for.
+// edit returns the change of a cell that the parameters ask for.
 func (a notebookEditArgs) edit() (document.CellEdit, error) {
 	e := document.CellEdit{ID: a.Cell, Type: a.Type}
 	var bad []tool.Violation

@@ -55,7 +55,7 @@ func (o Options) serves(d tool.Declaration) bool {
 
 func (o *offer) has(name string) bool { return !o.without[name] }
 
-// hint is a formatted text that sends the model to a tool; "" if the tool is not offered.
+// hint returns a formatted text that sends the model to a tool; "" if the tool is not offered.
 func (o *offer) hint(name, format string, args ...any) string {
 	if !o.has(name) {
 		return ""
@@ -72,7 +72,7 @@ type worded struct {
 	declaration tool.Declaration
 }
 
-// Unwrap is the tool with all texts.
+// Unwrap returns the tool with all texts.
 func (w worded) Unwrap() tool.Tool { return w.Tool }
 
 func (w worded) Declaration() tool.Declaration { return w.declaration }

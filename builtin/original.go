@@ -93,7 +93,7 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	return nil
 }
 
-// binary is the error for a file that read_file doesn't show as text; nil if it does.
+// binary returns the error for a file that read_file doesn't show as text; nil if it does.
 func (o original) binary(a action) error {
 	what := "binary data, " + document.Size(int64(len(o.content)))
 	switch t := document.Detect(o.path.Abs, o.content); t.Kind {

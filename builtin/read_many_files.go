@@ -57,7 +57,7 @@ func readManyFiles(f *files) tool.Tool {
 	})
 }
 
-// allTargets is what the paths and further patterns stand for.
+// allTargets returns what the paths and further patterns stand for.
 func (f *files) allTargets(a readManyFilesArgs) ([]target, error) {
 	var targets []target
 	var bad []tool.Violation
@@ -98,7 +98,7 @@ func searchFailed(ctx context.Context, err error) error {
 	return tool.Errorf(readManyFailure, "read many files: %w", err)
 }
 
-// manyResult is the documented form: a block for each file, then what was skipped.
+// manyResult returns the documented form: a block for each file, then what was skipped.
 func manyResult(g *gathered, blocks []block) tool.Result {
 	skipped := g.skippedText(100)
 	if len(blocks) == 0 {

@@ -95,7 +95,7 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 	return inv, nil
 }
 
-// warningsFor are the warnings in the permission prompt of a command.
+// warningsFor returns the warnings in the permission prompt of a command.
 func warningsFor(a runShellCommandArgs) []string {
 	ws := hiddenIn(a)
 	if a.IsBackground {

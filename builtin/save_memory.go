@@ -78,7 +78,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	})
 }
 
-// memoryFile is the file that facts of a scope go to.
+// memoryFile returns the file that facts of a scope go to.
 func (f *files) memoryFile(scope string) (workspace.Path, error) {
 	if scope == "project" {
 		root := f.ws.Project()
@@ -115,7 +115,7 @@ func (f *files) commitFact(ctx context.Context, c *change, fact string) (string,
 	return "", c, c.was.vanished(c.action)
 }
 
-// addFact is the change that adds a fact to a file; false if the fact stands there.
+// addFact returns the change that adds a fact to a file; false if the fact stands there.
 func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	a := toRemember
 	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() {

@@ -130,7 +130,7 @@ func (s *shell) leave(r *running) {
 	delete(s.foreground, r)
 }
 
-// untold are the notes that were not told in this session yet: what is true of every command is said once.
+// untold returns the notes that were not told in this session yet: what is true of every command is said once.
 func (s *shell) untold(notes []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *shell) news() []string {
 	return out
 }
 
-// label is a command as one short line.
+// label returns a command as one short line.
 func label(command string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(command), "\n")
 	if r := []rune(line); len(r) > 80 {

@@ -193,7 +193,7 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 	}
 }
 
-// keysOf are the settings that a command changes in a file.
+// keysOf returns the settings that a command changes in a file.
 func keysOf(e gitwork.Effect, file string) []string {
 	for _, c := range e.Config {
 		if c.File == file {
@@ -225,7 +225,7 @@ func (o *openingOf) own(path string, e gitwork.Effect) bool {
 	return inGit(path) && e.Top != "" && atOrBelow(path, filepath.Join(e.Top, ".git"))
 }
 
-// tracked are the protected paths in a worktree with tracked files that aren't among known.
+// tracked returns the protected paths in a worktree with tracked files that aren't among known.
 func (o *openingOf) tracked(top string, known []string) (out []string) {
 	args := []string{"ls-files", "-z", "--full-name", "--"}
 	var asked []string
@@ -251,7 +251,7 @@ func (o *openingOf) tracked(top string, known []string) (out []string) {
 	return out
 }
 
-// between are the protected paths that stand in the way of a rename: every directory above one is a mount point, and
+// between returns the protected paths that stand in the way of a rename: every directory above one is a mount point, and
 // the kernel renames nothing across these.
 func (o *openingOf) between(move [2]string, known []string) (out []string) {
 	above := func(path string) (dirs []string) {
@@ -348,7 +348,7 @@ func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) er
 	return nil
 }
 
-// variable is the value of a variable of commands' environment.
+// variable returns the value of a variable of commands' environment.
 func (b *sandboxes) variable(name string) string {
 	for _, kv := range slices.Backward(b.env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -358,7 +358,7 @@ func (b *sandboxes) variable(name string) string {
 	return ""
 }
 
-// globalGit is the user's own configuration of git.
+// globalGit returns the user's own configuration of git.
 func (b *sandboxes) globalGit() string {
 	if path := b.variable("GIT_CONFIG_GLOBAL"); path != "" {
 		return path

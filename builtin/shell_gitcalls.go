@@ -18,7 +18,7 @@ type gitCall struct {
 	Settings bool
 }
 
-// gitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
+// gitCalls returns the git commands of a line in the order in which they are written. others reports whether the line runs
 // something else that isn't read-only.
 func gitCalls(s *bash.Script) (calls []gitCall, others bool) {
 	wraps := map[*bash.Command]bool{}
@@ -89,7 +89,7 @@ func readGitCall(c *bash.Command) (call gitCall, ok bool) {
 // gitValued are git's own flags whose value is the next word.
 var gitValued = strings.Fields("-c -C --git-dir --work-tree --namespace --super-prefix --config-env --attr-source")
 
-// into is where -C leads from each of dirs. Nothing is cleaned away: the system goes through links.
+// into returns where -C leads from each of dirs. Nothing is cleaned away: the system goes through links.
 func into(dirs []string, to string) (out []string) {
 	if strings.HasPrefix(to, "/") {
 		return []string{to}

@@ -124,7 +124,7 @@ func (l *limiter) ready() bool {
 	return true
 }
 
-// spec is the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
+// spec returns the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
 // limits, there is no way without them.
 func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	if l == nil || l.start() != nil {
@@ -141,7 +141,7 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, nil
 }
 
-// limited is what a command may read, and what looks empty to it.
+// limited returns what a command may read, and what looks empty to it.
 func (l *limiter) limited(grant []tool.Access) (*sandbox.Limits, error) {
 	hide, ok := l.finder.List(firstWait)
 	if !ok {
@@ -159,7 +159,7 @@ func (l *limiter) limited(grant []tool.Access) (*sandbox.Limits, error) {
 	return &limits, nil
 }
 
-// environ is the environment of a limited command: caches go where they can be written, and settings that may contain
+// environ returns the environment of a limited command: caches go where they can be written, and settings that may contain
 // credentials aren't read.
 func (l *limiter) environ(env []string) []string {
 	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.cache, "npm_config_cache="+filepath.Join(l.cache, "npm"), "npm_config_userconfig="+os.DevNull,

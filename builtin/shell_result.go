@@ -75,7 +75,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	}, err
 }
 
-// failure is the error of a command that did not do what was wanted.
+// failure returns the error of a command that did not do what was wanted.
 func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Duration) error {
 	limit := time.Duration(c.args.Timeout) * time.Millisecond
 	switch {

@@ -124,7 +124,7 @@ func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
 	return s
 }
 
-// name is the sandbox that an approved command runs in, or "off".
+// name returns the sandbox that an approved command runs in, or "off".
 func (b *sandboxes) name() string {
 	if b.auto {
 		return "off"
@@ -132,7 +132,7 @@ func (b *sandboxes) name() string {
 	return string(b.mode)
 }
 
-// warnings are what the sandbox lacks, for the permission prompt of a command.
+// warnings returns what the sandbox lacks, for the permission prompt of a command.
 func (b *sandboxes) warnings() []string {
 	switch {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
@@ -145,7 +145,7 @@ func (b *sandboxes) warnings() []string {
 	return p.Notes
 }
 
-// notes are what is to know of the sandbox of a command that ran in it.
+// notes returns what is to know of the sandbox of a command that ran in it.
 func (b *sandboxes) notes(s *sandbox.Spec) []string {
 	if s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
 		return nil

@@ -77,7 +77,7 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 	return t.layers, t.err
 }
 
-// environ is the environment of a command in a trial.
+// environ returns the environment of a command in a trial.
 func (t *trials) environ(env []string) []string {
 	return append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
@@ -89,7 +89,7 @@ func (t *trials) close() error {
 	return t.layers.Close()
 }
 
-// trial is the Trial of a call; nil if it isn't tried. run is the call itself.
+// trial returns the Trial of a call; nil if it isn't tried. run is the call itself.
 func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) func(context.Context, *tool.Live) (*tool.Tried, error) {
 	if s.trials == nil || a.IsBackground {
 		return nil
@@ -173,7 +173,7 @@ func (r *triedCall) blocked() bool {
 	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || len(o.Network) > 0 && (o.Limit != "" || silent))
 }
 
-// tried is what can be kept.
+// tried returns what can be kept.
 func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	t := &tool.Tried{Drop: func() tool.Result {
 		r.drop()
@@ -206,7 +206,7 @@ func (r *triedCall) mustAsk() bool {
 // maxAccess is the number of paths that are judged one by one.
 const maxAccess = 5000
 
-// access is what keeping would write.
+// access returns what keeping would write.
 func (r *triedCall) access() []tool.Access {
 	var out []tool.Access
 	if len(r.shown.Changes) > maxAccess {
@@ -280,7 +280,7 @@ func (r *triedCall) chosen(answer json.RawMessage) (only func(path string) bool,
 	}, left
 }
 
-// with is the result of the command, with more lines for the model.
+// with returns the result of the command, with more lines for the model.
 func (r *triedCall) with(line string) tool.Result {
 	var lines []string
 	if len(r.outcome.Network) > 0 {
@@ -306,7 +306,7 @@ func (r *triedCall) with(line string) tool.Result {
 	return out
 }
 
-// ending is how the command ended, for a prompt.
+// ending returns how the command ended, for a prompt.
 func (r *triedCall) ending() string {
 	switch o := r.outcome; {
 	case o.Ended == proc.TimedOut:

@@ -106,7 +106,7 @@ func knownTypes(schema any) error {
 	return nil
 }
 
-// subschemas are the schemas in a schema.
+// subschemas returns the schemas in a schema.
 func subschemas(s map[string]any) []any {
 	var out []any
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
@@ -191,7 +191,7 @@ func (r *result) take(args json.RawMessage) bool {
 	return true
 }
 
-// Structured is the result that the model returned with structured_output; nil: none.
+// Structured returns the result that the model returned with structured_output; nil: none.
 func (s *Set) Structured() json.RawMessage {
 	s.result.mu.Lock()
 	defer s.result.mu.Unlock()

@@ -39,7 +39,7 @@ func (t taskJobs) ids() []string {
 	return ids
 }
 
-// named is the exact ID of a subagent, if there is one.
+// named returns the exact ID of a subagent, if there is one.
 func (t taskJobs) named(id string) (string, bool) {
 	for _, known := range t.ids() {
 		if strings.EqualFold(known, strings.TrimSpace(id)) {
@@ -114,7 +114,7 @@ func (s *Set) Jobs() []Job {
 	return all
 }
 
-// JobOutput is the end of what a background command printed. What the model has read of it doesn't change.
+// JobOutput returns the end of what a background command printed. What the model has read of it doesn't change.
 func (s *Set) JobOutput(id string) (Job, string, error) {
 	piece, _, err := s.shell.jobs.Read(id, 0, 1)
 	if err != nil {

@@ -113,7 +113,7 @@ func (s *todos) news() []string {
 	return []string{"Reminder: the to-do list hasn't been updated recently. " + list.Reminder() + "\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
 }
 
-// Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
+// Todos returns the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
 func (s *Set) Todos(by string) TodoList { return s.todos.list(by) }
 
 // SetTodos restores the list of an agent, as of an earlier session. Invalid items make it fail, and nothing is set.
@@ -173,7 +173,7 @@ func number(list []Todo) {
 // TodoList is a list of steps, and its display: "todo_list" in the documentation.
 type TodoList []Todo
 
-// Markdown is a checklist.
+// Markdown returns a checklist.
 func (l TodoList) Markdown() string {
 	if len(l) == 0 {
 		return "The list is empty."
@@ -213,7 +213,7 @@ func (l *TodoList) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Open are the steps that are not completed, the one in progress first.
+// Open returns the steps that are not completed, the one in progress first.
 func (l TodoList) Open() TodoList {
 	var now, later TodoList
 	for _, t := range l {
@@ -238,7 +238,7 @@ func (l TodoList) summary() string {
 // mostReminded is how many open steps a reminder names.
 const mostReminded = 5
 
-// Reminder is a short text for the model: what is open.
+// Reminder returns a short text for the model: what is open.
 func (l TodoList) Reminder() string {
 	if len(l) == 0 {
 		return "The list of steps is empty now."
@@ -263,7 +263,7 @@ func (l TodoList) Reminder() string {
 	return b.String()
 }
 
-// oneLine is a text as one visible line of at most n characters.
+// oneLine returns a text as one visible line of at most n characters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {

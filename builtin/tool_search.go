@@ -99,7 +99,7 @@ func orNone(s string) string {
 	return s
 }
 
-// notSelected are the unknown names of a select: query.
+// notSelected returns the unknown names of a select: query.
 func notSelected(query string, found []tool.Declaration) []string {
 	names, ok := strings.CutPrefix(query, "select:")
 	if !ok {

@@ -50,7 +50,7 @@ type webFetchArgs struct {
 // inText finds addresses in a prompt.
 var inText = regexp.MustCompile(`https?://[^\s<>"'()\[\]{}]+`)
 
-// address is the URL to fetch: if none is given, the only one in the prompt, which is where Gemini's web_fetch expects it.
+// address returns the URL to fetch: if none is given, the only one in the prompt, which is where Gemini's web_fetch expects it.
 func (a webFetchArgs) address() string {
 	if a.URL != "" {
 		return a.URL
@@ -207,7 +207,7 @@ func (f *fetcher) content(ctx context.Context, l *tool.Live, page *web.Page, a w
 	return c, nil
 }
 
-// pageText is the text of a page in the format that is wanted.
+// pageText returns the text of a page in the format that is wanted.
 func pageText(ctx context.Context, page *web.Page, found document.Type, format web.Format) (content, error) {
 	asMarkdown := page.IsHTML() && format != web.HTML
 	most := maxPage
@@ -296,7 +296,7 @@ func (f *fetcher) save(l *tool.Live, page *web.Page, ext string) func() string {
 	}
 }
 
-// header is what is known of a page without trusting it.
+// header returns what is known of a page without trusting it.
 func (c *content) header(page *web.Page) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "URL: %s\n", page.URL)
@@ -320,7 +320,7 @@ func (c *content) header(page *web.Page) string {
 	return b.String()
 }
 
-// answered is the answer to the prompt, or the text itself.
+// answered returns the answer to the prompt, or the text itself.
 func (f *fetcher) answered(ctx context.Context, page *web.Page, a webFetchArgs, c content) string {
 	text := c.text
 	if text == "" {

@@ -87,7 +87,7 @@ func (s *searcher) names() []string {
 	return all
 }
 
-// choose is the engine a call asks: the one it names, the user's default, the first that is set up.
+// choose returns the engine a call asks: the one it names, the user's default, the first that is set up.
 func (s *searcher) choose(name string) (*websearch.Engine, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	given := name != ""
@@ -172,7 +172,7 @@ func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs
 	}, nil
 }
 
-// resultList is the results as a numbered list.
+// resultList returns the results as a numbered list.
 func resultList(f websearch.Found) string {
 	var b strings.Builder
 	if f.Answer != "" {

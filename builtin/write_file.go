@@ -60,7 +60,7 @@ func writeFile(f *files) tool.Tool {
 	})
 }
 
-// overwrite is the change that puts content in the place of all that a file holds.
+// overwrite returns the change that puts content in the place of all that a file holds.
 func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	o, err := f.original(toWrite, p)
 	if err != nil {
@@ -92,7 +92,7 @@ func unwritable(a action, p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// unchanged is the call that would change nothing: it only reads, and needs no approval.
+// unchanged returns the call that would change nothing: it only reads, and needs no approval.
 func (f *files) unchanged(c *change) *tool.Invocation {
 	p := c.was.path
 	return &tool.Invocation{

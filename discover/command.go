@@ -202,7 +202,7 @@ func (e ended) failure(allowed time.Duration) string {
 	return ""
 }
 
-// report is the documented text of a failed call.
+// report returns the documented text of a failed call.
 func (e ended) report() string {
 	line := func(name, value, none string) string {
 		if value = strings.TrimRight(value, "\n"); value == "" {

@@ -94,7 +94,7 @@ func jsonKind(raw json.RawMessage) string {
 	return "number"
 }
 
-// schema is the declaration's JSON Schema, whichever of the two spellings it came in.
+// schema returns the declaration's JSON Schema, whichever of the two spellings it came in.
 func (d declared) schema() json.RawMessage {
 	if isObject(d.JSONSchema) {
 		return d.JSONSchema

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// programs are the program names in a server's command line, each with the words that follow it. A command that a shell
+// programs returns the program names in a server's command line, each with the words that follow it. A command that a shell
 // or env runs counts too: sh -c 'cd x && npx -y server' gives sh, cd and npx. It only has to be good enough to
 // recognize launchers and Adze itself, so quotes and expansions inside a shell's script are not interpreted.
 func (s Server) programs() [][]string {
@@ -71,7 +71,7 @@ func afterOptions(words []string) []string {
 	return nil
 }
 
-// programName is the name of a program without its directory and, on Windows, its extension.
+// programName returns the name of a program without its directory and, on Windows, its extension.
 func programName(command string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, extension := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -80,7 +80,7 @@ func programName(command string) string {
 	return name
 }
 
-// launcher is the program in the command line that may download and install the server before it runs it; empty: none.
+// launcher returns the program in the command line that may download and install the server before it runs it; empty: none.
 // Killing one in the middle of that can leave a package cache that every later start fails on.
 func (s Server) launcher() string {
 	for _, words := range s.programs() {
@@ -178,7 +178,7 @@ var passed = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
 }
 
-// serverEnv is a server's environment.
+// serverEnv returns a server's environment.
 func serverEnv(base []string, own map[string]string) []string {
 	env := []string{Nested + "=1"}
 	for _, kv := range base {

@@ -67,7 +67,7 @@ type attempt struct {
 	waited bool           // a wait for it timed out
 }
 
-// progress is an error that says how far a start is. The caller holds the link's mu.
+// progress returns an error that says how far a start is. The caller holds the link's mu.
 func (a *attempt) progress() error {
 	err := a.why
 	switch {
@@ -160,7 +160,7 @@ func (l *link) overdue(a *attempt, why error) {
 	l.log.Printf("%v", why)
 }
 
-// startTimeout is how long the server may take to start.
+// startTimeout returns how long the server may take to start.
 func (l *link) startTimeout() time.Duration { return l.conf.startTimeout(l.opt.start()) }
 
 // settled waits for a start that is under way: one that began before a login knows nothing of it.
@@ -277,7 +277,7 @@ func (l *link) failed(err error) {
 	l.log.Printf("failed: %v", err)
 }
 
-// backoff is how long to wait after so many failures in a row. The first one may be a chance.
+// backoff returns how long to wait after so many failures in a row. The first one may be a chance.
 func backoff(failures int) time.Duration {
 	if failures <= 1 {
 		return 0

@@ -96,7 +96,7 @@ func loadManifest(state, alias, hash string) *manifest {
 	return &m
 }
 
-// cacheName is what the manifest is kept under. Servers list other tools to a client that offers its model, so that has
+// cacheName returns what the manifest is kept under. Servers list other tools to a client that offers its model, so that has
 // one of its own.
 func (l *link) cacheName() string {
 	if l.opt.Sample != nil {
@@ -105,7 +105,7 @@ func (l *link) cacheName() string {
 	return l.alias
 }
 
-// loadCached is the server's manifest of an earlier run. Where there is only one that it gave to a client without a
+// loadCached returns the server's manifest of an earlier run. Where there is only one that it gave to a client without a
 // model, that will do for now, and whole is false.
 func (l *link) loadCached() (m *manifest, whole bool) {
 	if m := loadManifest(l.state(), l.cacheName(), l.hash); m != nil {

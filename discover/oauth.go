@@ -67,7 +67,7 @@ func (l *link) noLogin() string {
 
 func (o *OAuth) disabled() bool { return o != nil && o.Enabled != nil && !*o.Enabled }
 
-// token is the token for a transport that knows nothing of OAuth; "" for none.
+// token returns the token for a transport that knows nothing of OAuth; "" for none.
 func (a *authority) token() (string, error) {
 	t, err := a.source.Token()
 	if err != nil || t == nil {
@@ -76,7 +76,7 @@ func (a *authority) token() (string, error) {
 	return t.AccessToken, nil
 }
 
-// another is a token other than the one that the server has refused.
+// another returns a token other than the one that the server has refused.
 func (a *authority) another(refused string) (string, error) {
 	t, err := a.source.Renew(refused)
 	if err == nil && t == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// print is a fingerprint of a tool: of its command and of everything that a model or user sees of it.
+// print returns a fingerprint of a tool: of its command and of everything that a model or user sees of it.
 func (r remote) print(config string) string {
 	r.Repeatable, r.Output = false, nil
 	raw, err := json.Marshal(r)
@@ -59,7 +59,7 @@ func (l *link) tool(r remote) tool.Tool {
 	}
 }
 
-// Origin is the Origin of the tools of a server.
+// Origin returns the Origin of the tools of a server.
 func Origin(alias string) string { return "mcp:" + alias }
 
 // Declaration implements [tool.Tool].
@@ -347,7 +347,7 @@ func heard(content []tool.Part) *words {
 	return s
 }
 
-// untold is what is left of a value when all that was said is taken out, and whether anything is.
+// untold returns what is left of a value when all that was said is taken out, and whether anything is.
 func (s *words) untold(v any) (rest any, left bool) {
 	if s.effort -= 100 * len(s.values); s.effort > 0 {
 		for _, told := range s.values {
@@ -407,7 +407,7 @@ func (s *words) saysText(text string) bool {
 	return s.effort > 0 && strings.Contains(s.all, text)
 }
 
-// unfenced is a text without the fence of Markdown around it.
+// unfenced returns a text without the fence of Markdown around it.
 func unfenced(text string) string {
 	fence := text[:len(text)-len(strings.TrimLeft(text, "`"))]
 	first, rest, many := strings.Cut(text, "\n")

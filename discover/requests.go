@@ -146,7 +146,7 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 	}, nil
 }
 
-// sampling is what a server wants, bounded.
+// sampling returns what a server wants, bounded.
 func (s *session) sampling(p *mcp.CreateMessageParams) Sampling {
 	in := Sampling{Server: s.link.alias, System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences}
 	if in.MaxTokens <= 0 || in.MaxTokens > maxSampled {
@@ -170,7 +170,7 @@ func (s *session) sampling(p *mcp.CreateMessageParams) Sampling {
 	return in
 }
 
-// shown is all that the model would be told.
+// shown returns all that the model would be told.
 func (in Sampling) shown() string {
 	var b strings.Builder
 	if in.System != "" {
@@ -199,7 +199,7 @@ func (s *session) listen(ctx context.Context) {
 	}
 }
 
-// said is a log message as text.
+// said returns a log message as text.
 func said(p *mcp.LoggingMessageParams) string {
 	if text, ok := p.Data.(string); ok {
 		return text

@@ -124,7 +124,7 @@ func (s Server) endpoint() string {
 	return s.URL
 }
 
-// Target is what is run or reached, to be shown: without a password, and with variables as they are written.
+// Target returns what is run or reached, to be shown: without a password, and with variables as they are written.
 func (s Server) Target() string {
 	if s.target != "" {
 		return s.target
@@ -168,7 +168,7 @@ func (s Server) Hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Identity is the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and a
+// Identity returns the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and a
 // login's names count unexpanded, so that a new token doesn't change it, and no token can be guessed from it.
 func (s Server) Identity() string {
 	if s.identity != "" {
@@ -247,7 +247,7 @@ func (s Server) timeout(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// startTimeout is how long the server may take to start.
+// startTimeout returns how long the server may take to start.
 func (s Server) startTimeout(otherwise time.Duration) time.Duration {
 	switch {
 	case s.StartTimeout > 0:
@@ -278,7 +278,7 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// UnknownKeys are the keys of a server's configuration that mean nothing here, sorted.
+// UnknownKeys returns the keys of a server's configuration that mean nothing here, sorted.
 func UnknownKeys(configuration []byte) []string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(configuration, &given) != nil {

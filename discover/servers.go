@@ -178,7 +178,7 @@ func (s *Servers) WaitFor(ctx context.Context, alias string) error {
 	return err
 }
 
-// Owner is the server that a tool of this name would be of, by the name alone: its lists may not be known yet. Empty: none.
+// Owner returns the server that a tool of this name would be of, by the name alone: its lists may not be known yet. Empty: none.
 func (s *Servers) Owner(name string) string {
 	bare, _ := strings.CutPrefix(name, "mcp__")
 	owner := ""
@@ -229,7 +229,7 @@ func (s *Servers) publish(l *link) {
 	}
 }
 
-// offered are the server's tools that its configuration lets through.
+// offered returns the server's tools that its configuration lets through.
 func (l *link) offered() []remote {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -287,7 +287,7 @@ func (s *Servers) set(l *link) {
 	l.mu.Unlock()
 }
 
-// Installing are the servers whose launcher may still be installing them: Close gives it time to finish.
+// Installing returns the servers whose launcher may still be installing them: Close gives it time to finish.
 func (s *Servers) Installing() []string {
 	var names []string
 	for _, alias := range s.names {

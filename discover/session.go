@@ -69,7 +69,7 @@ func (l *link) connect(a *attempt) (*session, error) {
 	return s, err
 }
 
-// firstVersion is the protocol tried first. A stdio server of old may leave a question of the new protocol unanswered
+// firstVersion returns the protocol tried first. A stdio server of old may leave a question of the new protocol unanswered
 // for ever, so it is greeted the old way; over HTTP every question has an answer.
 func (l *link) firstVersion() string {
 	if l.kind == launched || l.kind == dialed {
@@ -217,7 +217,7 @@ func (s *session) abandon() string {
 	return s.proc.Fate()
 }
 
-// transport is the way to the server.
+// transport returns the way to the server.
 func (l *link) transport(s *session) (mcp.Transport, error) {
 	switch l.kind {
 	case launched:
@@ -245,7 +245,7 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: stdio.MaxMessage}, nil
 }
 
-// options are what we offer to a server.
+// options returns what we offer to a server.
 func (s *session) options() *mcp.ClientOptions {
 	l := s.link
 	caps := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
@@ -302,7 +302,7 @@ func (s *session) over(r *running) {
 	s.calls = slices.DeleteFunc(s.calls, func(one *running) bool { return one == r })
 }
 
-// latest is the call on whose behalf the server most likely asks: the protocol does not say.
+// latest returns the call on whose behalf the server most likely asks: the protocol does not say.
 func (s *session) latest() *running {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -92,7 +92,7 @@ func (l *link) status() Status {
 	return st
 }
 
-// Logs are the last lines that a server said in this run. Those of earlier runs are in its log file: see LogFile.
+// Logs returns the last lines that a server said in this run. Those of earlier runs are in its log file: see LogFile.
 func (s *Servers) Logs(alias string) ([]string, error) {
 	l, err := s.link(alias)
 	if err != nil {
@@ -127,7 +127,7 @@ func logPath(state, alias string) string {
 	return filepath.Join(state, "logs", fileName(alias)+".log")
 }
 
-// fileName is a file name for an alias, whatever characters that has.
+// fileName returns a file name for an alias, whatever characters that has.
 func fileName(alias string) string { return "mcp-" + clean.Name("", alias) }
 
 // Reconnect ends a server if it runs and starts it again, whatever happened before.
@@ -156,7 +156,7 @@ func (s *Servers) Trusted(origin string) bool {
 	return ok && l != nil && l.conf.Trust
 }
 
-// Prompts are the prompts of all servers.
+// Prompts returns the prompts of all servers.
 func (s *Servers) Prompts() []Prompt {
 	var out []Prompt
 	for _, alias := range s.names {
@@ -239,7 +239,7 @@ func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins 
 // completeWait is how long a completion may take.
 const completeWait = 2 * time.Second
 
-// Resources are the resources of all servers.
+// Resources returns the resources of all servers.
 func (s *Servers) Resources() []Resource {
 	var out []Resource
 	for _, alias := range s.names {
@@ -275,7 +275,7 @@ func (s *Servers) Read(ctx context.Context, alias, uri string) ([]tool.Part, err
 	return visible(out), nil
 }
 
-// running is the session of a server, started if it is not.
+// running returns the session of a server, started if it is not.
 func (s *Servers) running(ctx context.Context, alias string) (*session, error) {
 	l, err := s.link(alias)
 	if err != nil {

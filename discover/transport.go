@@ -234,7 +234,7 @@ func (c messageConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// state is where what is known of the server is kept; "" for one that has no configuration to recognize it by.
+// state returns where what is known of the server is kept; "" for one that has no configuration to recognize it by.
 func (l *link) state() string {
 	if l.kind == dialed {
 		return ""

@@ -26,7 +26,7 @@ func projectVariables() []string {
 	return []string{"ADZE_PROJECT_DIR", "QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"}
 }
 
-// environ is the environment of commands, without credentials.
+// environ returns the environment of commands, without credentials.
 func environ(o Options) []string {
 	base := o.Environ
 	if base == nil {
@@ -102,7 +102,7 @@ func (b *bounded) String() string {
 	return b.buf.String()
 }
 
-// powershell is the program for hooks with that shell.
+// powershell returns the program for hooks with that shell.
 func powershell() string {
 	if _, err := exec.LookPath("pwsh"); err == nil {
 		return "pwsh"

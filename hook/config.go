@@ -153,7 +153,7 @@ func eventNames() string {
 	return strings.Join(names, ", ")
 }
 
-// shapeError is what is wrong with JSON, without Go's names of types.
+// shapeError returns what is wrong with JSON, without Go's names of types.
 func shapeError(err error) string {
 	if t, ok := err.(*json.UnmarshalTypeError); ok {
 		field := t.Field
@@ -170,7 +170,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// orderedMembers are the members of an object in their order; a key that is there twice is there twice.
+// orderedMembers returns the members of an object in their order; a key that is there twice is there twice.
 func orderedMembers(raw json.RawMessage) ([]member, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

@@ -46,7 +46,7 @@ const (
 	SessionEnd        Event = "SessionEnd"
 )
 
-// Events are all events, in the order of a session.
+// Events returns all events, in the order of a session.
 func Events() []Event {
 	return []Event{
 		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, Stop, SubagentStop, PreCompact, Notification,

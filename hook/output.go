@@ -31,7 +31,7 @@ const blocking = 2
 // maxText is how many bytes of a reason, a message or a context are used.
 const maxText = 10_000
 
-// read is what a command says by its exit code and output.
+// read returns what a command says by its exit code and output.
 func (p printed) read(event Event) (Output, Verdict, error) {
 	out, isJSON, err := decode(p.stdout, p.stderr)
 	switch {
@@ -53,7 +53,7 @@ func (p printed) read(event Event) (Output, Verdict, error) {
 // takesText reports whether plain output of the event's hooks is context for the model.
 func takesText(e Event) bool { return e == SessionStart || e == UserPromptSubmit }
 
-// said is the end of a failure: what the command printed on stderr.
+// said returns the end of a failure: what the command printed on stderr.
 func said(stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr == "" {
 		return ""
@@ -162,7 +162,7 @@ func verdict(word string) (Verdict, error) {
 	return None, fmt.Errorf("unknown decision %q (expected allow, ask or deny)", clip(word, 40))
 }
 
-// merge is what several hooks together say: the strictest verdict counts, and two rewrites deny.
+// merge returns what several hooks together say: the strictest verdict counts, and two rewrites deny.
 func merge(opinions []opinion) Result {
 	var out Result
 	var reasons [Deny + 1][]string
@@ -204,7 +204,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// clip is a text of at most so many bytes, without colors and other control characters.
+// clip returns a text of at most so many bytes, without colors and other control characters.
 func clip(s string, most int) string {
 	s = printable(s[:min(len(s), 2*most+64)])
 	if len(s) <= most {
@@ -221,7 +221,7 @@ var sequence = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|.?)")
 })
 
-// printable is a text without escape sequences, control characters and bytes that are not UTF-8.
+// printable returns a text without escape sequences, control characters and bytes that are not UTF-8.
 func printable(s string) string {
 	s = sequence().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {

@@ -95,7 +95,7 @@ type matched struct {
 	name string
 }
 
-// matching are the hooks of an event for these names. The same command runs once.
+// matching returns the hooks of an event for these names. The same command runs once.
 func (r *Runner) matching(e Event, names []string) []matched {
 	var out []matched
 	seen := map[string]bool{}
@@ -221,7 +221,7 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 	return opinion{hook: h, Result: result}
 }
 
-// failure is the opinion of a hook that failed.
+// failure returns the opinion of a hook that failed.
 func (h Hook) failure(e Event, err error) opinion {
 	text := fmt.Sprintf("%s hook %s failed: %v", e, h.Title(), err)
 	o := opinion{hook: h, failed: err, Result: Result{Warnings: []string{text}}}

@@ -86,7 +86,7 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	return done, errors.Join(errs...)
 }
 
-// over is how many bytes there are too many, after the contents that no session uses are removed.
+// over returns how many bytes there are too many, after the contents that no session uses are removed.
 func (s Sessions) over(l Limits) (int64, error) {
 	size, err := s.Size()
 	if err != nil || size.Sessions+size.Contents+l.Other <= l.MaxBytes {
@@ -135,7 +135,7 @@ type age struct {
 	bytes int64
 }
 
-// ages are all sessions of this user, the oldest first. The time of a file is enough: nothing else changes it.
+// ages returns all sessions of this user, the oldest first. The time of a file is enough: nothing else changes it.
 func (s Sessions) ages() ([]age, error) {
 	ids, err := s.IDs()
 	var all []age
@@ -187,7 +187,7 @@ func (s Sessions) Size() (Size, error) {
 	return size, err
 }
 
-// treeSize is the bytes of the files in a directory that can be read.
+// treeSize returns the bytes of the files in a directory that can be read.
 func treeSize(dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -29,7 +29,7 @@ func lockFile(f *os.File) bool {
 // the file too until it executes its program, and the lock stays as long.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// owner is the user that a file belongs to, if it isn't the present one.
+// owner returns the user that a file belongs to, if it isn't the present one.
 func owner(info fs.FileInfo) (uid int, foreign bool) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 		return int(st.Uid), true

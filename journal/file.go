@@ -71,10 +71,10 @@ func newFile(dir string, f, lock *os.File) *File {
 	return file
 }
 
-// Path is the path of the file.
+// Path returns the path of the file.
 func (f *File) Path() string { return filepath.Join(f.dir, journalName) }
 
-// Last is the Seq of the last entry.
+// Last returns the Seq of the last entry.
 func (f *File) Last() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()

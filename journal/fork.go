@@ -80,7 +80,7 @@ func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
 	return to.Sync()
 }
 
-// lastSeq is the Seq of the last entry that can be read.
+// lastSeq returns the Seq of the last entry that can be read.
 func lastSeq(f *File) (int64, error) {
 	var last int64
 	for e, err := range f.Read(1) {
@@ -96,7 +96,7 @@ func lastSeq(f *File) (int64, error) {
 	return last, nil
 }
 
-// forked is the first entry of a fork.
+// forked returns the first entry of a fork.
 func (s Sessions) forked(e Entry, to *File, parent Parent) (Entry, error) {
 	data, _, err := Recover(e, s.Store())
 	if err != nil {

@@ -84,7 +84,7 @@ type Log interface {
 	Close() error
 }
 
-// Last is the Seq of the last entry of a log; 0: it has none.
+// Last returns the Seq of the last entry of a log; 0: it has none.
 func Last(l Log) (int64, error) {
 	if known, ok := l.(interface{ Last() int64 }); ok {
 		return known.Last(), nil
@@ -193,7 +193,7 @@ func (m *Memory) Read(from int64) iter.Seq2[Entry, error] {
 	}
 }
 
-// Last is the Seq of the last entry.
+// Last returns the Seq of the last entry.
 func (m *Memory) Last() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

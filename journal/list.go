@@ -247,7 +247,7 @@ type Spent struct {
 	Calls   int // tool calls that ended since the answer before
 }
 
-// Spent are the answers since a time, of all sessions that can be read. A copy of a session counts only its own.
+// Spent returns the answers since a time, of all sessions that can be read. A copy of a session counts only its own.
 func (s Sessions) Spent(since time.Time) iter.Seq2[Spent, error] {
 	return func(yield func(Spent, error) bool) {
 		all, err := s.List()

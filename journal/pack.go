@@ -403,7 +403,7 @@ func isMedia(raw []byte) bool {
 	return found
 }
 
-// offset is where part starts in whole, of which it is a part.
+// offset returns where part starts in whole, of which it is a part.
 func offset(whole, part []byte) int { return cap(whole) - cap(part) }
 
 // same reports whether a and b are the same bytes in memory.

@@ -54,10 +54,10 @@ func (e *ForeignError) Error() string {
 // Store returns the store of all sessions.
 func (s Sessions) Store() *Store { return &Store{dir: filepath.Join(s.Home, storeName)} }
 
-// Path is the file of a session's journal.
+// Path returns the file of a session's journal.
 func (s Sessions) Path(id string) string { return filepath.Join(s.Dir(id), journalName) }
 
-// Dir is the directory of a session.
+// Dir returns the directory of a session.
 func (s Sessions) Dir(id string) string { return filepath.Join(s.Home, sessionsName, id) }
 
 // ValidID reports whether id is a UUID in lower case. Others can't be the ID of a session.
@@ -188,7 +188,7 @@ func (s Sessions) file(id string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// IDs are the IDs of all sessions, in the order of their names.
+// IDs returns the IDs of all sessions, in the order of their names.
 func (s Sessions) IDs() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Home, sessionsName))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -429,7 +429,7 @@ func (a *Agent) answeredLater(m model.Message) bool {
 	return slices.ContainsFunc(m.Calls(), func(c tool.Call) bool { return a.find(c.ID) == nil })
 }
 
-// Snapshot is the state of an agent without its history.
+// Snapshot returns the state of an agent without its history.
 func (s *State) Snapshot(by string) Snapshot {
 	a := s.Agent(by)
 	n := Snapshot{
@@ -444,7 +444,7 @@ func (s *State) Snapshot(by string) Snapshot {
 
 const maxTitle = 80 // characters
 
-// Title is the title of a session with that first prompt: its first line that has text, shortened.
+// Title returns the title of a session with that first prompt: its first line that has text, shortened.
 func Title(prompt string) string {
 	line := ""
 	for l := range strings.Lines(prompt) {

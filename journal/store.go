@@ -24,7 +24,7 @@ type Store struct {
 	pending []string // files whose content may not survive a power failure yet
 }
 
-// Dir is the directory of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
 // touchAfter is the age from which a content that is needed again is marked as new. Contents younger than twice that are
@@ -148,7 +148,7 @@ const (
 	goneName   = ".gone-" // starts the name of what is being removed
 )
 
-// path is the file of a content.
+// path returns the file of a content.
 func (s *Store) path(ref Ref) (string, error) {
 	hash, ok := strings.CutPrefix(ref.Blob, hashPrefix)
 	if !ok || len(hash) != 2*sha256.Size || strings.Trim(hash, "0123456789abcdef") != "" {

@@ -128,7 +128,7 @@ func (w *Writer) sync() error {
 	return w.log.Sync()
 }
 
-// Err is the failure after which nothing is written.
+// Err returns the failure after which nothing is written.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -41,7 +41,7 @@ type Retry struct {
 	Err     error
 }
 
-// String is one line such as "rate limited, retrying in 8 s (attempt 3)". Its attempt is the next one.
+// String returns one line such as "rate limited, retrying in 8 s (attempt 3)". Its attempt is the next one.
 func (r Retry) String() string {
 	var e *Error
 	errors.As(r.Err, &e)

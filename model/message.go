@@ -72,7 +72,7 @@ func Prompt(text string) Message {
 	return Message{Role: User, Parts: []Part{Text(text)}}
 }
 
-// Text is the message's text without thoughts, calls and responses.
+// Text returns the message's text without thoughts, calls and responses.
 func (m Message) Text() string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -83,7 +83,7 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// Calls are the message's calls, in order.
+// Calls returns the message's calls, in order.
 func (m Message) Calls() []tool.Call {
 	var calls []tool.Call
 	for _, p := range m.Parts {
@@ -94,5 +94,5 @@ func (m Message) Calls() []tool.Call {
 	return calls
 }
 
-// Text is the response's text, with a short note in place of each media part.
+// Text returns the response's text, with a short note in place of each media part.
 func (r Response) Text() string { return tool.Result{Content: r.Content}.Text() }

@@ -73,7 +73,7 @@ type touchedPath struct {
 	end int
 }
 
-// begin is the engine for one judgement.
+// begin returns the engine for one judgement.
 func (e engine) begin() engine {
 	e.cache = &cache{
 		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
@@ -85,7 +85,7 @@ func (e engine) begin() engine {
 	return e
 }
 
-// timeLimit is when a judgement that begins now must be over.
+// timeLimit returns when a judgement that begins now must be over.
 func (e *engine) timeLimit() time.Time {
 	return time.Now().Add(cmp.Or(e.world.patience, bash.MaxTime))
 }
@@ -117,7 +117,7 @@ func (l *cache) read(line, dir, home string) script {
 	return s
 }
 
-// secret is the secret that a search would read, looked for once.
+// secret returns the secret that a search would read, looked for once.
 func (e *engine) secret(dir string, s Search) searched {
 	if e.pass == quick {
 		return searched{}

@@ -127,7 +127,7 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	}
 }
 
-// because is what the commands do, and why they are not simply allowed.
+// because returns what the commands do, and why they are not simply allowed.
 func (t *lineVerdict) because(what string, script *bash.Script) string {
 	switch n := len(t.unlisted); {
 	case n == 1:
@@ -172,7 +172,7 @@ func (w *commandJudge) concluded(j judged, script *bash.Script, t lineVerdict) j
 	return j
 }
 
-// unread is the judgement of a line that was not read: bash may still run some of it.
+// unread returns the judgement of a line that was not read: bash may still run some of it.
 func (e *engine) unread(j judged, denied bool, err error) judged {
 	j.note = fmt.Sprintf("the command can't be checked: %v", err)
 	j.forced = true
@@ -186,7 +186,7 @@ func (e *engine) unread(j judged, denied bool, err error) judged {
 	return j
 }
 
-// directory is where a command runs.
+// directory returns where a command runs.
 func (e *engine) directory(r *tool.Request) string {
 	dir := ""
 	switch c := r.Confirm.(type) {
@@ -206,7 +206,7 @@ func (e *engine) directory(r *tool.Request) string {
 	return filepath.ToSlash(dir)
 }
 
-// describe is a short name of what a script runs.
+// describe returns a short name of what a script runs.
 func describe(s *bash.Script) string {
 	var names []string
 	seen := map[string]bool{}

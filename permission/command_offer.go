@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// commandOffers are the rules for the commands of a script that are neither covered nor harmless: one a simple
+// commandOffers returns the rules for the commands of a script that are neither covered nor harmless: one a simple
 // command, joined. Never the line as it stands. A narrow and a wider choice are made of them.
 func (w *commandJudge) commandOffers(script *bash.Script) []string {
 	if len(script.Notes) > 0 {
@@ -56,7 +56,7 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// rulesFor are the choices for one simple command, smallest first; each may be several rules.
+// rulesFor returns the choices for one simple command, smallest first; each may be several rules.
 func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]string, ok bool) {
 	if s.proved { // only its paths want an answer
 		var reads []string
@@ -128,7 +128,7 @@ var neverOffered = strings.Fields("eval exec sudo doas su ssh xargs parallel scr
 // shells run a script, for which a rule with any arguments is offered, or a text, for which only the exact words are.
 var shells = strings.Fields("sh bash dash zsh ksh fish")
 
-// shellRule is the smallest sensible rule for a call of a shell: sh -e ./check.sh --fast becomes Shell(sh -e ./check.sh:*).
+// shellRule returns the smallest sensible rule for a call of a shell: sh -e ./check.sh --fast becomes Shell(sh -e ./check.sh:*).
 func shellRule(argv []string) string {
 	for i, a := range argv[1:] {
 		if a == "" || strings.Trim(a, "-euxv") != "" && a[0] == '-' {
@@ -154,7 +154,7 @@ var commandDepth = map[string]int{
 	"mix": 2, "rake": 2, "composer": 2, "helm": 2, "aws": 3, "gcloud": 3, "just": 2, "task": 2, "rustup": 2, "bazel": 2, "swift": 2,
 }
 
-// depth is how many words of a command make its smallest sensible rule; 0: only all of them.
+// depth returns how many words of a command make its smallest sensible rule; 0: only all of them.
 func depth(argv []string) int {
 	name := argv[0]
 	if slices.Contains(interpreters, name) {

@@ -98,7 +98,7 @@ func coversHost(u *rule, target string) bool {
 	return err == nil && u.domain.host != "" && u.domain.holds(t.host) && u.domain.port == t.port
 }
 
-// hostRules are the rules on a host: itself, then the domains it belongs to.
+// hostRules returns the rules on a host: itself, then the domains it belongs to.
 func hostRules(subject, target string) []candidate {
 	d, err := parseDomain(target)
 	if err != nil || target == "*" {

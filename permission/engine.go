@@ -114,7 +114,7 @@ func (e *engine) mayTry(all []judged) bool {
 	return command && e.mode != Yolo
 }
 
-// grant is what a read-only command may read: "*" is the workspace, without secrets, and the directories of the system;
+// grant returns what a read-only command may read: "*" is the workspace, without secrets, and the directories of the system;
 // each further entry is one path that it names.
 func grant(all []judged) []tool.Access {
 	g := []tool.Access{{Verb: tool.Reads, Target: "*"}}
@@ -168,7 +168,7 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 	return j
 }
 
-// about are the rules that may be about an access of r other than a command; those remembered are among the allowing
+// about returns the rules that may be about an access of r other than a command; those remembered are among the allowing
 // ones.
 func (e *engine) about(r *tool.Request) Rules {
 	about := func(list []*rule, strict bool) []*rule {
@@ -222,7 +222,7 @@ func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding
 	return j
 }
 
-// accesses is what r touches. Only the word of a built-in tool is taken for it.
+// accesses returns what r touches. Only the word of a built-in tool is taken for it.
 func accesses(r tool.Request) []tool.Access {
 	if len(r.Access) == 0 || r.Declaration.Origin != "" {
 		return []tool.Access{tool.Anything}

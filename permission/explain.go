@@ -15,7 +15,7 @@ func (p *Policy) Explain(r tool.Request, d tool.Decision) []string {
 	return explained(d, found, d.Remedy(p.Flags(r)...))
 }
 
-// explained is a decision in lines.
+// explained returns a decision in lines.
 func explained(d tool.Decision, found []judged, remedy string) []string {
 	why := d.Why()
 	for _, j := range found {
@@ -49,7 +49,7 @@ func (p *Policy) OnlyEdits(r tool.Request) bool {
 	return writes
 }
 
-// Flags are the command-line flags that would allow r, strictest first: none where the approval mode did not decide, and
+// Flags returns the command-line flags that would allow r, strictest first: none where the approval mode did not decide, and
 // never --yolo, which allows everything else too.
 func (p *Policy) Flags(r tool.Request) []string {
 	e := p.now()

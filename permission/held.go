@@ -83,7 +83,7 @@ func (e *engine) heldTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// unmasked are the rules on reading that the sandbox doesn't enforce by hiding files: those that ask, and those that
+// unmasked returns the rules on reading that the sandbox doesn't enforce by hiding files: those that ask, and those that
 // deny everything or something outside the workspace that a command may read.
 func (e *engine) unmasked() (deny, ask []*rule) {
 	readable := slices.Clone(e.world.system)
@@ -108,7 +108,7 @@ func (e *engine) unmasked() (deny, ask []*rule) {
 // homeTools are where homes keep toolchains and git's configuration, which the sandbox opens.
 var homeTools = strings.Fields("go .rustup .cargo .local .nvm .pyenv .rbenv .asdf .volta .bun .deno .sdkman .gitconfig .config/git bin")
 
-// otherPathRule is a rule that means paths a command may use without naming them, if there is one.
+// otherPathRule returns a rule that means paths a command may use without naming them, if there is one.
 func (e *engine) otherPathRule() (*rule, bool) {
 	if e.pass != held {
 		return e.pathRule()

@@ -52,7 +52,7 @@ const (
 	opening                   // writes of a command to what its sandbox protects
 )
 
-// verdict is the table of modes: it says what happens where no rule speaks.
+// verdict returns the table of modes: it says what happens where no rule speaks.
 func (c class) verdict(m Mode) tool.Verdict {
 	rows := [...][4]tool.Verdict{
 		//             plan        default     auto-edit   yolo

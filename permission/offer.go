@@ -15,7 +15,7 @@ type candidate struct {
 	offered bool // narrow enough to be offered; the others are what a wider question may have in common
 }
 
-// candidates are rules that cover an access, smallest first. A rule on paths never covers more than the workspace or
+// candidates returns rules that cover an access, smallest first. A rule on paths never covers more than the workspace or
 // the directory: approving one file must not allow writes elsewhere.
 func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candidate {
 	switch whole := (candidate{toolRule(&r.Declaration), true}); {
@@ -40,7 +40,7 @@ func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candida
 	return cs
 }
 
-// offers are the rules that would allow all that is asked about, smallest first: each alone, or several joined by
+// offers returns the rules that would allow all that is asked about, smallest first: each alone, or several joined by
 // newlines where a command wants more than one. Only what is tried out and does allow it is offered.
 func (e engine) offers(r tool.Request, asked []judged) []string {
 	if r.MustAsk {
@@ -82,7 +82,7 @@ func (e engine) offers(r tool.Request, asked []judged) []string {
 	return rules
 }
 
-// offersOfEach is one offer with a rule for each access of a command that its sandbox is opened for.
+// offersOfEach returns one offer with a rule for each access of a command that its sandbox is opened for.
 func (e engine) offersOfEach(r tool.Request, asked []judged) []string {
 	var all []string
 	for _, j := range asked {
@@ -121,7 +121,7 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 // SplitOffer takes an offer apart into the rules it is made of, for saving them.
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
-// toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
+// toolRule returns the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
 // choice, and by its fingerprint: the yes is to the tool as it is, not to what its server makes of it later.
 func toolRule(d *tool.Declaration) string {
 	switch {
@@ -161,7 +161,7 @@ func (e engine) outdated(d *tool.Declaration) string {
 	return old
 }
 
-// pathRules are the rules on a path: itself, then the folders it lies in.
+// pathRules returns the rules on a path: itself, then the folders it lies in.
 func (w *World) pathRules(subject string, f *finding) []candidate {
 	var cs []candidate
 	add := func(path, suffix string, offered bool) {

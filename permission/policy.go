@@ -57,7 +57,7 @@ type Policy struct {
 // New makes a policy for a world.
 func New(w World, m Mode) *Policy { return &Policy{engine: engine{world: w.filled(), mode: m}} }
 
-// Mode is the mode at present.
+// Mode returns the mode at present.
 func (p *Policy) Mode() Mode {
 	if m := p.now().mode; m != "" {
 		return m
@@ -80,7 +80,7 @@ func (p *Policy) SetRules(r Rules) {
 	p.version.Add(1)
 }
 
-// now is the engine as it is at present, for one judgement.
+// now returns the engine as it is at present, for one judgement.
 func (p *Policy) now() engine {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -107,7 +107,7 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 	return true
 }
 
-// Remembered are the rules that were approved for the session, the oldest first.
+// Remembered returns the rules that were approved for the session, the oldest first.
 func (p *Policy) Remembered() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -142,7 +142,7 @@ func (p *Policy) Inherit(from *Policy) {
 // thisSession is the source of a rule that a user approved for the session.
 const thisSession = "this session"
 
-// Judge is the [tool.Policy].
+// Judge returns the [tool.Policy].
 func (p *Policy) Judge(r tool.Request) tool.Decision {
 	e := p.now()
 	d, found := e.judge(r)
@@ -152,7 +152,7 @@ func (p *Policy) Judge(r tool.Request) tool.Decision {
 	return d
 }
 
-// offersFor are the offers for r in the mode that asks most without denying.
+// offersFor returns the offers for r in the mode that asks most without denying.
 func (e engine) offersFor(r tool.Request) []string {
 	var all []string
 	for _, m := range []Mode{e.mode, Default} {
@@ -168,7 +168,7 @@ func (e engine) offersFor(r tool.Request) []string {
 // mostNamed is how many accesses a reason names before it counts.
 const mostNamed = 3
 
-// cause is what a verdict over these accesses comes from: rules before all else, then what could not be judged, then
+// cause returns what a verdict over these accesses comes from: rules before all else, then what could not be judged, then
 // the mode.
 func (e engine) cause(found []judged) tool.Cause {
 	c := tool.Cause{Kind: tool.ByMode, Mode: e.mode.String()}

@@ -17,7 +17,7 @@ type pathCheck struct {
 	by     *commandJudge // whose ruling this is
 }
 
-// at is where a path leads.
+// at returns where a path leads.
 func (l *cache) at(path string) *resolvedPath {
 	s, known := l.resolved[path]
 	if known {
@@ -37,7 +37,7 @@ func (l *cache) at(path string) *resolvedPath {
 	return s
 }
 
-// allBelow is the folder with all that lies below it, or with all the names that do.
+// allBelow returns the folder with all that lies below it, or with all the names that do.
 func (s *resolvedPath) allBelow(names bool) *resolvedPath {
 	i := 0
 	if names {
@@ -49,7 +49,7 @@ func (s *resolvedPath) allBelow(names bool) *resolvedPath {
 	return s.below[i]
 }
 
-// check is the reading or writing of a path, judged by the rules on paths and by the table.
+// check returns the reading or writing of a path, judged by the rules on paths and by the table.
 func (w *commandJudge) check(s *resolvedPath, v tool.Verb) *pathCheck {
 	i := 0
 	if v == tool.Writes {

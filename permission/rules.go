@@ -105,7 +105,7 @@ func (r Rules) Unused(tools []tool.Declaration) []tool.Rule {
 	return out
 }
 
-// ToolNames are the names by which rules can mean these tools.
+// ToolNames returns the names by which rules can mean these tools.
 func ToolNames(tools []tool.Declaration) []string {
 	names := []string{"Read", "Edit", "Shell"}
 	for _, d := range tools {
@@ -118,7 +118,7 @@ func ToolNames(tools []tool.Declaration) []string {
 	return names
 }
 
-// in is the rules as they are meant in a world.
+// in returns the rules as they are meant in a world.
 func (r Rules) in(w World) Rules {
 	return Rules{allow: allIn(r.allow, w), ask: allIn(r.ask, w), deny: allIn(r.deny, w)}
 }
@@ -131,7 +131,7 @@ func allIn(list []*rule, w World) []*rule {
 	return out
 }
 
-// in is the rule as it is meant in a world: paths begin at its home and its workspace.
+// in returns the rule as it is meant in a world: paths begin at its home and its workspace.
 func (r *rule) in(w World) *rule {
 	if !r.isPath {
 		return r

@@ -132,7 +132,7 @@ func (e *engine) pathTargets(out []target, t prove.Touch, at *resolvedPath) []ta
 	return out
 }
 
-// anywhere is a path that isn't known.
+// anywhere returns a path that isn't known.
 func anywhere() *resolvedPath { return &resolvedPath{path: "*"} }
 
 // globTargets adds what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and
@@ -200,7 +200,7 @@ func (e *engine) patternRuled(folder string) bool {
 	return ok && folder != "/"
 }
 
-// pathRule is a deny or ask rule about paths, if there is one.
+// pathRule returns a deny or ask rule about paths, if there is one.
 func (e *engine) pathRule() (*rule, bool) {
 	for _, list := range [][]*rule{e.rules.deny, e.rules.ask} {
 		for _, u := range list {

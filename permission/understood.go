@@ -17,7 +17,7 @@ type Reading struct {
 	line string // of an explanation
 }
 
-// Understood is what a request's commands were read as, for a user to compare with the line itself, and what the policy says
+// Understood returns what a request's commands were read as, for a user to compare with the line itself, and what the policy says
 // about each, with the rules of the session. It is empty where a line can't be read.
 func (p *Policy) Understood(r tool.Request) []Reading {
 	e := p.now()

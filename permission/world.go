@@ -39,7 +39,7 @@ type World struct {
 	home, state, spill string
 }
 
-// filled is the world with what is usual where nothing was said.
+// filled returns the world with what is usual where nothing was said.
 func (w World) filled() World {
 	if w.System == nil {
 		w.System = SystemFolders()
@@ -50,7 +50,7 @@ func (w World) filled() World {
 	return w
 }
 
-// tidied is a folder that clean paths can be held against as they are; "" stays "".
+// tidied returns a folder that clean paths can be held against as they are; "" stays "".
 func tidied(folder string) string {
 	if folder == "" {
 		return ""
@@ -66,7 +66,7 @@ func allTidied(folders []string) []string {
 	return out
 }
 
-// SystemFolders are the directories that every program reads. /proc is not among them.
+// SystemFolders returns the directories that every program reads. /proc is not among them.
 func SystemFolders() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc",
@@ -98,7 +98,7 @@ func (f *finding) what() string {
 	return f.act + show(f.target) + f.note
 }
 
-// told is a finding about nothing that has a path.
+// told returns a finding about nothing that has a path.
 func told(c class, what string) finding { return finding{class: c, note: what} }
 
 // look sorts an access into its row of the table.
@@ -270,7 +270,7 @@ func within(path, root string) bool {
 	return ok
 }
 
-// brief is a command as a sentence names it: of a long one the beginning and the end.
+// brief returns a command as a sentence names it: of a long one the beginning and the end.
 func brief(command string) string {
 	const most = 400
 	if len(command) <= most {

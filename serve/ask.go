@@ -86,7 +86,7 @@ func denied(why tool.Decision, cause string) error {
 	return d
 }
 
-// question is all of what a user should see before approving a call. Clients show the first lines at once (Claude Code
+// question returns all of what a user should see before approving a call. Clients show the first lines at once (Claude Code
 // three) and the rest only to a user who scrolls: the first says what would happen, the second why it requires approval,
 // the third what to beware of.
 func question(r tool.Request, why tool.Decision) string {
@@ -118,7 +118,7 @@ func question(r tool.Request, why tool.Decision) string {
 // maxLine is how long a heading may be, in characters: more than any client shows.
 const maxLine = 1000
 
-// inOneLine is a text with its line breaks made visible. A text that is too long for a heading says so.
+// inOneLine returns a text with its line breaks made visible. A text that is too long for a heading says so.
 func inOneLine(text string) string {
 	line := []rune(tool.Visible(strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ")))
 	if len(line) <= maxLine {
@@ -127,7 +127,7 @@ func inOneLine(text string) string {
 	return fmt.Sprintf("%s … (%d more characters below)", string(line[:maxLine]), len(line)-maxLine)
 }
 
-// yesForm is a form with one choice: allow once, or allow with one of the offered rules.
+// yesForm returns a form with one choice: allow once, or allow with one of the offered rules.
 func yesForm(offer []string) json.RawMessage {
 	if len(offer) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

@@ -51,7 +51,7 @@ func (s *session) use(x *tool.Executor) {
 	}
 }
 
-// list are the tools that are offered.
+// list returns the tools that are offered.
 func (s *session) list() []*mcp.Tool {
 	tools := []*mcp.Tool{}
 	for _, d := range s.x.Registry.Declarations(nil) {
@@ -111,7 +111,7 @@ func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	return result(b.Wait()[0]), nil
 }
 
-// unknown is the error text for an unknown tool name. It lists only the tools offered to the client.
+// unknown returns the error text for an unknown tool name. It lists only the tools offered to the client.
 func (s *session) unknown(name string) string {
 	var names []string
 	for _, t := range s.list() {
@@ -138,7 +138,7 @@ func (s *session) observe(ev tool.Event) {
 	s.peer.NotifyProgress(ctx, p) // one that does not arrive is no loss
 }
 
-// lastLine is the last line of a display that says something, for a place that shows one.
+// lastLine returns the last line of a display that says something, for a place that shows one.
 func lastLine(markdown string) string {
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -46,7 +46,7 @@ func (r *running) around(ctx context.Context) (o Outcome) {
 	return complete(o, r.inv.Description)
 }
 
-// complete is an outcome with the parts that every outcome has.
+// complete returns an outcome with the parts that every outcome has.
 func complete(o Outcome, what string) Outcome {
 	if o.Status != StatusSuccess && o.Error == nil {
 		message := o.Result.Text()

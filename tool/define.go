@@ -91,7 +91,7 @@ func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocat
 	return inv, t.named(err)
 }
 
-// arguments are those of a call as Prepare reads them.
+// arguments returns those of a call as Prepare reads them.
 func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
 	values, _, err := t.schema().Values(raw)
 	if err != nil {

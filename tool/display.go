@@ -19,7 +19,7 @@ type Display interface{ Markdown() string }
 // Markdown is a display in Markdown.
 type Markdown string
 
-// Markdown is the text itself.
+// Markdown returns the text itself.
 func (m Markdown) Markdown() string { return string(m) }
 
 // Literal is untrusted text, shown unchanged: the arguments of an unknown tool, the output of a program.

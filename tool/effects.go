@@ -46,7 +46,7 @@ const (
 	EffectDeleted EffectKind = "deleted"
 )
 
-// Count is how many files changed: "3 changed files".
+// Count returns how many files changed: "3 changed files".
 func (f Effects) Count() string {
 	n := 0
 	for _, c := range f.Changes {
@@ -84,7 +84,7 @@ func (f Effects) Summary() string {
 	return strings.Join(names, ", ")
 }
 
-// Headline is how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
+// Headline returns how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
 func (f Effects) Headline() string {
 	took := fmt.Sprintf("%.1f s", f.Took.Seconds())
 	if f.Took >= time.Minute {
@@ -99,7 +99,7 @@ type Row struct {
 	Cells []string
 }
 
-// Rows are what changed and what was denied, for a prompt.
+// Rows returns what changed and what was denied, for a prompt.
 func (f Effects) Rows() []Row {
 	var out []Row
 	for _, kind := range []EffectKind{EffectChanged, EffectNew, EffectDeleted} {
@@ -162,7 +162,7 @@ func (f Effects) denied() []string {
 	return out
 }
 
-// Line is a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
+// Line returns a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
 func (c Effect) Line() string {
 	s := oneLine(c.Path)
 	switch {
@@ -179,7 +179,7 @@ func (c Effect) Line() string {
 	return s
 }
 
-// AllWarnings are the warnings, those about single paths included.
+// AllWarnings returns the warnings, those about single paths included.
 func (f Effects) AllWarnings() []string {
 	out := append([]string(nil), f.Warnings...)
 	for _, c := range f.Changes {
@@ -190,7 +190,7 @@ func (f Effects) AllWarnings() []string {
 	return out
 }
 
-// Diff is the whole diff.
+// Diff returns the whole diff.
 func (f Effects) Diff() string {
 	var b strings.Builder
 	for _, c := range f.Changes {

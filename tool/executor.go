@@ -140,7 +140,7 @@ func (x *Executor) claim(id string) (string, bool) {
 	return id, true
 }
 
-// askAlways is the policy that a nil Policy stands for.
+// askAlways returns the policy that a nil Policy stands for.
 func askAlways(Request) Decision {
 	return Decision{Verdict: Ask, Cause: Cause{Kind: ByNobody}}
 }

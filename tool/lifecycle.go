@@ -169,7 +169,7 @@ func checkPromise(d Declaration, inv *Invocation) error {
 	return nil
 }
 
-// scheduled is the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
+// scheduled returns the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
 // to judge.
 func scheduled(k Kind, access []Access) []Access {
 	if (k == Read || k == Search) && len(access) == 1 && access[0] == Nothing {
@@ -204,7 +204,7 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 	return errored(err), s.again
 }
 
-// asReading is the question whether the model may see the error of a call: whether it may read what the call is about.
+// asReading returns the question whether the model may see the error of a call: whether it may read what the call is about.
 func asReading(inv *Invocation) *Invocation {
 	q := &Invocation{Description: inv.Description}
 	for _, a := range inv.Access {
@@ -277,7 +277,7 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 	return a, &approval{inv, false, a.decision}
 }
 
-// editedBy is a note about arguments that aren't the model's.
+// editedBy returns a note about arguments that aren't the model's.
 func editedBy(who string, args json.RawMessage) string {
 	return who + " edited this call. New arguments: " + shorten(compactJSON(args), 2000)
 }

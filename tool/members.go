@@ -29,19 +29,19 @@ type Members interface {
 // BaseTool is the documented base class: embed it, set Decl, and write Execute and whatever else differs.
 type BaseTool struct{ Decl Declaration }
 
-// Name is the declaration's.
+// Name returns the declaration's.
 func (b BaseTool) Name() string { return b.Decl.Name }
 
-// DisplayName is the declaration's.
+// DisplayName returns the declaration's.
 func (b BaseTool) DisplayName() string { return b.Decl.Title() }
 
-// Description is the declaration's.
+// Description returns the declaration's.
 func (b BaseTool) Description() string { return b.Decl.Description }
 
-// Kind is the declaration's: a tool that reads, searches or thinks says so here.
+// Kind returns the declaration's: a tool that reads, searches or thinks says so here.
 func (b BaseTool) Kind() Kind { return b.Decl.kind() }
 
-// ParameterSchema is the declaration's; without one the tool takes any object.
+// ParameterSchema returns the declaration's; without one the tool takes any object.
 func (b BaseTool) ParameterSchema() json.RawMessage {
 	if b.Decl.Parameters == nil {
 		return json.RawMessage(`{"type":"object"}`)
@@ -52,7 +52,7 @@ func (b BaseTool) ParameterSchema() json.RawMessage {
 // ValidateToolParams finds nothing wrong: the schema was checked before.
 func (b BaseTool) ValidateToolParams(map[string]any) error { return nil }
 
-// GetDescription is the parameters themselves.
+// GetDescription returns the parameters themselves.
 func (b BaseTool) GetDescription(params map[string]any) string {
 	raw, err := marshal(params)
 	if err != nil {
@@ -119,7 +119,7 @@ func (t *fromMembers) Prepare(ctx context.Context, raw json.RawMessage) (*Invoca
 	return inv, err
 }
 
-// access is what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is judged as
+// access returns what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is judged as
 // reading an unknown path.
 func (t *fromMembers) access(confirm bool) []Access {
 	switch {

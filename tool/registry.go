@@ -167,7 +167,7 @@ func (d Declaration) Named(name string) bool {
 	return name == d.Name || slices.Contains(d.Aliases, name)
 }
 
-// plainName is a tool's name without the namespace that OpenAI's format shows to models, and without the number that
+// plainName returns a tool's name without the namespace that OpenAI's format shows to models, and without the number that
 // Kimi's adds.
 func plainName(name string) string {
 	plain := strings.TrimPrefix(strings.TrimSpace(name), "functions.")
@@ -205,7 +205,7 @@ func (r *Registry) find(name string) (Tool, []Declaration) {
 	return aliased, known
 }
 
-// ruleNames are the names by which rules mean a built-in tool, beside its own name and aliases.
+// ruleNames returns the names by which rules mean a built-in tool, beside its own name and aliases.
 func (d Declaration) ruleNames() []string {
 	return append([]string{d.Title(), d.Title() + "Tool"}, d.RuleNames...)
 }
@@ -271,7 +271,7 @@ func quoteList(names []string, or string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + or + quoted[len(quoted)-1]
 }
 
-// Declarations are the tools that a model sees, sorted by name, so that the same tools give the same bytes. Deferred
+// Declarations returns the tools that a model sees, sorted by name, so that the same tools give the same bytes. Deferred
 // tools are omitted unless revealed reports true; a nil revealed reveals none. Hidden tools are always omitted.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {

@@ -146,7 +146,7 @@ func (c *scheduler) invalidate(e *entry, w, used []Access) {
 	}
 }
 
-// seen is the access that other calls take into account.
+// seen returns the access that other calls take into account.
 func (e *entry) seen() []Access {
 	if e.settled {
 		return e.uses() // a tried call may be tried again: later writers wait
@@ -214,7 +214,7 @@ func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err erro
 	return ok, err
 }
 
-// overBefore is how many earlier calls of the batch have run.
+// overBefore returns how many earlier calls of the batch have run.
 func (e *entry) overBefore() (n int) {
 	for _, f := range e.batch.entries[:e.index] {
 		if f.done || f.left {
@@ -390,7 +390,7 @@ func (c *scheduler) isStale(e *entry) bool {
 // everything is the access of a trial.
 var everything = Access{Reads, "*"}
 
-// uses is what the outcome of a call depends on: a tried one has read everything.
+// uses returns what the outcome of a call depends on: a tried one has read everything.
 func (e *entry) uses() []Access {
 	if e.reader {
 		return append(slices.Clip(e.access), everything)
@@ -398,7 +398,7 @@ func (e *entry) uses() []Access {
 	return e.access
 }
 
-// runs is what a running call accesses.
+// runs returns what a running call accesses.
 func (e *entry) runs() []Access {
 	if e.trying {
 		return []Access{everything}

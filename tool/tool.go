@@ -139,7 +139,7 @@ func (d Declaration) Title() string {
 	return d.Name
 }
 
-// Brief is one line for lists that users read: the summary, or the first sentence of the description.
+// Brief returns one line for lists that users read: the summary, or the first sentence of the description.
 func (d Declaration) Brief() string {
 	if d.Summary != "" {
 		return d.Summary
@@ -314,7 +314,7 @@ func within(path, dir string) bool {
 	return strings.HasPrefix(path, dir) || path == dir[:len(dir)-1]
 }
 
-// maxAccess is the most access that the tool can have, before Prepare has run. It depends on the kind, which the executor
+// maxAccess returns the most access that the tool can have, before Prepare has run. It depends on the kind, which the executor
 // enforces for built-in tools; an external tool may do anything.
 func (d Declaration) maxAccess() []Access {
 	if d.Origin != "" {

@@ -283,7 +283,7 @@ func (e *entry) again(t *tried) {
 	}
 }
 
-// dropped is an outcome o with what the trial did, and why nothing of it is kept. s is the user's answer, if there is one.
+// dropped returns an outcome o with what the trial did, and why nothing of it is kept. s is the user's answer, if there is one.
 func (e *entry) dropped(t *tried, s step, o Outcome) Outcome {
 	r := t.drop()
 	line := nothingKept(t, s, o)

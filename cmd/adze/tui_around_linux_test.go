@@ -75,7 +75,7 @@ func (g *glass) prepare() {
 // modelPort is the port of the scripted model, with the spaces after it.
 var modelPort = regexp.MustCompile(`127\.0\.0\.1:\d+ +`)
 
-// withoutPort is a screen without the port of the model, which differs each time.
+// withoutPort returns a screen without the port of the model, which differs each time.
 func withoutPort(shown string) string { return modelPort.ReplaceAllString(shown, "MODEL ") }
 
 // occurrences counts a text; one that begins with ^ only at the start of lines.

@@ -290,7 +290,7 @@ func TestModelsComeLate(t *testing.T) {
 	}
 }
 
-// modelNames are the models in the menus of a response or an update.
+// modelNames returns the models in the menus of a response or an update.
 func modelNames(from map[string]any) string {
 	var names []string
 	for _, o := range list(from["configOptions"]) {

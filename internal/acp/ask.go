@@ -20,7 +20,7 @@ const (
 	choicePrefix = "choice-"
 )
 
-// ask is the session's [tool.Asker]: the editor asks the user.
+// ask returns the session's [tool.Asker]: the editor asks the user.
 func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	if r.Call.ID == "" { // not a call of the model: a file that a prompt names
 		r.Call.ID = "question-" + session.NewID()
@@ -46,7 +46,7 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	return tool.Decision{}, nil
 }
 
-// answers are what the user can answer: about a call, or about the effects of one that was tried.
+// answers returns what the user can answer: about a call, or about the effects of one that was tried.
 func answers(why tool.Decision, effects bool) []permissionOption {
 	yes, no := "Allow once", "No"
 	if effects {
@@ -95,7 +95,7 @@ func (t *talk) permission(ctx context.Context, r tool.Request, options []permiss
 	return "", errors.New("the editor answered with an option that was not offered: " + strconv.Quote(response.Outcome.OptionID))
 }
 
-// unanswered is the error of a question without an answer.
+// unanswered returns the error of a question without an answer.
 func unanswered(ctx context.Context, r tool.Request, why tool.Decision, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -58,7 +58,7 @@ func newConn(out io.Writer, cancel context.CancelFunc) *conn {
 
 func (c *conn) send(m any) { c.write(encode(m)) }
 
-// encode is a message as a line.
+// encode returns a message as a line.
 func encode(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *conn) write(lines []byte) {
 	}
 }
 
-// failure is the error of the first write that failed.
+// failure returns the error of the first write that failed.
 func (c *conn) failure() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -39,7 +39,7 @@ func (t *talk) replay(all journal.Sessions) error {
 	return nil
 }
 
-// replayed are the entries of the first agent that a replay uses, without those that were rewound. If the rest can't be
+// replayed returns the entries of the first agent that a replay uses, without those that were rewound. If the rest can't be
 // read, the session continues without it.
 func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 	var out []journal.Entry
@@ -204,7 +204,7 @@ func (r *replayer) flush(all bool) {
 	}
 }
 
-// describe is what the journal says of a call.
+// describe returns what the journal says of a call.
 func (r *replayer) describe(c *replayedCall) toolCall {
 	request := tool.Request{Call: c.made, Declaration: r.tools[c.made.Name]}
 	if c.started != nil {
@@ -232,7 +232,7 @@ func title(r tool.Request) string {
 	return tool.Visible(name)
 }
 
-// end is the result of a call.
+// end returns the result of a call.
 func (c *replayedCall) end() toolCall {
 	o := c.finished.Outcome
 	out := tool.Outcome{Status: o.Status, Result: o.Result}

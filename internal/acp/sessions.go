@@ -46,7 +46,7 @@ func params[T any](raw json.RawMessage) (p T, err error) {
 	return p, nil
 }
 
-// misfit is an error of reading JSON in the words of the protocol: which member, and what it is instead of what.
+// misfit returns an error of reading JSON in the words of the protocol: which member, and what it is instead of what.
 func misfit(err error) string {
 	var e *json.UnmarshalTypeError
 	if !errors.As(err, &e) {
@@ -63,7 +63,7 @@ func misfit(err error) string {
 	return fmt.Sprintf("%s: expected %s, got %s", e.Field, want, kind)
 }
 
-// now is a runner without work.
+// now returns a runner without work.
 func now(result any, after func()) (runner, error) {
 	return func(context.Context) (any, func(), error) { return result, after, nil }, nil
 }
@@ -118,7 +118,7 @@ func (s *server) authenticate(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// noModel is the error of a session without a model.
+// noModel returns the error of a session without a model.
 func (s *server) noModel(ctx context.Context, dir string, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, session.ErrModel) {
 		return err
@@ -287,7 +287,7 @@ func (s *server) forget(id string, o *opening) {
 	}
 }
 
-// named is the open session of a request, which waits for one that is being opened.
+// named returns the open session of a request, which waits for one that is being opened.
 func (s *server) named(ctx context.Context, id string) (*talk, *opening, error) {
 	s.mu.Lock()
 	o := s.sessions[id]
@@ -336,7 +336,7 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// page is a part of the list of sessions. Those without a prompt are left out.
+// page returns a part of the list of sessions. Those without a prompt are left out.
 func page(found []journal.Info, from int) map[string]any {
 	list := []sessionInfo{}
 	next := map[string]any{}

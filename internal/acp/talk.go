@@ -98,7 +98,7 @@ func (t *talk) put(u any) {
 	t.server.conn.write(t.line(u))
 }
 
-// line is an update as a line.
+// line returns an update as a line.
 func (t *talk) line(u any) []byte {
 	return encode(outgoing{Version: "2.0", Method: "session/update", Params: updateParams{t.id, u}})
 }
@@ -229,7 +229,7 @@ func stopReason(a agent.Answer, err error) (string, error) {
 	return "end_turn", nil
 }
 
-// conversation is the session's conversation, which starts with the first prompt.
+// conversation returns the session's conversation, which starts with the first prompt.
 func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) {
 	if t.talk != nil { // only prompts use it, and there is one at a time
 		return t.talk, nil
@@ -255,7 +255,7 @@ func (t *talk) title(text string) {
 	t.send(infoUpdate{Kind: "session_info_update", Title: journal.Title(text), Updated: time.Now().UTC().Format(time.RFC3339)})
 }
 
-// modes are those that the editor can choose.
+// modes returns those that the editor can choose.
 func (t *talk) modes() []sessionMode {
 	all := []sessionMode{
 		{permission.Plan.String(), "Plan", "Reads only; presents a plan for approval"},
@@ -274,7 +274,7 @@ const (
 	modelOption = "model"
 )
 
-// options are the menus of the editor. The caller has the lock.
+// options returns the menus of the editor. The caller has the lock.
 func (t *talk) options() []configOption {
 	mode := configOption{ID: modeOption, Name: "Mode", Category: "mode", Type: "select", Current: t.mode}
 	for _, m := range t.modes() {
@@ -306,7 +306,7 @@ func (t *talk) refresh() (mode, options bool) {
 // their menus later, but clients for scripts may look at the response alone.
 const menuTime = 20 * time.Millisecond
 
-// result is the response to a request that opened the session.
+// result returns the response to a request that opened the session.
 func (t *talk) result(id string) sessionResult {
 	select {
 	case <-t.listed:

@@ -35,7 +35,7 @@ func (t *talk) guardUnsaved() {
 	}
 }
 
-// unsaved is an error if the editor shows another content than the disk has, of a file that a call would write.
+// unsaved returns an error if the editor shows another content than the disk has, of a file that a call would write.
 func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) error {
 	known, err := t.session.Executor.Registry.Lookup(d.Name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) err
 	return nil
 }
 
-// plain is a text without what editors don't keep: a byte order mark and the kind of line ends.
+// plain returns a text without what editors don't keep: a byte order mark and the kind of line ends.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }

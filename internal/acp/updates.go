@@ -126,7 +126,7 @@ func (l *callList) tell(id, described string) knowledge {
 	return knownCall
 }
 
-// callID is the ID of a call for the editor: subagents have IDs of their own.
+// callID returns the ID of a call for the editor: subagents have IDs of their own.
 func callID(c tool.Call) string {
 	if c.By == "" {
 		return c.ID
@@ -147,7 +147,7 @@ func (t *talk) announce(r tool.Request) {
 	}
 }
 
-// describe is what is known of a call before it runs.
+// describe returns what is known of a call before it runs.
 func describe(r tool.Request) toolCall {
 	c := toolCall{ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r), Locations: locations(r)}
 	if r.Declaration.Name != "" {
@@ -168,7 +168,7 @@ func describe(r tool.Request) toolCall {
 	return c
 }
 
-// kindOf is the kind of a call in the words of the protocol, which are nearly those of [tool.Kind].
+// kindOf returns the kind of a call in the words of the protocol, which are nearly those of [tool.Kind].
 func kindOf(r tool.Request) string {
 	if _, ok := r.Confirm.(tool.Plan); ok {
 		return "switch_mode"
@@ -179,7 +179,7 @@ func kindOf(r tool.Request) string {
 	return string(r.Declaration.Kind)
 }
 
-// locations are the files that a call reads or writes.
+// locations returns the files that a call reads or writes.
 func locations(r tool.Request) []location {
 	var out []location
 	for _, a := range r.Access {
@@ -199,7 +199,7 @@ func locations(r tool.Request) []location {
 	return out
 }
 
-// firstChange is the number of the first line that a diff changes; 0: none.
+// firstChange returns the number of the first line that a diff changes; 0: none.
 func firstChange(diff string) int {
 	line := 0
 	for l := range strings.Lines(diff) {
@@ -255,7 +255,7 @@ func (t *talk) done(e tool.Event) {
 	t.tellState()
 }
 
-// ended is the end of a call.
+// ended returns the end of a call.
 func ended(id string, o tool.Outcome) toolCall {
 	c := toolCall{ID: id, Status: "completed"}
 	if o.Status != tool.StatusSuccess {
@@ -275,7 +275,7 @@ func ended(id string, o tool.Outcome) toolCall {
 	return c
 }
 
-// shown is a display in the words of the protocol.
+// shown returns a display in the words of the protocol.
 func shown(d tool.Display) []toolContent {
 	switch d := d.(type) {
 	case tool.FileDiff:
@@ -291,7 +291,7 @@ func shown(d tool.Display) []toolContent {
 	return nil
 }
 
-// effects are what a tried call did: how it ended, and the changes that can be kept. Nothing of them is on disk yet.
+// effects returns what a tried call did: how it ended, and the changes that can be kept. Nothing of them is on disk yet.
 func effects(f tool.Effects) []toolContent {
 	var out []toolContent
 	f.Changes = slices.Clone(f.Changes)
@@ -330,7 +330,7 @@ func warnings(list []string) []toolContent {
 
 func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
 
-// planOf is the to-do list as the protocol's plan.
+// planOf returns the to-do list as the protocol's plan.
 func planOf(list builtin.TodoList) planUpdate {
 	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
 	for _, item := range list {

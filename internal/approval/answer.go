@@ -33,7 +33,7 @@ func IsNo(typed string) (reason string, ok bool) {
 	return reason, word == "n" || word == "no"
 }
 
-// SessionRule is the rule that an approval for the session applies: the widest that was offered. For hosts it is the
+// SessionRule returns the rule that an approval for the session applies: the widest that was offered. For hosts it is the
 // narrowest: an approval of one page is not an approval of every host.
 func SessionRule(r tool.Request, why tool.Decision) string {
 	if len(why.Offer) == 0 {
@@ -60,7 +60,7 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
-// Proposal is the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
+// Proposal returns the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
 func Proposal(r tool.Request) (text, file string, ok bool) {
 	switch shown := r.Confirm.(type) {
 	case tool.FileDiff:
@@ -73,7 +73,7 @@ func Proposal(r tool.Request) (text, file string, ok bool) {
 	return text, file, r.Rework != nil
 }
 
-// Edited is the approval of a proposal as the user changed it. ok is false if the call can't use the text.
+// Edited returns the approval of a proposal as the user changed it. ok is false if the call can't use the text.
 func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
 	if r.Rework == nil {
 		return tool.Decision{}, false
@@ -81,7 +81,7 @@ func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
 	return tool.Decision{Verdict: tool.Allow, Args: r.Rework(text)}, true
 }
 
-// Keep is the approval of some of the effects of a tried call, by their paths.
+// Keep returns the approval of some of the effects of a tried call, by their paths.
 func Keep(paths []string) tool.Decision {
 	answer, _ := json.Marshal(struct { // strings
 		Keep []string `json:"keep"`
@@ -125,7 +125,7 @@ func Numbers(typed string, most int) ([]int, error) {
 	return out, nil
 }
 
-// Picks are the effects as parts that can be taken or left alone, in the order of the changes.
+// Picks returns the effects as parts that can be taken or left alone, in the order of the changes.
 func Picks(f tool.Effects) []Hunk {
 	var out []Hunk
 	for _, c := range f.Changes {

@@ -81,7 +81,7 @@ func (f Field) isOwnAnswerOf(before Field) bool {
 	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.Choices()) == 0 && len(before.Choices()) > 0
 }
 
-// Choices are what can be chosen, if the field is a choice.
+// Choices returns what can be chosen, if the field is a choice.
 func (f Field) Choices() []Choice {
 	cs := append(slices.Clone(f.OneOf), f.Items.AnyOf...)
 	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
@@ -94,7 +94,7 @@ func (f Field) Choices() []Choice {
 	return cs
 }
 
-// Label is the question.
+// Label returns the question.
 func (f Field) Label() string {
 	label := tool.Visible(f.Title)
 	if f.About != "" {
@@ -103,7 +103,7 @@ func (f Field) Label() string {
 	return cmp.Or(label, tool.Visible(f.name))
 }
 
-// Name is the field's name, for errors.
+// Name returns the field's name, for errors.
 func (f Field) Name() string { return tool.Visible(f.name) }
 
 // Answer reads a typed line into the answer of a form. An empty line leaves the field out, or takes its default. The error
@@ -126,7 +126,7 @@ func (f Field) Answer(line string, answer map[string]any) error {
 // AcceptYes lets "y" choose the first choice, and "n" none of them.
 func (f *Field) AcceptYes() { f.yes = true }
 
-// words is what a user can type into the field, said in a sentence.
+// words returns what a user can type into the field, said in a sentence.
 func (f Field) words() string {
 	about := tool.Visible(cmp.Or(f.About, f.Title))
 	if about == "" || about == "Other" {
@@ -173,7 +173,7 @@ func (f Field) Hint() string {
 	return hint
 }
 
-// defaultShown is the default as the user would type it.
+// defaultShown returns the default as the user would type it.
 func (f Field) defaultShown() string {
 	for i, c := range f.Choices() {
 		var value string

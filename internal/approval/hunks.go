@@ -16,7 +16,7 @@ type Hunk struct {
 	now  []string
 }
 
-// Hunks are the parts of a change. There are none if it can't be divided: a new file, or a diff that isn't complete.
+// Hunks returns the parts of a change. There are none if it can't be divided: a new file, or a diff that isn't complete.
 func Hunks(d tool.FileDiff) []Hunk {
 	if d.Original == nil {
 		return nil
@@ -28,7 +28,7 @@ func Hunks(d tool.FileDiff) []Hunk {
 	return out
 }
 
-// Apply is a text with a diff applied. ok is false if the diff is of another text.
+// Apply returns a text with a diff applied. ok is false if the diff is of another text.
 func Apply(original, diff string) (text string, ok bool) {
 	hunks := hunksOf(diff)
 	return Take(tool.FileDiff{Original: &original}, hunks, all(hunks))
@@ -81,7 +81,7 @@ func trimLast(lines []string, diff string, mark byte) []string {
 	return lines
 }
 
-// Take is the original with some of its hunks changed. ok is false if the hunks are not of the original.
+// Take returns the original with some of its hunks changed. ok is false if the hunks are not of the original.
 func Take(d tool.FileDiff, hunks []Hunk, take []bool) (text string, ok bool) {
 	lines := strings.SplitAfter(*d.Original, "\n")
 	if n := len(lines) - 1; lines[n] == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// share is the time within which that share of the judgements was done.
+// share returns the time within which that share of the judgements was done.
 func share(took []time.Duration, of float64) time.Duration {
 	return took[min(len(took)-1, int(float64(len(took))*of))].Round(time.Microsecond)
 }

@@ -67,7 +67,7 @@ func printEditor(w io.Writer, binary string) error {
 	return nil
 }
 
-// edit is an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns the time
+// edit returns an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns the time
 // of each.
 func (b *sessionBench) edit(url string) (took [4]time.Duration, err error) {
 	began := time.Now()

@@ -139,7 +139,7 @@ func printCore(w io.Writer, binary string) error {
 	return nil
 }
 
-// startUp is the smallest of many: what the program costs, not what else the machine did.
+// startUp returns the smallest of many: what the program costs, not what else the machine did.
 func startUp(binary string, args ...string) (cpu, wall time.Duration, rss int64, err error) {
 	cpu, wall = time.Hour, time.Hour
 	for range 30 {
@@ -237,7 +237,7 @@ func startAndPrint(args []string) error {
 	return nil
 }
 
-// memory is the most memory that a command has. Linux counts the memory of the parent at the time of a start as the child's,
+// memory returns the most memory that a command has. Linux counts the memory of the parent at the time of a start as the child's,
 // so the parent is a small one.
 func memory(cmd *exec.Cmd) (bytes int64, err error) {
 	self, err := os.Executable()

@@ -53,7 +53,7 @@ func limitedReads(w io.Writer, helper proc.Helper) error {
 	return nil
 }
 
-// timeLimited is the shortest time of a command in a workspace without limits on reads, and with them. They take turns,
+// timeLimited returns the shortest time of a command in a workspace without limits on reads, and with them. They take turns,
 // so that what else the machine does falls on both alike.
 func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain, limited time.Duration, err error) {
 	dir, err := manyFiles(files)
@@ -96,7 +96,7 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 	return slices.Min(took[0]), slices.Min(took[1]), nil
 }
 
-// approvedCall is a call of the shell tool that a policy approves because it only reads.
+// approvedCall returns a call of the shell tool that a policy approves because it only reads.
 func approvedCall(set *builtin.Set, line string, enforced bool) func() error {
 	x := &tool.Executor{
 		Registry: tool.NewRegistry(set.All()...),

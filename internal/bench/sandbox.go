@@ -19,7 +19,7 @@ type boxRow struct {
 	took       []time.Duration
 }
 
-// boxRows are the ways, the first without a box: the others are told by how much longer they take.
+// boxRows returns the ways, the first without a box: the others are told by how much longer they take.
 func boxRows() []*boxRow {
 	everyday := func(mode sandbox.Mode, without sandbox.Layers) func(string) *sandbox.Spec {
 		return func(dir string) *sandbox.Spec {

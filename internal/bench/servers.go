@@ -57,7 +57,7 @@ func printServers(w io.Writer, binary string) error {
 	return nil
 }
 
-// serverCall is the median of calls through registry, validation and policy.
+// serverCall returns the median of calls through registry, validation and policy.
 func serverCall(self string) (time.Duration, error) {
 	registry := tool.NewRegistry()
 	servers := discover.Open(map[string]discover.Server{"echo": {Command: self, Args: []string{echoServer}}}, discover.Options{Registry: registry})
@@ -87,7 +87,7 @@ func serverCall(self string) (time.Duration, error) {
 	return median(all), nil
 }
 
-// startWithServers is how long a whole prompt takes with no server and with five whose manifests are cached, in turns.
+// startWithServers returns how long a whole prompt takes with no server and with five whose manifests are cached, in turns.
 func startWithServers(self, binary string) (none, five time.Duration, err error) {
 	model, err := openaitest.Start(openaitest.Script{Answers: []openaitest.Answer{{Text: "done"}}, Repeat: true})
 	if err != nil {

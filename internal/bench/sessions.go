@@ -216,7 +216,7 @@ func printUndo(w io.Writer) error {
 	return nil
 }
 
-// least is the smaller time; 0 is none yet.
+// least returns the smaller time; 0 is none yet.
 func least(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b

@@ -313,7 +313,7 @@ func benchIdle(w io.Writer, binary string) error {
 	return nil
 }
 
-// switches is how often the threads of the program waited.
+// switches returns how often the threads of the program waited.
 func (s *seat) switches() (n int, err error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
 	for _, t := range tasks {
@@ -325,7 +325,7 @@ func (s *seat) switches() (n int, err error) {
 	return n, err
 }
 
-// status is a number of a file in /proc.
+// status returns a number of a file in /proc.
 func status(path, name string) (n int) {
 	b, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(b)) {
@@ -336,7 +336,7 @@ func status(path, name string) (n int) {
 	return n
 }
 
-// benchItems is the memory after 5,000 calls and their results.
+// benchItems returns the memory after 5,000 calls and their results.
 func benchItems(w io.Writer, binary string) error {
 	var answers []openaitest.Answer
 	for i := range 25 {

@@ -100,7 +100,7 @@ func (b *trialBench) try(line string) (*trial.Trial, time.Duration, error) {
 	return t, time.Since(began), err
 }
 
-// compare is the shortest time of a command in the workspace sandbox, and in a trial, in turns.
+// compare returns the shortest time of a command in the workspace sandbox, and in a trial, in turns.
 func (b *trialBench) compare(line string, rounds int) (plain, tried time.Duration, err error) {
 	var took [2][]time.Duration
 	for i := range rounds + 1 { // the first is to warm up

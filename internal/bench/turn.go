@@ -256,7 +256,7 @@ func printPartial(w io.Writer, binary string) error {
 	return nil
 }
 
-// answerCost is the CPU time of a long answer per piece, the least of a few.
+// answerCost returns the CPU time of a long answer per piece, the least of a few.
 func answerCost(binary string, flags ...string) (time.Duration, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {

@@ -100,7 +100,7 @@ func Commands(p Places) ([]Command, []string) {
 	return unique(all, func(c Command) string { return c.Name }), notes
 }
 
-// commandFiles are the paths of command files below a directory, relative to it.
+// commandFiles returns the paths of command files below a directory, relative to it.
 func (p definitionDir) commandFiles() ([]string, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
@@ -175,7 +175,7 @@ func (p definitionDir) command(rel string, ignored *ignore.Rules) (Command, erro
 	return c, nil
 }
 
-// at is an error in a file, with its line.
+// at returns an error in a file, with its line.
 func at(path string, err error) error {
 	var l *lineError
 	if errors.As(err, &l) {
@@ -276,7 +276,7 @@ func parseParts(text string, line int) ([]Part, error) {
 	return parts, nil
 }
 
-// shellParts are a command, and the places of arguments in it.
+// shellParts returns a command, and the places of arguments in it.
 func shellParts(command string, line int) []Part {
 	var parts []Part
 	from := 0
@@ -299,7 +299,7 @@ func shellParts(command string, line int) []Part {
 	return parts
 }
 
-// argumentsAt is the length of the placeholder of arguments that a text starts with; 0: none.
+// argumentsAt returns the length of the placeholder of arguments that a text starts with; 0: none.
 func argumentsAt(s string) int {
 	for _, p := range []string{"{{args}}", "$ARGUMENTS"} {
 		if strings.HasPrefix(s, p) {
@@ -309,7 +309,7 @@ func argumentsAt(s string) int {
 	return 0
 }
 
-// closingBrace is where the brace before s is closed; -1: nowhere.
+// closingBrace returns where the brace before s is closed; -1: nowhere.
 func closingBrace(s string) int {
 	depth := 1
 	for i, r := range s {

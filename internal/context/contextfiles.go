@@ -94,7 +94,7 @@ func Load(o Options) Loaded {
 	return Loaded{Text: header + l.text.String(), Files: l.files, Notes: l.notes}
 }
 
-// Root is a project's top folder: the nearest folder at or above dir that holds .git, or dir itself. A home folder
+// Root returns a project's top folder: the nearest folder at or above dir that holds .git, or dir itself. A home folder
 // that is under version control is no project.
 func Root(dir, home string) string {
 	for d := dir; ; {
@@ -109,7 +109,7 @@ func Root(dir, home string) string {
 	}
 }
 
-// folders are those from root down to dir.
+// folders returns those from root down to dir.
 func folders(root, dir string) []string {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -144,7 +144,7 @@ type area struct {
 	base  string   // the folder it is of, links resolved
 }
 
-// userArea is for the person's own files: they may be links to anywhere; imports stay in the folders they lie in.
+// userArea returns for the person's own files: they may be links to anywhere; imports stay in the folders they lie in.
 func userArea(dir string) area { return area{scope: User, base: real(dir)} }
 
 func (l *loader) projectArea() area {
@@ -252,7 +252,7 @@ func (a area) mayImport(path string) error {
 	return nil
 }
 
-// shown is a path for people: below the project's top where it lies there. The person's own files keep their whole path.
+// shown returns a path for people: below the project's top where it lies there. The person's own files keep their whole path.
 func (a area) shown(path string) string {
 	if a.scope == User {
 		return path

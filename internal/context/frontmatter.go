@@ -39,7 +39,7 @@ type definitionDir struct {
 	roots []string // nil: links may lead anywhere
 }
 
-// folders are those of one kind, strongest first: what is defined in one hides the same name in later ones.
+// folders returns those of one kind, strongest first: what is defined in one hides the same name in later ones.
 func (p Places) folders(kind string) (found []definitionDir) {
 	if p.Trusted {
 		for _, dir := range p.project(kind) {
@@ -52,7 +52,7 @@ func (p Places) folders(kind string) (found []definitionDir) {
 	return found
 }
 
-// project are the folders of one kind that a project has, below its own.
+// project returns the folders of one kind that a project has, below its own.
 func (p Places) project(kind string) (found []string) {
 	if p.Project == "" {
 		return nil
@@ -65,7 +65,7 @@ func (p Places) project(kind string) (found []string) {
 	return found
 }
 
-// LeftOut are the folders below the project's that nothing is taken from, because it is not trusted.
+// LeftOut returns the folders below the project's that nothing is taken from, because it is not trusted.
 func (p Places) LeftOut() []string {
 	if p.Trusted {
 		return nil

@@ -28,7 +28,7 @@ func MemoryFile(names []string, exists func(name string) bool) string {
 	return names[0]
 }
 
-// usualNames are what context files are called.
+// usualNames returns what context files are called.
 func usualNames() []string { return []string{"AGENTS.md", "QWEN.md"} }
 
 // withUsual are names, and the usual ones: facts for all projects lie under those, whatever one project calls its files.

@@ -40,7 +40,7 @@ func references(text string) []reference {
 	return found
 }
 
-// fenceOf is the run of ``` or ~~~ that begins a line, or "".
+// fenceOf returns the run of ``` or ~~~ that begins a line, or "".
 func fenceOf(line string) string {
 	line = strings.TrimLeft(line, " ")
 	for _, c := range []string{"`", "~"} {
@@ -105,7 +105,7 @@ func inLine(line string, found []reference) []reference {
 	return found
 }
 
-// word is all up to a blank or to code; a backslash makes a blank part of it.
+// word returns all up to a blank or to code; a backslash makes a blank part of it.
 func word(s string) reference {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -128,13 +128,13 @@ func (r reference) begins() bool {
 // endMarks are those that end a sentence after a name.
 const endMarks = ".,;:!?)]}>\"'*_"
 
-// file is the name of the file that is plainly meant, and not a person or a package.
+// file returns the name of the file that is plainly meant, and not a person or a package.
 func (r reference) file() (name string, is bool) {
 	name = strings.TrimRight(string(r), endMarks)
 	return name, strings.HasSuffix(name, ".md") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
 }
 
-// find is the path that is meant, if something is there. Marks that end a sentence are not part of it, unless the
+// find returns the path that is meant, if something is there. Marks that end a sentence are not part of it, unless the
 // name has them.
 func (r reference) find(dir, home string) (string, bool) {
 	name := strings.ReplaceAll(string(r), `\ `, " ")

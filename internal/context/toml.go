@@ -82,7 +82,7 @@ func (r *tomlReader) skip(chars string) {
 	r.take(len(rest) - len(strings.TrimLeft(rest, chars)))
 }
 
-// rest is what is left of the line.
+// rest returns what is left of the line.
 func (r *tomlReader) rest() string {
 	rest := r.text[r.at:]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {

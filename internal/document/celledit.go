@@ -196,7 +196,7 @@ func (nb *NotebookFile) insert(index int, e CellEdit) EditedNotebook {
 	return EditedNotebook{nb.swapped(swap{end, end, "," + gap + text}), nb.shownID(id, index+1)}
 }
 
-// shownID is the id under which Render will show the cell.
+// shownID returns the id under which Render will show the cell.
 func (nb *NotebookFile) shownID(id string, index int) string {
 	if id == "" {
 		return fmt.Sprintf("cell-%d", index)

@@ -8,7 +8,7 @@ import (
 
 // How a notebook is laid out is read from the file itself, so that what is added looks like the rest.
 
-// indentAt is the indentation of the line of offset at, and whether nothing else is before at or, for a value, before its
+// indentAt returns the indentation of the line of offset at, and whether nothing else is before at or, for a value, before its
 // key.
 func (nb *NotebookFile) indentAt(at int) (indent string, ownLine bool) {
 	start := bytes.LastIndexByte(nb.data[:at], '\n') + 1
@@ -22,7 +22,7 @@ func (nb *NotebookFile) indentAt(at int) (indent string, ownLine bool) {
 	return indent, len(key) == 0 || key[0] == '"' && key[len(key)-1] == ':' && bytes.Count(key, []byte(`"`)) == 2
 }
 
-// indentUnit is the indentation of the first member of the file; "" means that it is all on one line.
+// indentUnit returns the indentation of the first member of the file; "" means that it is all on one line.
 func (nb *NotebookFile) indentUnit() string {
 	open := bytes.IndexByte(nb.data, '{') + 1
 	gap := nb.data[open : len(nb.data)-len(bytes.TrimLeft(nb.data[open:], " \t\r\n"))]
@@ -33,7 +33,7 @@ func (nb *NotebookFile) indentUnit() string {
 	return string(gap[at+1:])
 }
 
-// newline is the file's own.
+// newline returns the file's own.
 func (nb *NotebookFile) newline() string {
 	if at := bytes.IndexByte(nb.data, '\n'); at > 0 && nb.data[at-1] == '\r' {
 		return "\r\n"
@@ -41,7 +41,7 @@ func (nb *NotebookFile) newline() string {
 	return "\n"
 }
 
-// colon is what stands between keys and values: ": " or ":".
+// colon returns what stands between keys and values: ": " or ":".
 func (nb *NotebookFile) colon() string {
 	for at := range nb.data {
 		if nb.data[at] == ':' && bytes.HasSuffix(bytes.TrimRight(nb.data[:at], " "), []byte(`"`)) {

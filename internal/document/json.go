@@ -33,7 +33,7 @@ func (n node) member(key string) (member, bool) {
 	return member{}, false
 }
 
-// value is the value of a member, or a node of no kind and no length.
+// value returns the value of a member, or a node of no kind and no length.
 func (n node) value(key string) node {
 	m, _ := n.member(key)
 	return m.value
@@ -228,7 +228,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// decodeString is the text of a scanned JSON string.
+// decodeString returns the text of a scanned JSON string.
 func decodeString(raw []byte) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {

@@ -114,7 +114,7 @@ func (nb *NotebookFile) IDs() []string {
 	return ids
 }
 
-// find is the index of the one cell with the id.
+// find returns the index of the one cell with the id.
 func (nb *NotebookFile) find(id string) (int, error) {
 	var found []int
 	for i, c := range nb.cells {
@@ -131,7 +131,7 @@ func (nb *NotebookFile) find(id string) (int, error) {
 	return 0, &AmbiguousCellError{ID: id, Indices: found}
 }
 
-// text is the value of a string, or of an array of them, which is how notebooks keep text of several lines.
+// text returns the value of a string, or of an array of them, which is how notebooks keep text of several lines.
 func (nb *NotebookFile) text(n node) string {
 	switch n.kind {
 	case '"':

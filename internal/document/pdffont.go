@@ -133,7 +133,7 @@ func (f *pdfFont) readComposite(v pdf.Value) {
 	}
 }
 
-// nationalEncoding is the encoding that the name of a predefined map stands for, or nil.
+// nationalEncoding returns the encoding that the name of a predefined map stands for, or nil.
 func nationalEncoding(name string) encoding.Encoding {
 	for _, e := range []struct {
 		part string
@@ -284,7 +284,7 @@ func (m *charMap) addRange(lo, hi string, to operand) {
 	}
 }
 
-// codeLength is how many bytes of raw make the next code.
+// codeLength returns how many bytes of raw make the next code.
 func (m *charMap) codeLength(raw string) int {
 	if m != nil {
 		for n := 1; n <= min(4, len(raw)); n++ {
@@ -321,7 +321,7 @@ func utf16Text(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// glyphText is the text that the name of a glyph stands for, or "". It knows the Latin names, the Greek letters and
+// glyphText returns the text that the name of a glyph stands for, or "". It knows the Latin names, the Greek letters and
 // the names that are made of numbers; a font with other names nearly always has a map to Unicode.
 func glyphText(name string) string {
 	name, _, _ = strings.Cut(name, ".") // "a.alt" is a kind of a
@@ -373,7 +373,7 @@ func pairsOf(s string) map[string]string {
 	return m
 }
 
-// greek is a letter by its name, with a capital for a capital.
+// greek returns a letter by its name, with a capital for a capital.
 func greek(name string) string {
 	small := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "omicron", "pi", "rho", "sigma1",
 		"sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}

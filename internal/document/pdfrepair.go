@@ -182,7 +182,7 @@ func isPDFSpace(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
 
-// unpackStream is the content of an object stream, as much of it as there is room for. A damaged end leaves what comes
+// unpackStream returns the content of an object stream, as much of it as there is room for. A damaged end leaves what comes
 // before it.
 func unpackStream(o pdfObject, room int) []byte {
 	if !plainFlate().Match(o.head) {

@@ -220,7 +220,7 @@ func (s *textShow) separate(at matrix, height float64) {
 	}
 }
 
-// text is what was shown, without blanks that only position made.
+// text returns what was shown, without blanks that only position made.
 func (s *textShow) text() string {
 	lines := strings.Split(strings.Map(dropControls, s.out.String()), "\n")
 	var kept []string

@@ -20,7 +20,7 @@ type tokens struct {
 	depth int
 }
 
-// next is the next operand or operator.
+// next returns the next operand or operator.
 func (t *tokens) next() operand {
 	for {
 		t.space()

@@ -83,7 +83,7 @@ func writeFenced(b *strings.Builder, info, s string) {
 	b.WriteString(fence + "\n")
 }
 
-// outputs is the text of a cell's outputs, bounded.
+// outputs returns the text of a cell's outputs, bounded.
 func (nb *NotebookFile) outputs(index int, outputs node) string {
 	var b strings.Builder
 	for _, out := range outputs.items {
@@ -100,7 +100,7 @@ func (nb *NotebookFile) outputs(index int, outputs node) string {
 	return fmt.Sprintf("%s\n[output cut: %d of %d characters shown; all of it: jq '.cells[%d].outputs']", cut(all, maxCellOutput), maxCellOutput, utf8.RuneCountInString(all), index)
 }
 
-// output is one output as text.
+// output returns one output as text.
 func (nb *NotebookFile) output(out node) string {
 	switch nb.text(out.value("output_type")) {
 	case "stream":
@@ -128,7 +128,7 @@ func (nb *NotebookFile) output(out node) string {
 	return text
 }
 
-// cut is the first n characters of s.
+// cut returns the first n characters of s.
 func cut(s string, n int) string {
 	for i := range s {
 		if n == 0 {

@@ -37,7 +37,7 @@ func Compare(old, new string) Comparison {
 	return c
 }
 
-// commonStart is the length of the longest common beginning that ends with a line.
+// commonStart returns the length of the longest common beginning that ends with a line.
 func commonStart(a, b string) int {
 	n := 0
 	for limit := min(len(a), len(b)); n < limit && a[n] == b[n]; n++ {
@@ -45,7 +45,7 @@ func commonStart(a, b string) int {
 	return strings.LastIndexByte(a[:n], '\n') + 1
 }
 
-// commonEnd is where in a and in b, from start on, the longest common end begins that begins with a line.
+// commonEnd returns where in a and in b, from start on, the longest common end begins that begins with a line.
 func commonEnd(a, b string, start int) (int, int) {
 	i, j := len(a), len(b)
 	for i > start && j > start && a[i-1] == b[j-1] {

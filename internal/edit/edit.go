@@ -283,7 +283,7 @@ func compose(first []Span, between string, second []Span) []Span {
 	return out
 }
 
-// groupStart is where in between the next group of touching spans begins.
+// groupStart returns where in between the next group of touching spans begins.
 func groupStart(first []Span, shift int, second []Span) int {
 	switch {
 	case len(first) == 0:

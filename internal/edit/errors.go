@@ -103,7 +103,7 @@ func (e *BatchError) Error() string {
 
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// missing is the error for an edit whose Old was not found.
+// missing returns the error for an edit whose Old was not found.
 func missing(text string, e Edit) error {
 	err := &NotFoundError{Nearest: nearest(text, e.Old), Hints: hints(text, e.Old)}
 	if line := appliedAt(text, e, err); line > 0 {
@@ -116,7 +116,7 @@ func missing(text string, e Edit) error {
 // brace or "return x", stands in many files by chance.
 const minApplied = 10
 
-// appliedAt is the line at which New shows that the edit was made before; 0 if it does not. New must be there once, as
+// appliedAt returns the line at which New shows that the edit was made before; 0 if it does not. New must be there once, as
 // whole lines, and nothing elsewhere may be what Old was meant to name.
 func appliedAt(text string, e Edit, err *NotFoundError) int {
 	if len(err.Hints) > 0 {
@@ -137,7 +137,7 @@ func appliedAt(text string, e Edit, err *NotFoundError) int {
 	return p.Line
 }
 
-// onlyLines is where lines stand in text with nothing but blanks beside them, if they stand there exactly once and are
+// onlyLines returns where lines stand in text with nothing but blanks beside them, if they stand there exactly once and are
 // long enough to stand there for a reason.
 func onlyLines(text, lines string) (Place, bool) {
 	lines = strings.TrimRight(strings.TrimLeft(lines, "\n"), " \t\n")

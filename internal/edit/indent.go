@@ -61,7 +61,7 @@ func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, b
 	return candidate{edit: e}, ok1 && ok2
 }
 
-// endOfPlace is the end in the original of what ends at offset end of the normal form. A last line that is blank has
+// endOfPlace returns the end in the original of what ends at offset end of the normal form. A last line that is blank has
 // nothing left in the normal form: the place then ends where that line begins.
 func endOfPlace(have normal, start, end int) int {
 	if end == 0 {
@@ -70,7 +70,7 @@ func endOfPlace(have normal, start, end int) int {
 	return max(start, have.end(end))
 }
 
-// indexLines is the offset, from at on, of lines as whole lines of s, or -1.
+// indexLines returns the offset, from at on, of lines as whole lines of s, or -1.
 func indexLines(s string, at int, lines string) int {
 	for {
 		i := strings.Index(s[at:], lines)
@@ -194,7 +194,7 @@ func depthShift(pairs []pair) (shift, bool) {
 	return s, true
 }
 
-// unitOf is the one character that all indentation on one side is made of.
+// unitOf returns the one character that all indentation on one side is made of.
 func unitOf(pairs []pair, side func(pair) string) (byte, bool) {
 	var unit byte
 	for _, p := range pairs {
@@ -209,7 +209,7 @@ func unitOf(pairs []pair, side func(pair) string) (byte, bool) {
 	return unit, unit != 0
 }
 
-// indent is the indentation that stands for old, if the rule has one.
+// indent returns the indentation that stands for old, if the rule has one.
 func (s shift) indent(old string) (string, bool) {
 	if !s.scale {
 		rest, ok := strings.CutPrefix(old, s.cut)

@@ -81,7 +81,7 @@ func difference(want, have string, first, last bool) (Difference, bool) {
 	}, true
 }
 
-// alignment is where in have a want that begins inside it begins: where its first characters stand, if they do.
+// alignment returns where in have a want that begins inside it begins: where its first characters stand, if they do.
 func alignment(want, have string) int {
 	start := strings.TrimSuffix(want, "\n")
 	if strings.HasSuffix(strings.TrimSuffix(have, "\n"), start) {
@@ -98,7 +98,7 @@ func alignment(want, have string) int {
 	return max(0, strings.Index(have, start[:end]))
 }
 
-// commonPrefix is the length of the longest common beginning of a and b, in whole characters.
+// commonPrefix returns the length of the longest common beginning of a and b, in whole characters.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) {

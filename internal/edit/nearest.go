@@ -38,7 +38,7 @@ func nearest(text, old string) *Near {
 	return newNear(lines, oldLines, best, alike)
 }
 
-// essence is what makes a line that line: its characters without blanks, in plain typography.
+// essence returns what makes a line that line: its characters without blanks, in plain typography.
 func essence(line string) string {
 	clean := true
 	for i := range len(line) {
@@ -135,7 +135,7 @@ func similarLines(lines, old []string) []int {
 	return bestOf(votes)
 }
 
-// alikeAt is how much of old the lines from the given one on have, between 0 and 1.
+// alikeAt returns how much of old the lines from the given one on have, between 0 and 1.
 func alikeAt(lines, old []string, from int) float64 {
 	var sum, weight float64
 	for i, line := range old {
@@ -149,7 +149,7 @@ func alikeAt(lines, old []string, from int) float64 {
 	return sum / weight
 }
 
-// alike is the share of pairs of characters that a line has of the one that is wanted.
+// alike returns the share of pairs of characters that a line has of the one that is wanted.
 func alike(want, have string) float64 {
 	if want == have {
 		return 1

@@ -86,7 +86,7 @@ func (n *normal) mark(at, from int) {
 	}
 }
 
-// start is the offset in the original of the byte at offset at, which must be inside the normal form.
+// start returns the offset in the original of the byte at offset at, which must be inside the normal form.
 func (n *normal) start(at int) int {
 	i := sort.Search(len(n.cuts), func(i int) bool { return n.cuts[i].at > at })
 	if i == 0 {
@@ -95,7 +95,7 @@ func (n *normal) start(at int) int {
 	return at + n.cuts[i-1].delta
 }
 
-// end is the offset in the original just after the byte before offset at, which must not be 0.
+// end returns the offset in the original just after the byte before offset at, which must not be 0.
 func (n *normal) end(at int) int {
 	before := n.start(at - 1)
 	if n.from[before] < 0xC0 {
@@ -189,7 +189,7 @@ func findRelaxed(text string, e Edit) (Match, error) {
 	return Match{}, nil
 }
 
-// doneAt is the line on which new stands around place, if that is the only place of new; 0 if not.
+// doneAt returns the line on which new stands around place, if that is the only place of new; 0 if not.
 func doneAt(text, new string, place Place) int {
 	if strings.TrimSpace(new) == "" {
 		return 0
@@ -258,7 +258,7 @@ func startsLine(s string, at int) bool { return at == 0 || s[at-1] == '\n' }
 
 func endsLine(s string, at int) bool { return at == len(s) || s[at] == '\n' }
 
-// atEnd is where old, but for its final newline, ends a text that has none.
+// atEnd returns where old, but for its final newline, ends a text that has none.
 func atEnd(text, old string) (start int, ok bool) {
 	want, ok := strings.CutSuffix(old, "\n")
 	return len(text) - len(want), ok && !strings.HasSuffix(text, "\n") && strings.HasSuffix(text, want)

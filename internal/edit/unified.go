@@ -72,7 +72,7 @@ func writeLines(b *strings.Builder, mark byte, lines string) {
 	}
 }
 
-// linesBefore is the start of up to n lines that end at offset at, and how many there are.
+// linesBefore returns the start of up to n lines that end at offset at, and how many there are.
 func linesBefore(s string, at, n int) (start, count int) {
 	for count < n && at > 0 {
 		at = strings.LastIndexByte(s[:at-1], '\n') + 1
@@ -81,7 +81,7 @@ func linesBefore(s string, at, n int) (start, count int) {
 	return at, count
 }
 
-// linesAfter is the end of up to n lines that begin at offset at, and how many there are.
+// linesAfter returns the end of up to n lines that begin at offset at, and how many there are.
 func linesAfter(s string, at, n int) (end, count int) {
 	for count < n && at < len(s) {
 		next := strings.IndexByte(s[at:], '\n')
@@ -137,7 +137,7 @@ func (c Comparison) Snippet() string {
 // part is a range of lines of the new text: first to last, counted from 0, last not included.
 type part struct{ start, end, first, last int }
 
-// parts are the changed lines with their context; parts that meet are one.
+// parts returns the changed lines with their context; parts that meet are one.
 func (c Comparison) parts() []part {
 	var out []part
 	for _, ch := range c.changes {

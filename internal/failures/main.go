@@ -116,7 +116,7 @@ func (f failure) test() (string, bool) {
 
 func (f failure) timeout() bool { return strings.HasPrefix(f.head, "panic: test timed out") }
 
-// names are the tests that a failure is about.
+// names returns the tests that a failure is about.
 func (f failure) names() []string {
 	if name, ok := f.test(); ok {
 		return []string{name}
@@ -134,7 +134,7 @@ func (f failure) names() []string {
 	return names
 }
 
-// summary are the lines to print: each failure, shorter the more there are, and then the packages.
+// summary returns the lines to print: each failure, shorter the more there are, and then the packages.
 func summary(o output) []string {
 	packages, shown := o.packages, o.failures
 	if len(packages) > somePacks {
@@ -186,7 +186,7 @@ func share(failures []failure, room int) int {
 	return fewLines
 }
 
-// text is what a failure printed: of a timeout the goroutines of the tests that ran, of another panic the first one.
+// text returns what a failure printed: of a timeout the goroutines of the tests that ran, of another panic the first one.
 func (f failure) text() []string {
 	if strings.HasPrefix(f.head, "--- ") || strings.HasPrefix(f.head, "# ") {
 		return f.lines

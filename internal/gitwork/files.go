@@ -122,7 +122,7 @@ func orHead(rev string) string {
 	return rev
 }
 
-// guessed is the branch of a remote that a checkout of a name that is none takes.
+// guessed returns the branch of a remote that a checkout of a name that is none takes.
 func (w *work) guessed(name string) string {
 	if name == "" || w.has("--no-guess", "--detach", "-d") {
 		return ""

@@ -78,7 +78,7 @@ type command struct {
 
 const mergeValued = "-s --strategy -X --strategy-option -m --message -F --file --into-name --cleanup "
 
-// commands are the subcommands that change what a sandbox protects.
+// commands returns the subcommands that change what a sandbox protects.
 func commands() map[string]command {
 	return map[string]command{
 		"checkout":        {"-b -B --orphan --conflict --pathspec-from-file", (*work).checkout},
@@ -247,12 +247,12 @@ func (w *work) value(flags ...string) string {
 	return ""
 }
 
-// anyFile is the effect of a command whose files aren't determined, if a flag is given or none is needed.
+// anyFile returns the effect of a command whose files aren't determined, if a flag is given or none is needed.
 func anyFile(flag string) func(*work) {
 	return func(w *work) { w.Tracked = w.Tracked || flag == "" || w.has(flag) }
 }
 
-// abs is a path of the command line.
+// abs returns a path of the command line.
 func (w *work) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)

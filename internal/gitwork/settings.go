@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// dir is a path in the git directory that all worktrees share.
+// dir returns a path in the git directory that all worktrees share.
 func (w *work) dir(name string) string {
 	path, err := w.git(w.Dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil || path == "" {

@@ -78,7 +78,7 @@ type permission struct {
 	RunAgain  bool            `json:"runAgain"` // discard the effects and run the call, with network
 }
 
-// ask is the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
+// ask returns the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
 func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	h.mu.Lock()
 	patience := h.patience
@@ -128,7 +128,7 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	return d, nil
 }
 
-// approval is the approval of effects, or of some of them, or of running the call instead.
+// approval returns the approval of effects, or of some of them, or of running the call instead.
 func (p permission) approval(f tool.Effects) tool.Decision {
 	d := tool.Decision{Verdict: tool.Allow}
 	switch {
@@ -140,7 +140,7 @@ func (p permission) approval(f tool.Effects) tool.Decision {
 	return d
 }
 
-// question is the request for a call.
+// question returns the request for a call.
 func question(r tool.Request, why tool.Decision) canUseTool {
 	verb := "Run"
 	if r.Declaration.Kind == tool.Edit {
@@ -156,7 +156,7 @@ func question(r tool.Request, why tool.Decision) canUseTool {
 	}
 }
 
-// argsOf is the arguments as an object, if they can be read as one.
+// argsOf returns the arguments as an object, if they can be read as one.
 func argsOf(r tool.Request) json.RawMessage {
 	args := r.Call.Args
 	if fixed, ok := schema.RepairJSON(args); ok {

@@ -22,7 +22,7 @@ type handler struct {
 	then   func(*host) // after the response, if it was a success
 }
 
-// handlers are the requests that a program can make, by subtype.
+// handlers returns the requests that a program can make, by subtype.
 func handlers() map[string]handler {
 	return map[string]handler{
 		"initialize":           {run: (*host).initialize, then: (*host).connect},

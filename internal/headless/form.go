@@ -23,7 +23,7 @@ type formField struct {
 	} `json:"items"`
 }
 
-// choices are the values that the field accepts; none: any.
+// choices returns the values that the field accepts; none: any.
 func (f formField) choices() []string {
 	all := slices.Concat(f.Enum, f.Items.Enum)
 	for _, c := range f.OneOf {
@@ -58,7 +58,7 @@ func formAnswer(form, updated json.RawMessage) (answer, rest json.RawMessage) {
 	return answer, rest
 }
 
-// findField is the field that a program means; "": none.
+// findField returns the field that a program means; "": none.
 func findField(fields map[string]formField, name string) string {
 	if _, ok := fields[name]; ok {
 		return name

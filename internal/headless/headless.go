@@ -198,7 +198,7 @@ func (h *host) expand(p *prompt) (said session.Expansion, isCommand bool, err er
 	}
 }
 
-// attached is a prompt with the files and resources that it names.
+// attached returns a prompt with the files and resources that it names.
 func (h *host) attached(ctx context.Context, parts []model.Part) ([]model.Part, error) {
 	text, ok := parts[0].(model.Text)
 	if !ok {
@@ -217,7 +217,7 @@ func (h *host) interruptedBefore() bool {
 	return h.cut
 }
 
-// conversation is the session's conversation, which begins with the first prompt.
+// conversation returns the session's conversation, which begins with the first prompt.
 func (h *host) conversation(ctx, waiting context.Context) (*session.Conversation, error) {
 	h.session.Outside.WaitLikely(waiting)
 	_, err := h.session.Models.Open(waiting)

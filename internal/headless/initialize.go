@@ -113,7 +113,7 @@ func capabilities() map[string]bool {
 	}
 }
 
-// roles are the types of subagents that a program defines.
+// roles returns the types of subagents that a program defines.
 func roles(agents []subagent) ([]agent.Role, error) {
 	var out []agent.Role
 	for i, a := range agents {
@@ -133,7 +133,7 @@ func roles(agents []subagent) ([]agent.Role, error) {
 	return out, nil
 }
 
-// newServers are the servers that Adze starts or reaches, and those in the program. The program trusts its own.
+// newServers returns the servers that Adze starts or reaches, and those in the program. The program trusts its own.
 func (h *host) newServers(r initialization) (map[string]discover.Server, error) {
 	servers := map[string]discover.Server{}
 	for name, raw := range r.Servers {

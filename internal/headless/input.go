@@ -76,7 +76,7 @@ func (h *host) take(ctx context.Context, line []byte) {
 	}
 }
 
-// problem is the error that a response carries: a text, or an object with a message.
+// problem returns the error that a response carries: a text, or an object with a message.
 func (in incoming) problem() error {
 	if in.Response.Subtype == "success" {
 		return nil

@@ -123,7 +123,7 @@ func (j *Printer) Send(v any) {
 	}
 }
 
-// failure is the first error that writing met.
+// failure returns the first error that writing met.
 func (j *Printer) failure() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -148,7 +148,7 @@ func (j *Printer) Begin() {
 	})
 }
 
-// serverStates are the MCP servers as they are at the start.
+// serverStates returns the MCP servers as they are at the start.
 func serverStates(s *session.Session) []any {
 	states := []any{}
 	for _, st := range s.Outside.List() {
@@ -157,7 +157,7 @@ func serverStates(s *session.Session) []any {
 	return states
 }
 
-// serverStatus is the status of a server in Qwen Code's words. The tools of a cached server can be called.
+// serverStatus returns the status of a server in Qwen Code's words. The tools of a cached server can be called.
 func serverStatus(st discover.Status) string {
 	switch st.State {
 	case discover.Ready, discover.Cached:
@@ -337,7 +337,7 @@ func countTokens(u model.Usage) usage {
 	return usage{u.Input, u.Output, u.CacheRead, u.CacheCreation, u.Input + u.Output}
 }
 
-// input is a call's arguments as JSON, whatever the model said.
+// input returns a call's arguments as JSON, whatever the model said.
 func input(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return json.RawMessage("{}")

@@ -24,7 +24,7 @@ func newPrompt(ctx context.Context, parts []model.Part, after []<-chan struct{})
 	return p
 }
 
-// text is the first part, if it is a text.
+// text returns the first part, if it is a text.
 func (p *prompt) text() (string, bool) {
 	if len(p.parts) == 0 {
 		return "", false

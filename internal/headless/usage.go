@@ -53,7 +53,7 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	}, nil
 }
 
-// rangeStart is when a range begins.
+// rangeStart returns when a range begins.
 func rangeStart(name string, now time.Time) (time.Time, bool) {
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
 	switch name {
@@ -94,7 +94,7 @@ func of(all map[string]*used, key string) *used {
 	return all[key]
 }
 
-// sorted are the entries in an order, or by their keys.
+// sorted returns the entries in an order, or by their keys.
 func sorted(all map[string]*used, order func(a, b *used) int) func(func(string, *used) bool) {
 	keys := make([]string, 0, len(all))
 	for key := range all {

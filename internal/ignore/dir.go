@@ -23,7 +23,7 @@ type Dir struct {
 	r    *Rules
 }
 
-// Path is the folder's absolute path, with forward slashes.
+// Path returns the folder's absolute path, with forward slashes.
 func (d *Dir) Path() string {
 	if d.path == "" {
 		return "/"
@@ -123,7 +123,7 @@ func (d *Dir) decide(l *level, name string, kind Kind, positive State) Verdict {
 	return Verdict{}
 }
 
-// relative is the path of an entry as the patterns of the level see it.
+// relative returns the path of an entry as the patterns of the level see it.
 func (d *Dir) relative(buf []byte, l *level, name string) []byte {
 	rel := strings.TrimPrefix(d.path[len(l.base):], "/")
 	if rel != "" {

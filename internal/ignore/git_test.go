@@ -92,7 +92,7 @@ func (f forest) name() string {
 	}
 }
 
-// atom is a piece of a pattern: wildcards, classes, escapes and names of the tree.
+// atom returns a piece of a pattern: wildcards, classes, escapes and names of the tree.
 func (f forest) atom() string {
 	switch f.Intn(16) {
 	case 0, 1:

@@ -117,7 +117,7 @@ type dirState struct {
 	refused Verdict
 }
 
-// own is the verdict on the folder itself.
+// own returns the verdict on the folder itself.
 func (p *dirState) own() Verdict {
 	if p.refused.State == Refused {
 		return p.refused
@@ -167,7 +167,7 @@ func (r *Rules) look(path string) Marks {
 	return marks
 }
 
-// beginning is the index of the folder of the chain at which the rules of the innermost root around the chain's end
+// beginning returns the index of the folder of the chain at which the rules of the innermost root around the chain's end
 // begin: the top of that root's repository, or the outermost root when it is in none. It is past the end without a root.
 func (r *Rules) beginning(chain []string, marks []Marks) int {
 	inner, outer := -1, len(chain)

@@ -70,7 +70,7 @@ func fold(s string) string {
 	}, strings.ToLower(s))
 }
 
-// distance is the number of single-byte edits, or swaps of two neighbors, that make a into b.
+// distance returns the number of single-byte edits, or swaps of two neighbors, that make a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -39,7 +39,7 @@ var built = sync.OnceValues(func() (path string, err error) {
 	return path, err
 })
 
-// adze is the program in a home of its own.
+// adze returns the program in a home of its own.
 func adze(t *testing.T) *program {
 	t.Helper()
 	node(t)
@@ -201,7 +201,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// freePort is a port on loopback that nothing listens on.
+// freePort returns a port on loopback that nothing listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

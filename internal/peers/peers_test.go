@@ -71,7 +71,7 @@ func node(t *testing.T) string {
 	return path
 }
 
-// module is a file of an npm package.
+// module returns a file of an npm package.
 func module(t *testing.T, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(filepath.Join("node_modules/@modelcontextprotocol", path))

@@ -107,7 +107,7 @@ func TestMemoryKilledAndCached(t *testing.T) {
 	}
 }
 
-// children are the processes below this one whose command line holds a word.
+// children returns the processes below this one whose command line holds a word.
 func children(t *testing.T, word string) []int {
 	t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*/stat")

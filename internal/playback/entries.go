@@ -145,7 +145,7 @@ func (p *play) prompt(e journal.Entry, d journal.Message) error {
 	return nil
 }
 
-// typed is what the user typed: the first text of a prompt. Others are attached.
+// typed returns what the user typed: the first text of a prompt. Others are attached.
 func typed(m model.Message) string {
 	if m.Role != model.User {
 		return ""
@@ -222,7 +222,7 @@ func (p *play) speak(m model.Message, until time.Time) error {
 	return nil
 }
 
-// boundary is the start of the character at an offset.
+// boundary returns the start of the character at an offset.
 func boundary(text string, at int) int {
 	for at < len(text) && at > 0 && !utf8.RuneStart(text[at]) {
 		at--
@@ -230,7 +230,7 @@ func boundary(text string, at int) int {
 	return at
 }
 
-// word is the start of the word at an offset. In a very long word it is the start of the character.
+// word returns the start of the word at an offset. In a very long word it is the start of the character.
 func word(text string, at int) int {
 	if at == len(text) {
 		return at
@@ -241,7 +241,7 @@ func word(text string, at int) int {
 	return boundary(text, at)
 }
 
-// parts are what the model thought and what it said.
+// parts returns what the model thought and what it said.
 func parts(m model.Message) (thought, text string) {
 	for _, part := range m.Parts {
 		if t, ok := part.(model.Thought); ok {
@@ -329,7 +329,7 @@ func approved(d journal.Decision) bool {
 	return d.Verdict == tool.Allow.String() && (d.Cause.Kind == "" || d.Cause.Kind == tool.ByUser)
 }
 
-// confirmed is what a question showed: the command, or what the call's result shows.
+// confirmed returns what a question showed: the command, or what the call's result shows.
 func (p *play) confirmed(by string, s journal.Started) tool.Display {
 	if p.declaration(s.Name).Kind == tool.Execute {
 		var args struct{ Command, Description string }
@@ -363,7 +363,7 @@ func (p *play) confirmed(by string, s journal.Started) tool.Display {
 	return nil
 }
 
-// idOf is the ID of a call, of an entry about it.
+// idOf returns the ID of a call, of an entry about it.
 func idOf(e journal.Entry) string {
 	var data struct{ ID string }
 	if json.Unmarshal(e.Data, &data) != nil {
@@ -374,7 +374,7 @@ func idOf(e journal.Entry) string {
 
 func key(by, id string) string { return by + "\x00" + id }
 
-// declaration is what is known of a tool.
+// declaration returns what is known of a tool.
 func (p *play) declaration(name string) tool.Declaration {
 	if d, ok := p.tools[name]; ok {
 		return d
@@ -418,7 +418,7 @@ func (p *play) finished(e journal.Entry, d journal.Finished) {
 // maxAbout is the longest text of an argument that says what a call does.
 const maxAbout = 200
 
-// firstText is the first text among the arguments of a call.
+// firstText returns the first text among the arguments of a call.
 func firstText(args json.RawMessage) string {
 	d := json.NewDecoder(strings.NewReader(string(args)))
 	for depth, isKey := 0, true; ; {

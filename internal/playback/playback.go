@@ -119,7 +119,7 @@ func (p *play) declare(tools []journal.Declaration) {
 	}
 }
 
-// header is what the screen starts with.
+// header returns what the screen starts with.
 func (p *play) header(first journal.Entry) []tui.Row {
 	rows := []tui.Row{{Label: "Adze", Text: "replay of " + first.At.UTC().Format("2006-01-02 15:04 UTC")}}
 	data, _, err := journal.Recover(first, p.blobs)

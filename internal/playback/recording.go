@@ -29,7 +29,7 @@ type Recording struct {
 	err  error // of writing
 }
 
-// Options are how a journal is played into the recording.
+// Options returns how a journal is played into the recording.
 func (r *Recording) Options(speed float64) Options {
 	return Options{Open: r.open, Pass: r.pass, Speed: speed}
 }

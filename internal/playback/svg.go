@@ -92,7 +92,7 @@ func (s *svg) show(at time.Duration, f paint.Frame) error {
 	return nil
 }
 
-// row is the number of a row, which is written if it is new.
+// row returns the number of a row, which is written if it is new.
 func (s *svg) row(content string) int {
 	if n, ok := s.rows[content]; ok {
 		return n
@@ -120,7 +120,7 @@ func (s *svg) flush() error {
 	return err
 }
 
-// left is where a frame begins.
+// left returns where a frame begins.
 func (s *svg) left(frame int) float64 { return float64(frame) * Columns * cellWidth }
 
 // close writes the end: the times at which the window moves.
@@ -139,7 +139,7 @@ func (s *svg) close(at time.Duration) error {
 	return s.out.Flush()
 }
 
-// drawn is a row as elements. Each piece of text has its place and its length, so that cells are where they are in a terminal,
+// drawn returns a row as elements. Each piece of text has its place and its length, so that cells are where they are in a terminal,
 // whatever the font.
 func drawn(l cell.Line) string {
 	var b strings.Builder
@@ -227,7 +227,7 @@ func draw(b *strings.Builder, p piece, style cell.Style, column int) {
 	fmt.Fprintf(b, ` textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, pixels(float64(width)*cellWidth), escape(text))
 }
 
-// classes are the classes of a style.
+// classes returns the classes of a style.
 func classes(s cell.Style) string {
 	var out []string
 	for _, a := range []struct {
@@ -255,14 +255,14 @@ func classes(s cell.Style) string {
 	return strings.Join(out, " ")
 }
 
-// escape is text in XML. Characters that XML doesn't have are replaced.
+// escape returns text in XML. Characters that XML doesn't have are replaced.
 func escape(text string) string {
 	var b strings.Builder
 	xml.EscapeText(&b, []byte(text)) // to memory
 	return b.String()
 }
 
-// pixels is a length without zeros at the end.
+// pixels returns a length without zeros at the end.
 func pixels(f float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", f), "0"), ".")
 }

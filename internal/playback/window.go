@@ -50,7 +50,7 @@ func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 	return rows, cursor
 }
 
-// pushed is the number of rows of the old live area that finished lines push down. The painter makes room for the lines first
+// pushed returns the number of rows of the old live area that finished lines push down. The painter makes room for the lines first
 // and draws the new area then, unless the lines are so many that it prints them over the old one.
 func (w *window) pushed(finished []cell.Line, live int) int {
 	if len(finished) == 0 || len(w.drawn) == 0 || len(finished)+len(w.drawn) >= w.rows || slices.ContainsFunc(finished, w.wide) {

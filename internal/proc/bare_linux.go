@@ -37,7 +37,7 @@ func (t *bare) record(l *ledger) *entry {
 // widen lets a command write on while its output is looked at.
 func widen(f *os.File) { unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, 1<<20) }
 
-// waiting is how many bytes are in the pipe.
+// waiting returns how many bytes are in the pipe.
 func waiting(f *os.File) int64 {
 	n := 0
 	if c, err := f.SyscallConn(); err == nil {
@@ -55,7 +55,7 @@ const (
 	brandName  = "Max realtime timeout" // of it in /proc/PID/limits
 )
 
-// brandOf is the limit that stands for a marker.
+// brandOf returns the limit that stands for a marker.
 func brandOf(marker string) (limit uint64, ok bool) {
 	if len(marker) < 15 {
 		return 0, false
@@ -90,7 +90,7 @@ func branded(pid int, marker string) bool {
 	return false
 }
 
-// markerOf is the marker in an environment, or empty.
+// markerOf returns the marker in an environment, or empty.
 func markerOf(env []string) (marker string) {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, markerVar+"="); ok {

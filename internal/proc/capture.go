@@ -139,7 +139,7 @@ func (k *capture) finish() Output {
 	return o
 }
 
-// quiet is the time since the last output.
+// quiet returns the time since the last output.
 func (k *capture) quiet() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -299,7 +299,7 @@ func (p *page) render() (head, tail string, omittedBytes, omittedLines int64) {
 	return string(p.head), string(t), p.tail.total - int64(len(t)), p.tailLines - int64(bytes.Count(t, []byte{'\n'}))
 }
 
-// lastLines is the tail, from the beginning of a line if one is near.
+// lastLines returns the tail, from the beginning of a line if one is near.
 func (p *page) lastLines() []byte {
 	t, _ := p.tail.from(0, p.tail.max)
 	if p.tail.start() == 0 {
@@ -320,7 +320,7 @@ func fromLine(t []byte) []byte {
 	return t
 }
 
-// wholeRunes is the largest cut of l up to n that splits no character.
+// wholeRunes returns the largest cut of l up to n that splits no character.
 func wholeRunes(l []byte, n int) int {
 	for n > 0 && n < len(l) && l[n]&0xc0 == 0x80 {
 		n--
@@ -354,7 +354,7 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// start is the offset of the oldest byte still kept.
+// start returns the offset of the oldest byte still kept.
 func (r *ring) start() int64 { return r.total - int64(len(r.buf)) }
 
 // from returns a copy of the bytes from an offset on, which is moved to where
@@ -405,7 +405,7 @@ func (s *sniff) look(p []byte) bool {
 	return odd*10 > len(s.seen)
 }
 
-// text is the whole lines before the first one that holds a NUL.
+// text returns the whole lines before the first one that holds a NUL.
 func (s *sniff) text() string {
 	i := bytes.IndexByte(s.seen, 0)
 	if i < 0 {

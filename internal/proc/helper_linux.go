@@ -270,7 +270,7 @@ func (k *keeping) tellExit(ws syscall.WaitStatus, left int) {
 	k.tell(msgExited, body)
 }
 
-// count is how many processes there are besides the command, which has ended.
+// count returns how many processes there are besides the command, which has ended.
 func (k *keeping) count() int {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

@@ -83,7 +83,7 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	return o, nil
 }
 
-// noReport is the report of a command that nothing watches.
+// noReport returns the report of a command that nothing watches.
 func noReport() sandbox.Report { return sandbox.Report{} }
 
 // passOn tells a process to end when this one is told so, until the returned
@@ -107,7 +107,7 @@ func passOn(told <-chan os.Signal, p *os.Process) (stop func()) {
 	}
 }
 
-// streams are the command's: this program's own. A sandboxed command gets no
+// streams returns the command's: this program's own. A sandboxed command gets no
 // directory among them, since what is below it can be opened by a path that no
 // mount of the sandbox covers.
 func streams(s *spec) (files []*os.File, done func()) {

@@ -33,7 +33,7 @@ func (h Helper) works() bool {
 	return err == nil
 }
 
-// launch is how bubblewrap starts a process of this program. The last file is the
+// launch returns how bubblewrap starts a process of this program. The last file is the
 // program. dies says that it dies with the calling thread.
 func (h Helper) launch(argv []string, files []*os.File, dies bool) (string, []string, []*os.File, error) {
 	launcher, err := sandbox.LauncherArgs(dies)
@@ -167,7 +167,7 @@ func become() int {
 	return code
 }
 
-// beFirst is the first process of a pid namespace. A command in its place would
+// beFirst returns the first process of a pid namespace. A command in its place would
 // not end of a signal that it does nothing about, and would have to wait for
 // orphans. What is typed at the terminal reaches the command by itself.
 func beFirst(s *spec, box *sandbox.Box) (code int, err error) {

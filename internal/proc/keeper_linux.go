@@ -192,7 +192,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 	return startBare(s, l)
 }
 
-// kindFor is the keeper that a command needs. Where namespaces turned out not
+// kindFor returns the keeper that a command needs. Where namespaces turned out not
 // to work, although they seemed to, the sandbox is planned again without them.
 func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
@@ -222,7 +222,7 @@ func failedIn(err error) string {
 	return err.Error()
 }
 
-// joins is the keeper for a command that has a network of its own: the network
+// joins returns the keeper for a command that has a network of its own: the network
 // of its session. Without a namespace for process numbers commands would see
 // each other, so each has its own network then. Bubblewrap makes that namespace
 // itself.
@@ -243,7 +243,7 @@ func (k *keepers) joins(want kind, s *spec) kind {
 	return want&^ownNetwork | inSession
 }
 
-// losses are the layers that turned out not to work.
+// losses returns the layers that turned out not to work.
 func (k *keepers) losses() (sandbox.Layers, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -402,7 +402,7 @@ func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, erro
 	return os.StartProcess(path, argv, &os.ProcAttr{Env: helperEnv(), Files: files, Sys: attr})
 }
 
-// helperEnv is a keeper's own environment: no secrets, a runtime that starts
+// helperEnv returns a keeper's own environment: no secrets, a runtime that starts
 // small, and what a binary built for coverage or race detection wants.
 func helperEnv() []string {
 	env := []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=32MiB"}

@@ -229,7 +229,7 @@ func (p *Process) end() int {
 	return p.tree.remaining()
 }
 
-// exitNow is how a command ended that was ended.
+// exitNow returns how a command ended that was ended.
 func (p *Process) exitNow() exit {
 	select {
 	case e := <-p.tree.exited():
@@ -297,7 +297,7 @@ func (p *Process) Read(offset int64, most int) Piece {
 	return p.cap.read(offset, min(orElse(most, readOn), readOn))
 }
 
-// Progress is a look at the command as it is now.
+// Progress returns a look at the command as it is now.
 func (p *Process) Progress() Progress {
 	tail, n, lines, quiet := p.cap.progress(liveTail)
 	return Progress{Tail: tail, Bytes: n, Lines: lines, Quiet: quiet, Elapsed: time.Since(p.began)}

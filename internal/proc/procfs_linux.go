@@ -197,7 +197,7 @@ func endAll(list func() []target, gone <-chan struct{}, grace time.Duration) int
 	return len(list())
 }
 
-// askAll is the first half of that: TERM, and whether it was enough.
+// askAll returns the first half of that: TERM, and whether it was enough.
 func askAll(list func() []target, gone <-chan struct{}, grace time.Duration) bool {
 	for _, t := range list() {
 		t.signal(unix.SIGTERM)

@@ -380,7 +380,7 @@ func hostSockets(t *testing.T, f *field) {
 	}()
 }
 
-// ground is a workspace, a temp directory and an outside.
+// ground returns a workspace, a temp directory and an outside.
 func ground(t *testing.T) *field {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -469,7 +469,7 @@ func TestHostSocketsUnreached(t *testing.T) {
 	}
 }
 
-// addressOf is where bytes are in memory, and how many.
+// addressOf returns where bytes are in memory, and how many.
 func addressOf(b []byte) (at uintptr, n int) {
 	if len(b) == 0 {
 		return 0, 0

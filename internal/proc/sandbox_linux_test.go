@@ -224,7 +224,7 @@ func TestBoxesAsNobody(t *testing.T) {
 	}
 }
 
-// nobodysDir is a directory of user 65534 outside of what sandboxes may write; "/" if that user can't enter it.
+// nobodysDir returns a directory of user 65534 outside of what sandboxes may write; "/" if that user can't enter it.
 func nobodysDir(t *testing.T) string {
 	t.Helper()
 	here, err := os.Getwd()

@@ -109,7 +109,7 @@ type sessionError struct{ err error }
 func (e *sessionError) Error() string { return "start the session process: " + e.err.Error() }
 func (e *sessionError) Unwrap() error { return e.err }
 
-// packets is a pair of sockets that keep messages apart: one to use, and one to
+// packets returns a pair of sockets that keep messages apart: one to use, and one to
 // hand over.
 func packets() (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -195,7 +195,7 @@ func receiveFiles(c *net.UnixConn) (message []byte, fds []int, err error) {
 	return message[:n], fds, err
 }
 
-// beSession is the session process.
+// beSession returns the session process.
 func beSession() int {
 	closeInherited()
 	// Commands have the same user: they may not look into it.

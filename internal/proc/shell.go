@@ -41,5 +41,5 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// shellArgv is how the shell is called with a line that fits an argument.
+// shellArgv returns how the shell is called with a line that fits an argument.
 func shellArgv(shell, line string) []string { return []string{shell, "-c", line} }

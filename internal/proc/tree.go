@@ -111,7 +111,7 @@ func newMarker() string {
 	return hex.EncodeToString(b[:])
 }
 
-// boxTemp is where the private temp folder of a command's box is, if it has
+// boxTemp returns where the private temp folder of a command's box is, if it has
 // one. It follows from the marker, so that it is found when a keeper has died.
 func boxTemp(marker string) string { return filepath.Join(os.TempDir(), "adze-box-"+marker) }
 
@@ -127,7 +127,7 @@ func pipeOf() (r, w *os.File, err error) {
 	return r, w, err
 }
 
-// streams are the files of a command without a keeper, whose output is w. done
+// streams returns the files of a command without a keeper, whose output is w. done
 // closes those that are only for the command.
 func (s *spec) streams(w *os.File) (files []*os.File, done func(), err error) {
 	in, err := s.stdin()
@@ -146,7 +146,7 @@ func (s *spec) streams(w *os.File) (files []*os.File, done func(), err error) {
 	return []*os.File{in, w, apart}, func() { in.Close(); apart.Close() }, nil
 }
 
-// stdin is what the command reads.
+// stdin returns what the command reads.
 func (s *spec) stdin() (*os.File, error) {
 	if s.input == "" {
 		return os.Open(os.DevNull)

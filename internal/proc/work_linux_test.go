@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// project is a folder with something of everything that is built every day.
+// project returns a folder with something of everything that is built every day.
 func project(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())

@@ -109,14 +109,14 @@ func (p *Terminal) End() {
 	p.more.Broadcast()
 }
 
-// Raw is what was painted so far, to the byte.
+// Raw returns what was painted so far, to the byte.
 func (p *Terminal) Raw() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen.String()
 }
 
-// Shown is what a reader sees of it, lines that have scrolled away included.
+// Shown returns what a reader sees of it, lines that have scrolled away included.
 func (p *Terminal) Shown() string {
 	var b strings.Builder
 	s := term.New(func(line []byte, _ bool) { fmt.Fprintf(&b, "%s\n", bytes.TrimRight(line, " ")) })

@@ -97,7 +97,7 @@ type run struct {
 	files  []string  // names of the files that were written
 }
 
-// number is the version without its v.
+// number returns the version without its v.
 func (r *run) number() string { return strings.TrimPrefix(r.version, "v") }
 
 // target builds the program for a platform, its archive and its packages.
@@ -157,7 +157,7 @@ func (r *run) write(name string, content []byte) error {
 	return os.WriteFile(filepath.Join(r.out, name), content, 0o644)
 }
 
-// sum is the SHA-256 of a file of the release.
+// sum returns the SHA-256 of a file of the release.
 func (r *run) sum(name string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(r.out, name))
 	return fmt.Sprintf("%x", sha256.Sum256(content)), err
@@ -199,7 +199,7 @@ func build(version, system, arch, name, module string) (file, error) {
 	return file{name: name, mode: 0o755, content: content}, err
 }
 
-// output is what a command prints, without the last newline. env is added to its environment.
+// output returns what a command prints, without the last newline. env is added to its environment.
 func output(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), env...)

@@ -73,7 +73,7 @@ func (d *dfa) reset() {
 	d.rest = [2]uint32{d.begin(0), d.begin(afterWord)}
 }
 
-// begin is the state before the first byte of a text that follows what b says.
+// begin returns the state before the first byte of a text that follows what b says.
 func (d *dfa) begin(b before) uint32 {
 	d.next.clear()
 	d.follow(&d.next, d.p.start)
@@ -106,7 +106,7 @@ func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 	}
 }
 
-// run is the hot loop. It stops before a byte whose transition is special. The table holds 256 entries for every state it
+// run returns the hot loop. It stops before a byte whose transition is special. The table holds 256 entries for every state it
 // mentions, so the index needs no check; with the check the loop takes half as long again.
 func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	base := unsafe.Pointer(unsafe.SliceData(table))
@@ -147,7 +147,7 @@ func at(base unsafe.Pointer, s uint32, c byte) uint32 {
 	return *(*uint32)(unsafe.Add(base, (int(s)+int(c))*4-ordinary*4))
 }
 
-// number is a state's place in the lists.
+// number returns a state's place in the lists.
 func number(s uint32) uint32 { return (s - ordinary) >> 8 }
 
 // step computes the transition of a state on a byte. When the table is full it is begun again and *s is renumbered.

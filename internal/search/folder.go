@@ -147,7 +147,7 @@ func (f portableFolder) describe(name []byte) (Stat, error) {
 
 func (portableFolder) close() {}
 
-// StatOf is what a FileInfo tells of a change.
+// StatOf returns what a FileInfo tells of a change.
 func StatOf(info fs.FileInfo) Stat {
 	st := Stat{Mode: info.Mode(), Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	st.Changed, st.Inode = identity(info)

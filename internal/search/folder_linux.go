@@ -205,7 +205,7 @@ func (f *linuxFolder) oldDescribe(name string) (Stat, error) {
 	return Stat{Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
 }
 
-// goMode is a mode as package fs has it.
+// goMode returns a mode as package fs has it.
 func goMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	switch mode & unix.S_IFMT {

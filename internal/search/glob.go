@@ -277,7 +277,7 @@ func (f *filter) folder(dir, name string) bool {
 	return false
 }
 
-// anyMatch is true for an empty list: nothing is asked for.
+// anyMatch returns true for an empty list: nothing is asked for.
 func anyMatch(gs []*glob, dir, name string) bool { return len(gs) == 0 || someMatch(gs, dir, name) }
 
 func someMatch(gs []*glob, dir, name string) bool {

@@ -158,7 +158,7 @@ func (c *collector) addBinary() {
 	c.mu.Unlock()
 }
 
-// weight is what a file counts against the limit.
+// weight returns what a file counts against the limit.
 func (c *collector) weight(m *FileMatches) int {
 	if c.req.Mode == Content && !m.Binary {
 		return m.Count

@@ -126,7 +126,7 @@ func analyse(re *syntax.Regexp) piece {
 	return piece{}
 }
 
-// repeated is what is known when a part occurs once or more.
+// repeated returns what is known when a part occurs once or more.
 func repeated(p piece) piece {
 	need := p.need
 	if better(p.exact, need) {

@@ -194,7 +194,7 @@ func hasUpper(pattern string, fixed bool) bool {
 	return false
 }
 
-// escapeLen is the length of the escape at the beginning of s: `\n`, `\pL`, `\p{Greek}`, `\x{1F600}`.
+// escapeLen returns the length of the escape at the beginning of s: `\n`, `\pL`, `\p{Greek}`, `\x{1F600}`.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return len(s)

@@ -65,7 +65,7 @@ func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
 	}
 }
 
-// stateAt is the state of the DFA before data[i] when no match is under way.
+// stateAt returns the state of the DFA before data[i] when no match is under way.
 func (f *finder) stateAt(data []byte, i int, first bool) uint32 {
 	switch {
 	case i > 0:

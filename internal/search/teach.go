@@ -49,7 +49,7 @@ func tokens(pattern string) []token {
 	return ts
 }
 
-// groupLen is the length of what opens a group: "(?:", "(?<name>", "(?<=", "(?i)".
+// groupLen returns the length of what opens a group: "(?:", "(?<name>", "(?<=", "(?i)".
 func groupLen(s string) int {
 	for _, p := range []string{"(?<=", "(?<!", "(?=", "(?!", "(?>", "(?|", "(?(", "(?#", "(?R", "(?&", "(?P=", "(?P>"} {
 		if strings.HasPrefix(s, p) {

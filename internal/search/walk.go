@@ -51,10 +51,10 @@ func (w *walk) leave(s *openDir) {
 	}
 }
 
-// path is the directory's absolute path with forward slashes and none at its end.
+// path returns the directory's absolute path with forward slashes and none at its end.
 func (s *openDir) path() string { return strings.TrimSuffix(s.rules.Path(), "/") }
 
-// rel is the path relative to where the walk began.
+// rel returns the path relative to where the walk began.
 func (s *openDir) rel() string {
 	p := s.path()
 	if len(p) <= s.base {
@@ -63,7 +63,7 @@ func (s *openDir) rel() string {
 	return p[s.base+1:]
 }
 
-// file is the path of an entry, as the system writes it.
+// file returns the path of an entry, as the system writes it.
 func (s *openDir) file(name []byte) string {
 	return filepath.FromSlash(s.path() + "/" + string(name))
 }
@@ -159,7 +159,7 @@ func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visit
 	return nil
 }
 
-// slashed is a path in the form of openDir.path.
+// slashed returns a path in the form of openDir.path.
 func slashed(path string) string {
 	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
 }
@@ -242,7 +242,7 @@ func (w *walk) abandon() {
 	w.stack = nil
 }
 
-// path is the directory to visit.
+// path returns the directory to visit.
 func (j *job) path() string {
 	if j.at != nil {
 		return j.at.path()
@@ -315,7 +315,7 @@ type Stat struct {
 	Inode             uint64
 }
 
-// Lasting is the Stat without what changes when a device, a socket or a pipe is used.
+// Lasting returns the Stat without what changes when a device, a socket or a pipe is used.
 func (s Stat) Lasting() Stat {
 	if s.Mode.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0 {
 		return Stat{Mode: s.Mode, Inode: s.Inode}
@@ -385,7 +385,7 @@ func (g *gatherer) named(path string) error {
 	return fmt.Errorf("list %s: not a directory", path)
 }
 
-// whole is an entry as Tree lists it; false if it isn't listed.
+// whole returns an entry as Tree lists it; false if it isn't listed.
 func (k *worker) whole(at *openDir, e entry, name string) (entry, bool) {
 	if k.skipped(at, name) {
 		return e, false

@@ -111,7 +111,7 @@ func (k *worker) sort(at *openDir) {
 	}
 }
 
-// below is the job to visit a directory inside.
+// below returns the job to visit a directory inside.
 func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {
 	j := job{name: string(name), rules: at.rules, base: at.base}
 	if keepOpen {

@@ -57,7 +57,7 @@ func (t *tree) targetTracked(f *file, target string) bool {
 	return tracked
 }
 
-// target is the file that would be read, if it is one that commands could read otherwise.
+// target returns the file that would be read, if it is one that commands could read otherwise.
 func (t *tree) target(f *file) (path string, ok bool) {
 	if !f.link {
 		return f.path, true
@@ -73,7 +73,7 @@ func (t *tree) target(f *file) (path string, ok bool) {
 	return path, err == nil && st.kind == kindFile
 }
 
-// hidden is the list of files to hide now, or why it isn't known.
+// hidden returns the list of files to hide now, or why it isn't known.
 func (t *tree) hidden() (paths []string, problem string) {
 	if t.failed != "" {
 		problem = t.failed

@@ -92,7 +92,7 @@ func (r *repos) tracked(path string) (listed, same bool) {
 	return true, err == nil && st.kind == kindFile && uint32(st.size) == size
 }
 
-// around is the repository that a directory belongs to.
+// around returns the repository that a directory belongs to.
 func (r *repos) around(dir string) *repo {
 	if found, known := r.byDir[dir]; known {
 		return found

@@ -46,7 +46,7 @@ func DefaultHide(path string, tracked func() bool) bool {
 	return secret && !tracked()
 }
 
-// DefaultSkip is the Skip of DefaultHide.
+// DefaultSkip returns the Skip of DefaultHide.
 func DefaultSkip(dir string) bool {
 	_, secret := names.Secret(filepath.Join(dir, "x"))
 	return !secret

@@ -25,7 +25,7 @@ func newWatcher() (watcher, error) {
 	return &inotify{fd: fd, limit: userWatches() / 2}, nil
 }
 
-// userWatches is how many watches a user may have. Editors need some, too.
+// userWatches returns how many watches a user may have. Editors need some, too.
 func userWatches() int {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	if n, err2 := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && err2 == nil {
@@ -135,7 +135,7 @@ func (l *listing) each(visit func(name string, kind kind) bool) error {
 	}
 }
 
-// kind is the type in an entry, which some file systems don't fill in.
+// kind returns the type in an entry, which some file systems don't fill in.
 func (l *listing) kind(name string, typ byte) kind {
 	if typ != unix.DT_UNKNOWN {
 		return kindOf(uint32(typ) << 12)

@@ -98,7 +98,7 @@ func newTree(o *Options, s system, stop *atomic.Bool) *tree {
 	return t
 }
 
-// outermost are the paths that aren't below others.
+// outermost returns the paths that aren't below others.
 func outermost(paths []string) (out []string) {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)

@@ -85,7 +85,7 @@ func (c chooser) choose(name string, named bool) (found choice, ok bool, err err
 	return c.unconfigured(name)
 }
 
-// unconfigured is for settings without any variables.
+// unconfigured returns for settings without any variables.
 func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 	if name == "" {
 		switch ids := c.ids(); len(ids) {
@@ -103,7 +103,7 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 	return choice{}, false, nil
 }
 
-// ids are the models in modelProviders.
+// ids returns the models in modelProviders.
 func (c chooser) ids() []string {
 	var ids []string
 	for _, p := range c.entryProviders() {
@@ -116,7 +116,7 @@ func (c chooser) ids() []string {
 	return ids
 }
 
-// entryProviders are the APIs whose entries count.
+// entryProviders returns the APIs whose entries count.
 func (c chooser) entryProviders() []provider {
 	if c.settings.AuthType != "" {
 		return c.allowed
@@ -124,7 +124,7 @@ func (c chooser) entryProviders() []provider {
 	return providers()
 }
 
-// several is the error for several keys without a name that tells which is meant.
+// several returns the error for several keys without a name that tells which is meant.
 func (c chooser) several(configured []provider, name string) error {
 	var keys []string
 	for _, p := range configured {
@@ -146,7 +146,7 @@ func (c chooser) configured(p provider) bool {
 	return key.value != "" || c.vars.first(p.urls).value != ""
 }
 
-// namedByVariable is the only provider whose variables name a model.
+// namedByVariable returns the only provider whose variables name a model.
 func (c chooser) namedByVariable() (*provider, string) {
 	var found []provider
 	value := ""
@@ -161,7 +161,7 @@ func (c chooser) namedByVariable() (*provider, string) {
 	return nil, ""
 }
 
-// entry is the entry of modelProviders with this name.
+// entry returns the entry of modelProviders with this name.
 func (c chooser) entry(name string) (choice, bool) {
 	for _, p := range c.entryProviders() {
 		for _, e := range c.settings.Providers[p.name] {
@@ -199,7 +199,7 @@ func (c chooser) fromEntry(p provider, e settings.Provider) choice {
 	return out
 }
 
-// byVariables is the model of a provider that variables configure.
+// byVariables returns the model of a provider that variables configure.
 func (c chooser) byVariables(p provider, name string) choice {
 	key, url := c.vars.first(p.keys), c.vars.first(p.urls)
 	if name == "" {
@@ -210,7 +210,7 @@ func (c chooser) byVariables(p provider, name string) choice {
 	}}
 }
 
-// where is the server for [Models.Where]. With a name, nothing is sent to it until the first request.
+// where returns the server for [Models.Where]. With a name, nothing is sent to it until the first request.
 func (c choice) where() Place {
 	return Place{API: c.provider.name, URL: c.address(), Untested: c.options.Model != ""}
 }
@@ -257,7 +257,7 @@ func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, e
 	return m, nil
 }
 
-// address is the server's, without credentials.
+// address returns the server's, without credentials.
 func (c choice) address() string {
 	if c.options.BaseURL == "" {
 		return c.provider.baseURL
@@ -275,7 +275,7 @@ func has(list []api.Info, name string) bool {
 	return slices.ContainsFunc(list, func(i api.Info) bool { return i.ID == name || strings.HasPrefix(i.ID, name+"-20") })
 }
 
-// withoutKeys is an environment for what Adze starts, without the variables that modelProviders name for keys; nil: that of
+// withoutKeys returns an environment for what Adze starts, without the variables that modelProviders name for keys; nil: that of
 // this process.
 func withoutKeys(environ []string, set settings.Model) []string {
 	keys := map[string]bool{}
@@ -315,7 +315,7 @@ type provider struct {
 	open    func(context.Context, api.Options) (connected, error)
 }
 
-// providers is the one table of APIs.
+// providers returns the one table of APIs.
 func providers() []provider {
 	return []provider{
 		{
@@ -349,7 +349,7 @@ func opener[M connected](open func(context.Context, api.Options) (M, error)) fun
 	}
 }
 
-// allowed are the providers of an API, or all of them. Without a limit, the variables that two of them share mean the first.
+// allowed returns the providers of an API, or all of them. Without a limit, the variables that two of them share mean the first.
 func allowed(limit string) []provider {
 	return slices.DeleteFunc(providers(), func(p provider) bool {
 		if limit == "" {

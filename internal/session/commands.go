@@ -27,7 +27,7 @@ func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes
 	return commands, notes
 }
 
-// customSlashes are the commands of command files as they are at present.
+// customSlashes returns the commands of command files as they are at present.
 func (s *Session) customSlashes() []Slash {
 	var all []Slash
 	commands, _ := readCommands(s.Definitions.places)
@@ -46,7 +46,7 @@ func (s *Session) customSlashes() []Slash {
 	return all
 }
 
-// expandFile is the prompt of a command file: its placeholders are replaced, in their order. Nothing runs from a project that
+// expandFile returns the prompt of a command file: its placeholders are replaced, in their order. Nothing runs from a project that
 // isn't trusted, and commands are judged as those of the model are.
 func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Folder.Path)
@@ -105,7 +105,7 @@ func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, e
 	return s.attach(ctx, mention)
 }
 
-// shellLine is a command with its arguments, each time as one quoted word.
+// shellLine returns a command with its arguments, each time as one quoted word.
 func shellLine(parts []contextfiles.Part, words string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -119,7 +119,7 @@ func shellLine(parts []contextfiles.Part, words string) string {
 	return b.String()
 }
 
-// shellLines are the commands of a command file, with a placeholder for arguments.
+// shellLines returns the commands of a command file, with a placeholder for arguments.
 func shellLines(c contextfiles.Command) []string {
 	var lines []string
 	for _, p := range c.Parts {
@@ -166,7 +166,7 @@ func (s *Session) runForPrompt(ctx context.Context, line string) (string, error)
 	return "", errors.New(o.Error.Message)
 }
 
-// CommandOutput is what a command printed, without the labels of its result.
+// CommandOutput returns what a command printed, without the labels of its result.
 func CommandOutput(result string) string {
 	_, text, _ := strings.Cut(result, "\nOutput: ")
 	if i := strings.LastIndex(text, "\nExit Code: "); i >= 0 {
@@ -178,7 +178,7 @@ func CommandOutput(result string) string {
 	return text + "\n"
 }
 
-// Prompts are the prompts of the MCP servers as commands, as far as they are known.
+// Prompts returns the prompts of the MCP servers as commands, as far as they are known.
 func (o *Outside) Prompts() []Slash {
 	if o.servers == nil {
 		return nil
@@ -190,7 +190,7 @@ func (o *Outside) Prompts() []Slash {
 	return all
 }
 
-// promptCommand is the prompt of an MCP server as a command: /server:prompt name=value …
+// promptCommand returns the prompt of an MCP server as a command: /server:prompt name=value …
 func promptCommand(p discover.Prompt) Slash {
 	var words []string
 	for _, a := range p.Arguments {
@@ -219,7 +219,7 @@ func promptCommand(p discover.Prompt) Slash {
 	return c
 }
 
-// suggestions are the values that the server proposes for arguments.
+// suggestions returns the values that the server proposes for arguments.
 func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments []string, given map[string]string) string {
 	text := ""
 	for _, a := range arguments {
@@ -294,7 +294,7 @@ func splitQuoted(s string) []string {
 	return words
 }
 
-// conversation is a server's prompt for the model: its last words are the prompt, those before them were said before.
+// conversation returns a server's prompt for the model: its last words are the prompt, those before them were said before.
 func conversation(messages []discover.Message) Expansion {
 	var x Expansion
 	for i, m := range messages {

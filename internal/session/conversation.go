@@ -100,7 +100,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	return c
 }
 
-// History is what was said so far.
+// History returns what was said so far.
 func (c *Conversation) History() []model.Message { return c.agent.History() }
 
 // Reset replaces what was said by another history; nil: a new conversation begins. The model gets the context files, the
@@ -128,12 +128,12 @@ func (c *Conversation) SetEffort(effort string) {
 	c.crew.SetEffort(effort)
 }
 
-// system is the system prompt of a conversation that starts now.
+// system returns the system prompt of a conversation that starts now.
 func (s *Session) system() string {
 	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now()))
 }
 
-// leading is the system prompt of the first agent, with what the user replaces and appends.
+// leading returns the system prompt of the first agent, with what the user replaces and appends.
 func (s *Session) leading(memory string, plan bool, now time.Time) string {
 	around := s.surroundings(memory, plan, now)
 	around.Base = s.replaced
@@ -150,7 +150,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 	return agent.Surroundings{Workspace: s.Folder.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
 }
 
-// planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
+// planEnd returns what a model does with its plan. Without a user to approve it, the plan is the answer.
 func (s *Session) planEnd() string {
 	if t, err := s.Executor.Registry.Lookup(builtin.ExitPlanMode); err == nil {
 		return "call " + t.Declaration().Name + " with the full plan for the user's approval."
@@ -217,7 +217,7 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 	return answer, err
 }
 
-// overspent is the error of a complete answer that took more tokens than the limit allows.
+// overspent returns the error of a complete answer that took more tokens than the limit allows.
 func (c *Conversation) overspent() error {
 	if err := c.budget.Spend(model.Usage{}); err != nil {
 		return &Overspent{err}
@@ -342,7 +342,7 @@ func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
 // Context returns how many tokens the next request has, and how many the model's context window.
 func (c *Conversation) Context() (tokens, window int) { return c.agent.Context() }
 
-// sum is the answer of two runs of one prompt.
+// sum returns the answer of two runs of one prompt.
 func sum(a, b agent.Answer) agent.Answer {
 	b.Turns += a.Turns
 	b.Usage = a.Usage.Plus(b.Usage)
@@ -405,7 +405,7 @@ func (c *changes) remembered() {
 	c.stale = true
 }
 
-// observing is an observer that also notes when a summary replaced the messages about earlier changes: then they are sent again.
+// observing returns an observer that also notes when a summary replaced the messages about earlier changes: then they are sent again.
 func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
@@ -425,7 +425,7 @@ func (c *changes) forgotten() {
 	c.differs()
 }
 
-// news are the changes since the last call, one message each.
+// news returns the changes since the last call, one message each.
 func (c *changes) news() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -454,5 +454,5 @@ func (c *changes) news() []string {
 	return news
 }
 
-// day is a date as the system prompt has it.
+// day returns a date as the system prompt has it.
 func day(t time.Time) string { return t.Format("Monday, 2 January 2006") }

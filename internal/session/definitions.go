@@ -64,7 +64,7 @@ func (s *Session) AddRoles(roles []agent.Role) error {
 	return s.Executor.Registry.Set("", s.tools.All())
 }
 
-// TaskTypes are the types of subagents that the model can choose from.
+// TaskTypes returns the types of subagents that the model can choose from.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType
 	for _, r := range agent.AllRoles(d.Roles) {
@@ -78,7 +78,7 @@ func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home, Names: d.names})
 }
 
-// Describe is what the context files say, for a user: where there are none, where they could stand.
+// Describe returns what the context files say, for a user: where there are none, where they could stand.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")

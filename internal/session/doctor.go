@@ -252,7 +252,7 @@ func (c *Checkup) server(s *Session, l ListedServer) {
 	}
 }
 
-// counted is a number of things.
+// counted returns a number of things.
 func counted(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -364,7 +364,7 @@ func (c *Checkup) layer(works bool, name, why string) {
 	}
 }
 
-// layerNames are the names of the layers as their makers write them.
+// layerNames returns the names of the layers as their makers write them.
 func layerNames(l sandbox.Layers) []string {
 	var names []string
 	for _, layer := range []struct {

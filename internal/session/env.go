@@ -36,7 +36,7 @@ type Env struct {
 	Show func(address string) error
 }
 
-// environ is the environment of programs.
+// environ returns the environment of programs.
 func (env Env) environ() []string {
 	if env.Environ != nil {
 		return env.Environ
@@ -115,7 +115,7 @@ func (v variable) String() string {
 	return v.name + " (" + v.file + ")"
 }
 
-// first is the first of these variables that is set; without a value if none is.
+// first returns the first of these variables that is set; without a value if none is.
 func (v variables) first(names []string) variable {
 	for _, name := range names {
 		if value := strings.TrimSpace(v.getenv(name)); value != "" {
@@ -157,7 +157,7 @@ func readDotenv(text string) map[string]string {
 	return values
 }
 
-// unquoted is a value without its quotes, or without the comment after it.
+// unquoted returns a value without its quotes, or without the comment after it.
 func unquoted(value string) string {
 	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
 		if end := strings.IndexByte(value[1:], value[0]); end >= 0 {
@@ -257,7 +257,7 @@ func unknownSetting(u settings.UnknownKey, names []string) string {
 	return fmt.Sprintf("unknown setting %q, ignored.%s", u.Key, didYouMean(u.Key, siblings(u.Key, names)))
 }
 
-// siblings are the names in the same object as key.
+// siblings returns the names in the same object as key.
 func siblings(key string, names []string) []string {
 	parent := key[:strings.LastIndexByte(key, '.')+1]
 	var out []string
@@ -287,7 +287,7 @@ func didYouMean(name string, names []string) string {
 	return fmt.Sprintf(" Did you mean %q?", full[near[0]])
 }
 
-// qwenFiles are files and directories that Qwen Code would use and Adze doesn't.
+// qwenFiles returns files and directories that Qwen Code would use and Adze doesn't.
 func (f Folder) qwenFiles() []string {
 	var found []string
 	for _, dir := range []string{filepath.Join(f.env.Home, ".qwen"), filepath.Join(f.Path, ".qwen")} {
@@ -331,7 +331,7 @@ func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration)
 	return out
 }
 
-// serverOf is the MCP server that a rule's name is about: github__search, mcp__github, mcp__github__search.
+// serverOf returns the MCP server that a rule's name is about: github__search, mcp__github, mcp__github__search.
 func serverOf(name string) (string, bool) {
 	rest, mcp := strings.CutPrefix(name, "mcp__")
 	server, _, of := strings.Cut(rest, "__")

@@ -30,7 +30,7 @@ type Folder struct {
 	env Env
 }
 
-// Folder is the directory of a path that is absolute and canonical.
+// Folder returns the directory of a path that is absolute and canonical.
 func (env Env) Folder(path string) (Folder, error) {
 	home, err := settings.Home(env.Getenv, env.Home)
 	return Folder{Path: path, Home: home, env: env}, err
@@ -91,10 +91,10 @@ func (f Folder) tellNotes(s *settings.Settings, interactive bool) {
 	}
 }
 
-// Trust is the store of the user's trusted projects.
+// Trust returns the store of the user's trusted projects.
 func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
 
-// places are the directories of definitions.
+// places returns the directories of definitions.
 func (f Folder) places(trusted bool) contextfiles.Places {
 	user := []string{f.Home}
 	if f.env.Home != "" {
@@ -115,7 +115,7 @@ const (
 	ForProject Scope = "project" // in the project, for all its users
 )
 
-// File is the path of the settings file of a scope.
+// File returns the path of the settings file of a scope.
 func (f Folder) File(scope Scope) string {
 	if scope == ForProject {
 		return filepath.Join(f.Path, ".adze", "settings.json")
@@ -123,7 +123,7 @@ func (f Folder) File(scope Scope) string {
 	return filepath.Join(f.Home, "settings.json")
 }
 
-// Files are all settings files that are read, weakest first, whether they exist or not.
+// Files returns all settings files that are read, weakest first, whether they exist or not.
 func (f Folder) Files() []settings.File { return f.sources().Files() }
 
 // Change rewrites the settings file of the scope and gives its path: at once or not at all, and never one that cannot be
@@ -197,7 +197,7 @@ func isBelow(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// included are the further directories in settings. A missing one is reported and skipped.
+// included returns the further directories in settings. A missing one is reported and skipped.
 func (f Folder) included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {
@@ -211,7 +211,7 @@ func (f Folder) included(s *settings.Settings) []string {
 	return dirs
 }
 
-// settled is a path of settings, which may begin at the home directory or at the directory worked in.
+// settled returns a path of settings, which may begin at the home directory or at the directory worked in.
 func (f Folder) settled(path string) string {
 	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.env.Home != "" {
 		path = filepath.Join(f.env.Home, rest)
@@ -222,7 +222,7 @@ func (f Folder) settled(path string) string {
 	return path
 }
 
-// MCPState is where manifests, logs and logins of servers are kept.
+// MCPState returns where manifests, logs and logins of servers are kept.
 func (f Folder) MCPState() string { return filepath.Join(f.Home, "mcp") }
 
 // maxNamed is of how many files the content is bound. A directory whose settings name more is not an ordinary one, and its
@@ -286,7 +286,7 @@ func (f Folder) unchanged(command string) func() error {
 	}
 }
 
-// shellWords are the words of a command line for a shell, roughly: operators and quotes end a word.
+// shellWords returns the words of a command line for a shell, roughly: operators and quotes end a word.
 func shellWords(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>", r) })
 }

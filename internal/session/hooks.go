@@ -77,7 +77,7 @@ type ListedHook struct {
 	From string // file:line:column
 }
 
-// Hooks are the hooks of settings that run.
+// Hooks returns the hooks of settings that run.
 func (s *Session) Hooks() []ListedHook { return s.hookList }
 
 // AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must be
@@ -101,7 +101,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 	}
 }
 
-// input is what every hook gets.
+// input returns what every hook gets.
 func (h *hooks) input(e hook.Event) hook.Input {
 	in := hook.Input{
 		SessionID: h.s.ID, CWD: h.s.Folder.Path, Event: e, Timestamp: h.s.env.now().UTC(),
@@ -113,7 +113,7 @@ func (h *hooks) input(e hook.Event) hook.Input {
 	return in
 }
 
-// about is the input of an event of a call.
+// about returns the input of an event of a call.
 func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input {
 	in := h.input(e)
 	in.ToolInput, in.ToolUseID, in.ToolCallID, in.AgentID = c.Args, c.ID, c.ID, c.By
@@ -129,7 +129,7 @@ func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input 
 	return in
 }
 
-// toolNames are those that a matcher can have for a tool.
+// toolNames returns those that a matcher can have for a tool.
 func toolNames(d tool.Declaration) []string {
 	all := append([]string{d.Name}, d.Aliases...)
 	all = append(append(all, d.RuleNames...), d.Title())
@@ -235,7 +235,7 @@ func (h *hooks) rewritten(ctx context.Context, r tool.Request, result hook.Resul
 	return nil
 }
 
-// deniedByHook is the error of a call that a PermissionRequest hook denies.
+// deniedByHook returns the error of a call that a PermissionRequest hook denies.
 func deniedByHook(r tool.Request, reason string) error {
 	text := r.Description + ": denied by a hook"
 	if reason != "" {
@@ -400,7 +400,7 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 	return text, true
 }
 
-// stopped is the error of a prompt that a hook stopped, or err.
+// stopped returns the error of a prompt that a hook stopped, or err.
 func (h *hooks) stopped(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, ErrHook) {
 		return cause

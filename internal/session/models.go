@@ -116,14 +116,14 @@ func (p Place) String() string {
 	return text
 }
 
-// Where is the configured model's server.
+// Where returns the configured model's server.
 func (m *Models) Where() Place {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.where
 }
 
-// current is the configured model, where it was opened.
+// current returns the configured model, where it was opened.
 func (m *Models) current() (model.Model, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,7 +133,7 @@ func (m *Models) current() (model.Model, error) {
 	return m.main, nil
 }
 
-// Name is the name of the session's model; "" if none was opened.
+// Name returns the name of the session's model; "" if none was opened.
 func (m *Models) Name() string {
 	if current, err := m.current(); err == nil {
 		return current.Name()
@@ -167,7 +167,7 @@ func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
 	return opened, nil
 }
 
-// forCrew are the models that subagents may name, where the session's own leads; nil: all use the leader's.
+// forCrew returns the models that subagents may name, where the session's own leads; nil: all use the leader's.
 func (m *Models) forCrew(ctx context.Context, leader model.Model) func(name string) (model.Model, error) {
 	if own, err := m.current(); err != nil || own != leader {
 		return nil
@@ -228,7 +228,7 @@ func (m *Models) count(b *agent.Budget) {
 	m.budget = b
 }
 
-// spending is the budget of the conversation; nil: there is none yet.
+// spending returns the budget of the conversation; nil: there is none yet.
 func (m *Models) spending() *agent.Budget {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -303,7 +303,7 @@ func (m *Models) sample(ctx context.Context, in discover.Sampling) (discover.Sam
 	return out, nil
 }
 
-// webFetch are the options of web_fetch. An invalid entry that would allow a host is reported and ignored.
+// webFetch returns the options of web_fetch. An invalid entry that would allow a host is reported and ignored.
 func (s *Session) webFetch() builtin.WebFetch {
 	w := builtin.WebFetch{Proxy: http.ProxyFromEnvironment, Extract: s.Models.extract, Save: s.long.named}
 	for _, e := range s.Settings.Web.AllowPrivateHosts {
@@ -316,7 +316,7 @@ func (s *Session) webFetch() builtin.WebFetch {
 	return w
 }
 
-// webSearch is which engines web_search may ask: those of settings, then those whose keys are in the environment. What an
+// webSearch returns which engines web_search may ask: those of settings, then those whose keys are in the environment. What an
 // entry of the settings leaves out is taken from the environment too; but no key goes to an address that a directory chose
 // and the key was not written beside.
 func webSearch(env Env, set settings.Web) builtin.WebSearch {

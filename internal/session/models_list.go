@@ -245,7 +245,7 @@ func OpenModel(ctx context.Context, name string, o api.Options) (model.Model, er
 // defaultWindow is that of a model about which nothing is known.
 const defaultWindow = 128_000
 
-// window is the context window of the model of a name, and when conversations are compacted to fit into it.
+// window returns the context window of the model of a name, and when conversations are compacted to fit into it.
 func (s *Session) window(name string) agent.Window {
 	w := agent.Window{Tokens: s.Models.window(name), Threshold: s.Settings.Context.CompactAt}
 	if other := s.Settings.Model.Compaction; other != "" && other != name {
@@ -254,12 +254,12 @@ func (s *Session) window(name string) agent.Window {
 	return w
 }
 
-// window is how many tokens the model's context has: what settings say, what its server said, or what is known of its name.
+// window returns how many tokens the model's context has: what settings say, what its server said, or what is known of its name.
 func (m *Models) window(name string) int {
 	return cmp.Or(setWindow(m.settings, name), m.listedWindow(name), familyWindow(name))
 }
 
-// setWindow is the window that settings say; 0: none.
+// setWindow returns the window that settings say; 0: none.
 func setWindow(set *settings.Settings, name string) int {
 	for _, p := range providers() {
 		for _, e := range set.Model.Providers[p.name] {
@@ -271,7 +271,7 @@ func setWindow(set *settings.Settings, name string) int {
 	return max(set.Model.Window, 0)
 }
 
-// familyWindow is the window of a model by its name.
+// familyWindow returns the window of a model by its name.
 func familyWindow(name string) int {
 	for _, w := range windows() {
 		if w.name.MatchString(name) {
@@ -295,7 +295,7 @@ func (m *Models) learn(list []api.Info) {
 	}
 }
 
-// listedWindow is the window of a model as its server listed it; 0: unknown.
+// listedWindow returns the window of a model as its server listed it; 0: unknown.
 func (m *Models) listedWindow(name string) int {
 	m.listing.Lock()
 	defer m.listing.Unlock()

@@ -71,7 +71,7 @@ func (o *Outside) Add(servers map[string]discover.Server) error {
 	return nil
 }
 
-// configured are the servers of settings and those that were added.
+// configured returns the servers of settings and those that were added.
 func (o *Outside) configured() (servers map[string]discover.Server, problems []Problem) {
 	return configured(o.env, o.settings.MCP, o.more)
 }
@@ -131,7 +131,7 @@ func (o *Outside) ConnectOne(alias string) error {
 	return o.Find(alias)
 }
 
-// Find is an error that says why there is no such MCP server; nil: there is one, which may not have been started.
+// Find returns an error that says why there is no such MCP server; nil: there is one, which may not have been started.
 func (o *Outside) Find(alias string) error {
 	all, problems := o.configured()
 	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
@@ -152,7 +152,7 @@ func (o *Outside) Find(alias string) error {
 	return fmt.Errorf("unknown MCP server %q (configured: %s)", alias, known)
 }
 
-// Configured are the names of the MCP servers that there are, and what is wrong with others.
+// Configured returns the names of the MCP servers that there are, and what is wrong with others.
 func (o *Outside) Configured() (aliases []string, problems []Problem) {
 	all, problems := o.configured()
 	return slices.Sorted(maps.Keys(all)), problems
@@ -277,7 +277,7 @@ func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, con
 	return problems
 }
 
-// joined are the errors that errors.Join made one of.
+// joined returns the errors that errors.Join made one of.
 func joined(err error) []error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return all.Unwrap()
@@ -285,10 +285,10 @@ func joined(err error) []error {
 	return nil
 }
 
-// Servers are the MCP servers; nil: there are none.
+// Servers returns the MCP servers; nil: there are none.
 func (o *Outside) Servers() *discover.Servers { return o.servers }
 
-// Resources are the resources that MCP servers listed so far, without templates.
+// Resources returns the resources that MCP servers listed so far, without templates.
 func (o *Outside) Resources() []discover.Resource {
 	if o.servers == nil {
 		return nil
@@ -320,7 +320,7 @@ func (o *Outside) Connected() (servers, usable int, starting bool) {
 	return servers, usable, starting
 }
 
-// Problems are the configurations of external tools that can't be used.
+// Problems returns the configurations of external tools that can't be used.
 func (o *Outside) Problems() []Problem { return o.problems }
 
 // close ends all that was started.

@@ -37,7 +37,7 @@ type Elsewhere struct {
 	State journal.State // after the entries so far; a session that has begun is resumed
 }
 
-// id is the ID of the session.
+// id returns the ID of the session.
 func (o *Recording) id() string {
 	switch {
 	case o == nil:
@@ -49,7 +49,7 @@ func (o *Recording) id() string {
 	return NewID()
 }
 
-// Sessions are the recorded sessions.
+// Sessions returns the recorded sessions.
 func (f Folder) Sessions() journal.Sessions { return journal.Sessions{Home: f.Home} }
 
 // record starts recording, and restores what a resumed session knows.
@@ -220,7 +220,7 @@ func repaired(r journal.Repair) []string {
 	return notes
 }
 
-// SessionError is an error about a recorded session, with the next step.
+// SessionError returns an error about a recorded session, with the next step.
 func SessionError(err error) error {
 	var unknown *journal.UnknownError
 	var many *journal.AmbiguousError
@@ -255,7 +255,7 @@ func SessionError(err error) error {
 // maxMatches is how many sessions an error names.
 const maxMatches = 8
 
-// Recorded are the recorded sessions of the directory, or of all directories, the newest first.
+// Recorded returns the recorded sessions of the directory, or of all directories, the newest first.
 func (f Folder) Recorded(all bool) ([]journal.Info, error) {
 	found, err := f.Sessions().List()
 	if err != nil {
@@ -267,7 +267,7 @@ func (f Folder) Recorded(all bool) ([]journal.Info, error) {
 	return found, nil
 }
 
-// Latest is the ID of the directory's newest session that has a prompt.
+// Latest returns the ID of the directory's newest session that has a prompt.
 func (f Folder) Latest() (string, error) {
 	found, err := f.Recorded(false)
 	if err != nil {
@@ -384,7 +384,7 @@ type Use struct {
 	Other   int64 // settings, logs, caches
 }
 
-// Total is all of it.
+// Total returns all of it.
 func (u Use) Total() int64 { return u.Sessions + u.Contents + u.Results + u.Other }
 
 // Use measures Adze's directory.
@@ -395,7 +395,7 @@ func (f Folder) Use() (Use, error) {
 	return use, err
 }
 
-// otherBytes is the space besides sessions and their contents: that of saved results, and of the rest.
+// otherBytes returns the space besides sessions and their contents: that of saved results, and of the rest.
 func (f Folder) otherBytes(stop func() bool) (results, rest int64) {
 	_ = filepath.WalkDir(f.Home, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -247,7 +247,7 @@ func (r *recorder) tries(q tool.Request, d tool.Decision) {
 	r.append(q.Call.By, journal.Tried{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d)})
 }
 
-// window is what finds the changes of a call. Of one that was tried, they are known.
+// window returns what finds the changes of a call. Of one that was tried, they are known.
 func (r *recorder) window(ctx context.Context, q tool.Request, d tool.Decision) *undo.Window {
 	r.mu.Lock()
 	tried := r.tried[keyOf(q.Call)]
@@ -271,7 +271,7 @@ func (r *recorder) started(q tool.Request, d tool.Decision) {
 	r.append(by, journal.Started{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d), About: q.Description})
 }
 
-// seen is what became known of the files that a call accessed.
+// seen returns what became known of the files that a call accessed.
 func (r *recorder) seen(access []tool.Access) []journal.Seen {
 	records := r.tools.TakeSeen(func(path string) bool {
 		return slices.ContainsFunc(access, func(a tool.Access) bool { return reaches(a, path) })
@@ -303,7 +303,7 @@ func reaches(a tool.Access, path string) bool {
 	return a.Target == path
 }
 
-// changedTodos is the to-do list of an agent, if it changed since it was last recorded.
+// changedTodos returns the to-do list of an agent, if it changed since it was last recorded.
 func (r *recorder) changedTodos(by string) []byte {
 	list := r.tools.Todos(by)
 	raw, err := list.MarshalJSON()
@@ -317,7 +317,7 @@ func (r *recorder) changedTodos(by string) []byte {
 	return raw
 }
 
-// response is the result of a call as a message to the model has it.
+// response returns the result of a call as a message to the model has it.
 func response(c tool.Call, o tool.Outcome) model.Response {
 	content := o.Result.Content
 	if o.Result.Text() == "" {
@@ -326,7 +326,7 @@ func response(c tool.Call, o tool.Outcome) model.Response {
 	return model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied}
 }
 
-// notRecorded is the notice about a journal that can't be written.
+// notRecorded returns the notice about a journal that can't be written.
 func notRecorded(err error) string {
 	return fmt.Sprintf("warning: the session is no longer recorded and can't be resumed from here: %v", err)
 }

@@ -115,7 +115,7 @@ func settle(state *journal.State) []waitingEntry {
 	return out
 }
 
-// settled is the response to a call that has none: its result, or that its effect is unknown, or that it didn't run.
+// settled returns the response to a call that has none: its result, or that its effect is unknown, or that it didn't run.
 func settled(c journal.Call) model.Response {
 	text := neverText
 	switch {
@@ -130,7 +130,7 @@ func settled(c journal.Call) model.Response {
 	return model.Response{ID: c.Call.ID, Name: c.Call.Name, IsError: true, Content: []tool.Part{tool.Text(fmt.Sprintf(text, c.Call.Name))}}
 }
 
-// unfinished are the subagents that were running.
+// unfinished returns the subagents that were running.
 func unfinished(state *journal.State) []string {
 	var names []string
 	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
@@ -150,7 +150,7 @@ func running(a *journal.Agent) bool {
 	return true
 }
 
-// records are what all agents of the session have read. The first agent's knowledge counts where several read one file.
+// records returns what all agents of the session have read. The first agent's knowledge counts where several read one file.
 func records(state *journal.State) []builtin.FileRecord {
 	seen := map[string]journal.Seen{}
 	for _, by := range slices.Backward(slices.Sorted(maps.Keys(state.Agents))) {
@@ -182,7 +182,7 @@ func (s *Session) restoreTodos(raw json.RawMessage) {
 	s.recorder.todos = map[string]string{"": string(raw)}
 }
 
-// sinceBegin is the message about what the system prompt of a resumed session says and no longer applies; "" if all does.
+// sinceBegin returns the message about what the system prompt of a resumed session says and no longer applies; "" if all does.
 func sinceBegin(before, now string) string {
 	if before == now {
 		return ""
@@ -191,7 +191,7 @@ func sinceBegin(before, now string) string {
 		edit.Compare(before, now).Unified("at the start", "now")
 }
 
-// Continues is the title of the session that the next conversation continues; "": it is new.
+// Continues returns the title of the session that the next conversation continues; "": it is new.
 func (s *Session) Continues() string {
 	if s.resumed == nil {
 		return ""
@@ -199,7 +199,7 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
-// LastModel is the model that the session used before it was resumed; "": it is new.
+// LastModel returns the model that the session used before it was resumed; "": it is new.
 func (s *Session) LastModel() string {
 	if s.resumed == nil || s.recorder == nil {
 		return ""
@@ -213,7 +213,7 @@ type Said struct {
 	News bool // it is not from the user, although its role says so
 }
 
-// Earlier is what was said in the session that the next conversation continues.
+// Earlier returns what was said in the session that the next conversation continues.
 func (s *Session) Earlier() []Said {
 	if s.resumed == nil {
 		return nil
@@ -272,7 +272,7 @@ func (r *resumed) unfinished(more []model.Message) bool {
 	return r != nil && r.cutOff && len(more) == 0
 }
 
-// agents are the paths of the session's subagents so far.
+// agents returns the paths of the session's subagents so far.
 func (r *resumed) agents() []string {
 	if r == nil {
 		return nil

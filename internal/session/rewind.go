@@ -25,7 +25,7 @@ type past struct {
 	prompts, messages int
 }
 
-// prompts are the user's prompts in the conversation, the newest first.
+// prompts returns the user's prompts in the conversation, the newest first.
 func (s *Session) prompts() ([]past, error) {
 	if s.recorder == nil {
 		return nil, errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
@@ -83,7 +83,7 @@ func (s *Session) prompts() ([]past, error) {
 	return found, nil
 }
 
-// typedText is what the user typed: what was attached follows it.
+// typedText returns what the user typed: what was attached follows it.
 func typedText(m model.Message) string {
 	for _, p := range m.Parts {
 		if t, ok := p.(model.Text); ok {

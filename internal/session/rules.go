@@ -49,7 +49,7 @@ type ownRules struct {
 	rules map[string][]permission.Written // by list
 }
 
-// written is a list of rules with the place of each in settings.
+// written returns a list of rules with the place of each in settings.
 func written(entries []settings.Entry) []permission.Written {
 	out := make([]permission.Written, len(entries))
 	for i, e := range entries {
@@ -82,7 +82,7 @@ func (s *Session) SetMode(mode string) error {
 	return nil
 }
 
-// narrow is the policy of a stricter mode.
+// narrow returns the policy of a stricter mode.
 func (s *Session) narrow(mode string) (tool.Policy, error) {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Session) narrow(mode string) (tool.Policy, error) {
 	return permission.New(s.world, m).Judge, nil
 }
 
-// denyAll is the asker of a non-interactive session. It denies every call that requires approval.
+// denyAll returns the asker of a non-interactive session. It denies every call that requires approval.
 func (s *Session) denyAll(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	return s.hooks.asking(ctx, r, why, s.denyUnasked)
 }
@@ -100,7 +100,7 @@ func (s *Session) denyUnasked(_ context.Context, r tool.Request, why tool.Decisi
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 
-// trusting is a policy that approves tools of servers which the user trusts, where only the approval mode would ask:
+// trusting returns a policy that approves tools of servers which the user trusts, where only the approval mode would ask:
 // rules still apply, and plan mode still denies.
 func trusting(judge tool.Policy, trusted func(origin string) bool) tool.Policy {
 	return func(r tool.Request) tool.Decision {
@@ -177,7 +177,7 @@ func (a *approvals) changes(print string, now tool.Declaration) string {
 	return "This tool changed since you approved it (the previous version isn't available).\n\nThis call:\n"
 }
 
-// describe is the description and the parameters of a tool, one per line.
+// describe returns the description and the parameters of a tool, one per line.
 func describe(description string, parameters json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, parameters, "", "  ") != nil {
@@ -251,7 +251,7 @@ func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 	return path, f.Trust().Trust(f.Path, after)
 }
 
-// ruleLists are the lists of permission rules, the strongest first.
+// ruleLists returns the lists of permission rules, the strongest first.
 func ruleLists() []string { return []string{"deny", "ask", "allow"} }
 
 const permissionWords = "[allow|ask|deny RULE]"
@@ -384,7 +384,7 @@ func (s *Session) changeSetting(key, value string) (Expansion, error) {
 
 func second[A, B any](_ A, b B) B { return b }
 
-// settingKeys are what the words of /settings can be.
+// settingKeys returns what the words of /settings can be.
 func settingKeys(context.Context, *Session) []Value {
 	var out []Value
 	for _, verb := range []string{"get ", "set "} {

@@ -23,7 +23,7 @@ import (
 // Bubblewrap is the backend of sandboxes that is a program.
 const Bubblewrap = "bubblewrap"
 
-// sandbox is the sandbox that commands of the session run in. A verdict about a command is only valid in the environment
+// sandbox returns the sandbox that commands of the session run in. A verdict about a command is only valid in the environment
 // that the command parser assumes.
 func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 	f := s.Folder
@@ -44,7 +44,7 @@ func Tries(t settings.Tools) bool {
 	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
-// path is the PATH of auto-approved commands.
+// path returns the PATH of auto-approved commands.
 func (s *Session) path() string {
 	environ := s.env.Environ
 	if environ == nil {
@@ -67,7 +67,7 @@ func (s *Session) readsEnforced() bool {
 	return s.tools.ReadsEnforced()
 }
 
-// SandboxWrite are the paths that settings make writable in sandboxes.
+// SandboxWrite returns the paths that settings make writable in sandboxes.
 func (f Folder) SandboxWrite(t settings.Tools) []string {
 	var paths []string
 	for _, e := range t.SandboxWrite {

@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// configured are the servers that settings name, with the values of variables filled in, and others in their place or beside
+// configured returns the servers that settings name, with the values of variables filled in, and others in their place or beside
 // them, and what is wrong with the rest.
 func configured(env Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server, problems []Problem) {
 	servers = map[string]discover.Server{}
@@ -76,7 +76,7 @@ const (
 	ServerOff       = "off"
 )
 
-// ListServers are all servers that anything configures, sorted by name.
+// ListServers returns all servers that anything configures, sorted by name.
 func (s *Session) ListServers() []ListedServer {
 	all := []ListedServer{}
 	for _, st := range s.Outside.List() {
@@ -115,12 +115,12 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// newCatalog is the catalog for external tools.
+// newCatalog returns the catalog for external tools.
 func (o *Outside) newCatalog(model string) *agent.Catalog {
 	return &agent.Catalog{Finder: builtin.ToolSearch, Most: o.Budget(model)}
 }
 
-// Budget is how many tokens the declarations of external tools may take, by the settings and the context window of
+// Budget returns how many tokens the declarations of external tools may take, by the settings and the context window of
 // the model of that name, before the model must look for them; 0: any number.
 func (o *Outside) Budget(model string) int {
 	search := o.settings.Tools.Search

@@ -169,7 +169,7 @@ func (s *Session) registry(single bool) *tool.Registry {
 	return r
 }
 
-// toolOptions are what the tools are made of.
+// toolOptions returns what the tools are made of.
 func (s *Session) toolOptions(o Options) builtin.Options {
 	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Folder.included(s.Settings))
 	if o.Within != nil {
@@ -214,13 +214,13 @@ func (s *Session) Close() error {
 // their names there.
 func (s *Session) Background() []string { return s.tools.Background() }
 
-// Todos is the first agent's to-do list.
+// Todos returns the first agent's to-do list.
 func (s *Session) Todos() builtin.TodoList { return s.tools.Todos("") }
 
-// Running is the number of background commands that run.
+// Running returns the number of background commands that run.
 func (s *Session) Running() int { return len(s.tools.Running()) }
 
-// NewID is a name that no other session or message has.
+// NewID returns a name that no other session or message has.
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -281,7 +281,7 @@ func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Deci
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// judge is the policy of the session's calls: the rules and the mode, and what specifiers in tools.core allow.
+// judge returns the policy of the session's calls: the rules and the mode, and what specifiers in tools.core allow.
 func (s *Session) judge() tool.Policy {
 	if s.core == nil {
 		return s.Policy.Judge
@@ -397,7 +397,7 @@ func (s *Session) RunAsUser(ctx context.Context, command string, observe func(to
 	return batch.Wait()[0], nil
 }
 
-// Shell is the tool that runs commands, as the registry tells it.
+// Shell returns the tool that runs commands, as the registry tells it.
 func Shell(r *tool.Registry) (tool.Declaration, error) {
 	for _, d := range r.All() {
 		if d.Kind == tool.Execute && d.Origin == "" {

@@ -75,7 +75,7 @@ func (s *Session) Supports(more Ability) {
 	s.Models.quiet = s.front&Draws != 0
 }
 
-// Slashes are the slash commands that work in this session's front end: those of the table, then those of command files and
+// Slashes returns the slash commands that work in this session's front end: those of the table, then those of command files and
 // the prompts of MCP servers, as far as they are known.
 func (s *Session) Slashes() []Slash {
 	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
@@ -98,7 +98,7 @@ func (s *Session) FindSlash(prompt string) (Slash, bool) {
 	return findSlash(s.Slashes(), name)
 }
 
-// SlashValues are what the word behind a command can be, as far as that is a list.
+// SlashValues returns what the word behind a command can be, as far as that is a list.
 func (s *Session) SlashValues(ctx context.Context, prompt string) []Value {
 	c, ok := s.FindSlash(prompt)
 	if !ok || c.values == nil {
@@ -165,7 +165,7 @@ func findSlash(all []Slash, name string) (Slash, bool) {
 // slashName is the form of a name that is taken for a mistyped command.
 var slashName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`) })
 
-// unknownSlash is the error of a word that looks like a command and isn't one. Anything else is the start of a prompt: a
+// unknownSlash returns the error of a word that looks like a command and isn't one. Anything else is the start of a prompt: a
 // path, or a directory at the root and something about it.
 func (s *Session) unknownSlash(name string) error {
 	if !slashName().MatchString(name) {
@@ -207,7 +207,7 @@ func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error)
 	return Expansion{Print: done.String()}, nil
 }
 
-// slashTable is the one table of slash commands.
+// slashTable returns the one table of slash commands.
 func slashTable() []Slash {
 	return []Slash{
 		{Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one", needs: Lasts | Chooses, run: slashAddDir},
@@ -361,7 +361,7 @@ func (s *Session) listModels(ctx context.Context) Expansion {
 	return Expansion{Print: b.String(), Markdown: true}
 }
 
-// Efforts are the levels of reasoning effort: see [model.Request].
+// Efforts returns the levels of reasoning effort: see [model.Request].
 func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
 
 func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
@@ -434,7 +434,7 @@ const (
 	SetTheme Action = "theme" // show or set the theme; its name is in Expansion.Words
 )
 
-// frontEnd is a command that the front end carries out.
+// frontEnd returns a command that the front end carries out.
 func frontEnd(a Action) func(context.Context, *Session, string) (Expansion, error) {
 	return func(_ context.Context, _ *Session, words string) (Expansion, error) {
 		return Expansion{Action: a, Words: words}, nil
@@ -456,7 +456,7 @@ type Option struct {
 	Run         func(context.Context) (Expansion, error) // nil: nothing happens
 }
 
-// Age is how long ago something was, roughly.
+// Age returns how long ago something was, roughly.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

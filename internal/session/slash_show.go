@@ -115,7 +115,7 @@ func (s *Session) listJobs() Expansion {
 	return Expansion{Print: columns(rows) + "/background ID shows the output, /background stop ID stops it."}
 }
 
-// findTask is the background subagent of a name.
+// findTask returns the background subagent of a name.
 func (s *Session) findTask(id string) (builtin.TaskJob, bool) {
 	all := backgroundTasks{s}.Jobs()
 	i := slices.IndexFunc(all, func(j builtin.TaskJob) bool { return strings.EqualFold(j.ID, id) })
@@ -157,7 +157,7 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 	return Expansion{Print: fmt.Sprintf("Stopped %s (%s): %s.", j.ID, tool.Visible(j.Command), j.State)}, nil
 }
 
-// jobIDs are what the words of /background can be.
+// jobIDs returns what the words of /background can be.
 func jobIDs(_ context.Context, s *Session) []Value {
 	var ids []Value
 	for _, j := range s.tools.Jobs() {
@@ -193,7 +193,7 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).", len([]rune(text)))}, nil
 }
 
-// answersIn are the texts that ended a turn of the model.
+// answersIn returns the texts that ended a turn of the model.
 func answersIn(history []model.Message) []string {
 	var all []string
 	for _, m := range history {
@@ -220,7 +220,7 @@ func answersIn(history []model.Message) []string {
 // maxDiff is how many characters /diff shows.
 const maxDiff = 200_000
 
-// Diff is what the calls of this session changed on disk and is different now, as a unified diff; "": nothing is.
+// Diff returns what the calls of this session changed on disk and is different now, as a unified diff; "": nothing is.
 func (s *Session) Diff() (string, error) {
 	u, err := s.Undo(Selection{All: true, Force: true})
 	var nothing *NothingError
@@ -273,7 +273,7 @@ func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: tool.Fence("diff", diff), Markdown: true}, nil
 }
 
-// ExportFormats are the formats of an export.
+// ExportFormats returns the formats of an export.
 func ExportFormats() []string { return []string{"md", "html", "json"} }
 
 // Export writes a recorded session in a format for people or programs; "" is Markdown.
@@ -345,7 +345,7 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
 }
 
-// addedDirs are the directories of the workspace after the first one, for the model.
+// addedDirs returns the directories of the workspace after the first one, for the model.
 func (s *Session) addedDirs() []string {
 	var out []string
 	for _, root := range s.tools.Roots() {
@@ -389,7 +389,7 @@ func (s *Session) denies(path string) bool {
 	return s.Policy.Judge(read).Verdict == tool.Deny
 }
 
-// busy is the background work that the end of the session would stop; "": none.
+// busy returns the background work that the end of the session would stop; "": none.
 func (s *Session) busy() string {
 	switch {
 	case len(s.tools.Running()) > 0:

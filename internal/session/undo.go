@@ -43,7 +43,7 @@ func (r *recorder) give(f undo.Found) {
 	}
 }
 
-// noted is an outcome with notes at the end of its result.
+// noted returns an outcome with notes at the end of its result.
 func noted(o tool.Outcome, notes []string) tool.Outcome {
 	if len(notes) == 0 {
 		return o
@@ -68,7 +68,7 @@ func (s *Session) closeTracker() error {
 	return s.tracker.Close(func() (map[string]bool, error) { return s.Folder.undoNames(s.ID) })
 }
 
-// undoNames are the contents that undo needs of a session.
+// undoNames returns the contents that undo needs of a session.
 func (f Folder) undoNames(id string) (map[string]bool, error) {
 	all := f.Sessions()
 	log, err := all.Entries(id)

@@ -42,7 +42,7 @@ func (u *Undo) List(dir string) string {
 	return b.String()
 }
 
-// LeftLine is the line of a list about a path that is left alone.
+// LeftLine returns the line of a list about a path that is left alone.
 func LeftLine(l undo.Left, dir string) string {
 	return fmt.Sprintf("  leave    %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
 }
@@ -56,7 +56,7 @@ func clip(s string, n int) string {
 	return s
 }
 
-// shortPath is a path relative to a directory, if it is inside.
+// shortPath returns a path relative to a directory, if it is inside.
 func shortPath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
@@ -148,7 +148,7 @@ func (s *Session) askUndo(u *Undo) *Choice {
 	}}}}
 }
 
-// Summary is what the undo does, in a line: restores docs/: 42 files that "rm -r docs" removed.
+// Summary returns what the undo does, in a line: restores docs/: 42 files that "rm -r docs" removed.
 func (u *Undo) Summary(dir string) string {
 	todo := files(u.Todo())
 	var made, gone int // by the undo
@@ -182,7 +182,7 @@ func (u *Undo) Summary(dir string) string {
 	return fmt.Sprintf("%s %s%s%s %s %s", verb, some(todo, dir), sep, joint, by, past) + u.stays()
 }
 
-// files are the steps about files, or all if there are none.
+// files returns the steps about files, or all if there are none.
 func files(steps []undo.Step) []undo.Step {
 	var out []undo.Step
 	for _, s := range steps {

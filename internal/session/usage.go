@@ -34,7 +34,7 @@ type ToolTokens struct {
 	Tokens int    `json:"tokens"`
 }
 
-// Estimated is the sum.
+// Estimated returns the sum.
 func (u ContextUsage) Estimated() int {
 	total := u.System + u.Memory + u.Messages
 	for _, t := range append(u.Builtin[:len(u.Builtin):len(u.Builtin)], u.External...) {
@@ -72,7 +72,7 @@ func (s *Session) ContextUsage(c *Conversation) ContextUsage {
 	return u
 }
 
-// messageText is what a message consists of, without media.
+// messageText returns what a message consists of, without media.
 func messageText(m model.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -88,7 +88,7 @@ func messageText(m model.Message) string {
 	return b.String()
 }
 
-// estimate is how many tokens a text has: four bytes each.
+// estimate returns how many tokens a text has: four bytes each.
 func estimate(text string) int { return (len(text) + 3) / 4 }
 
 // Spent is what a model was used for in this session, by all agents and for summaries too.
@@ -116,7 +116,7 @@ func (s *spending) add(name string, u model.Usage) {
 	s.models[i].Usage = s.models[i].Usage.Plus(u)
 }
 
-// of is a model whose tokens are counted.
+// of returns a model whose tokens are counted.
 func (s *spending) of(m connected) connected {
 	if m == nil {
 		return nil
@@ -145,14 +145,14 @@ func (m *countedModel) Stream(ctx context.Context, r model.Request) iter.Seq2[mo
 	}
 }
 
-// Spent is what this session used, by model in the order of their first request.
+// Spent returns what this session used, by model in the order of their first request.
 func (s *Session) Spent() []Spent {
 	s.Models.spent.mu.Lock()
 	defer s.Models.spent.mu.Unlock()
 	return slices.Clone(s.Models.spent.models)
 }
 
-// Cost is what this session cost so far, in US dollars. ok is false if no model that was used has a price.
+// Cost returns what this session cost so far, in US dollars. ok is false if no model that was used has a price.
 func (s *Session) Cost() (dollars float64, ok bool) {
 	for _, m := range s.Spent() {
 		if p, priced := s.Settings.Model.Pricing[m.Model]; priced {
@@ -162,7 +162,7 @@ func (s *Session) Cost() (dollars float64, ok bool) {
 	return dollars, ok
 }
 
-// Cost is what tokens cost, in US dollars.
+// Cost returns what tokens cost, in US dollars.
 func Cost(u model.Usage, p settings.Price) float64 {
 	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
 	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
@@ -196,7 +196,7 @@ func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: b.String(), Markdown: true}, nil
 }
 
-// inCell is a text for a cell of a Markdown table.
+// inCell returns a text for a cell of a Markdown table.
 func inCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "`", "'", "*", `\*`, "_", `\_`).Replace(tool.Visible(s))
 }

@@ -105,7 +105,7 @@ func (e *edit) begin() {
 	e.text = append(e.text, "{}"+e.newline...)
 }
 
-// done is the text as it is now. It must still be settings.
+// done returns the text as it is now. It must still be settings.
 func (e *edit) done() ([]byte, error) {
 	out := append(bytes.Clone(e.mark), e.text...)
 	if _, err := parse(e.file.path, out); err != nil {
@@ -142,7 +142,7 @@ func compact(raw []byte) string {
 	return b.String()
 }
 
-// member is the text of a member at an indentation.
+// member returns the text of a member at an indentation.
 func (e *edit) member(name string, value []byte, indent string) string {
 	var b bytes.Buffer
 	quoted, _ := json.Marshal(name) // a string always can
@@ -271,7 +271,7 @@ func (e *edit) skip(at int) int {
 	return at
 }
 
-// indentAt is the blank beginning of the line.
+// indentAt returns the blank beginning of the line.
 func (e *edit) indentAt(at int) string {
 	start := bytes.LastIndexByte(e.text[:at], '\n') + 1
 	line := e.text[start:]

@@ -14,7 +14,7 @@ type ValueError struct{ Key, Reason string }
 
 func (e *ValueError) Error() string { return fmt.Sprintf("setting %s %s", e.Key, e.Reason) }
 
-// Canonical is the current name of a setting, which may be given by an older one. The error suggests a near one.
+// Canonical returns the current name of a setting, which may be given by an older one. The error suggests a near one.
 func Canonical(name string) (string, error) {
 	k, ok := find(name)
 	if ok {
@@ -120,7 +120,7 @@ func (e *edit) again(name string, value json.RawMessage) ([]byte, error) {
 	return SetKey(e.file.path, out, name, value)
 }
 
-// lastObject is the last member of a name, which must be an object or null; nil if there is none.
+// lastObject returns the last member of a name, which must be an object or null; nil if there is none.
 func (e *edit) lastObject(object value, name, full string) (*member, error) {
 	var found *member
 	for _, m := range object.members() {
@@ -171,7 +171,7 @@ type occurrence struct {
 	current bool  // it has the current name
 }
 
-// occurrences are the places of a setting, in the order of its spellings: those of the current name come last.
+// occurrences returns the places of a setting, in the order of its spellings: those of the current name come last.
 func occurrences(root value, k key) []occurrence {
 	var out []occurrence
 	for _, spelling := range k.spellings() {
@@ -272,7 +272,7 @@ func allowRule(path string, text []byte, rule string) ([]byte, error) {
 	return allowRule(path, out, rule) // there is a place for it now
 }
 
-// last is the last member of that name, which no other hides; nil if there is none.
+// last returns the last member of that name, which no other hides; nil if there is none.
 func (e *edit) last(object value, name, kind string) (*member, error) {
 	var found *member
 	for _, m := range object.members() {

@@ -94,7 +94,7 @@ func parse(path string, b []byte) (*file, error) {
 	return f, nil
 }
 
-// root is the whole file as a value.
+// root returns the whole file as a value.
 func (f *file) root() value {
 	start := len(f.clean) - len(bytes.TrimLeft(f.clean, " \t\r\n"))
 	return value{file: f, start: start, end: len(bytes.TrimRight(f.clean, " \t\r\n"))}
@@ -126,7 +126,7 @@ func lineStarts(b []byte) []int {
 	return starts
 }
 
-// invalid is the offset of the first byte that is not UTF-8, or -1.
+// invalid returns the offset of the first byte that is not UTF-8, or -1.
 func invalid(b []byte) int {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
@@ -163,7 +163,7 @@ func (v value) kind() string {
 	return "a number"
 }
 
-// members are the parts of an object or a list, in the order of the file, doubles included.
+// members returns the parts of an object or a list, in the order of the file, doubles included.
 func (v value) members() []member {
 	dec := json.NewDecoder(bytes.NewReader(v.json()))
 	object := v.kind() == "an object"

@@ -33,7 +33,7 @@ type given struct {
 	project bool
 }
 
-// keys is every setting there is.
+// keys returns every setting there is.
 func keys() []key {
 	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys())
 }
@@ -186,7 +186,7 @@ func ruleKeys() []key {
 	}
 }
 
-// builtin is what holds where nobody says otherwise.
+// builtin returns what holds where nobody says otherwise.
 func builtin() Settings {
 	return Settings{
 		General: defaultGeneral(),
@@ -198,10 +198,10 @@ func builtin() Settings {
 	}
 }
 
-// spellings are all names of the key, the newest last.
+// spellings returns all names of the key, the newest last.
 func (k key) spellings() []string { return append(slices.Clone(k.also), k.name) }
 
-// modes are the approval modes, strictest first. Package permission gives them their meaning.
+// modes returns the approval modes, strictest first. Package permission gives them their meaning.
 func modes() []string { return []string{"plan", "default", "auto-edit", "yolo"} }
 
 func stricterMode(before, after *Settings) bool {
@@ -262,7 +262,7 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 	}
 }
 
-// share is a number from 0 to 1.
+// share returns a number from 0 to 1.
 func share(at func(*Settings) *float64) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		said := string(g.json())
@@ -303,7 +303,7 @@ func boolean(at func(*Settings) *bool) func(*Settings, given) (string, error) {
 	}
 }
 
-// entries is a list that adds up over all sources. A variable gives one element, a flag one or more.
+// entries returns a list that adds up over all sources. A variable gives one element, a flag one or more.
 func entries(at func(*Settings) *[]Entry) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		list := slices.Clip(*at(s))

@@ -41,7 +41,7 @@ func defaultGeneral() General {
 	return General{ChatRecording: true, CleanupPeriodDays: 30, MaxStateBytes: 2 << 30}
 }
 
-// wide is an integer that can be larger than 32 bits.
+// wide returns an integer that can be larger than 32 bits.
 func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		said := string(g.json())

@@ -66,7 +66,7 @@ func (src Sources) layers() []layer {
 	return ls
 }
 
-// SystemDir is where Qwen Code keeps the settings of a machine, for all its users.
+// SystemDir returns where Qwen Code keeps the settings of a machine, for all its users.
 func SystemDir(goos string) string {
 	switch goos {
 	case "darwin":
@@ -83,7 +83,7 @@ type File struct {
 	Scope string // system, user or project
 }
 
-// Files are the settings files that Load reads, weakest first, whether they exist or not.
+// Files returns the settings files that Load reads, weakest first, whether they exist or not.
 func (src Sources) Files() []File {
 	var files []File
 	for _, l := range src.layers() {

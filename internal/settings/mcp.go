@@ -47,7 +47,7 @@ func putServers(s *Settings, g given) (string, error) {
 	return "", nil
 }
 
-// replaced is a list of which the last source's counts alone.
+// replaced returns a list of which the last source's counts alone.
 func replaced(at func(*Settings) *[]Entry) func(*Settings, given) (string, error) {
 	put := entries(at)
 	return func(s *Settings, g given) (string, error) {

@@ -21,7 +21,7 @@ type Model struct {
 	Compaction string // the model that summarizes conversations; "": the one that is used
 }
 
-// AuthTypes are the APIs that modelProviders and security.auth.selectedType can name.
+// AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
 func AuthTypes() []string { return []string{"openai", "openai-responses", "anthropic", "gemini"} }
 
 // Provider is a model with its server, as Qwen Code writes it.
@@ -47,7 +47,7 @@ type Price struct {
 	CacheWrite float64 `json:"cacheWrite"`
 }
 
-// modelKeys are the settings of models.
+// modelKeys returns the settings of models.
 func modelKeys() []key {
 	return []key{
 		{
@@ -201,7 +201,7 @@ type Limits struct {
 	Subagents int // that run at once
 }
 
-// limitKeys are the settings that end a run, as Qwen Code writes them.
+// limitKeys returns the settings that end a run, as Qwen Code writes them.
 func limitKeys() []key {
 	turns := func(s *Settings) *int { return &s.Limits.Turns }
 	seconds := func(s *Settings) *int { return &s.Limits.Seconds }

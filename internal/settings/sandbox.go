@@ -36,7 +36,7 @@ func sandboxKeys() []key {
 	}
 }
 
-// sandboxes are the ways to box commands, the widest first.
+// sandboxes returns the ways to box commands, the widest first.
 func sandboxes() []string {
 	return []string{"off", "auto", "workspace+network", "workspace", "read-only"}
 }

@@ -21,7 +21,7 @@ func enumShape(values []string) shape {
 	return shape(`{"enum":` + string(list) + `}`)
 }
 
-// title is the shape in words, for documentation.
+// title returns the shape in words, for documentation.
 func (s shape) title() string {
 	switch s {
 	case stringShape:
@@ -74,7 +74,7 @@ const (
 	StricterOnly   Trust = "stricter" // any project makes it stricter; one that the user trusts sets anything
 )
 
-// project is how far a project's settings may change the setting.
+// project returns how far a project's settings may change the setting.
 func (k key) project() Trust {
 	switch {
 	case k.own:
@@ -105,7 +105,7 @@ type object struct {
 	Description string             `json:"description,omitempty"`
 }
 
-// Schema is the JSON Schema of a settings file. Unknown keys are allowed, because Adze only warns about them.
+// Schema returns the JSON Schema of a settings file. Unknown keys are allowed, because Adze only warns about them.
 func Schema() ([]byte, error) {
 	root := &object{Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Adze settings", Type: "object"}
 	root.at("$schema", json.RawMessage(`{"type":"string"}`))
@@ -132,7 +132,7 @@ func (o *object) at(name string, schema any) {
 	o.Properties[name] = schema
 }
 
-// below is the object at a path.
+// below returns the object at a path.
 func (o *object) below(path []string) *object {
 	for _, name := range path {
 		if o.objects == nil {

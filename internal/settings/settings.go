@@ -87,7 +87,7 @@ type Entry struct {
 	From Place
 }
 
-// Texts are the elements without their places.
+// Texts returns the elements without their places.
 func Texts(entries []Entry) []string {
 	var texts []string
 	for _, e := range entries {
@@ -139,7 +139,7 @@ type UnknownKey struct {
 	JSON string // the value as it stands in the file, comments blanked out
 }
 
-// Names are the known settings keys and the objects that contain them.
+// Names returns the known settings keys and the objects that contain them.
 func Names() []string {
 	seen := map[string]bool{}
 	var names []string

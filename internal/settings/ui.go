@@ -19,10 +19,10 @@ type UI struct {
 	HideTitle     bool // the title of the terminal's window is left alone
 }
 
-// Themes are the values of ui.theme. Package tui gives them their meaning.
+// Themes returns the values of ui.theme. Package tui gives them their meaning.
 func Themes() []string { return []string{"auto", "dark", "light", "high-contrast"} }
 
-// notifications are the values of ui.notifications.
+// notifications returns the values of ui.notifications.
 func notifications() []string { return []string{"auto", "bell", "off"} }
 
 // uiKeys are settings about the user's terminal. A project can't change them.

@@ -33,7 +33,7 @@ func (s *Settings) record(k key, g given) {
 	s.given = given
 }
 
-// written is the JSON of a value from a flag or a variable, which are texts.
+// written returns the JSON of a value from a flag or a variable, which are texts.
 func (k key) written(text string, texts []string) json.RawMessage {
 	var raw []byte
 	switch {
@@ -49,7 +49,7 @@ func (k key) written(text string, texts []string) json.RawMessage {
 	return raw
 }
 
-// Value is the value of a key that takes effect, and the sources that it comes from. Without a source it is the default;
+// Value returns the value of a key that takes effect, and the sources that it comes from. Without a source it is the default;
 // nil: there is none.
 func (s *Settings) Value(name string) (json.RawMessage, []Place) {
 	k, ok := find(name)
@@ -78,7 +78,7 @@ func (s *Settings) Value(name string) (json.RawMessage, []Place) {
 	return out.Bytes(), from
 }
 
-// added is the sum of two lists, or of two objects, where a member of the second replaces that of the first.
+// added returns the sum of two lists, or of two objects, where a member of the second replaces that of the first.
 func added(a, b json.RawMessage) json.RawMessage {
 	var lists [2][]json.RawMessage
 	var objects [2]map[string]json.RawMessage
@@ -99,7 +99,7 @@ func added(a, b json.RawMessage) json.RawMessage {
 	return out
 }
 
-// find is the key of a name, also by an older spelling.
+// find returns the key of a name, also by an older spelling.
 func find(name string) (key, bool) {
 	all := keys()
 	i := slices.IndexFunc(all, func(k key) bool { return slices.Contains(k.spellings(), name) })

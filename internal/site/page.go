@@ -45,7 +45,7 @@ type entry struct {
 // repository is where links to files that are no pages lead.
 const repository = "https://github.com/adze-dev/adze/blob/main/"
 
-// fileOf is the file of a page.
+// fileOf returns the file of a page.
 func fileOf(source string) string {
 	switch source {
 	case "README.md":
@@ -107,7 +107,7 @@ func (p *page) visit(n ast.Node, content []byte) {
 	}
 }
 
-// plain is the text of a node.
+// plain returns the text of a node.
 func plain(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -130,7 +130,7 @@ func plain(n ast.Node, content []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// resolve is the path in the repository that a link of the page means; "": it leads elsewhere.
+// resolve returns the path in the repository that a link of the page means; "": it leads elsewhere.
 func (p *page) resolve(to string) string {
 	if u, err := url.Parse(to); err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
 		return ""
@@ -139,7 +139,7 @@ func (p *page) resolve(to string) string {
 	return path.Join(path.Dir(p.source), to)
 }
 
-// target is where a link of the page leads on the site.
+// target returns where a link of the page leads on the site.
 func (p *page) target(to string) string {
 	_, anchor, _ := strings.Cut(to, "#")
 	at := p.resolve(to)
@@ -184,7 +184,7 @@ func checkLinks(root string, site map[string]*page) error {
 // ids are the anchors of headings, as GitHub makes them.
 type ids struct{ taken map[string]bool }
 
-// Generate is for goldmark.
+// Generate returns for goldmark.
 func (s *ids) Generate(value []byte, _ ast.NodeKind) []byte {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(string(value))) {

@@ -69,7 +69,7 @@ func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	return &Dir{path: filepath.Join(resolve(stateDir), folder, sessionFolder(sessionID)), limits: limits}, nil
 }
 
-// Root is the folder's path with links resolved, whether it exists yet or not.
+// Root returns the folder's path with links resolved, whether it exists yet or not.
 func (d *Dir) Root() string { return d.path }
 
 // Save keeps text in a new file, or as much of its beginning as the limits leave room for. Call id and name only make
@@ -151,7 +151,7 @@ func (d *Dir) hold() error {
 	return nil
 }
 
-// size is what files of an earlier run of the session take.
+// size returns what files of an earlier run of the session take.
 func size(root *os.Root) int64 {
 	var sum int64
 	entries, _ := fs.ReadDir(root.FS(), ".")
@@ -191,7 +191,7 @@ func create(root *os.Root, name, ext string) (*os.File, string, error) {
 	}
 }
 
-// head is the beginning of text, at most n bytes, cut between characters.
+// head returns the beginning of text, at most n bytes, cut between characters.
 func head(text string, n int64) string {
 	if int64(len(text)) <= n {
 		return text
@@ -220,7 +220,7 @@ func safe(s, empty string) string {
 	return s
 }
 
-// sessionFolder is a safe name that no two sessions share, also where the disk does not tell cases apart.
+// sessionFolder returns a safe name that no two sessions share, also where the disk does not tell cases apart.
 func sessionFolder(id string) string {
 	name := strings.ToLower(safe(id, ""))
 	if name == id {

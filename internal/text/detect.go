@@ -77,7 +77,7 @@ func sample(content []byte) []byte {
 	return out
 }
 
-// controls is the share of control characters that text does not have.
+// controls returns the share of control characters that text does not have.
 func controls(content []byte) float64 {
 	part := content[:min(len(content), sampleSize)]
 	if len(part) == 0 {

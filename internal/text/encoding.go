@@ -64,7 +64,7 @@ func (e Encoding) codec() (codec, error) {
 	return nil, fmt.Errorf("unknown encoding %q", string(e))
 }
 
-// mark is the byte order mark of an encoding that has one.
+// mark returns the byte order mark of an encoding that has one.
 func (e Encoding) mark() []byte {
 	switch e {
 	case UTF8:
@@ -77,7 +77,7 @@ func (e Encoding) mark() []byte {
 	return nil
 }
 
-// unit is how many bytes the shortest character takes.
+// unit returns how many bytes the shortest character takes.
 func (e Encoding) unit() int {
 	if e == UTF16LE || e == UTF16BE {
 		return 2

@@ -92,7 +92,7 @@ func matchLines(a, b []int, i, j int, same *[]pair) {
 	}
 }
 
-// uniqueAnchors is the longest ascending run of lines that occur exactly once
+// uniqueAnchors returns the longest ascending run of lines that occur exactly once
 // on each side.
 func uniqueAnchors(a, b []int) []pair {
 	type seen struct{ inA, inB, a, b int }

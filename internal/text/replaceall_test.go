@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// libraryEncoding is the x/text encoding behind one of ours.
+// libraryEncoding returns the x/text encoding behind one of ours.
 func libraryEncoding(t testing.TB, enc Encoding) encoding.Encoding {
 	c, err := enc.codec()
 	if err != nil {

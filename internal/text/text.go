@@ -83,7 +83,7 @@ func decode(content []byte, enc Encoding, marked bool) (*Document, error) {
 // Bytes returns the content as it is on disk. It must not be changed.
 func (d *Document) Bytes() []byte { return d.raw }
 
-// body is the content after the mark.
+// body returns the content after the mark.
 func (d *Document) body() []byte {
 	if d.BOM {
 		return d.raw[len(d.Encoding.mark()):]
@@ -91,7 +91,7 @@ func (d *Document) body() []byte {
 	return d.raw
 }
 
-// withBody is the same document around another body, which must not be changed
+// withBody returns the same document around another body, which must not be changed
 // afterwards.
 func (d *Document) withBody(body []byte) (*Document, error) {
 	if d.BOM {

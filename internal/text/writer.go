@@ -47,7 +47,7 @@ func (w *writer) skipTo(offset int) error {
 	return nil
 }
 
-// rawLen is how many bytes of valid UTF-8 show as n: each \r\n is one more. It
+// rawLen returns how many bytes of valid UTF-8 show as n: each \r\n is one more. It
 // looks at no byte beyond them but one, so that many edits take one pass.
 func rawLen(body []byte, n int) int {
 	raw := 0
@@ -212,7 +212,7 @@ func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 	return unknown, n > 0 && n == len(unknown)
 }
 
-// endBeside is the line end for a change that replaces none: that of the line
+// endBeside returns the line end for a change that replaces none: that of the line
 // before it, else of the line after, else that near the end of the old text.
 func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
@@ -226,7 +226,7 @@ func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	return w.nearEnd(to)
 }
 
-// nearEnd is the end of the line that the place stands in, else of the line
+// nearEnd returns the end of the line that the place stands in, else of the line
 // before it, else a plain one. Places come in ascending order: what was found
 // for one serves the next ones on the same line.
 func (w *writer) nearEnd(to int) []byte {

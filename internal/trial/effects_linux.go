@@ -487,7 +487,7 @@ func fileOf(st *unix.Stat_t) File {
 	return File{Mode: mode, Size: st.Size, Time: time.Unix(st.Mtim.Unix())}
 }
 
-// file is what is at a name.
+// file returns what is at a name.
 func (p *pair) file(dir *os.File, name string, st *unix.Stat_t) File {
 	f := fileOf(st)
 	if f.Mode&fs.ModeSymlink != 0 {

@@ -17,13 +17,13 @@ import (
 // MostContent is the size of the largest file that Before and After return.
 const MostContent = 16 << 20
 
-// Before is the content of a file as it is in the workspace, or the target of a
+// Before returns the content of a file as it is in the workspace, or the target of a
 // link. No link is followed.
 func (t *Trial) Before(path string) ([]byte, error) {
 	return t.content(path, func(l layer) string { return l.Lower })
 }
 
-// After is the content of a file as the trial left it.
+// After returns the content of a file as the trial left it.
 func (t *Trial) After(path string) ([]byte, error) {
 	return t.content(path, func(l layer) string { return l.Upper })
 }
@@ -59,7 +59,7 @@ func (t *Trial) content(path string, root func(layer) string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MostContent))
 }
 
-// find is the layer that a path is in, and the path in it. Git directories may be
+// find returns the layer that a path is in, and the path in it. Git directories may be
 // in a root.
 func (t *Trial) find(path string) (layer int, rel string, ok bool) {
 	best := -1
@@ -249,7 +249,7 @@ func (s *step) compare(upper, lower *os.File) bool {
 	return true
 }
 
-// readAttributes is the extended attributes of an open file, without overlayfs'
+// readAttributes returns the extended attributes of an open file, without overlayfs'
 // own. Those that can't be read are left out.
 func readAttributes(f *os.File) map[string][]byte {
 	fd := int(f.Fd())

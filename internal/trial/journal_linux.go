@@ -142,7 +142,7 @@ func (k *mover) ours(lower *os.File, name string, s *step) error {
 	return nil
 }
 
-// written is what a file may be that was written in place: everything is set back.
+// written returns what a file may be that was written in place: everything is set back.
 func (s *step) written() seen {
 	was := s.Upper
 	was.Mtime = unix.Timespec{}

@@ -51,7 +51,7 @@ func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, er
 	return kept, nil
 }
 
-// selected are the steps for what only selects, in the order in which they are
+// selected returns the steps for what only selects, in the order in which they are
 // done, and the names that belong to files of the workspace as these steps leave
 // them.
 func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
@@ -84,7 +84,7 @@ func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 	return append(t.loosen(out), out...), links
 }
 
-// gitOf is the git directory that a path is in, or "".
+// gitOf returns the git directory that a path is in, or "".
 func (t *Trial) gitOf(path string) string {
 	for _, dir := range t.l.o.Git {
 		if within(path, dir) {
@@ -97,7 +97,7 @@ func (t *Trial) gitOf(path string) string {
 	return ""
 }
 
-// rank is the order of steps: what others refer to comes first, what refers to
+// rank returns the order of steps: what others refer to comes first, what refers to
 // others later, and deletions after that. Modes of directories are last: they may
 // not let anything be changed any more.
 func (t *Trial) rank(s step) int {
@@ -156,7 +156,7 @@ func (t *Trial) loosen(steps []step) []step {
 	return out
 }
 
-// tighten are the steps that give directories back the mode that loosen took, if
+// tighten returns the steps that give directories back the mode that loosen took, if
 // no change is one of their mode.
 func tighten(loosened, steps []step) []step {
 	var out []step

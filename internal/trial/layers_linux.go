@@ -155,7 +155,7 @@ func ownedBelow(path, dir string) bool {
 	return true
 }
 
-// lasting is a temp directory or a cache with links resolved, if it can have a
+// lasting returns a temp directory or a cache with links resolved, if it can have a
 // layer.
 func (l *Layers) lasting(path string) (string, bool) {
 	if !filepath.IsAbs(path) {
@@ -218,7 +218,7 @@ func (l *Layers) Supported() (ok bool, why string) {
 	return true, ""
 }
 
-// reason is an error without what all of them say.
+// reason returns an error without what all of them say.
 func reason(err error) string {
 	return strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
 }
@@ -334,7 +334,7 @@ func (t *Trial) prepare(name string) error {
 	return os.Mkdir(filepath.Join(t.home(), "empty"), 0o700)
 }
 
-// home is the directory of the trial that is on the mount of its first root.
+// home returns the directory of the trial that is on the mount of its first root.
 func (t *Trial) home() string { return t.dirs[t.l.kept[0].dir] }
 
 // lastingLayers takes session layers that no other trial uses, or makes them.
@@ -397,7 +397,7 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 	return nil
 }
 
-// Spec is the sandbox for the command. Limits is what it may read besides the
+// Spec returns the sandbox for the command. Limits is what it may read besides the
 // layers, and which files look empty to it; nil: it may read everything.
 func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}

@@ -143,7 +143,7 @@ func (f *found) named(layer int, rel string) {
 // mostAlike is how many deleted files a new one is compared with.
 const mostAlike = 16
 
-// origin is the deleted file that a new one has the content and the attributes of,
+// origin returns the deleted file that a new one has the content and the attributes of,
 // preferably one of the same name.
 func (f *found) origin(rel string, all []gone) (gone, bool) {
 	all = slices.Clone(all)

@@ -34,16 +34,16 @@ func (*Layers) New(context.Context) (*Trial, error) { return nil, errOther }
 // Close removes what trials changed and what was not kept.
 func (*Layers) Close() error { return nil }
 
-// Spec is the sandbox for the command.
+// Spec returns the sandbox for the command.
 func (*Trial) Spec(*sandbox.Limits) *sandbox.Spec { return &sandbox.Spec{Mode: sandbox.Trial} }
 
 // Effects finds what the command changed.
 func (*Trial) Effects(context.Context) (Effects, error) { return Effects{}, errOther }
 
-// Before is the content of a file as it is in the workspace.
+// Before returns the content of a file as it is in the workspace.
 func (*Trial) Before(string) ([]byte, error) { return nil, errOther }
 
-// After is the content of a file as the trial left it.
+// After returns the content of a file as the trial left it.
 func (*Trial) After(string) ([]byte, error) { return nil, errOther }
 
 // Keep moves the changes to the workspace.

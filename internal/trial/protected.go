@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Protects is an Options.Protected: it reports whether a path is in one of the
+// Protects returns an Options.Protected: it reports whether a path is in one of the
 // listed ones (see sandbox.Spec.Protect), or has a protected name. Of a git
 // directory that is what makes git run something or look elsewhere, so that a
 // commit is an ordinary change.

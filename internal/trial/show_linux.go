@@ -50,7 +50,7 @@ func (t *Trial) layered(path string, temp sandbox.Overlay) bool {
 	})
 }
 
-// overlays are those of which changes can be kept.
+// overlays returns those of which changes can be kept.
 func (t *Trial) overlays() (out []sandbox.Overlay) {
 	for _, l := range t.layers {
 		out = append(out, l.Overlay)
@@ -109,7 +109,7 @@ func directory(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o755)
 }
 
-// parents are the directories above a relative path, the outermost first.
+// parents returns the directories above a relative path, the outermost first.
 func parents(rel string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, c := range rel {

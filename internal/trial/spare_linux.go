@@ -47,7 +47,7 @@ func (s spare) pristine(kept []keptDir) bool {
 	return true
 }
 
-// upperIn is the upper of a directory in a directory of a trial.
+// upperIn returns the upper of a directory in a directory of a trial.
 func upperIn(dir string, layer int) string {
 	return filepath.Join(dir, strconv.Itoa(layer)+".upper")
 }

@@ -96,7 +96,7 @@ func (k *mover) do(i int) error {
 	return nil
 }
 
-// conflicting is an error that says that a file is there, or is not, although it
+// conflicting returns an error that says that a file is there, or is not, although it
 // should.
 func conflicting(err error) error {
 	switch err {
@@ -124,7 +124,7 @@ func move(from *os.File, a string, to *os.File, b string, flags uint) error {
 	return unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
 }
 
-// saved is the copy of a file that is written in place.
+// saved returns the copy of a file that is written in place.
 func (k *mover) saved(i int) string { return filepath.Join(k.dir, "saved-"+strconv.Itoa(i)) }
 
 // writeInPlace writes a file that has other names, after it was saved.
@@ -281,5 +281,5 @@ func (k *mover) setMetaAt(f, parent *os.File, name string, to, was seen) error {
 	return unix.UtimesNanoAt(int(parent.Fd()), name, []unix.Timespec{to.Atime, to.Mtime}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// fdPath is a path to an open file.
+// fdPath returns a path to an open file.
 func fdPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }

@@ -52,7 +52,7 @@ func (l *Layers) check() (mounts []string, err error) {
 	return mounts, nil
 }
 
-// mountIn is a mount point below a directory, or "".
+// mountIn returns a mount point below a directory, or "".
 func mountIn(mounts []string, dir string) string {
 	for _, m := range mounts {
 		if m != dir && within(m, dir) {
@@ -95,7 +95,7 @@ func (l *Layers) choose(p *keptDir) error {
 	return why
 }
 
-// missing are the directories on the way to a path that don't exist, the deepest
+// missing returns the directories on the way to a path that don't exist, the deepest
 // first.
 func missing(path string) (out []string) {
 	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
@@ -177,7 +177,7 @@ func owned(path string) error {
 	return nil
 }
 
-// mountOf is the mount that a path is on.
+// mountOf returns the mount that a path is on.
 func mountOf(path string) (uint64, error) {
 	var st unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st); err != nil {
@@ -189,7 +189,7 @@ func mountOf(path string) (uint64, error) {
 	return st.Mnt_id, nil
 }
 
-// mountPoints are all that this process sees.
+// mountPoints returns all that this process sees.
 func mountPoints() ([]string, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -205,7 +205,7 @@ func mountPoints() ([]string, error) {
 	return out, nil
 }
 
-// unescaped is a path as mountinfo writes it.
+// unescaped returns a path as mountinfo writes it.
 func unescaped(text string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(text)
 }
@@ -251,7 +251,7 @@ func makeUpper(o sandbox.Overlay, made bool) error {
 	return unix.Chmod(o.Upper, st.Mode&0o7777)
 }
 
-// fence is a time of the file system of a directory: what was changed before has
+// fence returns a time of the file system of a directory: what was changed before has
 // an older ctime, what is changed from now on has not.
 func fence(dir string) (unix.Timespec, error) {
 	path := filepath.Join(dir, "fence")

@@ -142,7 +142,7 @@ type Kept struct {
 	before  map[string]string
 }
 
-// Before is a file, directory or link that is as the path was before: its
+// Before returns a file, directory or link that is as the path was before: its
 // content for an undo store. It exists until the trial is dropped. It is empty
 // for what was created.
 func (k Kept) Before(path string) string { return k.before[path] }

@@ -19,7 +19,7 @@ func (p *place) remove(name string) {
 	}
 }
 
-// paths are the changed paths, as text.
+// paths returns the changed paths, as text.
 func (p *place) paths(changes []undo.Change) string {
 	var out []string
 	for _, c := range changes {

@@ -189,7 +189,7 @@ func changesOf(data journal.Data) []journal.Change {
 	return nil
 }
 
-// Names are the contents that the history needs.
+// Names returns the contents that the history needs.
 func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[string]bool, error) {
 	names := map[string]bool{}
 	for e, err := range entries {

@@ -22,7 +22,7 @@ type KeptPath struct {
 // maxKeptDir is how many paths of a new directory are recorded. Undo leaves larger ones alone: they are made by builds.
 const maxKeptDir = 5000
 
-// Keeping is the window of a call that was tried and whose effects are kept: Kept tells what it changes, so nothing is saved
+// Keeping returns the window of a call that was tried and whose effects are kept: Kept tells what it changes, so nothing is saved
 // before and nothing is scanned.
 func (t *Tracker) Keeping(q tool.Request) *Window {
 	if t == nil {
@@ -113,7 +113,7 @@ func (k *keeper) change(path string, was, now State) {
 	}
 }
 
-// tree is what is at and below a path, by the names that it has below another one. A new tree may be too large.
+// tree returns what is at and below a path, by the names that it has below another one. A new tree may be too large.
 func (k *keeper) tree(at, as string, fresh bool) (states map[string]State, order []string) {
 	states = map[string]State{}
 	_ = filepath.WalkDir(at, func(path string, _ fs.DirEntry, err error) error {

@@ -32,12 +32,12 @@ type Left struct {
 	Changed   bool // since, so that force restores it
 }
 
-// Todo are the steps that change something.
+// Todo returns the steps that change something.
 func (p Plan) Todo() []Step {
 	return slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Now == s.To })
 }
 
-// Verb is what a step does, for the user.
+// Verb returns what a step does, for the user.
 func (s Step) Verb() string {
 	switch {
 	case s.Now.Is == s.To.Is && s.Now.Mode != s.To.Mode:
@@ -147,7 +147,7 @@ const maxShown = 1 << 20
 // ErrNotShown is the error of a step that can't be shown as a difference of contents.
 var ErrNotShown = errors.New("not shown")
 
-// Contents are what a step's file contains now, and what it would contain then; "" for a file that isn't there.
+// Contents returns what a step's file contains now, and what it would contain then; "" for a file that isn't there.
 func (p Plan) Contents(s Step) (now, to []byte, err error) {
 	if now, err = s.Now.content(func() ([]byte, error) { return readNow(s.Path) }); err != nil {
 		return nil, nil, err

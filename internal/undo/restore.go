@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// peek is what is at a path, with the hash of its content, which isn't saved.
+// peek returns what is at a path, with the hash of its content, which isn't saved.
 func peek(path string) (State, error) {
 	info, err := nofollow.Lstat(path)
 	if gone(err) {
@@ -51,7 +51,7 @@ func peek(path string) (State, error) {
 	return State{filePrefix + hex.EncodeToString(sum.Sum(nil)), info.Mode() & modeBits}, nil
 }
 
-// keeps is the name of an entry of a directory that will still be there; "": none.
+// keeps returns the name of an entry of a directory that will still be there; "": none.
 func keeps(dir string, stays map[string]State) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -232,7 +232,7 @@ func (r *restorer) write(s Step) error {
 	})
 }
 
-// hashed is a short name for a path.
+// hashed returns a short name for a path.
 func hashed(path string) string {
 	h := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(h[:6])

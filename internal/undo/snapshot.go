@@ -287,7 +287,7 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 	return k, nil
 }
 
-// size is a number of bytes for the user.
+// size returns a number of bytes for the user.
 func size(n int64) string {
 	switch {
 	case n >= 1<<20:

@@ -42,13 +42,13 @@ type Change struct {
 	Before, After State
 }
 
-// linkTo is a link's state. A target that isn't valid text is quoted.
+// linkTo returns a link's state. A target that isn't valid text is quoted.
 func linkTo(target string) State { return State{Is: linkPrefix + plain(target)} }
 
-// target is where a link leads.
+// target returns where a link leads.
 func (s State) target() string { return unplain(strings.TrimPrefix(s.Is, linkPrefix)) }
 
-// plain is a path as text: quoted if it isn't valid UTF-8.
+// plain returns a path as text: quoted if it isn't valid UTF-8.
 func plain(path string) string {
 	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
@@ -76,7 +76,7 @@ func Journaled(changes []Change) []journal.Change {
 	return out
 }
 
-// FromJournal is the reverse of Journaled.
+// FromJournal returns the reverse of Journaled.
 func FromJournal(changes []journal.Change) []Change {
 	var out []Change
 	for _, c := range changes {
@@ -85,7 +85,7 @@ func FromJournal(changes []journal.Change) []Change {
 	return out
 }
 
-// bits are the permission bits of a mode as chmod has them.
+// bits returns the permission bits of a mode as chmod has them.
 func bits(m fs.FileMode) uint32 {
 	n := uint32(m.Perm())
 	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {

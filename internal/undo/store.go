@@ -43,7 +43,7 @@ const (
 	tempStart  = ".new-"
 )
 
-// storeDir is where the contents of a session are.
+// storeDir returns where the contents of a session are.
 func storeDir(home, id string) string { return filepath.Join(home, "store", "undo", id) }
 
 // OpenStore opens the store of a session in Adze's directory. Nothing is made before the first content.
@@ -74,7 +74,7 @@ func RemoveStore(home, id string) (int64, error) {
 	return size, os.RemoveAll(dir)
 }
 
-// Stores are the sessions that have contents.
+// Stores returns the sessions that have contents.
 func Stores(home string) ([]string, error) {
 	entries, err := os.ReadDir(storeDir(home, ""))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,10 +154,10 @@ func (s *Store) loadPack(f *os.File) error {
 	return nil
 }
 
-// name is a hash as the journal has it.
+// name returns a hash as the journal has it.
 func name(h hash) string { return filePrefix + hex.EncodeToString(h[:]) }
 
-// parse is the hash of a name.
+// parse returns the hash of a name.
 func parse(name string) (h hash, ok bool) {
 	digits, ok := strings.CutPrefix(name, filePrefix)
 	if !ok || len(digits) != 2*sha256.Size {

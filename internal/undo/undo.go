@@ -75,7 +75,7 @@ type Window struct {
 	failed error
 }
 
-// Store is where contents are saved.
+// Store returns where contents are saved.
 func (t *Tracker) Store() (*Store, error) {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -152,7 +152,7 @@ func (t *Tracker) ready(ctx context.Context) error {
 	return nil
 }
 
-// outermost are the directories that are not in another one.
+// outermost returns the directories that are not in another one.
 func outermost(dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
@@ -239,7 +239,7 @@ func (t *Tracker) running() []string {
 	return t.o.Jobs()
 }
 
-// job is the call of the newest background command that ran at the last scan.
+// job returns the call of the newest background command that ran at the last scan.
 func (t *Tracker) job() (Ref, bool) {
 	newest := ""
 	for id := range t.jobs {
@@ -358,7 +358,7 @@ func (d difference) notes(s *snapshot) []string {
 	return out
 }
 
-// short is a path relative to the workspace.
+// short returns a path relative to the workspace.
 func (s *snapshot) short(path string) string {
 	for _, root := range s.roots {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {

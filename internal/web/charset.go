@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/text"
 )
 
-// Text is the beginning of the body as text, and the encoding it was read in: of at most so many bytes. A
+// Text returns the beginning of the body as text, and the encoding it was read in: of at most so many bytes. A
 // byte order mark is believed first, then the content where it is plainly UTF-8, then the header, then the page itself.
 // Bytes that do not fit become U+FFFD.
 func (p *Page) Text(most int) (string, string) {
@@ -45,7 +45,7 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// encoding is the name of the encoding, "" if only a guess is left.
+// encoding returns the name of the encoding, "" if only a guess is left.
 func (p *Page) encoding() string {
 	for mark, name := range map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"} {
 		if bytes.HasPrefix(p.Body, []byte(mark)) {
@@ -99,7 +99,7 @@ func validUTF8(b []byte, cut bool) bool {
 // sample is how many bytes a guess is made from.
 const sample = 64 << 10
 
-// guessed is the encoding of bytes without a declared encoding, or with a wrong one; "" if it may as well be UTF-8.
+// guessed returns the encoding of bytes without a declared encoding, or with a wrong one; "" if it may as well be UTF-8.
 func guessed(body []byte) string {
 	odd := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	from := max(odd-1000, 0)

@@ -114,7 +114,7 @@ func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	return page, nil
 }
 
-// Upgraded is the target that Fetch tries first in place of one with http: a public name at its usual port.
+// Upgraded returns the target that Fetch tries first in place of one with http: a public name at its usual port.
 func (c *Client) Upgraded(t Target) (Target, bool) {
 	if t.scheme() != "http" || !t.usualPort() || c.allow.names(t) || t.host.addr.IsValid() {
 		return t, false
@@ -188,7 +188,7 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 	return page, nil, nil
 }
 
-// RetryAfter is when a server wants to be asked again, in words of ours; "" if it does not say, or says something else.
+// RetryAfter returns when a server wants to be asked again, in words of ours; "" if it does not say, or says something else.
 func RetryAfter(h http.Header) string {
 	said := strings.TrimSpace(h.Get("Retry-After"))
 	if at, err := http.ParseTime(said); err == nil {

@@ -16,7 +16,7 @@ type host struct {
 	addr netip.Addr // valid if the host is an address
 }
 
-// String is the host as it stands in a URL.
+// String returns the host as it stands in a URL.
 func (h host) String() string {
 	if h.addr.Is6() {
 		return "[" + h.name + "]"
@@ -60,7 +60,7 @@ func parseHost6(s string) (host, error) {
 	return host{addr.String(), addr}, nil
 }
 
-// asciiName is a name in lower case ASCII, without a final dot.
+// asciiName returns a name in lower case ASCII, without a final dot.
 func asciiName(s string) (string, error) {
 	if len(s) > 2000 {
 		return "", fmt.Errorf("it has %d characters (maximum: 253)", len(s))

@@ -38,7 +38,7 @@ type Page struct {
 	noStore     bool
 }
 
-// MIME is the type the server declares, without parameters; where it declares none, what the content looks like.
+// MIME returns the type the server declares, without parameters; where it declares none, what the content looks like.
 func (p *Page) MIME() string {
 	if t := p.declared(); t != "" {
 		return t
@@ -47,7 +47,7 @@ func (p *Page) MIME() string {
 	return t
 }
 
-// declared is the media type of the header in lower case.
+// declared returns the media type of the header in lower case.
 func (p *Page) declared() string {
 	t, _, err := mime.ParseMediaType(p.contentType)
 	if err != nil { // a broken parameter says nothing about the type
@@ -77,7 +77,7 @@ func (p *Page) IsJSON() bool {
 	return t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json")
 }
 
-// Name is a name for a file of the body.
+// Name returns a name for a file of the body.
 func (p *Page) Name() string {
 	t, err := Parse(p.URL)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Page) Name() string {
 	return name
 }
 
-// excerpt is the beginning of the text, in one line. Of a page for browsers it is what users would read: its source
+// excerpt returns the beginning of the text, in one line. Of a page for browsers it is what users would read: its source
 // begins with pages of other things.
 func (p *Page) excerpt(ctx context.Context) string {
 	if strings.ContainsRune(string(p.Body[:min(len(p.Body), 512)]), 0) {
@@ -260,7 +260,7 @@ func IndentJSON(src []byte, limit int) (out string, cut bool) {
 	return b.String(), false
 }
 
-// stringEnd is the place after the string that begins at i, in valid JSON.
+// stringEnd returns the place after the string that begins at i, in valid JSON.
 func stringEnd(src []byte, i int) int {
 	for i++; src[i] != '"'; i++ {
 		if src[i] == '\\' {

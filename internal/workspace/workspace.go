@@ -47,7 +47,7 @@ func Open(roots ...string) (*Workspace, error) {
 	return w, nil
 }
 
-// Imagine is a workspace of one directory that need not exist, for calls that are judged and never run.
+// Imagine returns a workspace of one directory that need not exist, for calls that are judged and never run.
 func Imagine(root string) (*Workspace, error) {
 	real, _, err := realpath.Resolve(root)
 	if err != nil {
@@ -114,7 +114,7 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 	return Path{Abs: abs, Rel: display(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
 }
 
-// display is the path below the project with forward slashes; anywhere else
+// display returns the path below the project with forward slashes; anywhere else
 // the absolute path says more.
 func display(abs, project string) string {
 	rel, err := filepath.Rel(project, abs)

@@ -262,7 +262,7 @@ func (t *transcript) answeredBy(name string) {
 	}
 }
 
-// status is how a call ended: "unknown" if it started and no outcome is known.
+// status returns how a call ended: "unknown" if it started and no outcome is known.
 func (c *call) status() tool.Status {
 	switch {
 	case c.finished != nil:
@@ -273,7 +273,7 @@ func (c *call) status() tool.Status {
 	return "not run"
 }
 
-// result is what the model got.
+// result returns what the model got.
 func (c *call) result() tool.Result {
 	switch {
 	case c.finished != nil:
@@ -284,7 +284,7 @@ func (c *call) result() tool.Result {
 	return tool.Result{}
 }
 
-// args are the arguments as they ran, or as the model sent them.
+// args returns the arguments as they ran, or as the model sent them.
 func (c *call) args() string {
 	if c.started != nil && len(c.started.Args) > 0 {
 		return string(c.started.Args)
@@ -300,7 +300,7 @@ func (c *call) name() string {
 	return c.Name
 }
 
-// author is the agent of an item, for users.
+// author returns the agent of an item, for users.
 func author(by string) string {
 	if by == "" {
 		return ""

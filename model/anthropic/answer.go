@@ -278,7 +278,7 @@ func (a *answer) close(p *part) error {
 	return nil
 }
 
-// whole is a block of thinking as it goes back: as the server began it, with what it sent since.
+// whole returns a block of thinking as it goes back: as the server began it, with what it sent since.
 func (p *part) whole() json.RawMessage {
 	if p.signature.Len() == 0 && p.thought.Len() == len(api.Unquote(p.Thinking)) && !api.IsNull(p.Thinking) && !api.IsNull(p.Signature) {
 		return p.raw // it came in one piece
@@ -364,7 +364,7 @@ func (a *answer) Finish() error {
 	return a.out.Emit(model.End{Reason: a.endReason()})
 }
 
-// endReason is the server's, except that other servers may say "end_turn" after calls.
+// endReason returns the server's, except that other servers may say "end_turn" after calls.
 func (a *answer) endReason() model.Reason {
 	r := reason(a.why.Reason)
 	switch {

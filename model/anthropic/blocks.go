@@ -53,7 +53,7 @@ type source struct {
 	Data      string `json:"data"`
 }
 
-// answered are the blocks of the model's own message. Sealed data is a block of its own.
+// answered returns the blocks of the model's own message. Sealed data is a block of its own.
 func (m *Model) answered(msg model.Message) []block {
 	var out []block
 	spoken := false
@@ -78,7 +78,7 @@ func (m *Model) answered(msg model.Message) []block {
 	return out
 }
 
-// responded are the results of calls.
+// responded returns the results of calls.
 func responded(msg model.Message, sees bool) []block {
 	var out []block
 	for _, p := range msg.Parts {
@@ -105,7 +105,7 @@ func responded(msg model.Message, sees bool) []block {
 	return out
 }
 
-// prompted are the blocks of the user's message.
+// prompted returns the blocks of the user's message.
 func prompted(msg model.Message, sees bool) []block {
 	var out []block
 	for _, p := range msg.Parts {
@@ -134,7 +134,7 @@ var pictures = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 const pdf = "application/pdf"
 
-// mediaBlock is an image or a document, or a note in its place. A request with an image that the server rejects would fail,
+// mediaBlock returns an image or a document, or a note in its place. A request with an image that the server rejects would fail,
 // and so would all later ones of the conversation.
 func mediaBlock(m tool.Media, sees bool) block {
 	kind, why := m.MIMEType, "this model can't read it"

@@ -18,7 +18,7 @@ type streamEvent struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// index is the number of the block that an event is about.
+// index returns the number of the block that an event is about.
 func (e streamEvent) index() (n int, err error) {
 	if api.IsNull(e.Index) {
 		return 0, nil
@@ -52,7 +52,7 @@ type stopped struct {
 	Details json.RawMessage `json:"stop_details"`
 }
 
-// refusal is the error for a refusal in place of an answer.
+// refusal returns the error for a refusal in place of an answer.
 func (s stopped) refusal() error {
 	var d struct {
 		Category    string `json:"category"`

@@ -112,7 +112,7 @@ func lowerLimit(text string, sent int) int {
 	return limit
 }
 
-// maxTokens is the limit of an answer. The caller has the lock.
+// maxTokens returns the limit of an answer. The caller has the lock.
 func (m *Model) maxTokens(s *sending) int {
 	o := m.client.Options
 	var sampled int

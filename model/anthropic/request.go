@@ -122,7 +122,7 @@ func (msg message) JSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// messages are the API's messages for a conversation. Messages without content are left out: the server rejects them. The
+// messages returns the API's messages for a conversation. Messages without content are left out: the server rejects them. The
 // caller has the lock.
 func (m *Model) messages(list []model.Message) []message {
 	sees := m.client.Options.Images.Sent(m.name)

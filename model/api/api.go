@@ -112,7 +112,7 @@ func New(o Options, a API) (*Client, error) {
 	return c, nil
 }
 
-// prefixes are the version paths to try, in order.
+// prefixes returns the version paths to try, in order.
 func prefixes(path string, a API) []string {
 	switch {
 	case a.Version == "" || versionPath.MatchString(path):
@@ -147,7 +147,7 @@ func newClient() *http.Client {
 	}
 }
 
-// Address is the server's base URL, without credentials.
+// Address returns the server's base URL, without credentials.
 func (c *Client) Address() string {
 	u := *c.base
 	u.User, u.RawQuery, u.Fragment = nil, "", ""

@@ -66,7 +66,7 @@ func readError(body []byte) errorObject {
 
 var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// pageTitle is the title of a web page, quoted for a text.
+// pageTitle returns the title of a web page, quoted for a text.
 func pageTitle(page []byte) string {
 	if found := titleTag.FindSubmatch(page); found != nil && len(bytes.TrimSpace(found[1])) > 0 {
 		return ` ("` + Excerpt(found[1]) + `")`
@@ -89,12 +89,12 @@ func innerError(raw json.RawMessage) errorObject {
 	return e
 }
 
-// words are the error's classes as the server names them, in lower case.
+// words returns the error's classes as the server names them, in lower case.
 func (e errorObject) words() string {
 	return strings.ToLower(e.Type + " " + Scalar(e.Code) + " " + e.Status)
 }
 
-// retryDelay is how long the error asks to wait.
+// retryDelay returns how long the error asks to wait.
 func (e errorObject) retryDelay() time.Duration {
 	for _, d := range e.Details {
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil {

@@ -226,7 +226,7 @@ func (r reading) readBody(in io.Reader) (done bool, err error) {
 	return true, r.Body(data)
 }
 
-// broken is the error for a body that could not be read to its end. Silence and cancellation stay as they are.
+// broken returns the error for a body that could not be read to its end. Silence and cancellation stay as they are.
 func (r reading) broken(err error) error {
 	var known *model.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -235,7 +235,7 @@ func (r reading) broken(err error) error {
 	return model.Errorf(model.ErrCut, "answer cut off%s: %w", r.said(), err)
 }
 
-// said is the part of an error text that tells whether something was handed out.
+// said returns the part of an error text that tells whether something was handed out.
 func (r reading) said() string {
 	if r.out.begun {
 		return " after part of it arrived"

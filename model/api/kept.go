@@ -118,7 +118,7 @@ func (k *Kept) take(key string) keptList {
 	return found
 }
 
-// write is the elements, with commas between them.
+// write returns the elements, with commas between them.
 func (e Entry) write() ([]byte, error) {
 	var out []byte
 	for i, v := range e.Values() {

@@ -15,7 +15,7 @@ import (
 // anyObject is the schema of a tool that says nothing of its parameters.
 const anyObject = `{"type":"object","properties":{}}`
 
-// Lowered is a tool's schema as servers take it: an object with properties at the top, no references, the
+// Lowered returns a tool's schema as servers take it: an object with properties at the top, no references, the
 // keywords of the newest drafts and only those that servers read. Schemas from outside are of any draft, refer to
 // themselves and hold mistakes; a server that refuses one refuses the whole request. Nothing is lost by what is left out
 // here: arguments are checked against the original.
@@ -46,7 +46,7 @@ const (
 // maxSchemas bounds the schemas that are kept: a server can send others all the time.
 const maxSchemas = 10_000
 
-// Parameters is a tool's schema for a server. Those of built-in tools are written for it; each of the others is lowered once,
+// Parameters returns a tool's schema for a server. Those of built-in tools are written for it; each of the others is lowered once,
 // also if many tools have the same.
 func (c *Client) Parameters(d tool.Declaration) json.RawMessage {
 	switch {
@@ -179,7 +179,7 @@ func (l *lowering) values(in, out map[string]any) {
 	}
 }
 
-// typesOf are the types of a schema under the names of JSON Schema: Gemini writes them in upper case, and people write
+// typesOf returns the types of a schema under the names of JSON Schema: Gemini writes them in upper case, and people write
 // those of their language.
 func typesOf(in map[string]any) []string {
 	var said []any
@@ -202,7 +202,7 @@ func typesOf(in map[string]any) []string {
 	return types
 }
 
-// jsonType is a type's name in JSON Schema; "" if it is none.
+// jsonType returns a type's name in JSON Schema; "" if it is none.
 func jsonType(name string) string {
 	switch name {
 	case "string", "number", "integer", "boolean", "object", "array", "null":
@@ -292,7 +292,7 @@ func orFalse(n any) any {
 	return n
 }
 
-// required are the names that must be given and that there are.
+// required returns the names that must be given and that there are.
 func required(in, properties map[string]any) []string {
 	list, _ := in["required"].([]any)
 	var names []string
@@ -327,7 +327,7 @@ func (l *lowering) choices(in, out map[string]any, depth int) {
 	}
 }
 
-// anyOf is a choice; of one thing it is that thing.
+// anyOf returns a choice; of one thing it is that thing.
 func (l *lowering) anyOf(list []any, depth int) map[string]any {
 	var choices []any
 	for _, one := range list {

@@ -84,7 +84,7 @@ func (f *Failure) wrongPath() bool {
 // minSecret is the length from which a text is a secret: replacing shorter ones would garble errors.
 const minSecret = 6
 
-// secrets are the credentials in the options.
+// secrets returns the credentials in the options.
 func secrets(o Options, base *url.URL) []string {
 	all := []string{o.Key}
 	for _, value := range o.Headers {
@@ -106,7 +106,7 @@ func secrets(o Options, base *url.URL) []string {
 	return out
 }
 
-// hidden is the error without credentials: some servers repeat them.
+// hidden returns the error without credentials: some servers repeat them.
 func (c *Client) hidden(err error) error {
 	text := err.Error()
 	for _, s := range c.secrets {

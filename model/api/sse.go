@@ -104,7 +104,7 @@ func (s *sseReader) readLine() ([]byte, error) {
 	}
 }
 
-// unmarked is the line without the byte order mark that may begin the stream.
+// unmarked returns the line without the byte order mark that may begin the stream.
 func (s *sseReader) unmarked() []byte {
 	if s.begun {
 		return s.line

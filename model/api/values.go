@@ -88,7 +88,7 @@ func Merge(object []byte, members map[string]json.RawMessage) ([]byte, error) {
 
 func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }
 
-// Arguments are the arguments of a call for a server that parses them: a JSON object. What the model wrote otherwise is
+// Arguments returns the arguments of a call for a server that parses them: a JSON object. What the model wrote otherwise is
 // repaired, or replaced by an empty object.
 func Arguments(args json.RawMessage) json.RawMessage {
 	if fixed, ok := schema.RepairJSON(args); ok {
@@ -103,7 +103,7 @@ func Arguments(args json.RawMessage) json.RawMessage {
 // maxID is the longest ID that all servers accept.
 const maxID = 64
 
-// ID is a call's ID for a server that restricts IDs to letters, digits, "_" and "-": the ID of a call from another server
+// ID returns a call's ID for a server that restricts IDs to letters, digits, "_" and "-": the ID of a call from another server
 // may have others. Calls and responses with one ID get the same one.
 func ID(id string) string {
 	if plain(id) {
@@ -113,7 +113,7 @@ func ID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// Name is a tool's name for a server that restricts names likewise. Only names that the model made up need it.
+// Name returns a tool's name for a server that restricts names likewise. Only names that the model made up need it.
 func Name(name string) string {
 	if plain(name) {
 		return name

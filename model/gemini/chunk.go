@@ -61,13 +61,13 @@ func (u usage) event() model.Usage {
 	}
 }
 
-// blocked is the error for a prompt that the server didn't pass to the model.
+// blocked returns the error for a prompt that the server didn't pass to the model.
 func (f feedback) blocked() error {
 	return model.Errorf(model.ErrRejected, "the server blocked the prompt: %s\nRephrase the prompt. If it stays blocked, start a new session.",
 		withMessage(f.Reason, f.Message))
 }
 
-// withMessage is a server's word and its explanation, if there is one.
+// withMessage returns a server's word and its explanation, if there is one.
 func withMessage(word, message string) string {
 	if message = strings.Join(strings.Fields(message), " "); message != "" {
 		return fmt.Sprintf("%s (%s)", word, message)

@@ -20,7 +20,7 @@ type encoder struct {
 	rejected map[digest]bool
 }
 
-// content is the API's message for one of Adze's.
+// content returns the API's message for one of Adze's.
 func (e *encoder) content(m model.Message) content {
 	switch m.Role {
 	case model.Assistant:
@@ -42,7 +42,7 @@ func (e *encoder) content(m model.Message) content {
 	return content{"user", parts}
 }
 
-// assistant is the parts of an answer, each with what the server wants back in it.
+// assistant returns the parts of an answer, each with what the server wants back in it.
 func (e *encoder) assistant(m model.Message) []any {
 	var parts []any
 	var last, first *part // the one that sealed data belongs to, and the first call
@@ -105,7 +105,7 @@ func (e *encoder) attach(s seal, to *part, id string) {
 	}
 }
 
-// entry is the message for the request. Answers are read in any case: responses depend on them.
+// entry returns the message for the request. Answers are read in any case: responses depend on them.
 func (e *encoder) entry(m model.Message) api.Entry {
 	write := func() content { return e.content(m) }
 	if m.Role == model.Assistant {
@@ -131,7 +131,7 @@ func (e *encoder) withID(m model.Message) uint64 {
 	return bits
 }
 
-// responses are the responses of one turn, in the order of their calls. Media that can't be in them follow.
+// responses returns the responses of one turn, in the order of their calls. Media that can't be in them follow.
 func (e *encoder) responses(m model.Message) []any {
 	var parts, beside []any
 	for _, p := range m.Parts {
@@ -171,7 +171,7 @@ func (e *encoder) responses(m model.Message) []any {
 	return append(parts, beside...)
 }
 
-// media is the image, the sound or the document, or a note in its place.
+// media returns the image, the sound or the document, or a note in its place.
 func (e *encoder) media(m tool.Media) *part {
 	if !e.sees || !readable(m.MIMEType) {
 		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model/gemini/geminitest"
 )
 
-// refusal is an error as the API sends it.
+// refusal returns an error as the API sends it.
 func refusal(code int, status, message string) string {
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"status":%q}}`, code, message, status)
 }

@@ -108,7 +108,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	return body, nil
 }
 
-// config is the request's generationConfig; nil: none.
+// config returns the request's generationConfig; nil: none.
 func (m *Model) config(r model.Request, q quirks) (json.RawMessage, error) {
 	thinking, err := q.think(m.name, r.Effort)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *Model) config(r model.Request, q quirks) (json.RawMessage, error) {
 	return body, err
 }
 
-// parameter is the API's name for a sampling parameter: settings have the names of the chat completions API.
+// parameter returns the API's name for a sampling parameter: settings have the names of the chat completions API.
 func parameter(name string) string {
 	switch name {
 	case "max_tokens", "max_completion_tokens":

@@ -112,10 +112,10 @@ func TestAnswerInEveryStyle(t *testing.T) {
 	}
 }
 
-// event is the event of one candidate.
+// event returns the event of one candidate.
 func event(candidate string) string { return `data: {"candidates":[` + candidate + "]}\r\n\r\n" }
 
-// parts is an event with parts, and the last one if it has a reason.
+// parts returns an event with parts, and the last one if it has a reason.
 func parts(list, reason string) string {
 	if reason != "" {
 		reason = `,"finishReason":"` + reason + `"`

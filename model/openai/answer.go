@@ -144,7 +144,7 @@ func (a *answer) Finish() error {
 	return a.out.Emit(model.End{Reason: a.endReason()})
 }
 
-// endReason is the server's, except that some servers say "stop" after calls, or nothing at all.
+// endReason returns the server's, except that some servers say "stop" after calls, or nothing at all.
 func (a *answer) endReason() model.Reason {
 	r := reason(a.reason)
 	if r == "" {

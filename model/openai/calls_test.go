@@ -216,7 +216,7 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// deltaOf is a piece as a server of some style sends it. Styles that cannot tell two calls apart unless the first is
+// deltaOf returns a piece as a server of some style sends it. Styles that cannot tell two calls apart unless the first is
 // a whole object are in the table above.
 func deltaOf(call, n int, piece string, style uint8) callDelta {
 	var d callDelta

@@ -56,7 +56,7 @@ func (u usage) event() model.Usage {
 	}
 }
 
-// text is the content as bytes, whatever form it has.
+// text returns the content as bytes, whatever form it has.
 func text(raw json.RawMessage) []byte {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {

@@ -80,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Name is the model's name.
+// Name returns the model's name.
 func (m *Model) Name() string { return m.name }
 
 // Models requests the list of the server's models.

@@ -231,7 +231,7 @@ func flat(parts []chatPart) any {
 
 func textPart(s string) chatPart { return chatPart{Type: "text", Text: s} }
 
-// mediaPart is the image, or a note in its place.
+// mediaPart returns the image, or a note in its place.
 func mediaPart(m tool.Media, sees bool) chatPart {
 	if !sees || !strings.HasPrefix(m.MIMEType, "image/") {
 		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))

@@ -75,7 +75,7 @@ func (t *thinkTags) rest() (thought, text string) {
 	return "", held
 }
 
-// overlap is the length of the longest end of s that begins tag.
+// overlap returns the length of the longest end of s that begins tag.
 func overlap(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
 		if strings.HasSuffix(s, tag[:n]) {

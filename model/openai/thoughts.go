@@ -35,7 +35,7 @@ type sealed struct {
 	Details []json.RawMessage `json:"details,omitempty"`
 }
 
-// part is the sealed part of an answer; false if nothing goes back.
+// part returns the sealed part of an answer; false if nothing goes back.
 func (s *sealed) part(name string) (model.Sealed, bool) {
 	if s.Field == "" {
 		return model.Sealed{}, false

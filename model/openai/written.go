@@ -282,7 +282,7 @@ func newCall(name string, args json.RawMessage) model.Call {
 	return model.Call{Call: tool.Call{Name: name, Args: args}}
 }
 
-// stringCall is a call whose arguments are all strings. Tools convert them by their schema.
+// stringCall returns a call whose arguments are all strings. Tools convert them by their schema.
 func stringCall(name string, args map[string]string) model.Call {
 	raw, err := api.Marshal(args)
 	if err != nil {

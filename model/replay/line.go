@@ -23,7 +23,7 @@ type line struct {
 	End     *model.Reason  `json:"end,omitempty"`
 }
 
-// event is the line as an event; nil if it is none.
+// event returns the line as an event; nil if it is none.
 func (l line) event() model.Event {
 	switch {
 	case l.Text != nil:
@@ -42,7 +42,7 @@ func (l line) event() model.Event {
 	return nil
 }
 
-// lineOf is an event as a line. A Retry is no part of what the model said.
+// lineOf returns an event as a line. A Retry is no part of what the model said.
 func lineOf(e model.Event) (line, bool) {
 	switch e := e.(type) {
 	case model.Text:

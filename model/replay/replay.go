@@ -86,7 +86,7 @@ func Read(r io.Reader, name string, o Options) (*Model, error) {
 	return parse(data, name, o)
 }
 
-// Name is the recorded model's.
+// Name returns the recorded model's.
 func (m *Model) Name() string { return cmp.Or(m.model, "recording") }
 
 // Left counts the turns that were not played yet.

@@ -181,7 +181,7 @@ func callID(it item) string {
 	return api.Scalar(it.ID)
 }
 
-// place is the key of an item: its index, or its ID if there is none.
+// place returns the key of an item: its index, or its ID if there is none.
 func place(index *int, id string) string {
 	if index != nil {
 		return "#" + strconv.Itoa(*index)
@@ -214,7 +214,7 @@ func (a *answer) begin(e streamEvent) error {
 	return nil
 }
 
-// find is the item of an event about a whole item; a new one if none is open. A call that comes again stays the same.
+// find returns the item of an event about a whole item; a new one if none is open. A call that comes again stays the same.
 func (a *answer) find(e streamEvent) *part {
 	it, _ := readItem(e.Item) // finish reports it
 	key := place(e.OutputIndex, api.Scalar(it.ID))
@@ -225,7 +225,7 @@ func (a *answer) find(e streamEvent) *part {
 	return p
 }
 
-// open is the item that a piece belongs to.
+// open returns the item that a piece belongs to.
 func (a *answer) open(e streamEvent, kind string) *part {
 	key := place(e.OutputIndex, e.ItemID)
 	p := a.items[key]

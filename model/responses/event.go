@@ -59,7 +59,7 @@ func readItem(raw json.RawMessage) (item, error) {
 	return it, nil
 }
 
-// texts is the text of a list of pieces.
+// texts returns the text of a list of pieces.
 func texts(raw json.RawMessage, sep string) string {
 	var list []struct {
 		Text    json.RawMessage `json:"text"`
@@ -75,7 +75,7 @@ func texts(raw json.RawMessage, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// arguments are a call's, as the model wrote them.
+// arguments returns a call's, as the model wrote them.
 func (it item) arguments() []byte {
 	if it.Type == typeCustom {
 		return custom([]byte(api.Scalar(it.Input)))
@@ -121,7 +121,7 @@ func (u usage) event() model.Usage {
 // rejections are the beginnings of codes in events that reject what a request says. With HTTP they would be a status 400.
 var rejections = []string{"invalid_", "unsupported_", "image_", "empty_image", "failed_to_download_image", "bio_policy", "cyber_policy"}
 
-// streamError is the error for an error object in an event, which may have a code and no type.
+// streamError returns the error for an error object in an event, which may have a code and no type.
 func streamError(raw json.RawMessage) error {
 	err := api.StreamError(raw)
 	var e *model.Error

@@ -84,7 +84,7 @@ func (a *answer) finishCall(p *part) error {
 	return a.emitCall(c)
 }
 
-// call is the item's call, if it is one and has a name.
+// call returns the item's call, if it is one and has a name.
 func (p *part) call() (tool.Call, bool) {
 	name := api.Scalar(p.Name)
 	if p.Type != typeCall && p.Type != typeCustom || name == "" {

@@ -124,7 +124,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	return body, nil
 }
 
-// sampling are the parameters as this API names them.
+// sampling returns the parameters as this API names them.
 func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for name, value := range params {
@@ -136,7 +136,7 @@ func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// items are the API's items for a message. The caller has the lock.
+// items returns the API's items for a message. The caller has the lock.
 func (m *Model) items(msg model.Message) []any {
 	switch msg.Role {
 	case model.Assistant:
@@ -156,7 +156,7 @@ func (m *Model) items(msg model.Message) []any {
 	return []any{messageItem{Type: typeMessage, Role: "user", Content: parts}}
 }
 
-// said are the items of an answer: text, calls and reasoning in their order. Reasoning that nothing follows is left out: the
+// said returns the items of an answer: text, calls and reasoning in their order. Reasoning that nothing follows is left out: the
 // server rejects it.
 func (m *Model) said(msg model.Message) []any {
 	var out []any
@@ -201,7 +201,7 @@ func (m *Model) said(msg model.Message) []any {
 	return out[:whole]
 }
 
-// outputs are the results of calls.
+// outputs returns the results of calls.
 func (m *Model) outputs(msg model.Message) []any {
 	var out []any
 	var after []content
@@ -252,7 +252,7 @@ func plain(parts []content) (texts, others []content) {
 	return texts, others
 }
 
-// flat is a result without images as one string.
+// flat returns a result without images as one string.
 func flat(parts []content) any {
 	var text []string
 	for _, p := range parts {
@@ -266,7 +266,7 @@ func flat(parts []content) any {
 
 func inputText(s string) content { return content{Type: "input_text", Text: &s} }
 
-// media is an image or a PDF, or a note in its place.
+// media returns an image or a PDF, or a note in its place.
 func (m *Model) media(d tool.Media) content {
 	url := func() string { return "data:" + d.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(d.Data) }
 	sent := m.client.Options.Images.Sent(m.name)

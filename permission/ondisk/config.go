@@ -39,7 +39,7 @@ func (k key) String() string {
 	return k.section + "." + k.name
 }
 
-// pattern is the key with any subsection.
+// pattern returns the key with any subsection.
 func (k key) pattern() string {
 	if k.hasSub {
 		return k.section + ".*." + k.name

@@ -80,7 +80,7 @@ func (r *repoReader) around(dir string) error {
 	}
 }
 
-// Worktree is the top of the working tree of the repository that git would use in dir, a resolved directory; "" if there
+// Worktree returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if there
 // is none, or the repository is bare. known is false if that could not be found out. Git knows whether the configuration
 // has the working tree elsewhere.
 func (d *disk) Worktree(dir string) (top string, known bool) {
@@ -131,7 +131,7 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// below is a path as written in a file of dir. It is not cleaned: the system goes through links.
+// below returns a path as written in a file of dir. It is not cleaned: the system goes through links.
 func below(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path

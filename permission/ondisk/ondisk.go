@@ -188,7 +188,7 @@ func read(path string, max int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// Program is the file that a shell runs for the name of a program, with links followed; "" if there is none. path is a
+// Program returns the file that a shell runs for the name of a program, with links followed; "" if there is none. path is a
 // PATH. A name with a slash is a path itself.
 func (d *disk) Program(path, name string) string {
 	files := []string{name}

@@ -305,7 +305,7 @@ func (s *Schema) resolve(raw json.RawMessage) {
 	}
 }
 
-// children are the schemas directly within a schema.
+// children returns the schemas directly within a schema.
 func (n *node) children() []*node {
 	var all []*node
 	for _, child := range n.properties {
@@ -328,7 +328,7 @@ type document struct {
 	levels map[string]map[string]json.RawMessage // the members of objects, by the path to them
 }
 
-// pointed is what a JSON pointer such as #/$defs/Name leads to.
+// pointed returns what a JSON pointer such as #/$defs/Name leads to.
 func (d *document) pointed(ref string) (json.RawMessage, bool) {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
@@ -348,7 +348,7 @@ func (d *document) pointed(ref string) (json.RawMessage, bool) {
 	return at, true
 }
 
-// members are those of an object, or the elements of a list by their numbers.
+// members returns those of an object, or the elements of a list by their numbers.
 func (d *document) members(path string, raw json.RawMessage) map[string]json.RawMessage {
 	if known, ok := d.levels[path]; ok {
 		return known

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool/schema"
 )
 
-// verdict is what a schema says to arguments: what they became, or what is wrong with them.
+// verdict returns what a schema says to arguments: what they became, or what is wrong with them.
 func verdict(t *testing.T, text, args string) string {
 	t.Helper()
 	s, err := schema.Parse(json.RawMessage(text))

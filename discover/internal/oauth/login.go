@@ -124,7 +124,7 @@ func describesServer(path string) bool {
 	return strings.Contains(path, "/.well-known/oauth-authorization-server") || strings.Contains(path, "/.well-known/openid-configuration")
 }
 
-// authMethod is the client authentication to request. A program on a user's machine can't keep a secret, so none is best.
+// authMethod returns the client authentication to request. A program on a user's machine can't keep a secret, so none is best.
 func authMethod(supported []string) string {
 	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
 		if slices.Contains(supported, method) {

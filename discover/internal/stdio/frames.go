@@ -106,7 +106,7 @@ var (
 	})
 )
 
-// answered is the id, as JSON, of the request that a line too long to read seems to answer. It is only a guess: an ID
+// answered returns the id, as JSON, of the request that a line too long to read seems to answer. It is only a guess: an ID
 // without a request is dropped later, like every stray answer.
 func (fr frame) answered() []byte {
 	if m := idAtStart().FindSubmatch(fr.line); m != nil {

@@ -360,7 +360,7 @@ func (p *Process) terminate() {
 // Installing reports whether the command may be installing the server.
 func (p *Process) Installing() bool { return p.launcher && !p.answered.Load() }
 
-// grace is how long the command gets to end by itself, and then after a SIGTERM.
+// grace returns how long the command gets to end by itself, and then after a SIGTERM.
 func (p *Process) grace() (itself, afterTerm time.Duration) {
 	switch {
 	case p.answered.Load():

@@ -38,7 +38,7 @@ func (b *bench) open(ctx context.Context, name string) (*queue.Queue, func(), er
 	}, nil
 }
 
-// entry is one of a usual size.
+// entry returns one of a usual size.
 func entry(seq int64) journal.Entry {
 	text := strings.Repeat("x", 300)
 	return journal.Entry{V: journal.Version, Seq: seq, At: time.Now(), Type: journal.TypeMode, Data: json.RawMessage(`{"mode":"` + text + `"}`)}

@@ -81,7 +81,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// perSecond is a rate as text.
+// perSecond returns a rate as text.
 func perSecond(n int, took time.Duration) string {
 	return fmt.Sprintf("%.0f/s", float64(n)/took.Seconds())
 }

@@ -55,7 +55,7 @@ func (s *served) kill() {
 	_ = s.process.Wait()
 }
 
-// memory is the most that the server used so far.
+// memory returns the most that the server used so far.
 func (s *served) memory() float64 { return memory(fmt.Sprint(s.process.Process.Pid), "VmHWM") }
 
 // scale measures the server's memory with many sessions, and its restart after kill -9.

@@ -113,7 +113,7 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 	return s, m, nil
 }
 
-// flags are the settings of the worker for this run.
+// flags returns the settings of the worker for this run.
 func flags(b pipe.Begin) []settings.Flag {
 	fs := []settings.Flag{{Name: "--chat-recording", Key: "general.chatRecording", Value: "true"}}
 	if b.Mode != "" {

@@ -50,7 +50,7 @@ type exit struct {
 
 func (e *exit) Error() string { return e.text }
 
-// usagef is an error in the command line. A second line of it is advice.
+// usagef returns an error in the command line. A second line of it is advice.
 func usagef(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	separator := "\n"
@@ -206,7 +206,7 @@ func noteSync(env Env, o *options, q *queue.Queue) {
 	}
 }
 
-// queueDir is where the embedded server has its data.
+// queueDir returns where the embedded server has its data.
 func (o *options) queueDir() string { return filepath.Join(o.dir, "queue") }
 
 // connect connects to the server of the flags, or to one of its own. Without alone, that of another process is used too. tell gets

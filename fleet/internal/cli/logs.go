@@ -145,7 +145,7 @@ func archiveOf(ctx context.Context, q *queue.Queue, run string) archive {
 	return sync.OnceValues(func() (map[string][]journal.Entry, error) { return q.Packed(ctx, run) })
 }
 
-// history are the entries of a task: in its journal, or in the file of its run.
+// history returns the entries of a task: in its journal, or in the file of its run.
 func history(ctx context.Context, q *queue.Queue, run, id string, packed archive) ([]journal.Entry, error) {
 	l, err := q.OpenLog(ctx, run, task.Token(id))
 	if err != nil {

@@ -57,14 +57,14 @@ func (g *Gateway) bill(v *guest, body []byte) *bill {
 
 func micros(dollars float64) int64 { return int64(math.Ceil(dollars * 1e6)) }
 
-// SpentCounter is the counter of what a run cost so far, in millionths of a US dollar.
+// SpentCounter returns the counter of what a run cost so far, in millionths of a US dollar.
 func SpentCounter(run string) string { return "spent." + run }
 
-// LimitCounter is the counter of what a run cost, with what requests on their way may cost. It doesn't pass the run's limit. What a
+// LimitCounter returns the counter of what a run cost, with what requests on their way may cost. It doesn't pass the run's limit. What a
 // worker reserved that was killed then stays in it.
 func LimitCounter(run string) string { return "cost." + run }
 
-// TaskCounter is the counter of what a task cost.
+// TaskCounter returns the counter of what a task cost.
 func TaskCounter(run, token string) string { return "task." + run + "." + token }
 
 // reserve takes what the request may cost from the limits. It waits for the rate, and for the cost while requests on their way may
@@ -118,7 +118,7 @@ func (b *bill) reserveCost(ctx context.Context) error {
 	}
 }
 
-// maxCost is the limit of the run in millionths of a US dollar. It waits for a queue that is gone for a while.
+// maxCost returns the limit of the run in millionths of a US dollar. It waits for a queue that is gone for a while.
 func (b *bill) maxCost(ctx context.Context) (int64, error) {
 	for {
 		most, err := b.v.MaxCost(ctx)

@@ -119,7 +119,7 @@ func (l *Log) read(ctx context.Context) error {
 	return nil
 }
 
-// last is the last message of a subject, from the leader of the stream, or nil.
+// last returns the last message of a subject, from the leader of the stream, or nil.
 func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := q.request(ctx)
 	defer cancel()

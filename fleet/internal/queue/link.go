@@ -46,7 +46,7 @@ func (l *link) current() context.Context {
 	return l.ctx
 }
 
-// request is a context for one request: it ends after requestTime, and when the connection is lost.
+// request returns a context for one request: it ends after requestTime, and when the connection is lost.
 func (q *Queue) request(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	stop := context.AfterFunc(q.link.current(), cancel)

@@ -126,7 +126,7 @@ func (q *Queue) unpack(ctx context.Context, name string) (map[string][]journal.E
 	}
 }
 
-// Packed are the journals in the file of a run, by the token of the task; none if there is no file.
+// Packed returns the journals in the file of a run, by the token of the task; none if there is no file.
 func (q *Queue) Packed(ctx context.Context, run string) (map[string][]journal.Entry, error) {
 	r, err := q.Run(ctx, run)
 	if err != nil {

@@ -138,7 +138,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// hint is the next step after a request failed.
+// hint returns the next step after a request failed.
 func hint(err error) string {
 	switch code(err) {
 	case noResources, noStorage, maxBytes:
@@ -325,10 +325,10 @@ func (q *Queue) Idle(ctx context.Context) (bool, error) {
 	return err == nil && info.NumAckPending == 0 && info.NumWaiting == 0, err
 }
 
-// Now is the time on the server's clock.
+// Now returns the time on the server's clock.
 func (q *Queue) Now() time.Time { return q.Time(q.clock()) }
 
-// Time is a time of this machine's clock on the server's clock.
+// Time returns a time of this machine's clock on the server's clock.
 func (q *Queue) Time(at time.Time) time.Time { return at.Add(q.offset) }
 
 // Connected reports whether the server can be reached.

@@ -63,7 +63,7 @@ func (q *Queue) Run(ctx context.Context, name string) (Run, error) {
 	return r, nil
 }
 
-// Runs are all runs, the newest first.
+// Runs returns all runs, the newest first.
 func (q *Queue) Runs(ctx context.Context) ([]Run, error) {
 	names, err := q.runs.Keys(ctx)
 	if errors.Is(err, jetstream.ErrNoKeysFound) {
@@ -158,7 +158,7 @@ func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, 
 
 func tasksFile(run string) string { return "runs/" + run + "/tasks" }
 
-// Tasks are the tasks of a run.
+// Tasks returns the tasks of a run.
 func (q *Queue) Tasks(ctx context.Context, run string) ([]task.Task, error) {
 	raw, err := q.File(ctx, tasksFile(run))
 	if err != nil {
@@ -168,7 +168,7 @@ func (q *Queue) Tasks(ctx context.Context, run string) ([]task.Task, error) {
 	return all, json.Unmarshal(raw, &all)
 }
 
-// undone are the tasks whose journals have no result.
+// undone returns the tasks whose journals have no result.
 func (q *Queue) undone(ctx context.Context, run string, all []task.Task) ([]task.Task, error) {
 	var out []task.Task
 	for _, t := range all {
@@ -244,7 +244,7 @@ func (q *Queue) Again(ctx context.Context, run string, tasks []task.Task) error 
 	return q.enqueue(ctx, run, tasks)
 }
 
-// Waiting are the tokens of a run's tasks that are in the queue or with a worker.
+// Waiting returns the tokens of a run's tasks that are in the queue or with a worker.
 func (q *Queue) Waiting(ctx context.Context, run string) (map[string]bool, error) {
 	prefix := "tasks." + run + "."
 	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))

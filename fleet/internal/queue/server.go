@@ -51,7 +51,7 @@ func readAddress(dir string) address {
 	return a
 }
 
-// TokenOf is the token for a URL, if the last server of a directory has that URL; otherwise "".
+// TokenOf returns the token for a URL, if the last server of a directory has that URL; otherwise "".
 func TokenOf(dir, url string) string {
 	if a := readAddress(dir); a.URL == strings.TrimRight(url, "/") {
 		return a.Token
@@ -106,7 +106,7 @@ const (
 	lastPort  = 32_000
 )
 
-// StableAddress is the address on loopback for the server of a directory that others find again after a restart: that of the server
+// StableAddress returns the address on loopback for the server of a directory that others find again after a restart: that of the server
 // before, or one with a free port.
 func StableAddress(dir string) string {
 	if _, before, found := strings.Cut(readAddress(dir).URL, "://"); found {
@@ -136,7 +136,7 @@ func free(address string) bool {
 	return true
 }
 
-// again is the address of the server before if the address to listen on has any free port, and that port is free.
+// again returns the address of the server before if the address to listen on has any free port, and that port is free.
 func again(listen, before string) string {
 	host, port, err := net.SplitHostPort(listen)
 	_, old, found := strings.Cut(before, "://")
@@ -242,16 +242,16 @@ func splitListen(listen string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// used is the error with the address of the process that serves a directory.
+// used returns the error with the address of the process that serves a directory.
 func used(dir string) error {
 	a := readAddress(dir)
 	return &UsedError{Dir: dir, URL: a.URL, Token: a.Token, PID: a.PID}
 }
 
-// Options are how to connect to the server.
+// Options returns how to connect to the server.
 func (e *Embedded) Options() Options { return Options{URL: e.URL, Token: e.Token} }
 
-// Options are how to connect to the server of the process that serves the directory.
+// Options returns how to connect to the server of the process that serves the directory.
 func (e *UsedError) Options() Options { return Options{URL: e.URL, Token: e.Token} }
 
 // Close stops the server.

@@ -56,7 +56,7 @@ func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	return nil, nil
 }
 
-// Token is the name of the task in subjects.
+// Token returns the name of the task in subjects.
 func (i *Item) Token() string { return task.Token(i.Task.ID) }
 
 // Beat tells the server that the worker is at work, and waits for its answer.

@@ -6,5 +6,5 @@ import (
 	"strings"
 )
 
-// Text is a random text of lower-case letters and digits, with 130 bits.
+// Text returns a random text of lower-case letters and digits, with 130 bits.
 func Text() string { return strings.ToLower(rand.Text()) }

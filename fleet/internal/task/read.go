@@ -73,7 +73,7 @@ func Read(path string) (File, error) {
 	return File{Run: name(base, content), Tasks: tasks}, nil
 }
 
-// invalid is the offset of the first byte that isn't UTF-8.
+// invalid returns the offset of the first byte that isn't UTF-8.
 func invalid(b []byte) int {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])

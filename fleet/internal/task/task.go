@@ -42,7 +42,7 @@ type File struct {
 	Tasks []Task
 }
 
-// Models are the models of the tasks, and whether a task with it has a cost limit, so that it needs a price; "" is the worker's.
+// Models returns the models of the tasks, and whether a task with it has a cost limit, so that it needs a price; "" is the worker's.
 func (f File) Models() map[string]bool {
 	out := map[string]bool{}
 	for _, t := range f.Tasks {
@@ -53,7 +53,7 @@ func (f File) Models() map[string]bool {
 
 var plainToken = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Token is a task's ID in subjects and file names: the ID itself if it has only letters, digits, - and _, otherwise a
+// Token returns a task's ID in subjects and file names: the ID itself if it has only letters, digits, - and _, otherwise a
 // readable part of it and its hash.
 func Token(id string) string {
 	if plainToken.MatchString(id) {
@@ -69,7 +69,7 @@ func Token(id string) string {
 	return plain[:min(len(plain), 40)] + "-" + hex.EncodeToString(sum[:8])
 }
 
-// name is the name of the run of a file: readable, and different for another content.
+// name returns the name of the run of a file: readable, and different for another content.
 func name(path string, content []byte) string {
 	sum := sha256.Sum256(content)
 	base := strings.Map(func(r rune) rune {

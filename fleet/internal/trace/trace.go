@@ -89,7 +89,7 @@ type builder struct {
 	calls map[string]*Span // the running calls by agent and ID
 }
 
-// Spans are those of a task: the task itself, and in it turns with model requests and tool calls.
+// Spans returns those of a task: the task itself, and in it turns with model requests and tool calls.
 func Spans(run, task string, entries []journal.Entry) []*Span {
 	if len(entries) == 0 {
 		return nil

@@ -112,7 +112,7 @@ func (a *attempt) serve(ctx context.Context, out io.Reader, in io.Writer) (pipe.
 	}
 }
 
-// blob is the file of a content.
+// blob returns the file of a content.
 func (a *attempt) blob(ref journal.Ref) string {
 	return "runs/" + a.item.Run + "/blobs/" + strings.TrimPrefix(ref.Blob, "sha256:")
 }
@@ -180,7 +180,7 @@ func (a *attempt) maskBytes(b []byte) []byte {
 	return b
 }
 
-// command is the command line of the child, and how it is killed.
+// command returns the command line of the child, and how it is killed.
 func (a *attempt) command(ctx context.Context) (*exec.Cmd, func(), error) {
 	argv, remove := a.w.o.Program, func() {}
 	if a.item.Task.Image != "" {

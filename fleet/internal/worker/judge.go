@@ -123,7 +123,7 @@ func ended(o proc.Outcome) string {
 	return fmt.Sprintf("exit code %d", o.Exit)
 }
 
-// last is the end of a text.
+// last returns the end of a text.
 func last(text string) string {
 	text = strings.TrimSpace(text)
 	if n := len(text) - 1000; n > 0 {

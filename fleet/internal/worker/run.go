@@ -236,7 +236,7 @@ func (a *attempt) prepare(ctx context.Context) (note string, err error) {
 	return resumeNote(a.log.Entries, a.log.After, len(t.Setup) > 0), nil
 }
 
-// resumeNote is what the model of a session that continues should know.
+// resumeNote returns what the model of a session that continues should know.
 func resumeNote(entries []journal.Entry, snapshot int64, setup bool) string {
 	turn := 0
 	for _, e := range entries {
@@ -258,7 +258,7 @@ func resumeNote(entries []journal.Entry, snapshot int64, setup bool) string {
 	return text + "Background commands have ended. Check the state of the files, and continue the task."
 }
 
-// begin is what the child needs to know. Turns below 0 mean that none are left.
+// begin returns what the child needs to know. Turns below 0 mean that none are left.
 func (a *attempt) begin(run queue.Run, note string) (pipe.Begin, error) {
 	t, up := a.item.Task, a.up
 	url, err := a.w.gateway.Admit(a.token, gateway.Guest{
@@ -289,7 +289,7 @@ func (a *attempt) begin(run queue.Run, note string) (pipe.Begin, error) {
 	return b, nil
 }
 
-// turns is how many answers the model gave so far, in all attempts.
+// turns returns how many answers the model gave so far, in all attempts.
 func turns(entries []journal.Entry) int {
 	n := 0
 	for _, e := range entries {

@@ -176,7 +176,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Busy is the number of tasks that the worker has.
+// Busy returns the number of tasks that the worker has.
 func (w *Worker) Busy() int { return int(w.busy.Load()) }
 
 // Ended counts the tasks that the worker has ended, by state.
@@ -186,7 +186,7 @@ func (w *Worker) Ended() map[result.State]int {
 	return maps.Clone(w.ended)
 }
 
-// Spent is what the model requests of the worker's tasks used.
+// Spent returns what the model requests of the worker's tasks used.
 func (w *Worker) Spent() gateway.Totals { return w.gateway.Totals() }
 
 // Check returns an error if the worker can't use one of the models; "" is the configured one. Those with true need a price. A worker
@@ -208,7 +208,7 @@ func errPrice(up session.Upstream) error {
 	return fmt.Errorf("the model %s has no price, so its cost can't be limited\nAdd it to the setting modelPricing on the worker.", up.Options.Model)
 }
 
-// upstream is the server of a model, asked for once.
+// upstream returns the server of a model, asked for once.
 func (w *Worker) upstream(ctx context.Context, model string) (session.Upstream, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -43,7 +43,7 @@ func git(ctx context.Context, dir string, input []byte, args ...string) ([]byte,
 	return out.Bytes(), nil
 }
 
-// verb is the git command in arguments.
+// verb returns the git command in arguments.
 func verb(args []string) string {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -56,7 +56,7 @@ func verb(args []string) string {
 	return ""
 }
 
-// gitEnviron is the environment without the variables that point git to another repository, and without prompts.
+// gitEnviron returns the environment without the variables that point git to another repository, and without prompts.
 func gitEnviron() []string {
 	var env []string
 	for _, kv := range os.Environ() {

@@ -237,7 +237,7 @@ func resolve(ctx context.Context, dir, ref string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Patch is the difference between the base and the files, as a binary diff: with commits, without ignored files.
+// Patch returns the difference between the base and the files, as a binary diff: with commits, without ignored files.
 func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
 	if _, err := w.git(ctx, nil, "add", "--all", "--", "."); err != nil {
 		return nil, err

@@ -28,13 +28,13 @@ type Base struct {
 	Notes []string
 }
 
-// Roots are the workspace, links resolved.
+// Roots returns the workspace, links resolved.
 func (b *Base) Roots() []string { return slices.Clone(b.roots) }
 
-// Git are the git directories outside of the workspace that its commits write.
+// Git returns the git directories outside of the workspace that its commits write.
 func (b *Base) Git() []string { return slices.Clone(b.git) }
 
-// Lasting are the other writable directories: temp directories, caches and what
+// Lasting returns the other writable directories: temp directories, caches and what
 // settings add. Some can be in others.
 func (b *Base) Lasting() []string {
 	return slices.DeleteFunc(slices.Concat(b.write, b.inner), func(path string) bool { return slices.Contains(b.git, path) })
@@ -113,7 +113,7 @@ func (b *Base) accept(path string, roots []string) {
 	b.write = append(b.write, real)
 }
 
-// linkBelow is the first link on the way to a path that lies below one of dirs.
+// linkBelow returns the first link on the way to a path that lies below one of dirs.
 func linkBelow(path string, dirs []string) string {
 	at := "/"
 	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
@@ -137,7 +137,7 @@ func allClean(paths []string) []string {
 	return out
 }
 
-// Spec is the sandbox of a mode. For ReadOnly it is that sandbox without limits.
+// Spec returns the sandbox of a mode. For ReadOnly it is that sandbox without limits.
 func (b *Base) Spec(mode Mode) *Spec {
 	s := &Spec{Mode: mode}
 	if mode == ReadOnly || !s.Boxed() {
@@ -153,12 +153,12 @@ func (b *Base) Spec(mode Mode) *Spec {
 	return s
 }
 
-// For is the Spec of a single command; see Base.
+// For returns the Spec of a single command; see Base.
 func For(mode Mode, roots, further, env []string, names func(path string) bool) *Spec {
 	return NewBase(roots, further, env, names).Spec(mode)
 }
 
-// outsideGit are the git directories of a root that must be writable for commits
+// outsideGit returns the git directories of a root that must be writable for commits
 // and lie outside it: that of a linked worktree, or of a submodule. The file that
 // leads there may say anything, so the directory has to be one that git would
 // have made for this worktree.
@@ -221,7 +221,7 @@ var startup = []string{
 	".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", "bin", ".local/bin", ".cargo/bin", "go/bin",
 }
 
-// protected is what must not be written below the roots: what programs obey, at
+// protected returns what must not be written below the roots: what programs obey, at
 // any depth. Of a git directory it is the parts that make git run something or
 // look elsewhere, so that commits work.
 func (b *Base) protected() []string {
@@ -270,7 +270,7 @@ func Protected(roots []string, names func(path string) bool) []string {
 	return (&Base{roots: roots, names: names, tree: newTree(roots, (&Base{names: names}).protects)}).protected()
 }
 
-// gitFile is the git directory that a .git file leads to.
+// gitFile returns the git directory that a .git file leads to.
 func gitFile(path string) string {
 	text, err := os.ReadFile(path)
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
@@ -287,7 +287,7 @@ func gitFile(path string) string {
 	return real
 }
 
-// gitObeys is what in a git directory makes git run something or look
+// gitObeys returns what in a git directory makes git run something or look
 // elsewhere: its settings, hooks and attributes, the same of submodules and
 // linked worktrees, and what its settings name in the worktree.
 func gitObeys(dir, worktree string) []string {
@@ -305,7 +305,7 @@ func gitObeys(dir, worktree string) []string {
 	return append(out, modules(filepath.Join(dir, "modules"), 8)...)
 }
 
-// modules is what the git directories of submodules obey. A submodule's name may
+// modules returns what the git directories of submodules obey. A submodule's name may
 // contain slashes, and its own submodules lie in its directory.
 func modules(dir string, levels int) []string {
 	entries, err := os.ReadDir(dir)
@@ -326,7 +326,7 @@ func modules(dir string, levels int) []string {
 	return out
 }
 
-// gitNames are the paths in a worktree that a git configuration names: hooks,
+// gitNames returns the paths in a worktree that a git configuration names: hooks,
 // and files that it includes.
 func gitNames(config, worktree string) []string {
 	f, err := os.Open(config)
@@ -391,7 +391,7 @@ func newTree(roots []string, match func(path string) bool) *tree {
 	return &tree{roots: roots, match: match, dirs: map[string]*treeDir{}}
 }
 
-// found is what matches now, and the directories that were not looked at.
+// found returns what matches now, and the directories that were not looked at.
 func (t *tree) found() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

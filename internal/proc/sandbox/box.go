@@ -33,7 +33,7 @@ type Box struct {
 	moreHidden bool
 }
 
-// New is a box of which nothing is made yet. temp is where its private temp
+// New returns a box of which nothing is made yet. temp is where its private temp
 // folder is made, if it has one: a path that nobody can guess.
 func New(s *Spec, p Plan, temp string) *Box {
 	b := &Box{spec: s, plan: p}
@@ -43,7 +43,7 @@ func New(s *Spec, p Plan, temp string) *Box {
 	return b
 }
 
-// Plan is what it is made of.
+// Plan returns what it is made of.
 func (b *Box) Plan() Plan { return b.plan }
 
 // Make makes what of the box lies on the disk: a private temp folder, and
@@ -70,7 +70,7 @@ func RemoveTemp(temp string) {
 	os.RemoveAll(coversOf(temp))
 }
 
-// coversOf is the directory of the empty files that cover hidden ones. The
+// coversOf returns the directory of the empty files that cover hidden ones. The
 // command can't read it.
 func coversOf(temp string) string { return temp + ".covers" }
 
@@ -96,7 +96,7 @@ func (b *Box) Environ(env []string) []string {
 	return append(out, "TMPDIR="+b.temp)
 }
 
-// Argv is what to start in the place of argv: the same, unless a program in
+// Argv returns what to start in the place of argv: the same, unless a program in
 // front of it makes the sandbox. That may need files, which it inherits as
 // descriptors from fd on; the caller closes them. kept says that the caller ends
 // what the command leaves running.
@@ -150,7 +150,7 @@ func (b *Box) ownShared(dir string) bool {
 	})
 }
 
-// bound is what bubblewrap mounts writable for a command in dir. It has a
+// bound returns what bubblewrap mounts writable for a command in dir. It has a
 // shared directory of its own.
 func (b *Box) bound(dir string) []string {
 	own := b.ownShared(dir)

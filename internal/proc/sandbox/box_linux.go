@@ -158,7 +158,7 @@ func (b *Box) tellMounts() error {
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
 
-// writable is what may be written: links resolved unless the path is pinned,
+// writable returns what may be written: links resolved unless the path is pinned,
 // what does not exist and what lies below another left out.
 func (b *Box) writable() []string {
 	if b.write != nil {
@@ -219,7 +219,7 @@ func closeAll(open []openPath) {
 	}
 }
 
-// filterFile is the filter for bubblewrap to load.
+// filterFile returns the filter for bubblewrap to load.
 func (b *Box) filterFile() (*os.File, error) {
 	return memoryFile("filter", bytesOf(assemble(b.spec.rules(b.plan), refusal)))
 }
@@ -260,7 +260,7 @@ func dropCapabilities(keep uint64) error {
 	return nil
 }
 
-// keptCapabilities are those of a command in a directory. There are none, for
+// keptCapabilities returns those of a command in a directory. There are none, for
 // root either, unless root works in a directory of another user, as in a
 // container that mounts the user's project: without them root could not even
 // enter a home directory of mode 700. They bypass file modes only; mounts and
@@ -411,7 +411,7 @@ func Inner(args []string) int {
 	return 126
 }
 
-// landlock are the rules of the sandbox.
+// landlock returns the rules of the sandbox.
 func (b *Box) landlock(open []openPath) landlock {
 	l := landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 	if b.plan.Limits {
@@ -421,7 +421,7 @@ func (b *Box) landlock(open []openPath) landlock {
 	return l
 }
 
-// memoryFile is a file without a name.
+// memoryFile returns a file without a name.
 func memoryFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {

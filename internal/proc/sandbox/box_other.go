@@ -41,7 +41,7 @@ func (b *Box) filterFile() (*os.File, error) { return nil, nil }
 // identify finds nothing: paths are pinned on Linux only.
 func identify(string) (ID, bool) { return ID{}, false }
 
-// stampOf is a directory's stamp; false if the path is none.
+// stampOf returns a directory's stamp; false if the path is none.
 func stampOf(path string) (stamp, bool) {
 	st, err := os.Lstat(path)
 	if err != nil || !st.IsDir() {

@@ -24,7 +24,7 @@ func findBubblewrap() (path, why string) {
 	return "", "bwrap not found in /usr/bin, /bin or /usr/local/bin. Install bubblewrap"
 }
 
-// tried is the support after bwrap was run once: that it is there does not say
+// tried returns the support after bwrap was run once: that it is there does not say
 // that it works. Only who wants it pays for that.
 func (s Support) tried() Support {
 	if s.Bubblewrap == "" {

@@ -133,7 +133,7 @@ func attachCover(cover, path string) error {
 	return nil
 }
 
-// file is the cover of the i-th hidden file in a directory.
+// file returns the cover of the i-th hidden file in a directory.
 func (c *covers) file(dir string, i int) string {
 	if i >= mostCovers {
 		return dir + "/" + sharedCover
@@ -141,7 +141,7 @@ func (c *covers) file(dir string, i int) string {
 	return dir + "/" + strconv.Itoa(i)
 }
 
-// coverMounts are the covers of hidden files that exist, for bubblewrap.
+// coverMounts returns the covers of hidden files that exist, for bubblewrap.
 func (b *Box) coverMounts() [][2]string {
 	if b.covers == nil {
 		return nil
@@ -165,7 +165,7 @@ func (b *Box) coversErr() error {
 	return nil
 }
 
-// opened is which hidden files were opened so far, and how many others.
+// opened returns which hidden files were opened so far, and how many others.
 func (c *covers) opened() (paths []string, more bool) {
 	if c == nil || c.events < 0 {
 		return nil, false
@@ -225,7 +225,7 @@ const (
 	sockMark = unix.S_IFSOCK | 0o1400
 )
 
-// kindOf is what a placeholder is, and what it contains.
+// kindOf returns what a placeholder is, and what it contains.
 func kindOf(path string) (mark uint32, content string) {
 	switch filepath.Base(path) {
 	case "hooks", "info":

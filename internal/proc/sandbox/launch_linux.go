@@ -19,7 +19,7 @@ import (
 // there is no resolver, and nobody can move directories. If the system takes the
 // capabilities from what bubblewrap starts, commands aren't tried.
 
-// LauncherArgs is the command line, up to the program, with which bubblewrap starts a
+// LauncherArgs returns the command line, up to the program, with which bubblewrap starts a
 // program in the namespaces of Apart{PIDs, Trial}, with the capabilities of a
 // process that tries commands. If it dies, it does so with the thread that starts
 // bubblewrap.
@@ -44,7 +44,7 @@ var capabilityNames = map[uintptr]string{
 	unix.CAP_FSETID: "CAP_FSETID", unix.CAP_NET_BIND_SERVICE: "CAP_NET_BIND_SERVICE", unix.CAP_SYS_CHROOT: "CAP_SYS_CHROOT",
 }
 
-// launches is the support after bubblewrap was tried as a launcher. Root doesn't
+// launches returns the support after bubblewrap was tried as a launcher. Root doesn't
 // use it: bubblewrap maps one user, and root's workspaces have files of others.
 func (s Support) launches() Support {
 	if os.Getuid() != 0 {

@@ -51,7 +51,7 @@ func (s Surroundings) Limits() *Limits {
 	return l
 }
 
-// unexecuted are the parts of the workspace in which nothing may be executed:
+// unexecuted returns the parts of the workspace in which nothing may be executed:
 // all of it, unless it contains the system's directories, as / does.
 func (s Surroundings) unexecuted() []string {
 	return slices.DeleteFunc(slices.Clone(s.Roots), func(root string) bool {
@@ -77,7 +77,7 @@ func (s Surroundings) executable(dir, home string, have []string) bool {
 	return holding(dir, have) == ""
 }
 
-// around is a directory, or, if it contains one of the paths to avoid, what in
+// around returns a directory, or, if it contains one of the paths to avoid, what in
 // it doesn't: /usr without /usr/src/app.
 func around(dir string, avoid []string, depth int) []string {
 	inside := false
@@ -107,7 +107,7 @@ func around(dir string, avoid []string, depth int) []string {
 	return out
 }
 
-// programs are the directories of PATH and the toolchains that their programs
+// programs returns the directories of PATH and the toolchains that their programs
 // belong to.
 func (s Surroundings) programs(home string) []string {
 	var out []string
@@ -138,7 +138,7 @@ func (s Surroundings) programs(home string) []string {
 	return out
 }
 
-// linked are the programs elsewhere that links in a directory of PATH lead to.
+// linked returns the programs elsewhere that links in a directory of PATH lead to.
 func linked(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -156,7 +156,7 @@ func linked(dir string) []string {
 	return out
 }
 
-// toolchain is the directory above a bin directory, if it is a toolchain's: of
+// toolchain returns the directory above a bin directory, if it is a toolchain's: of
 // Go, Node, Python, conda, or of a version manager with shims. Of a directory
 // that has the user's data too, such as ~/.local, it is only the programs and
 // libraries.
@@ -186,7 +186,7 @@ func toolchain(bin, home string) []string {
 	return out
 }
 
-// gitDirs are the git directories of the repository that a root is in, as far as
+// gitDirs returns the git directories of the repository that a root is in, as far as
 // they lie outside it: above it, or elsewhere for a linked worktree or a
 // submodule.
 func gitDirs(root string) []string {
@@ -207,7 +207,7 @@ func gitDirs(root string) []string {
 	}
 }
 
-// ignoreFilesAbove are the ignore files that rg and fd read in the directories
+// ignoreFilesAbove returns the ignore files that rg and fd read in the directories
 // above a root. Links aren't followed: the author of the workspace may have made
 // the directories above it too.
 func ignoreFilesAbove(root string) []string {
@@ -225,7 +225,7 @@ func ignoreFilesAbove(root string) []string {
 	}
 }
 
-// userConfig is what programs read in a home directory: git's configuration and
+// userConfig returns what programs read in a home directory: git's configuration and
 // the files that it names, Go's, and descriptions of terminals.
 func (s Surroundings) userConfig(home string) []string {
 	if home == "" {
@@ -243,7 +243,7 @@ func (s Surroundings) userConfig(home string) []string {
 	return append(out, filepath.Join(config, "git/ignore"), filepath.Join(config, "git/attributes"))
 }
 
-// gitConfig is a file of the user's git configuration and those that it names:
+// gitConfig returns a file of the user's git configuration and those that it names:
 // included ones, and the lists of ignored files and attributes.
 func gitConfig(path, home string, seen map[string]bool) []string {
 	const most = 64
@@ -284,7 +284,7 @@ func regular(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// resolvedPaths are the paths that exist, links resolved, each once.
+// resolvedPaths returns the paths that exist, links resolved, each once.
 func resolvedPaths(paths []string) []string {
 	var out []string
 	for _, p := range paths {

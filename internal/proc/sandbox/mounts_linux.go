@@ -202,7 +202,7 @@ func cover(with, path string) error {
 	return attach(fd, path)
 }
 
-// devices are those that a command can write to. Terminals are among them if
+// devices returns those that a command can write to. Terminals are among them if
 // they are the command's own.
 func (b *Box) devices() []string {
 	out := append([]string{}, harmless...)
@@ -222,7 +222,7 @@ func (b *Box) devices() []string {
 // Bubblewrap mounts them too.
 func (b *Box) hasTerminals() bool { return b.terminals || b.Wrapped() }
 
-// readable is all that a command reads where no mount can hide devices: all but
+// readable returns all that a command reads where no mount can hide devices: all but
 // them. Links are left out, and what they lead to is in the list.
 func readable() (paths []string) {
 	entries, _ := os.ReadDir("/")
@@ -243,12 +243,12 @@ type Apart struct {
 	Trial   bool // it mounts overlays
 }
 
-// Apart is what the plan's box needs.
+// Apart returns what the plan's box needs.
 func (p Plan) Apart() Apart {
 	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
 }
 
-// Attr is how such a process is started: in a user namespace in which everyone
+// Attr returns how such a process is started: in a user namespace in which everyone
 // is who they are.
 func (a Apart) Attr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
@@ -268,13 +268,13 @@ func (a Apart) Attr() *syscall.SysProcAttr {
 	return attr
 }
 
-// capabilities are those of a process that makes sandboxes. The last is to take
+// capabilities returns those of a process that makes sandboxes. The last is to take
 // the sockets of processes that protect themselves.
 func capabilities() []uintptr {
 	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
 }
 
-// trialCapabilities are those that overlayfs needs to copy files to an upper
+// trialCapabilities returns those that overlayfs needs to copy files to an upper
 // and to mark deleted ones, and those for a resolver and for moving directories.
 // All of them only apply to the user's own files and to the namespaces of the
 // process. The command has none.
@@ -282,7 +282,7 @@ func trialCapabilities() []uintptr {
 	return []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD, unix.CAP_FSETID, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT}
 }
 
-// SessionAttr is how a process is started whose network others share: in a user
+// SessionAttr returns how a process is started whose network others share: in a user
 // and a network namespace.
 func SessionAttr() *syscall.SysProcAttr {
 	attr := Apart{}.Attr()
@@ -290,7 +290,7 @@ func SessionAttr() *syscall.SysProcAttr {
 	return attr
 }
 
-// Within is how that process starts another one, which is a child of its own
+// Within returns how that process starts another one, which is a child of its own
 // parent. Both are in one user namespace.
 func (a Apart) Within() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_PARENT, AmbientCaps: capabilities()}

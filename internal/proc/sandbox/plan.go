@@ -118,12 +118,12 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 	return p
 }
 
-// specialFiles is the note on what a read-only mount doesn't block.
+// specialFiles returns the note on what a read-only mount doesn't block.
 func specialFiles(has Support) string {
 	return "Named pipes outside the workspace can be written to: " + has.LandlockWhy + "."
 }
 
-// WithoutHelper is the plan for a program that can't start itself again, and
+// WithoutHelper returns the plan for a program that can't start itself again, and
 // so not inside bubblewrap. ok is false if nothing else can make the sandbox.
 func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	if p.InProcess() || p.Limits {
@@ -162,7 +162,7 @@ func (s *Spec) planTrial(has Support) (Plan, error) {
 	return p, nil
 }
 
-// Needs are the layers of the system that the plan depends on.
+// Needs returns the layers of the system that the plan depends on.
 func (p Plan) Needs() Layers {
 	if p.Launched {
 		return p.Layers&^(Namespaces|PIDs) | Launcher
@@ -219,7 +219,7 @@ func (s *Spec) lacking(p Plan) string {
 	return ""
 }
 
-// seatbeltProfile is a box in the language of macOS's sandbox-exec, in which
+// seatbeltProfile returns a box in the language of macOS's sandbox-exec, in which
 // the last matching rule counts.
 func (s *Spec) seatbeltProfile(temp string) string {
 	var b strings.Builder
@@ -260,7 +260,7 @@ func seatbeltString(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
 }
 
-// seatbeltArgs is the command line up to the command.
+// seatbeltArgs returns the command line up to the command.
 func (s *Spec) seatbeltArgs(temp string) []string {
 	return []string{"/usr/bin/sandbox-exec", "-p", s.seatbeltProfile(temp)}
 }

@@ -34,7 +34,7 @@ type Support struct {
 	LauncherWhy   string
 }
 
-// Layers is the set of those that work.
+// Layers returns the set of those that work.
 func (s Support) Layers() Layers {
 	var l Layers
 	for layer, works := range map[Layers]bool{
@@ -48,7 +48,7 @@ func (s Support) Layers() Layers {
 	return l
 }
 
-// without is the support less some layers.
+// without returns the support less some layers.
 func (s Support) without(l Layers) Support {
 	const off = "is turned off"
 	if l.Has(Landlock) && s.LandlockABI > 0 {
@@ -84,7 +84,7 @@ func (s Support) landlockWhy(wanted int) string {
 	return fmt.Sprintf("Landlock version %d found, version %d required", s.LandlockABI, wanted)
 }
 
-// why is all that does not work, in one line.
+// why returns all that does not work, in one line.
 func (s Support) why(bubblewrap bool) string {
 	var why []string
 	all := []string{s.LandlockWhy, s.SeccompWhy, s.NamespacesWhy}
@@ -99,7 +99,7 @@ func (s Support) why(bubblewrap bool) string {
 	return strings.Join(why, "; ")
 }
 
-// Lose is the support less layers that seemed to work and turned out not to.
+// Lose returns the support less layers that seemed to work and turned out not to.
 func (s Support) Lose(l Layers, why string) Support {
 	had, left := s, s.without(l)
 	for _, layer := range []struct {

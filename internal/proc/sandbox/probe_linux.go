@@ -98,7 +98,7 @@ func probeNamespaces(a Apart) (why string) {
 	return ""
 }
 
-// identify is a path's own identity, links not followed.
+// identify returns a path's own identity, links not followed.
 func identify(path string) (ID, bool) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil {
@@ -107,7 +107,7 @@ func identify(path string) (ID, bool) {
 	return ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, true
 }
 
-// stampOf is a directory's stamp; false if the path is none. It is the time of
+// stampOf returns a directory's stamp; false if the path is none. It is the time of
 // the last change, which unlike that of the last write can't be set.
 func stampOf(path string) (stamp, bool) {
 	var st syscall.Stat_t

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused is what no box lets through: ways around the other layers, and into
+// refused returns what no box lets through: ways around the other layers, and into
 // other processes and the kernel.
 func refused() []rule {
 	var rules []rule
@@ -146,7 +146,7 @@ func sockets(network bool, p Plan) []rule {
 	return append(rules, rule{nr: unix.SYS_SOCKET, what: what, test: testNoneOf, not: pass})
 }
 
-// rules are those of a box.
+// rules returns those of a box.
 func (s *Spec) rules(p Plan) []rule {
 	rules := append(refused(), sockets(s.network() || p.Loopback, p)...)
 	if s.Mode == ReadOnly {
@@ -294,7 +294,7 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 	return append(prog, ret(unix.SECCOMP_RET_ALLOW))
 }
 
-// bytesOf is a filter as bubblewrap reads it.
+// bytesOf returns a filter as bubblewrap reads it.
 func bytesOf(prog []unix.SockFilter) []byte {
 	var b []byte
 	for _, i := range prog {
@@ -389,7 +389,7 @@ func (b *Box) ruleFor(n *notification) rule {
 	return rule{}
 }
 
-// stops is what the filter does, for the first argument and the one that is
+// stops returns what the filter does, for the first argument and the one that is
 // tested.
 func (r rule) stops(first, argument uint32) bool {
 	if r.first != 0 && r.first != first {

@@ -74,7 +74,7 @@ func (s served) serveRename() {
 	answer(s.listener, &v)
 }
 
-// socket is a descriptor of the socket that is the call's first argument.
+// socket returns a descriptor of the socket that is the call's first argument.
 func (s served) socket() (fd int, err error) {
 	task := int(s.pid)
 	pid, err := unix.PidfdOpen(task, unix.O_EXCL) // PIDFD_THREAD: a thread may have descriptors of its own
@@ -157,7 +157,7 @@ func (s served) connect(socket int) error {
 	return err
 }
 
-// address is where to connect a unix socket instead of the caller's address:
+// address returns where to connect a unix socket instead of the caller's address:
 // to the same name if it is abstract, as those belong to a network namespace,
 // and otherwise to the descriptor of a file.
 func (s served) address(addr []byte) (to []byte, file int, err error) {
@@ -285,7 +285,7 @@ func connectOnce(socket int, addr []byte) error {
 // it.
 const restart unix.Errno = 512
 
-// interrupted is the answer to a caller for which a signal waits: it gets it only
+// interrupted returns the answer to a caller for which a signal waits: it gets it only
 // after the answer. One for a whole process may be about to be taken by another
 // thread, so it has to wait for some time, and the answer is one that does no
 // harm if there is none.
@@ -305,7 +305,7 @@ func (s served) interrupted() error {
 	return nil
 }
 
-// status is what the kernel says of the caller.
+// status returns what the kernel says of the caller.
 func (s served) status() map[string]string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	all := map[string]string{}
@@ -432,7 +432,7 @@ func (s *Sockets) Has(id ID) bool {
 	return ok
 }
 
-// socketID is the identity of a file that is a socket.
+// socketID returns the identity of a file that is a socket.
 func socketID(file int) (ID, bool) {
 	var st unix.Stat_t
 	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {

@@ -52,7 +52,7 @@ const (
 	Trial            Mode = "trial"             // writes to overlays, which nobody else sees; no network but its own loopback
 )
 
-// Modes are all modes that a user can set, as for a usage text. Trial is for
+// Modes returns all modes that a user can set, as for a usage text. Trial is for
 // single commands: it needs directories, see Trials.
 func Modes() []Mode { return []Mode{Off, ReadOnly, Workspace, WorkspaceNetwork} }
 
@@ -119,7 +119,7 @@ func (s *Spec) Boxed() bool { return s != nil && s.Mode != "" && s.Mode != Off }
 
 func (s *Spec) network() bool { return s.Mode == WorkspaceNetwork }
 
-// writable is what may be written, in the order given, nested ones left out.
+// writable returns what may be written, in the order given, nested ones left out.
 func (s *Spec) writable() []string {
 	paths := slices.Concat(s.Roots, s.Write)
 	if s.Mode == ReadOnly {
@@ -176,7 +176,7 @@ func (l Layers) String() string {
 // mostHostSockets bounds how many sockets are protected.
 const mostHostSockets = 256
 
-// WithHostSockets is the Spec with the sockets of other programs that are in
+// WithHostSockets returns the Spec with the sockets of other programs that are in
 // writable directories, such as that of an agent for keys in a temp directory.
 // A command that listens could take their place otherwise, and programs outside
 // would send it what is meant for them.
@@ -228,7 +228,7 @@ type Trials struct {
 	CPU       time.Duration
 }
 
-// lowers are the paths of the layers.
+// lowers returns the paths of the layers.
 func (t *Trials) lowers() []string {
 	var out []string
 	for _, l := range t.Layers {
@@ -240,7 +240,7 @@ func (t *Trials) lowers() []string {
 	return out
 }
 
-// encoded is for another process of the same program.
+// encoded returns for another process of the same program.
 func (t *Trials) encoded() string {
 	if t == nil {
 		return ""
@@ -273,7 +273,7 @@ func Unfit(output string) string {
 	return ""
 }
 
-// Caches is what builds write beside the workspace and can do without at any
+// Caches returns what builds write beside the workspace and can do without at any
 // time: temp folders, and the caches of compilers and package managers. What
 // does not exist is left out. Folders that programs are started from are not
 // in it (~/.cargo/bin, ~/.local/bin).
@@ -310,7 +310,7 @@ func allCaches(env []string) []string {
 	return there
 }
 
-// TempDirs are the directories for temp files, whether they exist or not.
+// TempDirs returns the directories for temp files, whether they exist or not.
 func TempDirs(env []string) []string {
 	return []string{os.TempDir(), absoluteValue(env, "TMPDIR"), "/tmp", "/var/tmp"}
 }
@@ -338,7 +338,7 @@ func makeCaches(env []string) {
 	}
 }
 
-// absoluteValue is the value of a variable that is an absolute path.
+// absoluteValue returns the value of a variable that is an absolute path.
 func absoluteValue(env []string, name string) string {
 	for _, kv := range env {
 		if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
@@ -353,7 +353,7 @@ func below(path, root string) bool {
 	return path == root || root == "/" || strings.HasPrefix(path, root+string(filepath.Separator))
 }
 
-// holding is the root that path lies below, or nothing.
+// holding returns the root that path lies below, or nothing.
 func holding(path string, roots []string) string {
 	for _, r := range roots {
 		if below(path, r) {
@@ -363,7 +363,7 @@ func holding(path string, roots []string) string {
 	return ""
 }
 
-// between are the folders from below root to above path, the topmost first.
+// between returns the folders from below root to above path, the topmost first.
 func between(root, path string) []string {
 	var out []string
 	if root == "" || !below(path, root) {

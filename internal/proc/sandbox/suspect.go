@@ -102,7 +102,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	return first
 }
 
-// placeholder is the error that a line prints, if it is about a protected path
+// placeholder returns the error that a line prints, if it is about a protected path
 // that doesn't exist: there was a placeholder.
 func (at Scene) placeholder(line string) string {
 	word := taken.FindString(line)
@@ -115,7 +115,7 @@ func (at Scene) placeholder(line string) string {
 	return word
 }
 
-// remedyOf is what would allow what seccomp refused.
+// remedyOf returns what would allow what seccomp refused.
 func (at Scene) remedyOf(told []string, output string) string {
 	network, sockets := slices.Contains(told, saysNetwork), slices.ContainsFunc(told, aboutSockets)
 	for line := range strings.Lines(output) { // a refused socket isn't told, and what came after may be
@@ -132,7 +132,7 @@ func (at Scene) remedyOf(told []string, output string) string {
 	return "set tools.sandbox to auto, which runs approved commands without a sandbox"
 }
 
-// remedy is what would allow what a line says was refused, if the line tells.
+// remedy returns what would allow what a line says was refused, if the line tells.
 func (at Scene) remedy(line, word string) string {
 	path := at.protected(line)
 	switch {
@@ -154,7 +154,7 @@ func (at Scene) remedy(line, word string) string {
 	return ""
 }
 
-// protected is the first protected path that a line names, or that what it names
+// protected returns the first protected path that a line names, or that what it names
 // is in. A command may have changed its directory, so the end of a path is enough.
 func (at Scene) protected(line string) string {
 	for _, name := range named.FindAllString(line, 64) {
@@ -176,7 +176,7 @@ func (at Scene) protected(line string) string {
 
 func aboutSockets(told string) bool { return strings.HasPrefix(told, saysSockets) }
 
-// remedyFor is what would allow a command what its sandbox refused.
+// remedyFor returns what would allow a command what its sandbox refused.
 func remedyFor(mode Mode, network, sockets bool) string {
 	switch {
 	case mode == ReadOnly:

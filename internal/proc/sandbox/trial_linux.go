@@ -108,7 +108,7 @@ func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	return b.parts(l, fd)
 }
 
-// parts are the mounts of parts of an overlay. It is mounted on an empty directory
+// parts returns the mounts of parts of an overlay. It is mounted on an empty directory
 // for a moment.
 func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
 	at := b.spec.Trial.Dir
@@ -148,7 +148,7 @@ func instead(l Overlay) (int, error) {
 	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
 }
 
-// readOnlyTree is a path to be mounted elsewhere, with what is mounted in it.
+// readOnlyTree returns a path to be mounted elsewhere, with what is mounted in it.
 func readOnlyTree(path string) (int, error) {
 	fd, err := openPlain(path)
 	if err != nil {
@@ -217,12 +217,12 @@ func overlay(lower int, l Overlay) (int, error) {
 	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
-// escaped is a path as overlayfs reads it.
+// escaped returns a path as overlayfs reads it.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, ":", `\:`, ",", `\,`).Replace(path)
 }
 
-// complaint is what the kernel says about a mount that failed.
+// complaint returns what the kernel says about a mount that failed.
 func complaint(fs int) string {
 	var b [1024]byte
 	n, err := unix.Read(fs, b[:])

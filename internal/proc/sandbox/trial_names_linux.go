@@ -28,7 +28,7 @@ func (t *trying) answerNames() {
 	}
 }
 
-// nameservers are the addresses in a resolv.conf.
+// nameservers returns the addresses in a resolv.conf.
 func nameservers(text string) []netip.Addr {
 	var out []netip.Addr
 	for line := range strings.Lines(text) {
@@ -86,7 +86,7 @@ func (t *trying) serveNames(fd int) {
 	}
 }
 
-// noSuchName is the answer to a question, and the name in it.
+// noSuchName returns the answer to a question, and the name in it.
 func noSuchName(query []byte) (reply []byte, name string, ok bool) {
 	const header = 12
 	if len(query) < header || query[2]&0x80 != 0 || binary.BigEndian.Uint16(query[4:]) != 1 {
@@ -121,7 +121,7 @@ func noSuchName(query []byte) (reply []byte, name string, ok bool) {
 	return reply, printable(strings.ToLower(strings.Join(labels, "."))), true
 }
 
-// printable is a name as text: it may be any bytes.
+// printable returns a name as text: it may be any bytes.
 func printable(name string) string {
 	quoted := strconv.QuoteToASCII(name)
 	return quoted[1 : len(quoted)-1]

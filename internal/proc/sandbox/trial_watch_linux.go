@@ -169,7 +169,7 @@ func (t *trying) report(r *Report) {
 	slices.Sort(r.Network)
 }
 
-// counted is how many packets had nowhere to go, as the kernel counts them.
+// counted returns how many packets had nowhere to go, as the kernel counts them.
 func (t *trying) counted() (n int) {
 	var buf [16 << 10]byte
 	for i, f := range t.counters {
@@ -229,7 +229,7 @@ func (t *trying) watch() {
 	}
 }
 
-// running is how many processes of this pid namespace there are besides this one,
+// running returns how many processes of this pid namespace there are besides this one,
 // and how long they and those before them have computed.
 func running() (n int, took time.Duration) {
 	entries, err := os.ReadDir("/proc")
@@ -291,7 +291,7 @@ func (s space) shrunk(by int64) bool {
 	return lost > by
 }
 
-// least is the free space now of the file system that has the least.
+// least returns the free space now of the file system that has the least.
 func (s space) least() int64 {
 	least := int64(math.MaxInt64)
 	for path := range s {
@@ -303,7 +303,7 @@ func (s space) least() int64 {
 	return least
 }
 
-// written is the size of what is in the uppers.
+// written returns the size of what is in the uppers.
 func written(t *Trials) (n int64) {
 	for _, l := range t.Layers {
 		filepath.WalkDir(l.Upper, func(path string, d fs.DirEntry, err error) error {

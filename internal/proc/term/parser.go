@@ -151,7 +151,7 @@ func (s *Screen) textByte(b byte) int {
 	return 1
 }
 
-// param is the i-th number of the sequence; missing and zero mean one.
+// param returns the i-th number of the sequence; missing and zero mean one.
 func (p *parser) param(i int) int { return max(1, p.params[i]) }
 
 // sequence carries out CSI ... final.

@@ -78,7 +78,7 @@ func isModule(root fs.FS, dir string) bool {
 	return err == nil
 }
 
-// soakingIn are the names of the tests in the files of one directory that use package soak.
+// soakingIn returns the names of the tests in the files of one directory that use package soak.
 func soakingIn(files []*ast.File) []string {
 	uses := map[string]map[string]bool{} // by a function: the names in it; "soak." is the package
 	for _, f := range files {

@@ -239,7 +239,7 @@ func (c *conversion) code(n *node) {
 	c.out.separate(2)
 }
 
-// preformatted is the text of code, without the numbers of its lines.
+// preformatted returns the text of code, without the numbers of its lines.
 func (c *conversion) preformatted(n *node) string {
 	var b strings.Builder
 	var walk func(n *node)
@@ -266,7 +266,7 @@ var languageClass = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*)([A-Za-z0-9+#_.]{1,20})(?:\s|;|$)`)
 })
 
-// languageOf is the language that highlighters write into a class.
+// languageOf returns the language that highlighters write into a class.
 func languageOf(class string) string {
 	if !strings.Contains(class, "lang") && !strings.Contains(class, "highlight-") && !strings.Contains(class, "brush") {
 		return ""

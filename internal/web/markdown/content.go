@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// mainContent is the part of a body that the page is about: its <main>, or its one <article>, if that holds a good part
+// mainContent returns the part of a body that the page is about: its <main>, or its one <article>, if that holds a good part
 // of the text; else the body.
 func mainContent(body *node) *node {
 	var mains, articles []*node

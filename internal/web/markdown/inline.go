@@ -20,7 +20,7 @@ type run struct {
 
 func (c *conversion) newRun() *run { return &run{c: c} }
 
-// String is the text without white space around it and before line ends.
+// String returns the text without white space around it and before line ends.
 func (r *run) String() string { return strings.TrimSpace(r.b.String()) }
 
 func (r *run) text(s string) {

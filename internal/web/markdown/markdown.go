@@ -100,7 +100,7 @@ func (c *conversion) head(root *node) Document {
 	return doc
 }
 
-// refresh is where a page leads to: "0; url=/new".
+// refresh returns where a page leads to: "0; url=/new".
 func (c *conversion) refresh(content string) string {
 	_, ref, ok := strings.Cut(content, ";")
 	key, ref, named := strings.Cut(ref, "=")
@@ -110,7 +110,7 @@ func (c *conversion) refresh(content string) string {
 	return c.absolute(strings.Trim(strings.TrimSpace(ref), `'"`))
 }
 
-// absolute is a link as it can be fetched; "" if it cannot: a script, a place on the same page.
+// absolute returns a link as it can be fetched; "" if it cannot: a script, a place on the same page.
 func (c *conversion) absolute(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || ref[0] == '#' || len(ref) > 4000 {

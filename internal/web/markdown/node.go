@@ -155,7 +155,7 @@ func invisible(style string) bool {
 		strings.Contains(s, "font-size:0;") || strings.HasSuffix(s, "font-size:0") || strings.HasSuffix(s, "font-size:0px")
 }
 
-// descendants are all nodes below, in the order of the page.
+// descendants returns all nodes below, in the order of the page.
 func (n *node) descendants() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		for d := n.FirstChild; d != nil; d = n.after(d) {
@@ -166,7 +166,7 @@ func (n *node) descendants() iter.Seq[*node] {
 	}
 }
 
-// after is the node below n that comes after d; nil if d is the last.
+// after returns the node below n that comes after d; nil if d is the last.
 func (n *node) after(d *node) *node {
 	if d.FirstChild != nil {
 		return d.FirstChild
@@ -180,7 +180,7 @@ func (n *node) after(d *node) *node {
 	return d.NextSibling
 }
 
-// find is the first element that fits, in the order of the page.
+// find returns the first element that fits, in the order of the page.
 func find(n *node, fits func(*node) bool) *node {
 	for d := range n.descendants() {
 		if d.kind == elementNode && fits(d) {
@@ -200,7 +200,7 @@ func inside(n *node, a atom.Atom) bool {
 	return false
 }
 
-// textOf is all text below a node, as it stands.
+// textOf returns all text below a node, as it stands.
 func textOf(n *node) string {
 	var b strings.Builder
 	for d := range n.descendants() {

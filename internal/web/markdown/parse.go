@@ -130,7 +130,7 @@ func named(name []byte) *node {
 	return n
 }
 
-// element is the element of a tag, with those of its attributes that matter here.
+// element returns the element of a tag, with those of its attributes that matter here.
 func element(z *html.Tokenizer) *node {
 	name, more := z.TagName()
 	n := named(name)

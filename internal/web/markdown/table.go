@@ -39,7 +39,7 @@ func (c *conversion) table(n *node) {
 	c.out.separate(2)
 }
 
-// tableRows are the rows of a table itself, not those of tables in it.
+// tableRows returns the rows of a table itself, not those of tables in it.
 func tableRows(n *node) (rows []*node, caption *node) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		switch child.DataAtom {
@@ -162,7 +162,7 @@ func spanOf(cell *node, key string, most int) int {
 	return min(n, most)
 }
 
-// cell is the text of a cell in one line.
+// cell returns the text of a cell in one line.
 func (g *grid) cell(n *node) string {
 	run := g.c.newRun()
 	run.children(n, style{bold: n.DataAtom == atom.Th})

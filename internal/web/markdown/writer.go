@@ -77,7 +77,7 @@ func (w *writer) begin() {
 	}
 }
 
-// between is the marks of a blank line: those of the quotations that have begun.
+// between returns the marks of a blank line: those of the quotations that have begun.
 func (w *writer) between() string {
 	var b strings.Builder
 	for _, p := range w.prefixes {
@@ -89,7 +89,7 @@ func (w *writer) between() string {
 	return b.String()
 }
 
-// text is all that was written, cut at the limit.
+// text returns all that was written, cut at the limit.
 func (w *writer) text() (string, bool) {
 	s := w.b.String()
 	if len(s) <= w.limit {

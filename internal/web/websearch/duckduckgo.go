@@ -101,7 +101,7 @@ func (p *duckPage) start(t html.Token) {
 	}
 }
 
-// unwrap is where a link of the page really leads to. Advertisements lead to the engine itself, and are left out.
+// unwrap returns where a link of the page really leads to. Advertisements lead to the engine itself, and are left out.
 func unwrap(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {

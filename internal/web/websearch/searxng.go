@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
-// searxng is the user's own server, which queries other engines.
+// searxng returns the user's own server, which queries other engines.
 func searxng() kind {
 	return kind{
 		needs: func(c Config) string {

@@ -38,7 +38,7 @@ func tavily() kind {
 	}
 }
 
-// post is a request with a JSON body and the key as a bearer token.
+// post returns a request with a JSON body and the key as a bearer token.
 func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {

@@ -52,7 +52,7 @@ func clean(s string, most int) string {
 	return s
 }
 
-// complaint is the words of an error in JSON, wherever this engine puts them; else the beginning of the body.
+// complaint returns the words of an error in JSON, wherever this engine puts them; else the beginning of the body.
 func complaint(body []byte) string {
 	var v map[string]any
 	if json.Unmarshal(body, &v) == nil {

@@ -79,7 +79,7 @@ func kinds() map[string]kind {
 	}
 }
 
-// Types are the engines there are.
+// Types returns the engines there are.
 func Types() []string {
 	var all []string
 	for name := range kinds() {
@@ -164,10 +164,10 @@ func New(c Config, o web.Options) (*Engine, error) {
 	return e, err
 }
 
-// Name is the type of the engine.
+// Name returns the type of the engine.
 func (e *Engine) Name() string { return e.config.Type }
 
-// Host is where the query goes: what a policy judges.
+// Host returns where the query goes: what a policy judges.
 func (e *Engine) Host() string { return e.base.Host() }
 
 // Ready says with a *[KeyError] what is missing before the engine can be asked.
@@ -215,7 +215,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (Found, error) {
 	return tidy(found, q.Limit), nil
 }
 
-// failure is what an answer says that is no answer.
+// failure returns what an answer says that is no answer.
 func (e *Engine) failure(a *web.Answer) error {
 	limited := a.Status == http.StatusTooManyRequests || e.kind.limited != nil && e.kind.limited(a)
 	if !limited && a.Status >= 200 && a.Status <= 299 {
@@ -253,7 +253,7 @@ func keyRejected(a *web.Answer, said string) bool {
 	return false
 }
 
-// at is a URL below the engine's base.
+// at returns a URL below the engine's base.
 func (e *Engine) at(path string, query url.Values) (web.Target, error) {
 	u := e.base.URL()
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/")+path, ""

@@ -84,7 +84,7 @@ func newShortlist(table []secretName, at func(name []rune) rune) shortlist {
 	return l
 }
 
-// of are the names that a pattern with this character can mean.
+// of returns the names that a pattern with this character can mean.
 func (l *shortlist) of(c rune) []int {
 	if c == '*' || c == '?' {
 		return l.all
@@ -143,7 +143,7 @@ func MaySecretBelow(pattern string) (example string, ok bool) {
 	return secretNames().among(newGlobs(comps))
 }
 
-// usual are the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.
+// usual returns the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.
 func usual(chain string) []string {
 	head, open := strings.CutSuffix(chain, "*")
 	if !open {
@@ -180,7 +180,7 @@ func overlap(g *glob, name []rune) bool {
 	return !(g.wild && name[0] == '.') && common(g.tokens, name)
 }
 
-// globTokens is a pattern as runes, folded, with '*' and, for one unknown character, '?'.
+// globTokens returns a pattern as runes, folded, with '*' and, for one unknown character, '?'.
 func globTokens(glob string) []rune {
 	rs := []rune(glob)
 	out := make([]rune, 0, len(rs))
@@ -216,7 +216,7 @@ func globTokens(glob string) []rune {
 	return out
 }
 
-// setEnd is where the set that begins at i ends; the end of the pattern where it does not, or holds a class such as
+// setEnd returns where the set that begins at i ends; the end of the pattern where it does not, or holds a class such as
 // [:alpha:], for which shells do not agree on where it ends.
 func setEnd(rs []rune, i int) int {
 	i++

@@ -171,7 +171,7 @@ func (t *table) match(comps []string) (why string, ok bool) {
 	return t.rules[best].why, true
 }
 
-// matchAt is the place of the first rule whose chain begins with the component at.
+// matchAt returns the place of the first rule whose chain begins with the component at.
 func (t *table) matchAt(comps []string, at int) int {
 	best := len(t.rules)
 	for _, places := range [...][]int{t.byName[comps[at]], t.starry} {

@@ -64,7 +64,7 @@ func SecretWhenNamed(path string) (why string, ok bool) {
 // backups are what editors and users put behind the name of a file they keep a copy of.
 var backups = [...]string{"~", "#", ".bak", ".old", ".orig", ".save", ".swp", ".swo", ".backup", ".copy", ".rej"}
 
-// original is the name of the file that a folded name is a backup of: server.pem for server.pem.bak. Other names stay.
+// original returns the name of the file that a folded name is a backup of: server.pem for server.pem.bak. Other names stay.
 func original(name string) string {
 	for i := 0; i < len(backups); i++ {
 		if own, is := strings.CutSuffix(name, backups[i]); is && strings.Trim(own, "#") != "" {

@@ -17,7 +17,7 @@ type reached struct {
 	err  error
 }
 
-// Resolve is as the function of that name, but for another process than this one: ErrProcess where it would be led
+// Resolve returns as the function of that name, but for another process than this one: ErrProcess where it would be led
 // elsewhere.
 func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 	cut := len(name)

@@ -57,7 +57,7 @@ func (b *blocks) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ids are those of the blocks of one type.
+// ids returns those of the blocks of one type.
 func (b blocks) ids(kind string) []string {
 	var out []string
 	for _, c := range b {
@@ -68,7 +68,7 @@ func (b blocks) ids(kind string) []string {
 	return out
 }
 
-// results are the ids of the results that come before all other blocks.
+// results returns the ids of the results that come before all other blocks.
 func (b blocks) results() []string {
 	n := slices.IndexFunc(b, func(c content) bool { return c.Type != "tool_result" })
 	if n < 0 {

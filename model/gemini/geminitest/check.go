@@ -328,7 +328,7 @@ var keywords = []string{
 	"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "pattern", "example", "default", "propertyOrdering",
 }
 
-// unknownKeyword is a keyword of a schema that parameters can't have; "": there is none.
+// unknownKeyword returns a keyword of a schema that parameters can't have; "": there is none.
 func unknownKeyword(schema json.RawMessage) string {
 	var node map[string]json.RawMessage
 	if json.Unmarshal(schema, &node) != nil {

@@ -137,7 +137,7 @@ func (s *Server) Close() {
 	}
 }
 
-// Requests are those that came so far, those that no reply answers too.
+// Requests returns those that came so far, those that no reply answers too.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

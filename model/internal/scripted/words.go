@@ -47,7 +47,7 @@ func Parse[S any](data []byte, vars map[string]string) (S, error) {
 	return s, nil
 }
 
-// Arguments is what a model says as the arguments of a call, to the byte: args without its blanks, or, if it is a JSON
+// Arguments returns what a model says as the arguments of a call, to the byte: args without its blanks, or, if it is a JSON
 // string, the text of that string.
 func Arguments(args json.RawMessage) string {
 	var s string
@@ -72,7 +72,7 @@ func JSON(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Event is one server-sent event with its blank line.
+// Event returns one server-sent event with its blank line.
 func Event(name string, data any) string { return "event: " + name + "\ndata: " + JSON(data) + "\n\n" }
 
 // Dress gives events line ends of two characters, and comments between them.

@@ -12,7 +12,7 @@ import (
 
 const head = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"scripted",`
 
-// frames are the events of the answer's stream, each with its blank line.
+// frames returns the events of the answer's stream, each with its blank line.
 func (a Answer) frames() []string {
 	var out []string
 	event := func(data string) { out = append(out, "data: "+data+"\n\n") }
@@ -49,7 +49,7 @@ func (a Answer) frames() []string {
 	return scripted.Dress(out, a.Faults.CRLF, a.Faults.Comments)
 }
 
-// callDeltas are the pieces of one call.
+// callDeltas returns the pieces of one call.
 func (a Answer) callDeltas(i int, c Call) []string {
 	f := a.Faults
 	if f.ObjectArgs {
@@ -108,7 +108,7 @@ func (a Answer) finish() string {
 
 func (a Answer) field() string { return cmp.Or(a.Field, "reasoning_content") }
 
-// plain is the answer as one object.
+// plain returns the answer as one object.
 func (a Answer) plain() string {
 	var calls []string
 	for i, c := range a.Calls {

@@ -70,7 +70,7 @@ func Serve(t testing.TB, s Script) *Server {
 	return out
 }
 
-// reply is the answer as the server plays it.
+// reply returns the answer as the server plays it.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
 		When: a.When, Until: a.Until, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,

@@ -80,5 +80,5 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 	return scripted.Parse[Script](data, vars)
 }
 
-// text is what the model says as arguments, to the byte.
+// text returns what the model says as arguments, to the byte.
 func (c Call) text() string { return scripted.Arguments(c.Args) }

@@ -99,7 +99,7 @@ func (s Script) check(_ http.Header, body string) string {
 	return checkOrder(items, r.Previous != "")
 }
 
-// unknown is a member of an object that isn't in the list; "": there is none.
+// unknown returns a member of an object that isn't in the list; "": there is none.
 func unknown(object []byte, known []string) string {
 	var have map[string]json.RawMessage
 	_ = json.Unmarshal(object, &have) // it was read before
