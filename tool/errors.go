@@ -100,7 +100,7 @@ type Cause struct {
 	Rules []Rule    `json:"rules,omitempty"` // the rules that decided, for ByRule
 }
 
-// Rule is a permission rule, as its author wrote it.
+// Rule is a permission rule as written.
 type Rule struct {
 	List     string `json:"list"` // allow, ask or deny
 	Text     string `json:"text"`
@@ -172,7 +172,7 @@ func (d Decision) Why() string {
 	return d.Reason + " (" + cause + ")"
 }
 
-// ErrDenied is in the chain of every error that stands for a denied call, such as the one [Live].Ask returns.
+// ErrDenied is in the chain of every error for a denied call, such as the one [Live].Ask returns.
 var ErrDenied = errors.New("permission denied")
 
 // DenialError is the error of a denied call: one text for the model and one for the user.
@@ -184,7 +184,7 @@ type DenialError struct {
 // Error returns the text for the model.
 func (e *DenialError) Error() string { return e.Model }
 
-// Unwrap is ErrDenied.
+// Unwrap returns ErrDenied.
 func (e *DenialError) Unwrap() error { return ErrDenied }
 
 // Unapproved returns the error of a call that requires approval and can't get it. obstacle says why, as a clause: "this
@@ -229,7 +229,7 @@ func (d Decision) Remedy(flags ...string) string {
 	return "To allow it, " + strings.Join(ways, ", or ")
 }
 
-// quoteRules writes the rules of an offer as they stand in settings: "Shell(make:*)", "Shell(rm x)".
+// quoteRules writes the rules of an offer as they are written in settings: "Shell(make:*)", "Shell(rm x)".
 func quoteRules(offer string) string {
 	rules := strings.Split(offer, "\n")
 	for i, r := range rules {

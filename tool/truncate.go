@@ -137,7 +137,7 @@ func share(parts []Part, sizes []int, budget int) []int {
 	return shares
 }
 
-// shortened returns the start and the end of a text, and the path of the full one; "": it isn't saved.
+// shortened returns the start and the end of a text, and the path of the full text; "": it isn't saved.
 func (e *entry) shortened(s string, chars, budget int) (short, path string) {
 	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
 	where := "The full output was not saved."
