@@ -59,8 +59,7 @@ type Responded struct {
 	Outcomes []tool.Outcome
 }
 
-// Resumed reports that an answer was cut off by Err, and that the model is asked to continue it. The calls that were
-// complete have ended.
+// Resumed reports that an answer was cut off by Err and the model is asked to continue it. All complete calls have ended.
 type Resumed struct {
 	Turn  int // the one that was cut off
 	Times int // for this prompt, from 1
@@ -77,7 +76,7 @@ type Compacted struct {
 	Summary       string          // "": none was needed, or Err says why there is none
 	Messages      []model.Message // the conversation from now on
 	Usage         model.Usage     // of the requests for a summary
-	Fallback      error           // why the agent's own model wrote the summary, and not the one for summaries; nil: that's as configured
+	Fallback      error           // why the agent's own model wrote the summary instead of the configured one; nil: it didn't
 	Err           error           // why there is no summary. Nothing is lost
 }
 

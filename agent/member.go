@@ -27,7 +27,7 @@ type member struct {
 	executor *tool.Executor
 	unknown  []string // unknown tools that its definition names
 
-	// What it did so far; owned by the working goroutine.
+	// Its progress so far; owned by the working goroutine.
 	calls   []TaskCall
 	count   int      // of all calls
 	changed []string // paths of files
@@ -74,7 +74,7 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	return m.result(err)
 }
 
-// about says who it is.
+// about returns the subagent's description.
 func (m *member) about() Member {
 	return Member{m.path, m.role.Name, m.task.Description, m.task.Live.Call}
 }

@@ -107,7 +107,7 @@ func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool)
 		}
 		t, err := parent.Lookup(d.Name)
 		if err != nil {
-			continue // it has gone since
+			continue // it was removed since
 		}
 		if !slices.Contains(origins, d.Origin) {
 			origins = append(origins, d.Origin)

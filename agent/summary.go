@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	bulky         = 1000 // characters of a result that is worth a file
+	bulky         = 1000 // characters of a result that is moved to a file
 	lastShare     = 5    // the last turns keep a fifth of the window
 	summaryShare  = 16   // a summary may take a sixteenth of the window
-	promptShare   = 16   // so may the prompts that stay
-	leastPrompt   = 2000 // characters of them that stay in any window
-	summaryTries  = 4    // with fewer and fewer of the oldest turns, if the server rejects the request as too long
-	bytesOfTokens = 3    // at least, in each token
+	promptShare   = 16   // so may the prompts that are kept
+	leastPrompt   = 2000 // characters of prompts that are kept in any window
+	summaryTries  = 4    // each with fewer of the oldest turns, if the server rejects the request as too long
+	bytesOfTokens = 3    // lower bound of bytes per token
 )
 
 const (
@@ -44,7 +44,7 @@ const (
 // asked is a prompt, and where the history has it.
 type asked struct {
 	parts []model.Part
-	at    int // below the start of the last turns: only the summary's message has it
+	at    int // position in the history; below the start of the last turns, only the summary has it
 }
 
 // recent returns where the last turns of a history start: the last answer of the model with all that follows, and as many turns
@@ -187,8 +187,8 @@ func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message
 // errOnlyCalls reports an answer with calls in place of a summary.
 var errOnlyCalls = errors.New("called tools in place of writing a summary")
 
-// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is left out. A model that
-// answers with calls is asked once more.
+// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is omitted. A model
+// that answers with calls is asked once more.
 func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration, out *Answer) (text string, err error) {
 	start := time.Now()
 	defer func() { out.ModelTime += time.Since(start) }()

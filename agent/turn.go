@@ -147,7 +147,7 @@ func (t *turn) last() model.Part {
 	return t.parts[len(t.parts)-1]
 }
 
-// stream adds to the last part, of which this much is settled.
+// stream appends a piece to the last part, whose earlier text is settled.
 func (t *turn) stream(settled, piece string) {
 	if len(t.streams) == 0 {
 		t.streams = append(t.streams, settled...)

@@ -47,7 +47,7 @@ const (
 	mostScale  = 3
 )
 
-// check starts again for another model, which counts tokens differently, and for a history that was replaced.
+// check restarts the count for another model, which counts tokens differently, and for a history that was replaced.
 func (m *meter) check(name string, history []model.Message) {
 	if m.model != name {
 		*m = meter{model: name, fixed: m.fixed, messages: m.messages, length: m.length}
@@ -79,7 +79,8 @@ func (m *meter) scaled(estimate int) int {
 	return int(float64(estimate) * m.scale)
 }
 
-// count takes the usage of an answer, which the history has by now. request is the estimate for the messages of its request.
+// count records the usage of an answer, which is in the history by now. request is the estimate for the messages of its
+// request.
 func (m *meter) count(u model.Usage, request int) {
 	if u.Input <= 0 {
 		return
@@ -97,7 +98,7 @@ func (m *meter) reject() {
 	}
 }
 
-// restart is for a history that was replaced: nothing of it was counted.
+// restart is called for a history that was replaced: nothing of it was counted.
 func (m *meter) restart(history []model.Message) {
 	m.counted, m.input, m.at = 0, 0, 0
 	m.messages, m.length = estimateAll(history), len(history)
@@ -111,7 +112,7 @@ func estimateAll(messages []model.Message) int {
 	return n
 }
 
-// Tokens of what is no text. A document has about one for each 50 bytes.
+// Tokens of parts that aren't text. A document has about one for each 50 bytes.
 const (
 	messageTokens = 4 // of its frame
 	partTokens    = 12
