@@ -30,8 +30,8 @@ type Failure struct {
 	prefix int           // index of the version path
 }
 
-// Rejected reports whether the server rejected what the request says, so that another request may succeed: status 400 or
-// 422, and not because of its length.
+// Rejected reports whether the server rejected the content of the request, so that another request may succeed: status 400
+// or 422, and not because of its length.
 func (f *Failure) Rejected() bool {
 	var e *model.Error
 	return errors.As(f.Err, &e) && e.Kind == model.ErrRejected &&
@@ -40,7 +40,7 @@ func (f *Failure) Rejected() bool {
 
 // statusFailure returns the failure of a response that is not 200 OK.
 func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *Failure {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is useful
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is useful too
 	e := readError(body)
 	kind := kindOf(resp.StatusCode, e)
 	f := &Failure{Message: e.Message, Code: Scalar(e.Code), Param: Scalar(e.Param), after: max(retryAfter(resp.Header, now), e.retryDelay())}

@@ -130,7 +130,7 @@ func TestTrailingCommaCutAnywhere(t *testing.T) {
 	}
 }
 
-// A call that was handed out may be running: a server that then says something else about it is not believed.
+// A call that was emitted may be running: a server that then says something else about it is not believed.
 func TestCallHandedOutIsNotChanged(t *testing.T) {
 	_, err := assemble(t, `
 		{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}

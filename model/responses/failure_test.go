@@ -119,7 +119,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// The connection breaks after a call: the call is handed out once, with the error, and nothing is sent again.
+// The connection breaks after a call: the call is emitted once, with the error, and nothing is sent again.
 func TestCutAfterACall(t *testing.T) {
 	const (
 		added = `{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"c","name":"f","arguments":""}}`

@@ -12,7 +12,7 @@ import (
 // object is a JSON object whose keys keep their order, as the real server's do.
 type object = scripted.Object
 
-// reply returns the answer as the server plays it.
+// reply converts the answer for the server.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
 		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
@@ -21,14 +21,14 @@ func (a Answer) reply() scripted.Reply {
 	}
 }
 
-// body returns a stream or one object, as the request has it.
+// body returns a stream or one object, depending on the request.
 func (a Answer) body(n int, request string) (kind string, frames []string) {
 	const one, stream = "application/json", "text/event-stream; charset=utf-8"
 	var r struct {
 		Model  string
 		Stream bool
 	}
-	_ = json.Unmarshal([]byte(request), &r) // it was checked
+	_ = json.Unmarshal([]byte(request), &r) // it was checked before
 	switch {
 	case a.Raw != "" && a.Status != 0:
 		return one, []string{a.Raw}
@@ -44,7 +44,7 @@ func (a Answer) body(n int, request string) (kind string, frames []string) {
 	return one, []string{scripted.JSON(m.json(a.content(), a.stop(), a.Usage.json(a.Usage.Output)))}
 }
 
-// message is what one says of itself.
+// message is the metadata of a message.
 type message struct{ id, model string }
 
 func (m message) json(content []any, stop any, usage object) object {

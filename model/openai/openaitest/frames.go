@@ -57,7 +57,7 @@ func (a Answer) callDeltas(i int, c Call) []string {
 	}
 	pieces := split(c.text(), f.Split)
 	if f.Split > 0 || len(pieces) == 0 {
-		pieces = append([]string{""}, pieces...) // as OpenAI does it: the name first, then the arguments
+		pieces = append([]string{""}, pieces...) // like OpenAI: the name first, then the arguments
 	}
 	var out []string
 	for n, p := range pieces {
@@ -128,7 +128,7 @@ func (u Usage) json() string {
 		u.Input, u.Output, u.Input+u.Output, u.Cached)
 }
 
-// split cuts s into pieces of n bytes, also inside a character; 0 leaves it whole.
+// split splits s into pieces of n bytes, even inside a character; 0 doesn't split it.
 func split(s string, n int) []string {
 	if s == "" {
 		return nil
@@ -144,7 +144,7 @@ func split(s string, n int) []string {
 	return append(out, s)
 }
 
-// quote writes a JSON string and keeps bytes that are not UTF-8, as servers do that cut inside a character.
+// quote writes a JSON string and keeps bytes that are not UTF-8, like servers that split text inside a character.
 func quote(s string) string {
 	b := []byte{'"'}
 	for i := range len(s) {
