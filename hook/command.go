@@ -15,13 +15,13 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 )
 
-// maxOutput is how much a command can print on each of its streams.
+// maxOutput bounds each output stream of a command.
 const maxOutput = 1 << 20
 
 // errTooMuch stops a command that prints more.
 var errTooMuch = errors.New("stopped after printing more than 1 MB")
 
-// projectVariables name the project's directory in the environment of hooks: what hooks for other agents use.
+// projectVariables returns the environment variables with the project's directory that hooks for other agents use.
 func projectVariables() []string {
 	return []string{"ADZE_PROJECT_DIR", "QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"}
 }
