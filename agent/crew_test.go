@@ -227,7 +227,7 @@ func TestTaskDisplay(t *testing.T) {
 	}
 }
 
-// Subagents work side by side, and below one another as deep as they may.
+// Subagents work concurrently, and below one another as deep as they may.
 func TestTasksSideBySideAndDeep(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Depth: 2, Limit: 2}, turns{
 		"go":   {gives(`{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`), stop("done")},

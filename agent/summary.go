@@ -188,7 +188,7 @@ func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message
 var errOnlyCalls = errors.New("called tools in place of writing a summary")
 
 // summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is omitted. A model
-// that answers with calls is asked once more.
+// that answers with calls is asked again.
 func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration, out *Answer) (text string, err error) {
 	start := time.Now()
 	defer func() { out.ModelTime += time.Since(start) }()
@@ -213,7 +213,7 @@ func newerHalf(history []model.Message) []model.Message {
 	for at < len(history)-1 && history[at].Role == model.Tool {
 		at++
 	}
-	if history[at].Role == model.Tool { // the last answer: nothing can be left out
+	if history[at].Role == model.Tool { // the last answer: nothing can be omitted
 		return history[:1]
 	}
 	return append(slices.Clone(history[:1]), history[at:]...)

@@ -16,7 +16,7 @@ import (
 
 // cache is what was found out while one request is judged, whatever the rules and the mode say to it: its commands
 // name the same paths again and again, and an offer is tried out on what is known by then. It never outlives the
-// judgement, for files change.
+// judgment, for files change.
 type cache struct {
 	disk     Disk // nil: not known
 	deadline time.Time
@@ -34,7 +34,7 @@ type cache struct {
 	facts    map[*bash.Command]*fact
 }
 
-// search is a folder that is searched through.
+// search is a directory that is searched through.
 type search struct {
 	dir string
 	Search
@@ -46,7 +46,7 @@ type searched struct {
 	known  bool
 }
 
-// where is a line, in the folder it runs in.
+// where is a line, in the directory it runs in.
 type where struct{ line, dir string }
 
 // script is a line as it was read.
@@ -56,7 +56,7 @@ type script struct {
 	hidden bool // it holds characters that cannot be seen
 }
 
-// fact is what a simple command does, so far as that can be found out.
+// fact is what a simple command does, as far as that can be found out.
 type fact struct {
 	why      string // why it is not read-only; "": it is
 	unlisted string // the program, if why is that it's not on the read-only list
@@ -73,7 +73,7 @@ type touchedPath struct {
 	end int
 }
 
-// begin returns the engine for one judgement.
+// begin returns the engine for one judgment.
 func (e engine) begin() engine {
 	e.cache = &cache{
 		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
@@ -85,7 +85,7 @@ func (e engine) begin() engine {
 	return e
 }
 
-// timeLimit returns when a judgement that begins now must be over.
+// timeLimit returns when a judgment that begins now must be over.
 func (e *engine) timeLimit() time.Time {
 	return time.Now().Add(cmp.Or(e.world.patience, bash.MaxTime))
 }
@@ -202,7 +202,7 @@ func (e *engine) chosen(file string) string {
 	return ""
 }
 
-// runsGit says why git may run a program in a folder.
+// runsGit says why git may run a program in a directory.
 func (e *engine) runsGit(dir string) string {
 	why, known := e.git[dir]
 	if !known {

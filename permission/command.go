@@ -172,7 +172,7 @@ func (w *commandJudge) concluded(j judged, script *bash.Script, t lineVerdict) j
 	return j
 }
 
-// unread returns the judgement of a line that was not read: bash may still run some of it.
+// unread returns the judgment of a line that was not read: bash may still run some of it.
 func (e *engine) unread(j judged, denied bool, err error) judged {
 	j.note = fmt.Sprintf("the command can't be checked: %v", err)
 	j.forced = true

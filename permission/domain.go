@@ -92,7 +92,7 @@ func meansHost(u *rule, target string) match.Match {
 }
 
 // coversHost says whether an allow rule covers a host: the very port it names, and without one the usual ones, which a
-// target leaves out.
+// target omits.
 func coversHost(u *rule, target string) bool {
 	t, err := parseDomain(target)
 	return err == nil && u.domain.host != "" && u.domain.holds(t.host) && u.domain.port == t.port

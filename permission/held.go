@@ -52,7 +52,7 @@ func runsOnly(r *tool.Request) bool {
 	})
 }
 
-// enforced asks once whether the sandbox enforces reads. The answer may take a while, which isn't the judgement's time.
+// enforced asks once whether the sandbox enforces reads. The answer may take a while, which isn't the judgment's time.
 func (e *engine) enforced() bool {
 	if !e.knowsEnforced {
 		start := time.Now()

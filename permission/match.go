@@ -94,7 +94,7 @@ func coversPath(u *rule, f *finding) bool {
 	if !f.exact || u.path.literal() && !f.dir {
 		return true
 	}
-	if f.dir { // all below a folder: the rule must say just that
+	if f.dir { // all below a directory: the rule must say just that
 		comps, own := u.path.at, f.parts
 		return len(comps) == len(own)+1 && comps[len(own)] == "**" && !strings.ContainsAny(strings.Join(u.path.comps, "/"), "?[") &&
 			strings.Count(strings.Join(u.path.comps, "/"), "*") == 2

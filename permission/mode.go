@@ -43,7 +43,7 @@ func ParseMode(s string) (Mode, error) {
 type class int
 
 const (
-	harmless     class = iota // nothing, or order alone; reads of the workspace, system folders, own spill files
+	harmless     class = iota // nothing, or order alone; reads of the workspace, system directories, own spill files
 	otherRead                 // reads of anything else, and of secrets
 	insideWrite               // writes inside the workspace
 	outsideWrite              // writes outside it, and to protected names

@@ -161,7 +161,7 @@ func (e engine) outdated(d *tool.Declaration) string {
 	return old
 }
 
-// pathRules returns the rules on a path: itself, then the folders it lies in.
+// pathRules returns the rules on a path: itself, then the directories it is in.
 func (w *World) pathRules(subject string, f *finding) []candidate {
 	var cs []candidate
 	add := func(path, suffix string, offered bool) {
@@ -204,8 +204,8 @@ func literal(path string) bool {
 	return !strings.ContainsAny(path, "*?[]{}\\\n\t") && !tool.Hidden(path)
 }
 
-// broad reports whether a folder holds too much to open it with one rule: the home or the workspace
-// lies in it.
+// broad reports whether a directory holds too much to open it with one rule: the home or the workspace
+// is in it.
 func (w World) broad(folder string) bool {
 	if within(w.Home, folder) {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] stay within one folder, and ** that
-// crosses folders.
+// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] stay within one directory, and ** that
+// crosses directories.
 type pathPattern struct {
 	from  byte // '/': the root of the disk, '~': the home, '.': the first root of the workspace
 	comps []string

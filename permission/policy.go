@@ -80,7 +80,7 @@ func (p *Policy) SetRules(r Rules) {
 	p.version.Add(1)
 }
 
-// now returns the engine as it is at present, for one judgement.
+// now returns the engine as it is at present, for one judgment.
 func (p *Policy) now() engine {
 	p.mu.RLock()
 	defer p.mu.RUnlock()

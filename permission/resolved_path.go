@@ -37,7 +37,7 @@ func (l *cache) at(path string) *resolvedPath {
 	return s
 }
 
-// allBelow returns the folder with all that lies below it, or with all the names that do.
+// allBelow returns the directory with all that is below it, or with all the names that do.
 func (s *resolvedPath) allBelow(names bool) *resolvedPath {
 	i := 0
 	if names {

@@ -44,6 +44,6 @@ func ofManager(file string) bool {
 	return false
 }
 
-// versionManagers are names of programs that stand behind the names of tools, or of the directories of such programs: they
+// versionManagers are names of programs that are behind the names of tools, or of the directories of such programs: they
 // install or choose a tool. /usr/bin/cargo may be a link to rustup, which makes directories in the home directory.
 var versionManagers = strings.Fields("rustup rustup-init asdf mise rtx volta volta-shim proto proto-shim pyenv rbenv nodenv jenv goenv phpenv aqua-proxy corepack shims")

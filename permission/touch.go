@@ -112,7 +112,7 @@ func (e *engine) targets(out []target, t prove.Touch) []target {
 	return e.pathTargets(out, t, e.at(t.Path))
 }
 
-// pathTargets adds a path, and what lies below it if that is touched too.
+// pathTargets adds a path, and what is below it if that is touched too.
 func (e *engine) pathTargets(out []target, t prove.Touch, at *resolvedPath) []target {
 	out = append(out, target{resolvedPath: at, sure: true})
 	if e.disk == nil {
@@ -182,7 +182,7 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// belowTargets adds what lies below the folders that a pattern stands for now: grep -r KEY src? reads src1/.env.
+// belowTargets adds what is below the directories that a pattern stands for now: grep -r KEY src? reads src1/.env.
 func (e *engine) belowTargets(out []target, t prove.Touch) []target {
 	folders, ok := e.disk.Glob(t.Path + "/.")
 	if !ok {
@@ -194,7 +194,7 @@ func (e *engine) belowTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// patternRuled reports whether a rule on paths may mean something in a folder.
+// patternRuled reports whether a rule on paths may mean something in a directory.
 func (e *engine) patternRuled(folder string) bool {
 	_, ok := e.pathRule()
 	return ok && folder != "/"

@@ -29,7 +29,7 @@ func (e *engine) indexTargets(out []target, t prove.Touch) []target {
 			return n == 0 || u.path.below || u.path.at[n-1] == "**" || matchComponent(u.path.at[n-1], name)
 		})
 	}
-	dir, some, all := "", false, false // the folder of the file before: most are in one that no rule is about
+	dir, some, all := "", false, false // the directory of the file before: most are in one that no rule is about
 	known := e.disk.Tracked(t.Path, func(path string) bool {
 		cut := strings.LastIndexByte(path, filepath.Separator)
 		if own := path[:cut]; own != dir {

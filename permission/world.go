@@ -27,14 +27,14 @@ type World struct {
 	Path func() string
 	// Enforced reports whether a sandbox enforces what auto-approved commands read and run: nothing but the workspace and
 	// the system without secret files, and nothing from the workspace. Then such a command is judged by its programs and
-	// literal words alone. It is asked at most once a judgement, if the answer decides, and may wait a moment for the list
+	// literal words alone. It is asked at most once a judgment, if the answer decides, and may wait a moment for the list
 	// of secret files. nil: nothing enforces it.
 	Enforced func() bool
 
 	elsewhere string        // what is said of a path outside the workspace
-	patience  time.Duration // how long a judgement may take; 0: shell.MaxTime
+	patience  time.Duration // how long a judgment may take; 0: shell.MaxTime
 
-	// The same folders, clean.
+	// The same directories, clean.
 	roots, system      []string
 	home, state, spill string
 }
@@ -50,7 +50,7 @@ func (w World) filled() World {
 	return w
 }
 
-// tidied returns a folder that clean paths can be held against as they are; "" stays "".
+// tidied returns a directory that clean paths can be held against as they are; "" stays "".
 func tidied(folder string) string {
 	if folder == "" {
 		return ""
@@ -121,8 +121,8 @@ func (w *World) look(a tool.Access) finding {
 	return told(unknown, "has effects that can't be known in advance")
 }
 
-// read judges a path that is read. All below a folder of the workspace may be read although secrets may lie there:
-// their names are no secret, and an engine that reads contents below a folder leaves secret files out.
+// read judges a path that is read. All below a directory of the workspace may be read although secrets may be there:
+// their names are no secret, and an engine that reads contents below a directory leaves secret files out.
 func (w *World) read(target string) finding {
 	if target == "*" {
 		return told(otherRead, "reads an unknown path")
@@ -170,7 +170,7 @@ func (w *World) write(target string) finding {
 	case !w.inside(f.path):
 		f.note = w.elsewhere
 	case f.dir:
-		f.exact = true // a protected name may lie below
+		f.exact = true // a protected name may be below
 		f.note = " and everything below it"
 	case w.isRoot(f.path):
 		f.note = ", the workspace itself"
@@ -180,7 +180,7 @@ func (w *World) write(target string) finding {
 	return f
 }
 
-// inside reports whether path lies in the workspace. What the kernel shows as files does not, even where the whole
+// inside reports whether path is in the workspace. What the kernel shows as files does not, even where the whole
 // disk is the workspace.
 func (w *World) inside(path string) bool {
 	root := "" // the innermost
@@ -197,7 +197,7 @@ func (w *World) inside(path string) bool {
 	return root != ""
 }
 
-// lies reports whether a clean path is a clean folder or lies below it; a folder that is not known holds nothing.
+// lies reports whether a clean path is a clean directory or is below it; a directory that is not known holds nothing.
 func lies(path, folder string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && folder != "" && (rest == "" || rest[0] == filepath.Separator || folder[len(folder)-1] == filepath.Separator)
@@ -214,7 +214,7 @@ func liesIn(path string, folders []string) bool {
 
 func (w *World) isRoot(path string) bool { return slices.Contains(w.roots, path) }
 
-// ofSystem reports whether path lies in a folder of the system. A home that itself lies in one (a service's, in /opt)
+// ofSystem reports whether path is in a directory of the system. A home that itself is in one (a service's, in /opt)
 // stays a home.
 func (w *World) ofSystem(path string) bool {
 	return liesIn(path, w.system) && (w.home == "" || !liesIn(w.home, w.system) || !lies(path, w.home))
@@ -261,7 +261,7 @@ func split(target string) (path string, dir, ok bool) {
 // clean takes . and .. out by the names alone.
 func clean(path string) string { return filepath.Clean(path) }
 
-// within reports whether path is root or lies below it; a root that is not known holds nothing.
+// within reports whether path is root or is below it; a root that is not known holds nothing.
 func within(path, root string) bool {
 	if root == "" {
 		return false

@@ -91,7 +91,7 @@ func callTrial(ctx context.Context, inv *Invocation, l *Live, over chan<- trialR
 }
 
 // runTrial runs the Trial of a call. It returns the effects that can be kept, or an outcome. With neither, the call is
-// prepared again, and then tried once more or not at all.
+// prepared again, and then tried again or not at all.
 func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision) (*tried, *Outcome) {
 	e.trials++
 	req := e.request(*inv)

@@ -27,7 +27,7 @@ type Options struct {
 	Version string
 	// Open opens a session.
 	Open func(Start) (*session.Session, error)
-	// Folder is a directory without a session.
+	// Folder returns a directory without a session.
 	Folder func(dir string) (session.Folder, error)
 	// Limits are those of every conversation.
 	Limits session.Limits

@@ -111,7 +111,7 @@ func TestAnswers(t *testing.T) {
 func TestUnsaved(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, shown, want string }{
-		{"saved", "one\r\n", "2\n"}, // the kind of line ends doesn't count
+		{"saved", "one\r\n", "2\n"}, // the kind of line endings doesn't count
 		{"unsaved", "one more\n", "one\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// replay sends what was said and done in a recorded session. What was rewound is left out.
+// replay sends what was said and done in a recorded session. What was rewound is omitted.
 func (t *talk) replay(all journal.Sessions) error {
 	log, err := all.Entries(t.id)
 	if err != nil {

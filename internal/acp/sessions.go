@@ -336,7 +336,7 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// page returns a part of the list of sessions. Those without a prompt are left out.
+// page returns a part of the list of sessions. Those without a prompt are omitted.
 func page(found []journal.Info, from int) map[string]any {
 	list := []sessionInfo{}
 	next := map[string]any{}

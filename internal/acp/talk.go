@@ -274,7 +274,7 @@ const (
 	modelOption = "model"
 )
 
-// options returns the menus of the editor. The caller has the lock.
+// options returns the menus of the editor. The caller holds the lock.
 func (t *talk) options() []configOption {
 	mode := configOption{ID: modeOption, Name: "Mode", Category: "mode", Type: "select", Current: t.mode}
 	for _, m := range t.modes() {
@@ -291,7 +291,7 @@ func (t *talk) options() []configOption {
 	return []configOption{mode, models}
 }
 
-// refresh takes the current mode and model, and reports what changed since the editor was told. The caller has the lock.
+// refresh takes the current mode and model, and reports what changed since the editor was told. The caller holds the lock.
 func (t *talk) refresh() (mode, options bool) {
 	m, name := t.session.Policy.Mode().String(), t.session.Models.Name()
 	mode, options = m != t.mode, m != t.mode || name != t.model
@@ -376,7 +376,7 @@ func (t *talk) listModels() {
 	}
 }
 
-// offer tells the editor which models there are, if it doesn't know all of them. The caller has the lock.
+// offer tells the editor which models there are, if it doesn't know all of them. The caller holds the lock.
 func (t *talk) offer() {
 	if len(t.models) > t.offered {
 		t.put(optionsUpdate{"config_option_update", t.options()})

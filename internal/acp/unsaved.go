@@ -66,7 +66,7 @@ func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) err
 	return nil
 }
 
-// plain returns a text without what editors don't keep: a byte order mark and the kind of line ends.
+// plain returns a text without what editors don't keep: a byte order mark and the kind of line endings.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }

@@ -1,5 +1,5 @@
 // Package atomicfile replaces a file's content so that at every moment either
-// the old or the new content stands there, whole.
+// the old or the new content is there, whole.
 //
 //	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
 //
@@ -30,13 +30,13 @@ import (
 // Hash is the SHA-256 of a content.
 type Hash = [sha256.Size]byte
 
-// Options say what must stand there before. The zero value makes a new file
+// Options say what must be there before. The zero value makes a new file
 // and never replaces one.
 type Options struct {
 	Old *Hash // replace the file that has exactly this content
-	Any bool  // or replace whatever file stands there, or make a new one
+	Any bool  // or replace whatever file is there, or make a new one
 
-	// Backup is the folder for the old content of a file that has to be
+	// Backup is the directory for the old content of a file that has to be
 	// written in place; it is made when needed. Without one such a write is
 	// refused.
 	Backup string
@@ -45,7 +45,7 @@ type Options struct {
 	// Canonical says that the path was resolved and checked before: a link in
 	// it is an error (nofollow.ErrChanged) and not followed.
 	Canonical bool
-	// Wait is how long to wait for another writer in the folder; 0 is 10 s.
+	// Wait is how long to wait for another writer in the directory; 0 is 10 s.
 	Wait time.Duration
 }
 
@@ -53,12 +53,12 @@ type Options struct {
 type Outcome struct {
 	Path    string   // the file that was written, behind all links
 	Created bool     // it is new
-	Made    []string // folders that were made, outermost first
+	Made    []string // directories that were made, outermost first
 	InPlace string   // why the file was written in place; empty if renamed
 	Backup  string   // where the old content was saved, if in place
 }
 
-// ChangedError says that something else stands there than the writer expected.
+// ChangedError says that something else is there than the writer expected.
 // Nothing was written.
 type ChangedError struct {
 	Path string
@@ -118,7 +118,7 @@ type write struct {
 	content    []byte
 	opts       Options
 	dir        *os.Root
-	handle     *os.File    // the folder's own, for lock and sync
+	handle     *os.File    // the directory's own, for lock and sync
 	old        []byte      // the content that is replaced
 	info       fs.FileInfo // nil for a new file
 	out        Outcome
@@ -161,7 +161,7 @@ func (o Options) wait() time.Duration {
 	return 10 * time.Second
 }
 
-// look reads what stands there and compares it with what is expected.
+// look reads what is there and compares it with what is expected.
 func (w *write) look() error {
 	info, err := w.dir.Lstat(w.base)
 	switch {
@@ -216,7 +216,7 @@ func (w *write) open(info fs.FileInfo, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// again compares once more, right before the old content goes: a program that
+// again compares again, right before the old content goes: a program that
 // knows nothing of the lock may have written meanwhile.
 func (w *write) again() error {
 	if w.opts.Old == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// folder is the open folder of a write, with what had to be made for it.
+// folder is the open directory of a write, with what had to be made for it.
 type folder struct {
 	root  *os.Root
 	names []string // made, outermost first
@@ -44,7 +44,7 @@ func openFolder(dir string, make bool) (folder, error) {
 	return f, nil
 }
 
-// enter goes into a folder beneath, made if need be. Two writers may make the
+// enter goes into a directory beneath, made if need be. Two writers may make the
 // same one; it is then nobody's to take away.
 func (f *folder) enter(path, name string) error {
 	err := f.root.Mkdir(name, 0o777)
@@ -63,7 +63,7 @@ func (f *folder) enter(path, name string) error {
 	return nil
 }
 
-// close lets go of the folder. After a failure the folders that were made are
+// close lets go of the directory. After a failure the directories that were made are
 // taken away again, unless something else is in them by now.
 func (f *folder) close(failed bool) {
 	f.root.Close()

@@ -66,7 +66,7 @@ func (w *write) refill(f *os.File, content []byte) error {
 	return f.Sync()
 }
 
-// save keeps a content in the backup folder, on disk for sure.
+// save keeps a content in the backup directory, on disk for sure.
 func save(folder, base string, content []byte) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err

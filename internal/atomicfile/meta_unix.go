@@ -65,7 +65,7 @@ func alive(pid int) bool {
 	return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// lockFolder waits for the folder's advisory lock. It ends with the process. A
+// lockFolder waits for the directory's advisory lock. It ends with the process. A
 // file system without locks is written to without.
 func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	fd := int(dir.Fd())

@@ -18,7 +18,7 @@ const (
 
 func links(fs.FileInfo) uint64 { return 1 }
 
-// keep leaves owner and access list to the folder's inheritance, as Windows
+// keep leaves owner and access list to the directory's inheritance, as Windows
 // programs do.
 func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {
 	return "", f.Chmod(info.Mode())

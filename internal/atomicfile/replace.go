@@ -12,7 +12,7 @@ import (
 func (w *write) create() (err error) {
 	mode := w.opts.Mode
 	if mode == 0 {
-		mode = 0o666 // the umask and the folder's default list take their part
+		mode = 0o666 // the umask and the directory's default list take their part
 	}
 	f, name, err := temp(w.dir, mode.Perm())
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// sweepLimit bounds how many names of a folder are looked at for leftovers.
+// sweepLimit bounds how many names of a directory are looked at for leftovers.
 const sweepLimit = 10_000
 
 // sweep removes temporary files whose writers are dead. The caller holds the
-// folder's lock. A writer on another machine cannot be asked whether it lives,
+// directory's lock. A writer on another machine cannot be asked whether it lives,
 // so a name with a living process's id is left alone for an hour.
 func sweep(dir *os.Root) {
 	list, err := dir.Open(".")

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// share returns the time within which that share of the judgements was done.
+// share returns the time within which that share of the judgments was done.
 func share(took []time.Duration, of float64) time.Duration {
 	return took[min(len(took)-1, int(float64(len(took))*of))].Round(time.Microsecond)
 }
@@ -22,7 +22,7 @@ func share(took []time.Duration, of float64) time.Duration {
 // judgements is how often each command is judged.
 const judgements = 100
 
-// desk is a folder to judge commands in, with the rules of a user who has worked for a while.
+// desk is a directory to judge commands in, with the rules of a user who has worked for a while.
 type desk struct {
 	dir   string
 	world permission.World
@@ -47,7 +47,7 @@ func newDesk() (*desk, error) {
 }
 
 // judge judges a command some times, as adze permission check --batch does: read, prove, hold against rules, explain,
-// on a real folder.
+// on a real directory.
 func (d *desk) judge(line string, times int) []time.Duration {
 	r := tool.Request{
 		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},

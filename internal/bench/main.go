@@ -1,6 +1,6 @@
 // Command bench measures what Adze promises of size and speed and prints it as a table. make bench runs it.
 //
-// A test may bound a hang; a goal is measured here, and read by people.
+// A test may bound a hang; a goal is measured here, and read by users.
 package main
 
 import (

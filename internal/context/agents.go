@@ -24,7 +24,7 @@ type Agent struct {
 }
 
 // Agents reads the definitions of sub-agents: .adze/agents/*.md and .qwen/agents/*.md of the project, if it is
-// trusted, then agents/*.md of the person's folders. Of one name the first counts. What cannot be used is noted.
+// trusted, then agents/*.md of the user's directories. Of one name the first counts. What cannot be used is noted.
 func Agents(p Places) ([]Agent, []string) {
 	var all []Agent
 	var notes []string
@@ -102,11 +102,11 @@ func (m matter) mode() (string, error) {
 	return "", fmt.Errorf("read %s: unknown mode %q (expected plan, default, auto-edit or yolo)", m.path, short(word))
 }
 
-// Skill is a folder with a SKILL.md: how to do something, read when it is needed.
+// Skill is a directory with a SKILL.md: how to do something, read when it is needed.
 type Skill struct {
 	Name        string
 	Description string // when to use it
-	Dir         string // what its text refers to lies here
+	Dir         string // what its text refers to is here
 	Scope       Scope
 
 	place   definitionDir
@@ -115,8 +115,8 @@ type Skill struct {
 
 const skillFile = "SKILL.md"
 
-// Skills lists the skills: folders in .adze/skills and .qwen/skills of the project, if it is trusted, then in skills of
-// the person's folders. Of one name the first counts. What cannot be used is noted.
+// Skills lists the skills: directories in .adze/skills and .qwen/skills of the project, if it is trusted, then in skills of
+// the user's directories. Of one name the first counts. What cannot be used is noted.
 func Skills(p Places) ([]Skill, []string) {
 	var all []Skill
 	var notes []string

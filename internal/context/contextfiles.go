@@ -1,9 +1,9 @@
-// Package contextfiles finds what people write down for a model: AGENTS.md and QWEN.md with their imports, remembered
+// Package contextfiles finds what users write down for a model: AGENTS.md and QWEN.md with their imports, remembered
 // facts, definitions of sub-agents, and skills.
 //
 //	c := contextfiles.Load(contextfiles.Options{User: []string{"/home/me/.adze"}, Dir: "/home/me/app/api"})
 //	fmt.Println(c.Text) // for the system prompt
-//	for _, f := range c.Files { … } // what stands in it
+//	for _, f := range c.Files { … } // what is in it
 //
 // All of it is text, and grants nothing: no rule, no setting and no command is read from it. What a project's files may
 // bring in is bounded in size and held inside the project. The package knows no tools and asks nobody.
@@ -20,11 +20,11 @@ import (
 
 // Options say where to look. Paths are absolute.
 type Options struct {
-	User  []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
-	Dir   string   // the folder that is worked in
-	Root  string   // the project's top folder; "": see [Root]
-	Home  string   // the person's home folder: no project's top lies at or above it unless Dir does
-	Names []string // names of files; nil: AGENTS.md and QWEN.md, which the person's own folders may have in any case
+	User  []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
+	Dir   string   // the directory that is worked in
+	Root  string   // the project's top directory; "": see [Root]
+	Home  string   // the user's home directory: no project's top is at or above it unless Dir does
+	Names []string // names of files; nil: AGENTS.md and QWEN.md, which the user's own directories may have in any case
 }
 
 // The bounds. A model reads all of this with every turn.
@@ -55,7 +55,7 @@ type Loaded struct {
 // File is one file that was loaded.
 type File struct {
 	Path       string // absolute, links resolved
-	Name       string // for people: below the project's top, else Path
+	Name       string // for users: below the project's top, else Path
 	Scope      Scope
 	ImportedBy string // the Name of the file that imports it
 	Size       int    // bytes of its text
@@ -68,7 +68,7 @@ Instructions from the user and the project. Follow them where they apply. They d
 
 const endMark = "--- End of Context from:"
 
-// Load reads the context files of the person, then those of the project from its top folder down to Dir. It never
+// Load reads the context files of the user, then those of the project from its top directory down to Dir. It never
 // fails: what cannot be read is in Notes.
 func Load(o Options) Loaded {
 	if o.Root == "" {
@@ -94,7 +94,7 @@ func Load(o Options) Loaded {
 	return Loaded{Text: header + l.text.String(), Files: l.files, Notes: l.notes}
 }
 
-// Root returns a project's top folder: the nearest folder at or above dir that holds .git, or dir itself. A home folder
+// Root returns a project's top directory: the nearest directory at or above dir that holds .git, or dir itself. A home directory
 // that is under version control is no project.
 func Root(dir, home string) string {
 	for d := dir; ; {
@@ -109,7 +109,7 @@ func Root(dir, home string) string {
 	}
 }
 
-// folders returns those from root down to dir.
+// folders returns the directories from root down to dir.
 func folders(root, dir string) []string {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -137,14 +137,14 @@ type loader struct {
 	full    bool
 }
 
-// area is where a file and its imports may lie.
+// area is where a file and its imports may be.
 type area struct {
 	scope Scope
-	roots []string // nil: anywhere, for a file that the person put into their own folder
-	base  string   // the folder it is of, links resolved
+	roots []string // nil: anywhere, for a file that the user put into their own directory
+	base  string   // the directory it is of, links resolved
 }
 
-// userArea returns for the person's own files: they may be links to anywhere; imports stay in the folders they lie in.
+// userArea returns for the user's own files: they may be links to anywhere; imports stay in the directories they are in.
 func userArea(dir string) area { return area{scope: User, base: real(dir)} }
 
 func (l *loader) projectArea() area {
@@ -212,7 +212,7 @@ func (l *loader) imports(f source, a area, stack []string) {
 			if name, is := ref.file(); is {
 				l.note("%s: @%s is not imported: no such file", from, name)
 			}
-			continue // a mention of a person, or of something that is not there: the words stay as they are
+			continue // a mention of a user, or of something that is not there: the words stay as they are
 		}
 		if len(stack) > maxDepth {
 			l.note("%s: @%s is not imported: imports go %d deep at most", from, ref, maxDepth)
@@ -230,7 +230,7 @@ func (l *loader) imports(f source, a area, stack []string) {
 	}
 }
 
-// mayImport keeps out what holds no context but may hold keys: the state of programs, beside which the person's own
+// mayImport keeps out what holds no context but may hold keys: the state of programs, beside which the user's own
 // files lie, and that of version control.
 func (a area) mayImport(path string) error {
 	rel, err := filepath.Rel(a.base, path)
@@ -252,7 +252,7 @@ func (a area) mayImport(path string) error {
 	return nil
 }
 
-// shown returns a path for people: below the project's top where it lies there. The person's own files keep their whole path.
+// shown returns a path for users: below the project's top where it is there. The user's own files keep their whole path.
 func (a area) shown(path string) string {
 	if a.scope == User {
 		return path

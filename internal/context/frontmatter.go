@@ -16,30 +16,30 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// Places are the folders that definitions are looked for in. Paths are absolute.
+// Places are the directories that definitions are looked for in. Paths are absolute.
 type Places struct {
-	User    []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
-	Project string   // the project's top folder; "" none
-	Trusted bool     // whether the person trusts the project: if not, what it defines is left out; see LeftOut
+	User    []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
+	Project string   // the project's top directory; "" none
+	Trusted bool     // whether the user trusts the project: if not, what it defines is omitted; see LeftOut
 }
 
 const (
 	maxDefinition  = 64 << 10 // bytes of one file
-	maxDefinitions = 200      // files of one folder
+	maxDefinitions = 200      // files of one directory
 	maxName        = 64       // characters
 	maxAbout       = 500      // characters of a description
 )
 
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`) })
 
-// definitionDir is one folder of definitions.
+// definitionDir is one directory of definitions.
 type definitionDir struct {
 	dir   string
 	scope Scope
 	roots []string // nil: links may lead anywhere
 }
 
-// folders returns those of one kind, strongest first: what is defined in one hides the same name in later ones.
+// folders returns the directories of one kind, strongest first: what is defined in one hides the same name in later ones.
 func (p Places) folders(kind string) (found []definitionDir) {
 	if p.Trusted {
 		for _, dir := range p.project(kind) {
@@ -52,7 +52,7 @@ func (p Places) folders(kind string) (found []definitionDir) {
 	return found
 }
 
-// project returns the folders of one kind that a project has, below its own.
+// project returns the directories of one kind that a project has, below its own.
 func (p Places) project(kind string) (found []string) {
 	if p.Project == "" {
 		return nil
@@ -65,7 +65,7 @@ func (p Places) project(kind string) (found []string) {
 	return found
 }
 
-// LeftOut returns the folders below the project's that nothing is taken from, because it is not trusted.
+// LeftOut returns the directories below the project's that nothing is taken from, because it is not trusted.
 func (p Places) LeftOut() []string {
 	if p.Trusted {
 		return nil
@@ -73,7 +73,7 @@ func (p Places) LeftOut() []string {
 	return append(p.project("agents"), p.project("skills")...)
 }
 
-// entries lists a folder, which need not be there.
+// entries lists a directory, which need not be there.
 func (p definitionDir) entries() ([]os.DirEntry, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
@@ -93,7 +93,7 @@ func (p definitionDir) entries() ([]os.DirEntry, error) {
 	return entries, nil
 }
 
-// matter is what stands before the text of a definition. Keys that are not known are left alone.
+// matter is what is before the text of a definition. Keys that are not known are left alone.
 type matter struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
@@ -158,7 +158,7 @@ func (p definitionDir) read(path string, ignored *ignore.Rules) (matter, error) 
 	return m, nil
 }
 
-// quoted is front matter with quotes around the values that stand on the line of their key. Other programs take such a
+// quoted is front matter with quotes around the values that are on the line of their key. Other programs take such a
 // line as it is, so many files hold descriptions with colons in them, which YAML refuses.
 func quoted(front string) string {
 	lines := strings.Split(front, "\n")

@@ -31,7 +31,7 @@ func MemoryFile(names []string, exists func(name string) bool) string {
 // usualNames returns what context files are called.
 func usualNames() []string { return []string{"AGENTS.md", "QWEN.md"} }
 
-// withUsual are names, and the usual ones: facts for all projects lie under those, whatever one project calls its files.
+// withUsual are names, and the usual ones: facts for all projects are under those, whatever one project calls its files.
 func withUsual(names []string) []string {
 	all := slices.Clone(names)
 	for _, name := range usualNames() {
@@ -57,7 +57,7 @@ func Fact(s string) string {
 }
 
 // AddFact gives the text with one more line in its section of facts, which is made at the end if there is none. It is
-// false if the fact stands there already; letter case and blanks make no difference.
+// false if the fact is there already; letter case and blanks make no difference.
 func AddFact(text, fact string) (string, bool) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

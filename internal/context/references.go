@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// reference is what stands after an @.
+// reference is what is after an @.
 type reference string
 
 // maxReferences is how many of one file are looked at.
@@ -51,7 +51,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// withoutSpans blanks out what stands between back-ticks.
+// withoutSpans blanks out what is between back-ticks.
 func withoutSpans(line string) string {
 	if !strings.Contains(line, "`") {
 		return line
@@ -128,7 +128,7 @@ func (r reference) begins() bool {
 // endMarks are those that end a sentence after a name.
 const endMarks = ".,;:!?)]}>\"'*_"
 
-// file returns the name of the file that is plainly meant, and not a person or a package.
+// file returns the name of the file that is plainly meant, and not a user or a package.
 func (r reference) file() (name string, is bool) {
 	name = strings.TrimRight(string(r), endMarks)
 	return name, strings.HasSuffix(name, ".md") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")

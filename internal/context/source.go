@@ -18,10 +18,10 @@ import (
 // source is a file that was read.
 type source struct {
 	path string // links resolved
-	text string // without a byte order mark, line ends \n
+	text string // without a byte order mark, line endings \n
 }
 
-// open reads a text file whose real path lies in one of roots (nil: anywhere). Errors never hold what stands in it.
+// open reads a text file whose real path is in one of roots (nil: anywhere). Errors never hold what is in it.
 func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	abs, exists, err := realpath.Resolve(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	return source{path: abs, text: visible(strings.ToValidUTF8(doc.Text, "\uFFFD"))}, nil
 }
 
-// visible leaves out characters that a person who looked at the file would not see, or not where they stand: what a
+// visible omits characters that a user who looked at the file would not see, or not where they stand: what a
 // model reads is what was agreed to. Joiners stay, since scripts and emoji need them.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {

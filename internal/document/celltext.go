@@ -41,7 +41,7 @@ func (nb *NotebookFile) newline() string {
 	return "\n"
 }
 
-// colon returns what stands between keys and values: ": " or ":".
+// colon returns what is between keys and values: ": " or ":".
 func (nb *NotebookFile) colon() string {
 	for at := range nb.data {
 		if nb.data[at] == ':' && bytes.HasSuffix(bytes.TrimRight(nb.data[:at], " "), []byte(`"`)) {

@@ -41,7 +41,7 @@ func (k Kind) String() string {
 type Type struct {
 	Kind Kind
 	MIME string // "image/png"
-	Name string // for people: "PNG image", "ELF executable", "SQLite database"
+	Name string // for users: "PNG image", "ELF executable", "SQLite database"
 }
 
 // HeadSize is how much of a file's beginning Detect makes use of.

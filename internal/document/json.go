@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// node is a JSON value and where it stands in the file. A decoder would do, were it not that what is not changed must
+// node is a JSON value and where it is in the file. A decoder would do, were it not that what is not changed must
 // stay as it is, byte for byte.
 type node struct {
 	start, end int

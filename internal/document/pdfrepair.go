@@ -120,7 +120,7 @@ func (r *repairedPDF) writeTable(at map[int]pdfObject, root pdfObject) {
 	r.tail = fmt.Appendf(r.tail, "trailer\n<< /Size %d /Root %d %d R >>\nstartxref\n%d\n%%%%EOF\n", ids[len(ids)-1]+1, root.id, root.gen, start)
 }
 
-// scanPDF lists the objects that stand in the file itself, in order.
+// scanPDF lists the objects that are in the file itself, in order.
 func scanPDF(data []byte) []pdfObject {
 	var out []pdfObject
 	for at := 0; ; {

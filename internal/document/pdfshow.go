@@ -200,7 +200,7 @@ func (s *textShow) show(raw string) {
 	}
 }
 
-// separate writes what stands between the last character and one at a position: nothing, a space, or a new line.
+// separate writes what is between the last character and one at a position: nothing, a space, or a new line.
 func (s *textShow) separate(at matrix, height float64) {
 	if !s.started || height == 0 {
 		return

@@ -212,7 +212,7 @@ func (t *tokens) escape(out []byte) []byte {
 	return append(out, byte(n))
 }
 
-// skipInlineImage steps over the bytes of an image that stands in the program itself: from ID to EI on its own.
+// skipInlineImage steps over the bytes of an image that is in the program itself: from ID to EI on its own.
 func (t *tokens) skipInlineImage() {
 	for {
 		end := bytes.Index(t.data[t.at:], []byte("EI"))

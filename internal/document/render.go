@@ -12,7 +12,7 @@ const (
 )
 
 // Render shows the notebook by cell: a header with id and execution count, the source in a fence, the text of its
-// outputs without escape sequences. Images and other media are named by type. whole is false when cells were left out.
+// outputs without escape sequences. Images and other media are named by type. whole is false when cells were omitted.
 func (nb *NotebookFile) Render() (text string, whole bool) {
 	language := nb.language
 	if language == "" {

@@ -122,7 +122,7 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 	d.diff(i, i2, j, j2, depth+1)
 }
 
-// anchor is a line that stands at old in one list and at new in the other.
+// anchor is a line that is at old in one list and at new in the other.
 type anchor struct{ old, new int }
 
 // uniqueInBoth lists the lines that stand exactly once in each list, by their place in the first.

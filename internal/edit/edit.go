@@ -162,7 +162,7 @@ func findAtEnd(text string, e Edit) Match {
 	return matchAt(text, []Place{{Start: len(text) - len(old), End: len(text)}}, e, LineEndings)
 }
 
-// unixLines is e with the line ends of the text that models are shown.
+// unixLines is e with the line endings of the text that models are shown.
 func unixLines(e Edit) Edit {
 	e.Old = strings.ReplaceAll(e.Old, "\r\n", "\n")
 	e.New = strings.ReplaceAll(e.New, "\r\n", "\n")

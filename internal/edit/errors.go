@@ -113,7 +113,7 @@ func missing(text string, e Edit) error {
 }
 
 // minApplied is how many characters, blanks aside, New must have to show that an edit was made. Less than that, such as a
-// brace or "return x", stands in many files by chance.
+// brace or "return x", is in many files by chance.
 const minApplied = 10
 
 // appliedAt returns the line at which New shows that the edit was made before; 0 if it does not. New must be there once, as
@@ -137,8 +137,8 @@ func appliedAt(text string, e Edit, err *NotFoundError) int {
 	return p.Line
 }
 
-// onlyLines returns where lines stand in text with nothing but blanks beside them, if they stand there exactly once and are
-// long enough to stand there for a reason.
+// onlyLines returns where lines are in text with nothing but blanks beside them, if they are there exactly once and are
+// long enough to be there for a reason.
 func onlyLines(text, lines string) (Place, bool) {
 	lines = strings.TrimRight(strings.TrimLeft(lines, "\n"), " \t\n")
 	if !substantial(lines) {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// forgiven is what a normal form leaves out.
+// forgiven is what a normal form omits.
 type forgiven uint8
 
 const (
@@ -189,7 +189,7 @@ func findRelaxed(text string, e Edit) (Match, error) {
 	return Match{}, nil
 }
 
-// doneAt returns the line on which new stands around place, if that is the only place of new; 0 if not.
+// doneAt returns the line on which new is around place, if that is the only place of new; 0 if not.
 func doneAt(text, new string, place Place) int {
 	if strings.TrimSpace(new) == "" {
 		return 0

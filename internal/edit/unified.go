@@ -9,7 +9,7 @@ import (
 const diffContext = 3
 
 // Unified writes the differences as a unified diff with three lines of context, or "" where there are none. Nothing is
-// left out of it: lines stand there byte for byte, so a changed line ending is a removed line that ends with "\r" and
+// left out of it: lines are there byte for byte, so a changed line ending is a removed line that ends with "\r" and
 // an added one that does not (showing the "\r" is up to the display), and a missing final newline is said as usual.
 func (c Comparison) Unified(oldName, newName string) string {
 	if len(c.changes) == 0 {

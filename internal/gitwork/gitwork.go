@@ -147,7 +147,7 @@ func Of(c Call, git Git) Effect {
 	return Effect{}
 }
 
-// Runs reports whether a git command may run programs that its words name, or that lie in the worktree.
+// Runs reports whether a git command may run programs that its words name, or that are in the worktree.
 func Runs(args []string) bool {
 	if len(args) == 0 {
 		return true

@@ -8,13 +8,13 @@ import (
 type level struct {
 	set   *set
 	file  string
-	base  string // folder the patterns are relative to, with forward slashes and no slash at its end
+	base  string // directory the patterns are relative to, with forward slashes and no slash at its end
 	cause error  // set when the file could not be read
 	outer *level
 }
 
-// Dir is a folder seen by the rules: the ignore files in force for its entries. It never changes, and costs nothing for a
-// folder without ignore files beyond the value itself.
+// Dir is a directory seen by the rules: the ignore files in force for its entries. It never changes, and costs nothing for a
+// directory without ignore files beyond the value itself.
 type Dir struct {
 	path string // with forward slashes and no slash at its end, so "" is the top of the file system
 	git  *level
@@ -23,7 +23,7 @@ type Dir struct {
 	r    *Rules
 }
 
-// Path returns the folder's absolute path, with forward slashes.
+// Path returns the directory's absolute path, with forward slashes.
 func (d *Dir) Path() string {
 	if d.path == "" {
 		return "/"
@@ -31,8 +31,8 @@ func (d *Dir) Path() string {
 	return d.path
 }
 
-// Enter gives the folder of that name inside d; marks is the union of Mark over its entries, so that a walk, which reads
-// the folder anyway, costs no further look at the disk.
+// Enter gives the directory of that name inside d; marks is the union of Mark over its entries, so that a walk, which reads
+// the directory anyway, costs no further look at the disk.
 func (d *Dir) Enter(name string, marks Marks) *Dir {
 	child := &Dir{path: d.path + "/" + name, git: d.git, ai: d.ai, some: d.some, r: d.r}
 	if marks != 0 {
@@ -41,7 +41,7 @@ func (d *Dir) Enter(name string, marks Marks) *Dir {
 	return child
 }
 
-// load puts the folder's own ignore files in front of those it inherited; w, when not nil, remembers what was looked at.
+// load puts the directory's own ignore files in front of those it inherited; w, when not nil, remembers what was looked at.
 func (d *Dir) load(marks Marks, w *watch) {
 	if marks&markRepo != 0 {
 		d.git = d.r.repository(d.path, w)
@@ -64,10 +64,10 @@ func (d *Dir) loadAI(i int, name string, marks Marks, w *watch) {
 	}
 }
 
-// Mark is [Rules.Mark] of the rules that the folder is seen by.
+// Mark is [Rules.Mark] of the rules that the directory is seen by.
 func (d *Dir) Mark(name string) Marks { return d.r.Mark(name) }
 
-// Match answers for an entry of the folder by its own name: that the folder itself may be ignored is the caller's
+// Match answers for an entry of the directory by its own name: that the directory itself may be ignored is the caller's
 // matter, who then does not enter it.
 func (d *Dir) Match(name string, kind Kind) Verdict {
 	if v := d.Refusal(name, kind); v.State == Refused {
@@ -100,7 +100,7 @@ func (d *Dir) hidden(name string, kind Kind) Verdict {
 	return d.decide(d.git, name, kind, Hidden)
 }
 
-// Hidden reports whether git's rules ignore an entry of the folder, whatever AI ignore files say.
+// Hidden reports whether git's rules ignore an entry of the directory, whatever AI ignore files say.
 func (d *Dir) Hidden(name string, kind Kind) bool { return d.hidden(name, kind).State == Hidden }
 
 // decide asks the ignore files from the innermost outwards; the first that has a matching pattern has the last word.

@@ -24,7 +24,7 @@ type configReader struct {
 }
 
 // gitConfig reads system, user and repository configuration as git does, includes too. Of conditional includes only
-// those by gitdir are understood; the others are left out, and so are values from the environment (GIT_CONFIG_COUNT).
+// those by gitdir are understood; the others are omitted, and so are values from the environment (GIT_CONFIG_COUNT).
 func (r *Rules) gitConfig(gitDir, common string, w *watch) gitConfig {
 	home := r.getenv("HOME")
 	if home == "" {

@@ -8,13 +8,13 @@
 //
 //   - .gitignore, .git/info/exclude and core.excludesFile only hide a path from listings and searches. The answers equal
 //     those of `git check-ignore --no-index`, by a test against the real git: the index is not read, so a tracked file that a
-//     pattern matches is hidden too. .gitignore files count from the top of the repository (the nearest folder at or above a
+//     pattern matches is hidden too. .gitignore files count from the top of the repository (the nearest directory at or above a
 //     root that holds .git) down; outside a repository they count from the root down; elsewhere there are no git rules. A
-//     folder inside that has a .git of its own is a repository of its own, as a submodule is to git.
+//     directory inside that has a .git of its own is a repository of its own, as a submodule is to git.
 //   - .adzeignore, .qwenignore, .agentignore, .aiignore and files of further names in Options.Custom refuse: nothing they match may be read, shown or changed, also
-//     when it is named. They count in every folder above the path, up to the top of the file system. Each name is a
+//     when it is named. They count in every directory above the path, up to the top of the file system. Each name is a
 //     family of its own and a path is refused when any family matches, so a negation in one does not undo another. A file of
-//     these that exists but cannot be read refuses its whole folder, since what it meant to protect is not known.
+//     these that exists but cannot be read refuses its whole directory, since what it meant to protect is not known.
 //
 // Git is never run. Paths are taken as they are written: a caller that follows links asks for the path and for its target.
 //
@@ -33,7 +33,7 @@ const (
 	Refused              // an AI ignore file matches: no tool may touch it
 )
 
-// Kind says whether a path is a folder: a pattern such as "build/" matches folders only. A link to a folder is a File.
+// Kind says whether a path is a directory: a pattern such as "build/" matches directories only. A link to a directory is a File.
 type Kind bool
 
 const (
@@ -69,7 +69,7 @@ func (v Verdict) Error() string {
 // Unwrap gives the cause of an unreadable ignore file.
 func (v Verdict) Unwrap() error { return v.Cause }
 
-// Marks tells which names that matter here a folder holds.
+// Marks tells which names that matter here a directory holds.
 type Marks uint16
 
 const (
@@ -84,7 +84,7 @@ const MaxCustom = 8
 // families are the AI ignore files, in the order in which they are asked.
 var families = [...]string{".adzeignore", ".qwenignore", ".agentignore", ".aiignore"}
 
-// Mark tells what the presence of an entry of that name means for its folder; most names give zero.
+// Mark tells what the presence of an entry of that name means for its directory; most names give zero.
 func (r *Rules) Mark(name string) Marks {
 	for i, custom := range r.custom {
 		if name == custom {

@@ -75,7 +75,7 @@ func trimBlanks(s string) string {
 	return s[:cut]
 }
 
-// matchesPath compares a pattern that has a slash with a path relative to the ignore file's folder.
+// matchesPath compares a pattern that has a slash with a path relative to the ignore file's directory.
 func (p *pattern) matchesPath(rel string, fold bool) bool {
 	if len(rel) < p.literal || !samePrefix(rel, p.text[:p.literal], fold) {
 		return false

@@ -43,7 +43,7 @@ func sharedLevel(file, base string, fold bool, outer *level, w *watch) *level {
 	return &level{set: compile(parse(data), fold), file: file, base: base, outer: outer}
 }
 
-// readLevel reads one ignore file of a folder. Git does not follow a link named .gitignore; a link named .aiignore is
+// readLevel reads one ignore file of a directory. Git does not follow a link named .gitignore; a link named .aiignore is
 // followed, because who made it wanted protection.
 func (r *Rules) readLevel(d *Dir, name string, outer *level, w *watch) *level {
 	file := filepath.FromSlash(d.path) + string(filepath.Separator) + name
@@ -92,8 +92,8 @@ func readBounded(file string, flag int) ([]byte, error) {
 	return data, err
 }
 
-// gitDirs finds the repository's own folder and the one it shares with other worktrees. dotGit may be a file that names
-// the folder, as in worktrees and submodules.
+// gitDirs finds the repository's own directory and the one it shares with other worktrees. dotGit may be a file that names
+// the directory, as in worktrees and submodules.
 func gitDirs(dotGit string, w *watch) (gitDir, common string) {
 	gitDir = dotGit
 	if st, err := os.Stat(dotGit); err == nil && st.Mode().IsRegular() {

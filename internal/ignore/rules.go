@@ -10,7 +10,7 @@ import (
 
 // Options says where rules begin. The zero value knows no workspace: git's rules then hold inside repositories only.
 type Options struct {
-	// Roots are the workspace's folders, absolute and with links resolved.
+	// Roots are the workspace's directories, absolute and with links resolved.
 	Roots []string
 	// Getenv finds HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is os.Getenv.
 	Getenv func(string) string
@@ -56,7 +56,7 @@ func slashed(path string) string {
 	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
 }
 
-// Check answers for a path, which must be absolute and need not exist: whether it or a folder above it is ignored. A
+// Check answers for a path, which must be absolute and need not exist: whether it or a directory above it is ignored. A
 // refusal counts more than git's hiding.
 func (r *Rules) Check(path string, kind Kind) Verdict {
 	p := slashed(path)
@@ -83,9 +83,9 @@ func (r *Rules) Check(path string, kind Kind) Verdict {
 	return parent.dir.hidden(p[cut+1:], kind)
 }
 
-// Start gives the folder at which a walk begins, and what the rules make of that folder itself. The walk decides what it
-// does with a folder that was named and is hidden: should it go on, git's rules start again there, since those that hide
-// the folder would hide all of its content. A Dir from Start, and those entered from it, see the disk as it was when they
+// Start gives the directory at which a walk begins, and what the rules make of that directory itself. The walk decides what it
+// does with a directory that was named and is hidden: should it go on, git's rules start again there, since those that hide
+// the directory would hide all of its content. A Dir from Start, and those entered from it, see the disk as it was when they
 // were made.
 func (r *Rules) Start(folder string) (*Dir, Verdict) {
 	r.mu.Lock()
@@ -103,10 +103,10 @@ func (r *Rules) Start(folder string) (*Dir, Verdict) {
 	return &fresh, v
 }
 
-// dirState is a folder as it was last seen on disk, and what was made of it.
+// dirState is a directory as it was last seen on disk, and what was made of it.
 type dirState struct {
 	marks Marks
-	self  *watch // the folder: its entries change its time
+	self  *watch // the directory: its entries change its time
 	files *watch // what was read for it
 
 	parent  *dirState
@@ -117,7 +117,7 @@ type dirState struct {
 	refused Verdict
 }
 
-// own returns the verdict on the folder itself.
+// own returns the verdict on the directory itself.
 func (p *dirState) own() Verdict {
 	if p.refused.State == Refused {
 		return p.refused
@@ -125,7 +125,7 @@ func (p *dirState) own() Verdict {
 	return p.hidden
 }
 
-// reach brings the places from the top of the file system down to a folder up to date.
+// reach brings the places from the top of the file system down to a directory up to date.
 func (r *Rules) reach(folder string) *dirState {
 	if len(r.places) > maxPlaces {
 		clear(r.places)
@@ -149,7 +149,7 @@ func (r *Rules) reach(folder string) *dirState {
 	return p
 }
 
-// look finds which ignore files a folder holds, from the cache when the folder did not change.
+// look finds which ignore files a directory holds, from the cache when the directory did not change.
 func (r *Rules) look(path string) Marks {
 	if p := r.places[path]; p != nil && p.self.unchanged() {
 		return p.marks
@@ -167,7 +167,7 @@ func (r *Rules) look(path string) Marks {
 	return marks
 }
 
-// beginning returns the index of the folder of the chain at which the rules of the innermost root around the chain's end
+// beginning returns the index of the directory of the chain at which the rules of the innermost root around the chain's end
 // begin: the top of that root's repository, or the outermost root when it is in none. It is past the end without a root.
 func (r *Rules) beginning(chain []string, marks []Marks) int {
 	inner, outer := -1, len(chain)
@@ -186,7 +186,7 @@ func (r *Rules) beginning(chain []string, marks []Marks) int {
 	return outer
 }
 
-// settle makes a place of a folder that was looked at, or keeps the one there is.
+// settle makes a place of a directory that was looked at, or keeps the one there is.
 func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirState {
 	p := r.places[path]
 	if p.dir != nil && p.parent == parent && p.within == within && p.begins == begins && p.files.unchanged() {
@@ -213,7 +213,7 @@ func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirS
 }
 
 // judge finds the verdict on a place from the place above. Where rules begin git's verdict from above does not count: a
-// home folder that is a repository and ignores everything says nothing about the project inside.
+// home directory that is a repository and ignores everything says nothing about the project inside.
 func (r *Rules) judge(p *dirState, name string) {
 	p.refused = p.parent.refused
 	if p.refused.State != Refused {

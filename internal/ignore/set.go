@@ -16,7 +16,7 @@ type set struct {
 	fold     bool
 }
 
-// last holds the highest index, plus one, of the patterns with one key: of all kinds, and of those for folders only.
+// last holds the highest index, plus one, of the patterns with one key: of all kinds, and of those for directories only.
 type last struct{ any, dir int }
 
 func compile(ps []pattern, fold bool) *set {

@@ -58,7 +58,7 @@ func (w *watch) unchanged() bool {
 	return true
 }
 
-// probe finds which names that matter a folder holds without reading the folder.
+// probe finds which names that matter a directory holds without reading the directory.
 func (r *Rules) probe(dir string) Marks {
 	var m Marks
 	look := func(name string) {

@@ -20,7 +20,7 @@ type wild struct {
 }
 
 // Glob matches a path with forward slashes against a pattern as git does: "*" and "?" stay within a name, "**" as a whole
-// segment crosses folders, classes and escapes as in gitignore(5). Braces mean nothing.
+// segment crosses directories, classes and escapes as in gitignore(5). Braces mean nothing.
 func Glob(pattern, path string, anyCase bool) bool {
 	return wild{path: true, fold: anyCase}.matches(pattern, path)
 }
@@ -94,7 +94,7 @@ func (w wild) run(p, t string) outcome {
 	return match
 }
 
-// stars finds the end of a run of stars that begins at i and whether it crosses folders. In path mode it does so only as
+// stars finds the end of a run of stars that begins at i and whether it crosses directories. In path mode it does so only as
 // a whole segment; the start of p counts as the start of a segment even where a literal prefix was cut off, as in git.
 func (w wild) stars(p string, i int) (next int, deep bool) {
 	next = i

@@ -49,7 +49,7 @@ func turns(t *testing.T, p *program, ran ...string) []turn {
 
 const ranText = "Output: one-two-"
 
-// agent runs an agent's program in the folder, with nothing to reach but loopback, and gives what it said.
+// agent runs an agent's program in the directory, with nothing to reach but loopback, and gives what it said.
 func agent(t *testing.T, p *program, env []string, name string, args ...string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("node_modules/.bin", name))

@@ -297,7 +297,7 @@ func gone(pid int) bool {
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-// Questions of a server: to the person, to the model, and where one works.
+// Questions of a server: to the user, to the model, and where one works.
 func TestQuestionsOfFixture(t *testing.T) {
 	conf := features(t, "")
 	conf.Roots = []string{"/home/me/app"}

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ownFolder names the folder for what all tests share.
+// ownFolder names the directory for what all tests share.
 const ownFolder = "ADZE_PEERS_FOLDER"
 
 func exit(err error) {

@@ -33,7 +33,7 @@ const (
 	lastFrame = 3 * time.Second
 )
 
-// svg is an animated picture: all frames side by side, behind a window that shows one. The animation is CSS, so that it plays
+// svg is an animated picture: all frames concurrently, behind a window that shows one. The animation is CSS, so that it plays
 // where scripts are not allowed. Where it doesn't play, the window shows the last frame.
 type svg struct {
 	out     *bufio.Writer

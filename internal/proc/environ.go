@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// forced is what every command gets: nothing waits for a person, nothing
+// forced is what every command gets: nothing waits for a user, nothing
 // paints, and a program can see that Adze runs it.
 var forced = []string{
 	"ADZE=1",

@@ -91,7 +91,7 @@ func keep(what kind) int {
 	// All are caught, so that the command can do no harm with them; not ignored:
 	// an ignored signal would stay ignored in the command.
 	signal.Notify(make(chan os.Signal, 1))
-	os.Chdir("/") // hold no folder
+	os.Chdir("/") // hold no directory
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
 	if what&namespaced != 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // Here runs a command in the foreground with this program's own standard
-// streams and terminal, in its sandbox if it has one: for a person who wants
+// streams and terminal, in its sandbox if it has one: for a user who wants
 // to try one. Nothing keeps what it leaves running, and the outcome has no
 // Output; where the box has process numbers of its own, what it leaves ends
 // with it, and a signal that ends it is an exit code of 128 and its number, as

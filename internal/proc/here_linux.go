@@ -151,7 +151,7 @@ func become() int {
 	if err := box.Enter(s.dir); err != nil {
 		return fail(err)
 	}
-	// After the box, so that the folder is the one seen from inside.
+	// After the box, so that the directory is the one seen from inside.
 	if err := os.Chdir(s.dir); err != nil {
 		return fail(err)
 	}

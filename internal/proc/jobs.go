@@ -23,7 +23,7 @@ var ErrNoJob = errors.New("no such background command")
 // Job is a look at a command in the background.
 type Job struct {
 	ID      string
-	Label   string // what it is, for people: mostly its command line
+	Label   string // what it is, for users: mostly its command line
 	Began   time.Time
 	Running bool
 	Notes   []string // as in an Outcome, known from the beginning

@@ -87,10 +87,10 @@ func (e *entry) remove() {
 }
 
 // Reap ends what programs that are no more left running, by the ledger in a
-// State folder, and returns how many processes it ended. It touches only
+// State directory, and returns how many processes it ended. It touches only
 // processes that the ledger names by number and start time, their descendants,
 // and processes that carry the command's secret marker in their environment.
-// Call it at the start. A folder that does not exist is an empty one.
+// Call it at the start. A directory that does not exist is an empty one.
 func Reap(dir string) (ended int, err error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {

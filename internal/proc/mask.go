@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Masked stands in for a secret.
+// Masked is in for a secret.
 const Masked = "[masked]"
 
 // minSecret is the shortest value worth masking: shorter ones occur by chance.

@@ -346,7 +346,7 @@ type Output struct {
 	Head string // the beginning; all of it if nothing was omitted
 	Tail string // the end, if something between was omitted
 
-	OmittedBytes, OmittedLines int64 // about; of what lies between Head and Tail
+	OmittedBytes, OmittedLines int64 // about; of what is between Head and Tail
 
 	Bytes, Lines int64 // of the whole, as printed
 	Binary       bool  // it is no text; Head holds the text before it, if any
@@ -423,7 +423,7 @@ type Piece struct {
 	Binary  bool
 }
 
-// size writes a number of bytes for people.
+// size writes a number of bytes for users.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -19,7 +19,7 @@ import (
 // Options say how a Runner works. The zero value works, without a helper.
 type Options struct {
 	Helper Helper // what Main returned
-	State  string // folder for the ledger, created if missing; empty means none
+	State  string // directory for the ledger, created if missing; empty means none
 	Shell  string // path of the shell; empty means bash, or sh without it
 	Mask   *Mask  // secrets to keep out of output
 
@@ -52,7 +52,7 @@ func Open(opt Options) *Runner {
 	return &Runner{opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), live: map[*Process]bool{}}
 }
 
-// Health says what protects here and what does not, for people.
+// Health says what protects here and what does not, for users.
 type Health struct {
 	Shell  string   // path of the shell
 	Helper bool     // commands have a keeper
@@ -275,14 +275,14 @@ type Command struct {
 	SpillLimit int64
 
 	// Live, if not nil, is called with the latest output while the command
-	// runs, at most once in LiveEvery (0 means 100 ms) and once more at the
+	// runs, at most once in LiveEvery (0 means 100 ms) and again at the
 	// end; never twice at a time. It must return: the command does not wait
 	// for it, the result does.
 	Live      func(Progress)
 	LiveEvery time.Duration
 }
 
-// withDefaults checks the command and fills in what was left out.
+// withDefaults checks the command and fills in what was omitted.
 func (c Command) withDefaults() (Command, error) {
 	switch {
 	case c.Line == "" && len(c.Argv) == 0, c.Line != "" && strings.TrimSpace(c.Line) == "", len(c.Argv) > 0 && c.Argv[0] == "":

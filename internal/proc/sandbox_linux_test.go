@@ -43,7 +43,7 @@ var columns = []struct {
 }
 
 // rows say of every attempt in which column it succeeds. "." is where what
-// would refuse it was left out of the box, and a note says so.
+// would refuse it was omitted of the box, and a note says so.
 var rows = map[string]string{
 	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets, without Landlock and pids, bubblewrap ×3, read-only by Landlock, bubblewrap without Landlock
 	"read outside":             "+ + + + + + + + + + + + + +",

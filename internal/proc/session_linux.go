@@ -202,7 +202,7 @@ func beSession() int {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 1
 	}
-	os.Chdir("/") // hold no folder
+	os.Chdir("/") // hold no directory
 	ctl, err := connOf(ctlFD)
 	if err != nil {
 		return 1

@@ -14,7 +14,7 @@ import (
 const maxArg = 128<<10 - 1
 
 // findShell returns bash, or sh and a note if there is no bash. Only absolute
-// places count: a relative entry in PATH would run what a folder holds.
+// places count: a relative entry in PATH would run what a directory holds.
 func findShell() (path, note string, err error) {
 	for _, name := range []string{"bash", "sh"} {
 		for _, p := range []string{"/bin/" + name, "/usr/bin/" + name, "/usr/local/bin/" + name} {

@@ -111,7 +111,7 @@ func newMarker() string {
 	return hex.EncodeToString(b[:])
 }
 
-// boxTemp returns where the private temp folder of a command's box is, if it has
+// boxTemp returns where the private temp directory of a command's box is, if it has
 // one. It follows from the marker, so that it is found when a keeper has died.
 func boxTemp(marker string) string { return filepath.Join(os.TempDir(), "adze-box-"+marker) }
 

@@ -36,7 +36,7 @@ type FilesRequest struct {
 // FilesResult is what was found.
 type FilesResult struct {
 	Files []Found
-	Total int // all files that match, also those that the limit leaves out
+	Total int // all files that match, also those that the limit omits
 	Summary
 }
 

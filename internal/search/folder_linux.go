@@ -58,7 +58,7 @@ func (f *linuxFolder) identify(parent *linuxFolder) error {
 		f.solid = true
 	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC,
 		unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.SELINUX_MAGIC, unix.BINFMTFS_MAGIC, unix.PSTOREFS_MAGIC:
-		// Files there may block for ever or have no end.
+		// Files there may block forever or have no end.
 		return errSkip
 	}
 	return nil

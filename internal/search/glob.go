@@ -248,7 +248,7 @@ func (f *filter) file(dir, name string) bool {
 	return anyMatch(f.include, dir, name) && anyMatch(f.types, dir, name) && !someMatch(f.exclude, dir, name)
 }
 
-// folder tells whether anything inside a directory may be wanted.
+// folder reports whether a directory may contain wanted files.
 func (f *filter) folder(dir, name string) bool {
 	if someMatch(f.exclude, dir, name) {
 		return false

@@ -371,7 +371,7 @@ type quad struct {
 const minQuad = 2 << 10
 
 // candidates finds a place in every line of data that seems to match, in order, with the last line's end counted as a
-// line end. It gives up, with false, when the table had to be begun again or is too costly.
+// line ending. It gives up, with false, when the table had to be begun again or is too costly.
 func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	resets := d.resets
 	begin := 0

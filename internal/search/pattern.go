@@ -25,7 +25,7 @@ type Query struct {
 	Fixed      bool // the pattern is plain text
 	Case       Case
 	Multiline  bool // a match may span lines; otherwise it is within one
-	DotNewline bool // with Multiline: "." matches line ends too
+	DotNewline bool // with Multiline: "." matches line endings too
 }
 
 // Pattern is a compiled Query. It may be used by several searches at once.
@@ -103,7 +103,7 @@ func (p *Pattern) Find(text string) (start, end int, ok bool) {
 // errNewline refuses a pattern that could only match across lines.
 var errNewline = errors.New(`the pattern holds a line break ("\n") but matches lie within one line: set multiline, or search for the lines one by one`)
 
-// withinLines rewrites an expression so that it never matches a line end, and begins and ends at lines instead of texts.
+// withinLines rewrites an expression so that it never matches a line ending, and begins and ends at lines instead of texts.
 func withinLines(re *syntax.Regexp) (*syntax.Regexp, error) {
 	switch re.Op {
 	case syntax.OpLiteral:

@@ -5,7 +5,7 @@
 //	for _, f := range res.Files { for _, l := range f.Lines { fmt.Println(f.Path, l.Number, l.Text) } }
 //
 // Ignored trees are never entered, ".git" never, links are not followed, and what an AI ignore file refuses is not
-// looked at whatever the options say. Totals count everything, also what a limit leaves out; a search that could not
+// looked at whatever the options say. Totals count everything, also what a limit omits; a search that could not
 // finish says so in Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not
 // yet visited, not by the size of files.
 //
@@ -42,7 +42,7 @@ type Scope struct {
 	Rules *ignore.Rules
 	// NoIgnore lifts git's rules. What AI ignore files refuse stays refused.
 	NoIgnore bool
-	// SkipHidden leaves out files and directories whose name begins with a dot.
+	// SkipHidden omits files and directories whose name begins with a dot.
 	SkipHidden bool
 	// Globs narrow the search to matching paths, relative to the directory it begins in; one with a leading "!" leaves
 	// out. One without a slash is for the last element of a path at any depth.
@@ -136,7 +136,7 @@ type taker struct {
 
 	count   int // matching lines so far
 	number  int // of the line that begins at counted
-	counted int // offset up to which line ends were counted
+	counted int // offset up to which line endings were counted
 	next    int // beginning of the first line not taken yet
 	due     int // lines of context still to come
 

@@ -9,7 +9,7 @@ import (
 func lstat(path string) (stamp, error) { return newStamp(os.Lstat(path)) }
 func stat(path string) (stamp, error)  { return newStamp(os.Stat(path)) }
 
-// newStamp has the time of creation in the place of numbers that would take opening the file.
+// newStamp has the time of creation in place of numbers that would take opening the file.
 func newStamp(info fs.FileInfo, err error) (stamp, error) {
 	if err != nil {
 		return stamp{}, err

@@ -68,7 +68,7 @@ func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, erro
 	return parts, nil
 }
 
-// mayAttach says why a mention must be left out; nothing if it need not be.
+// mayAttach says why a mention must be omitted; nothing if it need not be.
 func (s *Session) mayAttach(ctx context.Context, m builtin.Mention) string {
 	r := tool.Request{
 		Declaration: tool.Declaration{Name: "@path", DisplayName: "Attach", Kind: tool.Read},

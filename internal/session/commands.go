@@ -266,7 +266,7 @@ func promptArguments(known []discover.PromptArgument, words []string) (args map[
 	return args, missing
 }
 
-// splitQuoted splits at blanks that stand in no quotes, and takes the quotes off.
+// splitQuoted splits at blanks that are in no quotes, and takes the quotes off.
 func splitQuoted(s string) []string {
 	var words []string
 	var b strings.Builder

@@ -158,7 +158,7 @@ func (s *Session) planEnd() string {
 	return "reply with the full plan."
 }
 
-// remindText asks for the result once more.
+// remindText asks for the result again.
 const remindText = "You replied without calling " + builtin.StructuredOutput + ", so your result was not received. Call " +
 	builtin.StructuredOutput + " with it now."
 

@@ -291,7 +291,7 @@ func shellWords(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>", r) })
 }
 
-// inProject puts the directory in the place of the variables that name it for hooks.
+// inProject puts the directory in place of the variables that name it for hooks.
 func inProject(word, dir string) string {
 	word = strings.NewReplacer("\"", "", "'", "").Replace(word)
 	for _, agent := range []string{"ADZE", "QWEN", "CLAUDE", "GEMINI"} {

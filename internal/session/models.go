@@ -317,7 +317,7 @@ func (s *Session) webFetch() builtin.WebFetch {
 }
 
 // webSearch returns which engines web_search may ask: those of settings, then those whose keys are in the environment. What an
-// entry of the settings leaves out is taken from the environment too; but no key goes to an address that a directory chose
+// entry of the settings omits is taken from the environment too; but no key goes to an address that a directory chose
 // and the key was not written beside.
 func webSearch(env Env, set settings.Web) builtin.WebSearch {
 	w := builtin.WebSearch{Default: set.DefaultProvider, Proxy: http.ProxyFromEnvironment}

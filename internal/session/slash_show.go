@@ -276,7 +276,7 @@ func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
 // ExportFormats returns the formats of an export.
 func ExportFormats() []string { return []string{"md", "html", "json"} }
 
-// Export writes a recorded session in a format for people or programs; "" is Markdown.
+// Export writes a recorded session in a format for users or programs; "" is Markdown.
 func (f Folder) Export(w io.Writer, id, format string) error {
 	all := f.Sessions()
 	log, err := all.Entries(id)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// SetServer writes an MCP server into the text of a settings file, in the place of the one of that alias if there is
+// SetServer writes an MCP server into the text of a settings file, in place of the one of that alias if there is
 // one. Everything else stays as it is, comments included. path is for the error of a text that cannot be read.
 func SetServer(path string, text []byte, alias string, server json.RawMessage) ([]byte, error) {
 	e, err := newEdit(path, text)
@@ -165,7 +165,7 @@ func (e *edit) put(object value, name string, value []byte) {
 	e.insert(object, name, value)
 }
 
-// insert adds a member at the end of an object, after whatever comments stand there.
+// insert adds a member at the end of an object, after whatever comments are there.
 func (e *edit) insert(object value, name string, value []byte) {
 	ms := object.members()
 	if lone := e.skip(object.start + 1); len(ms) == 0 && e.text[lone] == ',' {

@@ -286,7 +286,7 @@ func (e *edit) last(object value, name, kind string) (*member, error) {
 	return found, nil
 }
 
-// append adds an element at the end of a list, in the way the others stand there.
+// append adds an element at the end of a list, in the way the others are there.
 func (e *edit) append(list value, element string) {
 	ms := list.members()
 	if len(ms) == 0 {

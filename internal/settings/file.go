@@ -146,7 +146,7 @@ func (v value) json() []byte {
 	return v.file.clean[v.start:v.end]
 }
 
-// kind names the type of the value for people.
+// kind names the type of the value for users.
 func (v value) kind() string {
 	switch v.json()[0] {
 	case '{':

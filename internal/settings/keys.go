@@ -12,7 +12,7 @@ import (
 // key is one setting: how it is spelt, what it may be, where it goes.
 type key struct {
 	name   string
-	also   []string // older spellings, oldest first; where several stand in one file the newest wins
+	also   []string // older spellings, oldest first; where several are in one file the newest wins
 	env    []string // variables that set it, the strongest last
 	about  string   // what it is for: in docs/settings.md and the JSON Schema
 	shape  shape    // of its value

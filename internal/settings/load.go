@@ -223,7 +223,7 @@ func (l *loader) sort(object value, prefix string, qwen bool, found map[string][
 	return nil
 }
 
-// meaning reports whether known keys lie below name, and whether it is one itself.
+// meaning reports whether known keys are below name, and whether it is one itself.
 func (l *loader) meaning(name string) (holds, known bool) {
 	for _, k := range l.keys {
 		for _, s := range k.spellings() {

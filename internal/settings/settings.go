@@ -5,7 +5,7 @@
 //
 // Later sources win: built-in values, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the
 // machine's settings, the environment, flags. Keys
-// merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key stands in one table,
+// merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key is in one table,
 // keys.go: a new setting is a field here and a line there. It writes no file, though it
 // edits the text of one, and knows nothing of what settings mean.
 package settings
@@ -125,7 +125,7 @@ func (s *Settings) Notes() []Note { return slices.Clone(s.notes) }
 type Withheld struct {
 	From Place
 	Key  string
-	JSON string // the value as it stands in the file, comments blanked out
+	JSON string // the value as it is in the file, comments blanked out
 }
 
 // Withheld lists what a project's files would set if the directory were trusted.
@@ -136,7 +136,7 @@ type UnknownKey struct {
 	From Place
 	Key  string
 	Qwen bool   // it is in one of Qwen Code's files
-	JSON string // the value as it stands in the file, comments blanked out
+	JSON string // the value as it is in the file, comments blanked out
 }
 
 // Names returns the known settings keys and the objects that contain them.

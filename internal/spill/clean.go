@@ -14,7 +14,7 @@ import (
 // Age is how long the files of an ended session are kept that isn't recorded.
 const Age = 7 * 24 * time.Hour
 
-// Clean removes the folders of sessions that have ended and saved nothing for longer than age. What cannot be removed
+// Clean removes the directories of sessions that have ended and saved nothing for longer than age. What cannot be removed
 // is reported and does not stop the rest. keep reports which sessions to skip, whatever their age; nil: none.
 func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionID string) bool) error {
 	base := filepath.Join(stateDir, folder)
@@ -59,7 +59,7 @@ func Remove(stateDir, sessionID string) (int64, error) {
 	return bytes, nil
 }
 
-// remove removes a session's folder unless the session lives.
+// remove removes a session's directory unless the session lives.
 func remove(path string) error {
 	root, lock, err := openLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +83,7 @@ func remove(path string) error {
 	return removeGone(gone)
 }
 
-// removeGone removes a folder that was moved away. Who had it open by then may put something into it meanwhile: the next
+// removeGone removes a directory that was moved away. Who had it open by then may put something into it meanwhile: the next
 // Clean finds it.
 func removeGone(path string) error {
 	if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrExist) { // it is not empty

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// movesOpen: a folder can be moved while a file in it is open.
+// movesOpen: a directory can be moved while a file in it is open.
 const movesOpen = true
 
 // The kernel lets go of the lock when the process ends, however it ends.

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// movesOpen: a folder cannot be moved while a file in it is open, so Clean lets go of the lock a moment early.
+// movesOpen: a directory cannot be moved while a file in it is open, so Clean lets go of the lock a moment early.
 const movesOpen = false
 
 func lockShared(f *os.File) error { return lock(f, 0) }

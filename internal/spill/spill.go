@@ -38,12 +38,12 @@ type Saved struct {
 var ErrFull = errors.New("the session's limit for saved results is reached")
 
 const (
-	folder   = "spill"  // below the state folder; a folder for each session in it
+	folder   = "spill"  // below the state directory; a directory for each session in it
 	lockName = ".lock"  // held while a session lives
-	goneName = ".gone-" // begins the name of a folder that is being removed
+	goneName = ".gone-" // begins the name of a directory that is being removed
 )
 
-// Dir is the folder of one session. It is safe for concurrent use.
+// Dir is the directory of one session. It is safe for concurrent use.
 type Dir struct {
 	path   string
 	limits Limits
@@ -55,7 +55,7 @@ type Dir struct {
 	closed bool
 }
 
-// Open names the folder of a session below the state folder. Nothing is made before something is saved.
+// Open names the directory of a session below the state directory. Nothing is made before something is saved.
 func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if !filepath.IsAbs(stateDir) || sessionID == "" {
 		return nil, fmt.Errorf("open the directory for saved results: state directory %q, session %q: expected an absolute path and a name", stateDir, sessionID)
@@ -69,7 +69,7 @@ func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	return &Dir{path: filepath.Join(resolve(stateDir), folder, sessionFolder(sessionID)), limits: limits}, nil
 }
 
-// Root returns the folder's path with links resolved, whether it exists yet or not.
+// Root returns the directory's path with links resolved, whether it exists yet or not.
 func (d *Dir) Root() string { return d.path }
 
 // Save keeps text in a new file, or as much of its beginning as the limits leave room for. Call id and name only make
@@ -92,7 +92,7 @@ func (d *Dir) Save(callID, name, text string) (Saved, error) {
 	}, nil
 }
 
-// Close ends the session's hold on its folder: from now on it ages.
+// Close ends the session's hold on its directory: from now on it ages.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,7 +113,7 @@ func (d *Dir) release() error {
 	return err
 }
 
-// reserve makes the folder if need be and takes room for as much of text as may be kept.
+// reserve makes the directory if need be and takes room for as much of text as may be kept.
 func (d *Dir) reserve(text string) (*os.Root, string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,7 +132,7 @@ func (d *Dir) reserve(text string) (*os.Root, string, error) {
 	return d.root, kept, nil
 }
 
-// hold makes sure that the folder is there and marked as in use. One that was removed is made again.
+// hold makes sure that the directory is there and marked as in use. One that was removed is made again.
 func (d *Dir) hold() error {
 	if d.root != nil {
 		if held(d.lock, d.path) {
@@ -306,8 +306,8 @@ func (d *Dir) room(n int64) int64 {
 	return n
 }
 
-// take makes a session's folder and marks it as in use. Runs of one session share the mark; Clean takes it for itself
-// and moves the folder away before it lets go, so a mark counts only if it is still the one in the folder.
+// take makes a session's directory and marks it as in use. Runs of one session share the mark; Clean takes it for itself
+// and moves the directory away before it lets go, so a mark counts only if it is still the one in the directory.
 func take(dir string) (*os.Root, *os.File, error) {
 	const tries = 100 // each one lost to a Clean that came in between
 	var err error
@@ -336,7 +336,7 @@ func take(dir string) (*os.Root, *os.File, error) {
 	return nil, nil, fmt.Errorf("create %s: it was repeatedly removed: %w", dir, err)
 }
 
-// openLock opens a session's folder, and the file in it that is locked while the session lives.
+// openLock opens a session's directory, and the file in it that is locked while the session lives.
 func openLock(dir string) (*os.Root, *os.File, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -357,7 +357,7 @@ func openLock(dir string) (*os.Root, *os.File, error) {
 	return root, lock, nil
 }
 
-// held reports whether lock is the file in the folder of that path.
+// held reports whether lock is the file in the directory of that path.
 func held(lock *os.File, dir string) bool {
 	mine, err := lock.Stat()
 	if err != nil {

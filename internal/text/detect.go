@@ -110,7 +110,7 @@ func mostlyUTF8(content []byte) bool {
 }
 
 // unmarkedUTF16 recognises UTF-16 without a mark where it is unmistakable: what
-// it decodes to is ordinary text with ASCII in it, whose zero bytes stand at one
+// it decodes to is ordinary text with ASCII in it, whose zero bytes are at one
 // parity (some ideographs have one at the other).
 func unmarkedUTF16(content []byte) (Encoding, bool) {
 	if len(content)%2 != 0 || len(content) < 4 {

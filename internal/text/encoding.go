@@ -110,7 +110,7 @@ var multibyte = map[Encoding]func() codec{
 
 var crlf = []byte("\r\n")
 
-// scanner goes through bytes in units: a character, a line end of two
+// scanner goes through bytes in units: a character, a line ending of two
 // characters (if join), or bytes that mean nothing. The units' bytes, one after
 // another, are the input.
 type scanner struct {

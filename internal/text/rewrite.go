@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Rewrite puts whole new content in the place of the old and returns the
+// Rewrite puts whole new content in place of the old and returns the
 // document as it would be. Encoding and byte order mark stay. If content has a
-// \r\n of its own its line ends are taken as they are; otherwise lines that are
+// \r\n of its own its line endings are taken as they are; otherwise lines that are
 // unchanged keep theirs and new ones take those of their place.
 func (d *Document) Rewrite(content string) (*Document, error) {
 	if d.BOM {
@@ -57,7 +57,7 @@ type LineEnds struct {
 	Last     bool // the last line has an end
 }
 
-// LineEnds counts the line ends as they are on disk.
+// LineEnds counts the line endings as they are on disk.
 func (d *Document) LineEnds() LineEnds {
 	body := d.body()
 	e := LineEnds{Last: strings.HasSuffix(d.Text, "\n")}
@@ -86,7 +86,7 @@ func (d *Document) LineEnds() LineEnds {
 }
 
 // Describe says in a few words what is unusual about the text on disk, for
-// users: "gbk, CRLF line ends". UTF-8 with LF gives nothing.
+// users: "gbk, CRLF line endings". UTF-8 with LF gives nothing.
 func (d *Document) Describe() string {
 	return describe(d.Encoding, d.BOM, d.LineEnds())
 }
@@ -125,7 +125,7 @@ type Edit struct {
 // Replace applies edits, all or none, and returns the document as it would be.
 // Edits may come in any order and must not overlap. Everything outside them
 // keeps its bytes, and so does what an edit leaves as it was inside. New lines
-// take the line end of their place (\r\n in New counts as \n). A character that
+// take the line ending of their place (\r\n in New counts as \n). A character that
 // the encoding cannot hold is an *UnencodableError.
 func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	edits = slices.Clone(edits)

@@ -15,7 +15,7 @@ type Window struct {
 	Last  int // included; 0 is the last line
 
 	MaxLine  int    // characters shown of one line; 0 is 2,000
-	MaxBytes int    // shown text in all; 0 is 1 MB. The line that would not fit is left out, but one line is always shown
+	MaxBytes int    // shown text in all; 0 is 1 MB. The line that would not fit is omitted, but one line is always shown
 	CutMark  string // put where a long line was cut
 
 	Hash hash.Hash // if set, the whole content is written to it
@@ -23,7 +23,7 @@ type Window struct {
 
 // Excerpt is some lines of a file.
 type Excerpt struct {
-	Text        string // with \n line ends
+	Text        string // with \n line endings
 	First, Last int    // the lines that are in Text; Last < First if none is
 	Total       int    // lines of the file
 	CutLines    []int  // numbers of the lines that were cut
@@ -148,7 +148,7 @@ func (l *lineReader) before(chunk []byte) bool {
 	return l.unit == 1 && len(chunk) > 0 && l.line+bytes.Count(chunk, l.newline) < l.window.First
 }
 
-// index finds the next line end.
+// index finds the next line ending.
 func (l *lineReader) index(b []byte) int {
 	if l.unit == 1 {
 		return bytes.IndexByte(b, '\n')
@@ -284,7 +284,7 @@ func detectSamples(r io.ReaderAt, size int64) (Encoding, error) {
 	return Detect(samples)
 }
 
-// wholeCharacters cuts a sample at line ends, or for UTF-8 at least at the
+// wholeCharacters cuts a sample at line endings, or for UTF-8 at least at the
 // borders of characters.
 func wholeCharacters(b []byte, cutStart bool) []byte {
 	if bytes.IndexByte(b, 0) >= 0 {

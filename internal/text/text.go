@@ -1,8 +1,8 @@
 // Package text reads text as it is on disk and writes it back so that every
 // byte outside a change stays what it was: encoding, byte order mark, the end of
-// each line, a missing last line end, and bytes that no encoding explains.
+// each line, a missing last line ending, and bytes that no encoding explains.
 //
-//	doc, err := text.Decode(content)       // doc.Text has \n line ends
+//	doc, err := text.Decode(content)       // doc.Text has \n line endings
 //	next, err := doc.Replace(text.Edit{Start: 4, End: 9, New: "there"})
 //	os.WriteFile(name, next.Bytes(), 0o644)
 //
@@ -24,7 +24,7 @@ var ErrBinary = errors.New("the content is binary, not text")
 
 // Document is text together with the bytes it came from. It does not change.
 type Document struct {
-	// Text is what is shown: line ends are \n (a \r that stands alone stays in
+	// Text is what is shown: line endings are \n (a \r that stands alone stays in
 	// its line), there is no byte order mark, and a byte that means nothing in
 	// the encoding is U+FFFD.
 	Text     string
@@ -100,8 +100,8 @@ func (d *Document) withBody(body []byte) (*Document, error) {
 	return decode(body, d.Encoding, d.BOM)
 }
 
-// Lines counts the lines of shown text. A last line without a line end counts;
-// what would follow a last line end does not.
+// Lines counts the lines of shown text. A last line without a line ending counts;
+// what would follow a last line ending does not.
 func Lines(shown string) int {
 	n := strings.Count(shown, "\n")
 	if shown != "" && !strings.HasSuffix(shown, "\n") {

@@ -98,7 +98,7 @@ func (w *writer) lines(from, to int) []line {
 	return out
 }
 
-// write puts new text in the place of body[from:to]. Lines and characters that
+// write puts new text in place of body[from:to]. Lines and characters that
 // are the same before and after keep their bytes.
 func (w *writer) write(from, to int, text string) error {
 	old := w.lines(from, to)
@@ -161,7 +161,7 @@ func (w *writer) hunk(lines []line, text string, near func() []byte) error {
 	return nil
 }
 
-// middle encodes new characters. The n-th new line ends as the n-th old one
+// middle encodes new characters. The n-th new line ends like the n-th old one
 // did. Where as many unknown bytes are in the new text as were in the old, they
 // are the same ones.
 func (w *writer) middle(old []unit, now []rune, near func() []byte) error {
@@ -212,7 +212,7 @@ func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 	return unknown, n > 0 && n == len(unknown)
 }
 
-// endBeside returns the line end for a change that replaces none: that of the line
+// endBeside returns the line ending for a change that replaces none: that of the line
 // before it, else of the line after, else that near the end of the old text.
 func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
@@ -226,7 +226,7 @@ func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	return w.nearEnd(to)
 }
 
-// nearEnd returns the end of the line that the place stands in, else of the line
+// nearEnd returns the end of the line that the place is in, else of the line
 // before it, else a plain one. Places come in ascending order: what was found
 // for one serves the next ones on the same line.
 func (w *writer) nearEnd(to int) []byte {
@@ -236,7 +236,7 @@ func (w *writer) nearEnd(to int) []byte {
 	return w.near
 }
 
-// findEnd looks for the line end of nearEnd. It holds for places up to at.
+// findEnd looks for the line ending of nearEnd. It holds for places up to at.
 func (w *writer) findEnd(to int) (end []byte, at int) {
 	at = to
 	for s := (scanner{codec: w.doc.codec, rest: w.body[to:], join: true}); s.next(); at += len(s.unit) {

@@ -250,7 +250,7 @@ func (s *step) compare(upper, lower *os.File) bool {
 }
 
 // readAttributes returns the extended attributes of an open file, without overlayfs'
-// own. Those that can't be read are left out.
+// own. Those that can't be read are omitted.
 func readAttributes(f *os.File) map[string][]byte {
 	fd := int(f.Fd())
 	n, err := unix.Flistxattr(fd, nil)

@@ -27,7 +27,7 @@ import (
 type Item struct {
 	What   string
 	Text   string
-	Effect Effect // for people; a decision isn't bound to it
+	Effect Effect // for users; a decision isn't bound to it
 }
 
 // Effect is what trusting a project would do, by one of its requests.

@@ -37,7 +37,7 @@ func (p *Page) Text(most int) (string, string) {
 	return strings.ToValidUTF8(string(bytes.TrimPrefix(out, []byte("\xEF\xBB\xBF"))), ""), label
 }
 
-// wholeRunes leaves out a last character that was cut.
+// wholeRunes omits a last character that was cut.
 func wholeRunes(b []byte) []byte {
 	for n := 0; n < 3 && len(b) > 0 && !utf8.Valid(b[max(0, len(b)-4):]); n++ {
 		b = b[:len(b)-1]

@@ -16,7 +16,7 @@ type host struct {
 	addr netip.Addr // valid if the host is an address
 }
 
-// String returns the host as it stands in a URL.
+// String returns the host as it is in a URL.
 func (h host) String() string {
 	if h.addr.Is6() {
 		return "[" + h.name + "]"

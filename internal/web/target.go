@@ -153,7 +153,7 @@ func (t Target) String() string { return t.url.String() }
 // URL returns a copy of the URL.
 func (t Target) URL() *url.URL { u := t.url; return &u }
 
-// Host returns the host as it stands in the URL, with its port where that is not the usual one: what a policy judges.
+// Host returns the host as it is in the URL, with its port where that is not the usual one: what a policy judges.
 func (t Target) Host() string { return t.url.Host }
 
 // Path returns the path of the URL.

@@ -44,7 +44,7 @@ func (p Path) String() string { return p.Rel }
 // *NotRegularError at once.
 func (p Path) Open() (*os.File, error) { return nofollow.Open(p.Abs) }
 
-// Stat describes what stands there, a FIFO or device without touching it.
+// Stat describes what is there, a FIFO or device without touching it.
 func (p Path) Stat() (fs.FileInfo, error) {
 	info, err := nofollow.Lstat(p.Abs)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {

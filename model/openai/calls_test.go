@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each row is a way in which some server sends the same or similar calls; the deltas are as they stand on the wire.
+// Each row is a way in which some server sends the same or similar calls; the deltas are as they are on the wire.
 func TestCallsAreAssembled(t *testing.T) {
 	const two = `a read {"p":1} | b write {"p":2}`
 	tests := []struct {

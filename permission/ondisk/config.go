@@ -72,7 +72,7 @@ type configParser struct {
 	out  []setting
 }
 
-// next gives the next byte; CR LF is one line end, and the end of the file is another, again and again.
+// next gives the next byte; CR LF is one line ending, and the end of the file is another, again and again.
 func (p *configParser) next() byte {
 	if p.at >= len(p.text) {
 		p.eof = true
@@ -199,7 +199,7 @@ func (p *configParser) setting(c byte) bool {
 	return true
 }
 
-// value reads what stands behind the equals sign up to the end of the line.
+// value reads what is behind the equals sign up to the end of the line.
 func (p *configParser) value() (string, bool) {
 	var b, blanks []byte // blanks count only when more follows
 	quoted, comment := false, false
@@ -234,7 +234,7 @@ func (p *configParser) value() (string, bool) {
 	}
 }
 
-// escape adds what stands behind a backslash.
+// escape adds what is behind a backslash.
 func (p *configParser) escape(b []byte) ([]byte, bool) {
 	switch c := p.next(); c {
 	case '\n':

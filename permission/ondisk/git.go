@@ -55,8 +55,8 @@ type repoReader struct {
 	lax    bool                                         // programs that git would run are of no interest
 }
 
-// around finds the repository that git would use in dir, as git does: in each folder from dir upwards first .git, then
-// the folder itself, which may be a bare repository.
+// around finds the repository that git would use in dir, as git does: in each directory from dir upwards first .git, then
+// the directory itself, which may be a bare repository.
 func (r *repoReader) around(dir string) error {
 	at, _, err := realpath.Resolve(dir)
 	if err != nil || !filepath.IsAbs(dir) {
@@ -98,7 +98,7 @@ func (d *disk) Worktree(dir string) (top string, known bool) {
 	return "", false
 }
 
-// in reads the repository whose .git stands in top, if there is one.
+// in reads the repository whose .git is in top, if there is one.
 func (r *repoReader) in(top string) (found bool, err error) {
 	name := filepath.Join(top, ".git")
 	if _, err := os.Lstat(name); err != nil {
@@ -126,7 +126,7 @@ func (r *repoReader) in(top string) (found bool, err error) {
 	return true, r.repository(below(top, target), top)
 }
 
-// absent reports that nothing stands at a path; a file above it is nothing too.
+// absent reports that nothing is at a path; a file above it is nothing too.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
@@ -139,7 +139,7 @@ func below(dir, path string) string {
 	return dir + string(filepath.Separator) + path
 }
 
-// looksBare reports whether git may take a folder itself for a repository.
+// looksBare reports whether git may take a directory itself for a repository.
 func looksBare(dir string) bool {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -148,7 +148,7 @@ func looksBare(dir string) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// repository reads the repository in gitDir, whose files stand in top; "" if it is bare. One that git may not accept
+// repository reads the repository in gitDir, whose files are in top; "" if it is bare. One that git may not accept
 // is an error: git would go on looking above it.
 func (r *repoReader) repository(gitDir, top string) error {
 	abs, _, err := realpath.Resolve(gitDir)
@@ -191,8 +191,8 @@ func (r *repoReader) repository(gitDir, top string) error {
 	return r.submodules(gitDir, top, c.hashSize)
 }
 
-// belongs reports why a repository may belong to someone else: it lies elsewhere and does not know of top, or takes its
-// objects from elsewhere. What git tells of it would be what lies outside the workspace.
+// belongs reports why a repository may belong to someone else: it is elsewhere and does not know of top, or takes its
+// objects from elsewhere. What git tells of it would be what is outside the workspace.
 func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 	if top == "" {
 		return nil
@@ -280,8 +280,8 @@ func (r *repoReader) hooks(common string) error {
 	return nil
 }
 
-// valid reports what keeps a folder from being a repository to git. It is stricter than git, which goes on above a
-// folder that it may not enter, so a dot follows each name.
+// valid reports what keeps a directory from being a repository to git. It is stricter than git, which goes on above a
+// directory that it may not enter, so a dot follows each name.
 func valid(gitDir, common string) error {
 	for _, name := range []string{"objects", "refs"} {
 		if info, err := os.Stat(common + "/" + name + "/."); err != nil || !info.IsDir() {
@@ -305,7 +305,7 @@ func valid(gitDir, common string) error {
 	return fmt.Errorf("%s is not a complete repository: HEAD names no branch and no commit", gitDir)
 }
 
-// submodules reads the repositories that stand at the places of submodules, since status and diff run git in them.
+// submodules reads the repositories that are at the places of submodules, since status and diff run git in them.
 func (r *repoReader) submodules(gitDir, top string, hashSize int) error {
 	if top == "" {
 		return nil

@@ -24,7 +24,7 @@ func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	if i := strings.IndexAny(rest, `*?[\`); i >= 0 {
 		fixed = i
 	}
-	fixed = strings.LastIndexByte(rest[:fixed], '/') // what stands before it is a folder as it is written
+	fixed = strings.LastIndexByte(rest[:fixed], '/') // what is before it is a directory as it is written
 	found := []string{volume + rest[:fixed]}
 	parts := strings.Split(rest[fixed+1:], "/")
 	for i, part := range parts {
@@ -39,7 +39,7 @@ func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	return found, true
 }
 
-// expand adds to next what one part of a pattern stands for in the folder at. more says that further parts follow.
+// expand adds to next what one part of a pattern stands for in the directory at. more says that further parts follow.
 // Nothing is cleaned: the system goes through links before it obeys a "..".
 func (d *disk) expand(b *budget, next []string, at, part string, more bool) ([]string, bool) {
 	if !strings.ContainsAny(part, `*?[`) {

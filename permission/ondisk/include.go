@@ -132,7 +132,7 @@ func (c *configReader) inWorkspace(abs string) bool {
 	return inside
 }
 
-// path returns a path as git's configuration writes one: ~ is the home, and what is relative starts in folder.
+// path returns a path as git's configuration writes one: ~ is the home, and what is relative starts in directory.
 func (c *configReader) path(value, folder string) (string, bool) {
 	switch rest, atHome := strings.CutPrefix(value, "~/"); {
 	case atHome && c.disk.home != "":

@@ -84,7 +84,7 @@ func open(o options) *disk {
 }
 
 // Resolve makes an absolute path canonical: links and .. are followed as the system would, also where the rest does
-// not exist yet. A path that the system would refuse (a file in the place of a folder, a name that is too long) is only
+// not exist yet. A path that the system would refuse (a file in place of a directory, a name that is too long) is only
 // cleaned of . and .., and one that is not absolute stays that way. What leads another process elsewhere than this one,
 // as /proc/self/cwd does, is "*": not known. So is a path that a process could follow in several steps, but not in
 // one: through too many links, or longer than the system takes.
@@ -137,12 +137,12 @@ func (b *budget) spend(n int) bool {
 // errTooMuch says that the bounds were reached.
 var errTooMuch = errors.New("too many files to check in time")
 
-// chunk is how many names are read from a folder between two looks at the clock.
+// chunk is how many names are read from a directory between two looks at the clock.
 const chunk = 512
 
-// list gives the entries of a folder, reached as the system would, to visit. It stops when visit returns false.
+// list gives the entries of a directory, reached as the system would, to visit. It stops when visit returns false.
 func (b *budget) list(dir string, visit func(os.DirEntry) bool) error {
-	f, err := os.Open(dir + "/.") // a pipe in the place of a folder would make the plain name wait
+	f, err := os.Open(dir + "/.") // a pipe in place of a directory would make the plain name wait
 	if err != nil {
 		return err
 	}
@@ -226,10 +226,10 @@ func (d *disk) now() *disk {
 type memo struct {
 	resolver realpath.Resolver
 	folders  map[string]listing
-	absent   map[string]bool // whether nothing stands at a path
+	absent   map[string]bool // whether nothing is at a path
 }
 
-// listing is the whole of a folder, or why it cannot be listed.
+// listing is the whole of a directory, or why it cannot be listed.
 type listing struct {
 	entries []os.DirEntry
 	err     error
@@ -256,7 +256,7 @@ func (m *memo) isAbsent(path string) bool {
 	return is
 }
 
-// list is budget.list, from memory where the folder was listed to its end.
+// list is budget.list, from memory where the directory was listed to its end.
 func (m *memo) list(b *budget, dir string, visit func(os.DirEntry) bool) error {
 	if m == nil {
 		return b.list(dir, visit)

@@ -15,7 +15,7 @@ import (
 // unseen stands for files that are not known. Paths that are found are absolute.
 const unseen = "*"
 
-// Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
+// Secret names a secret file below dir, or a directory of secrets, that a search through dir would read; "" if there is
 // none. What git ignores counts. known is false if there is too much to look at.
 func (d *disk) Secret(dir string, s permission.Search) (name string, known bool) {
 	if found := d.secret(dir, s); found != unseen {
@@ -55,23 +55,23 @@ func (d *disk) secret(dir string, s permission.Search) string {
 	return w.found
 }
 
-// ignoreFiles are those that searches read in every folder and in those above it.
+// ignoreFiles are those that searches read in every directory and in those above it.
 var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
 
-// secretWalk looks through folders until something is found.
+// secretWalk looks through directories until something is found.
 type secretWalk struct {
 	disk   *disk
 	budget *budget
 	top    string
 	search permission.Search
-	todo   []string        // folders, canonical
-	seen   map[string]bool // folders that links lead to
+	todo   []string        // directories, canonical
+	seen   map[string]bool // directories that links lead to
 	found  string
 }
 
 func (w *secretWalk) folder(dir string) {
 	if !innocent(dir) {
-		// A name below it that says nothing itself tells whether the folder is secret.
+		// A name below it that says nothing itself tells whether the directory is secret.
 		if _, ok := names.Secret(filepath.Join(dir, "x")); ok {
 			w.found = dir
 			return
@@ -105,7 +105,7 @@ func (w *secretWalk) entry(dir string, e os.DirEntry) {
 	}
 }
 
-// packed reports whether a folder holds git's objects, which are packed and have names that say nothing.
+// packed reports whether a directory holds git's objects, which are packed and have names that say nothing.
 func packed(dir, name string) bool { return name == "objects" && filepath.Base(dir) == ".git" }
 
 func (w *secretWalk) file(path string) {
@@ -130,7 +130,7 @@ func (w *secretWalk) ignoring(path string) {
 	w.file(target)
 }
 
-// link judges what a link leads to: what is below the searched folder is met there anyway.
+// link judges what a link leads to: what is below the searched directory is met there anyway.
 func (w *secretWalk) link(path string) {
 	if !w.budget.spend(fileCost) {
 		w.found = unseen
@@ -172,7 +172,7 @@ func (w *secretWalk) ofSystem(path string) bool {
 }
 
 // innocent reports whether no rule of package names can take the last name of a path for a secret or for a secret
-// folder. It only saves time, most names being innocent: a test holds it against those rules.
+// directory. It only saves time, most names being innocent: a test holds it against those rules.
 func innocent(path string) bool {
 	base := filepath.Base(path)
 	if base[0] == '.' || base[len(base)-1] == '.' || rooted(path) {
@@ -198,7 +198,7 @@ func innocent(path string) bool {
 	return !tellingNames[name]
 }
 
-// rooted reports whether a path lies where the rules on the system's own secrets are.
+// rooted reports whether a path is where the rules on the system's own secrets are.
 func rooted(path string) bool {
 	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
 	for _, top := range []string{"/etc/", "/run/", "/var/", "/private/", "/proc/", "/dev/"} {
@@ -216,7 +216,7 @@ var telltales = []string{
 	".bak", ".old", ".orig", ".save", ".sw", ".backup", ".copy", ".rej", "token",
 }
 
-// tellingNames are names that are secret, or folders of secrets, in certain places.
+// tellingNames are names that are secret, or directories of secrets, in certain places.
 var tellingNames = map[string]bool{
 	"sops": true, "age": true, "gcloud": true, "hosts.yml": true, "glab-cli": true, "hub": true, "doctl": true, "op": true,
 	"settings.xml": true, "settings-security.xml": true, "gradle.properties": true, "github-copilot": true, "bravesoftware": true,

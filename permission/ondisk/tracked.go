@@ -13,11 +13,11 @@ import (
 type trackedWalk struct {
 	*secretWalk
 	begun   bool
-	folders map[string]bool // whether a folder is one, and no link
+	folders map[string]bool // whether a directory is one, and no link
 }
 
 // tracked is Secret for a search through what git tracks. Git opens a file by the name that the index has for it, also
-// where a folder in that name is a link by now: all that lies behind such a link counts as a secret.
+// where a directory in that name is a link by now: all that is behind such a link counts as a secret.
 func (d *disk) tracked(w *secretWalk, dir string) string {
 	t := &trackedWalk{secretWalk: w, folders: map[string]bool{}}
 	r := &repoReader{disk: d, budget: w.budget, seen: map[string]bool{}, index: t.read}
@@ -54,7 +54,7 @@ func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 // errEnough says that a visitor has seen enough.
 var errEnough = errors.New("enough")
 
-// read looks through the index of a repository whose files stand in top.
+// read looks through the index of a repository whose files are in top.
 func (t *trackedWalk) read(gitDir, top string, hashSize int) error {
 	if t.begun || top == "" {
 		return nil // a submodule, which git does not look into
@@ -93,7 +93,7 @@ func (t *trackedWalk) entry(top, name, path string) {
 	}
 }
 
-// inFolders reports whether a folder, and all between it and top, is a folder or nothing.
+// inFolders reports whether a directory, and all between it and top, is a directory or nothing.
 func (t *trackedWalk) inFolders(top, dir string) bool {
 	if dir == "." {
 		return true

@@ -233,7 +233,7 @@ func (q *Queue) Last(ctx context.Context, run, token string) (*journal.Entry, er
 	return &e, nil
 }
 
-// Code is the error code of JetStream; 0: another error.
+// code returns the JetStream error code; 0: another error.
 func code(err error) int {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

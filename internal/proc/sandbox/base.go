@@ -113,7 +113,7 @@ func (b *Base) accept(path string, roots []string) {
 	b.write = append(b.write, real)
 }
 
-// linkBelow returns the first link on the way to a path that lies below one of dirs.
+// linkBelow returns the first link on the way to a path that is below one of dirs.
 func linkBelow(path string, dirs []string) string {
 	at := "/"
 	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
@@ -159,7 +159,7 @@ func For(mode Mode, roots, further, env []string, names func(path string) bool) 
 }
 
 // outsideGit returns the git directories of a root that must be writable for commits
-// and lie outside it: that of a linked worktree, or of a submodule. The file that
+// and are outside it: that of a linked worktree, or of a submodule. The file that
 // leads there may say anything, so the directory has to be one that git would
 // have made for this worktree.
 func outsideGit(root string) []string {
@@ -306,7 +306,7 @@ func gitObeys(dir, worktree string) []string {
 }
 
 // modules returns what the git directories of submodules obey. A submodule's name may
-// contain slashes, and its own submodules lie in its directory.
+// contain slashes, and its own submodules are in its directory.
 func modules(dir string, levels int) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil || levels == 0 {

@@ -34,7 +34,7 @@ type Box struct {
 }
 
 // New returns a box of which nothing is made yet. temp is where its private temp
-// folder is made, if it has one: a path that nobody can guess.
+// directory is made, if it has one: a path that nobody can guess.
 func New(s *Spec, p Plan, temp string) *Box {
 	b := &Box{spec: s, plan: p}
 	if s.Mode == ReadOnly {
@@ -46,7 +46,7 @@ func New(s *Spec, p Plan, temp string) *Box {
 // Plan returns what it is made of.
 func (b *Box) Plan() Plan { return b.plan }
 
-// Make makes what of the box lies on the disk: a private temp folder, and
+// Make makes what of the box is on the disk: a private temp directory, and
 // placeholders for protected paths that do not exist.
 func (b *Box) Make() {
 	if b.temp != "" && os.Mkdir(b.temp, 0o700) != nil {
@@ -96,7 +96,7 @@ func (b *Box) Environ(env []string) []string {
 	return append(out, "TMPDIR="+b.temp)
 }
 
-// Argv returns what to start in the place of argv: the same, unless a program in
+// Argv returns what to start in place of argv: the same, unless a program in
 // front of it makes the sandbox. That may need files, which it inherits as
 // descriptors from fd on; the caller closes them. kept says that the caller ends
 // what the command leaves running.

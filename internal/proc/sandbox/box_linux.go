@@ -159,7 +159,7 @@ func (b *Box) tellMounts() error {
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
 
 // writable returns what may be written: links resolved unless the path is pinned,
-// what does not exist and what lies below another left out.
+// what does not exist and what is below another left out.
 func (b *Box) writable() []string {
 	if b.write != nil {
 		return b.write

@@ -23,7 +23,7 @@ func (a *rulesetAttr) size(abi int) uintptr {
 	return 24
 }
 
-// fileWrites is what can be done to a file, dirWrites what only to a folder.
+// fileWrites is what can be done to a file, dirWrites what only to a directory.
 const (
 	fileWrites = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	dirWrites  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR |
@@ -33,7 +33,7 @@ const (
 	deviceNodes = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 )
 
-// known leaves out of rights what a version does not know.
+// known omits of rights what a version does not know.
 func known(rights uint64, abi int) uint64 {
 	if abi < 2 {
 		rights &^= unix.LANDLOCK_ACCESS_FS_REFER
@@ -142,7 +142,7 @@ func createRuleset(attr *rulesetAttr, abi int) (fd int, err error) {
 	return int(n), nil
 }
 
-// allowBelow allows rights on a file, or on a folder and all below it.
+// allowBelow allows rights on a file, or on a directory and all below it.
 func allowBelow(ruleset int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

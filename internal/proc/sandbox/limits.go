@@ -63,7 +63,7 @@ func (s Surroundings) unexecuted() []string {
 var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system", "/home/linuxbrew/.linuxbrew"}
 
 // executable reports whether a directory of programs may be used: it neither
-// contains the workspace nor lies in it, doesn't contain the home directory, and
+// contains the workspace nor is in it, doesn't contain the home directory, and
 // isn't allowed already.
 func (s Surroundings) executable(dir, home string, have []string) bool {
 	if home != "" && below(home, dir) {
@@ -187,7 +187,7 @@ func toolchain(bin, home string) []string {
 }
 
 // gitDirs returns the git directories of the repository that a root is in, as far as
-// they lie outside it: above it, or elsewhere for a linked worktree or a
+// they are outside it: above it, or elsewhere for a linked worktree or a
 // submodule.
 func gitDirs(root string) []string {
 	for dir := root; ; dir = filepath.Dir(dir) {

@@ -75,7 +75,7 @@ func bind(path string, readOnly bool) error {
 	return attach(fd, path)
 }
 
-// mountProtected makes protected paths read-only. Every folder between them
+// mountProtected makes protected paths read-only. Every directory between them
 // and the writable one above becomes a mount point too: else .git could be
 // moved away with its hooks and another put in its place.
 func (b *Box) mountProtected(write []string) error {
@@ -223,7 +223,7 @@ func (b *Box) devices() []string {
 func (b *Box) hasTerminals() bool { return b.terminals || b.Wrapped() }
 
 // readable returns all that a command reads where no mount can hide devices: all but
-// them. Links are left out, and what they lead to is in the list.
+// them. Links are omitted, and what they lead to is in the list.
 func readable() (paths []string) {
 	entries, _ := os.ReadDir("/")
 	for _, e := range entries {

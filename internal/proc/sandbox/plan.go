@@ -240,7 +240,7 @@ func (s *Spec) seatbeltProfile(temp string) string {
 			p = filepath.Join(dir, filepath.Base(p))
 		}
 		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", seatbeltString(p))
-		// Nor may the folder above be moved away with it.
+		// Nor may the directory above be moved away with it.
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", seatbeltString(filepath.Dir(p)))
 	}
 	if !s.network() {

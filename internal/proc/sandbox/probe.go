@@ -116,7 +116,7 @@ func (s Support) Lose(l Layers, why string) Support {
 	return left
 }
 
-// Describe says in lines what works here and why not, for people.
+// Describe says in lines what works here and why not, for users.
 func Describe() []string { return Probe().Lines(false) }
 
 // Lines says the same of this Support, with or without bubblewrap chosen. What

@@ -37,10 +37,10 @@ func refused() []rule {
 	return append(rules,
 		rule{nr: unix.SYS_UNSHARE, what: saysNamespaces, test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
 		rule{nr: unix.SYS_CLONE, what: saysNamespaces, test: testMask, mask: namespaces},
-		// Its flags lie in memory, where a filter cannot look. Who is told that
+		// Its flags are in memory, where a filter cannot look. Who is told that
 		// there is no clone3 takes clone.
 		rule{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
-		// Typing on behalf of the person at the terminal.
+		// Typing on behalf of the user at the terminal.
 		rule{nr: unix.SYS_IOCTL, what: "typing into the terminal", test: testEqual, arg: 1, value: unix.TIOCSTI},
 		rule{nr: unix.SYS_IOCTL, what: "typing into the terminal", test: testEqual, arg: 1, value: 0x541c}, // TIOCLINUX
 	)

@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch uint32 = unix.AUDIT_ARCH_X86_64
-	x32Bit    uint32 = 0x40000000 // the same calls once more, by other numbers
+	x32Bit    uint32 = 0x40000000 // the same calls again, by other numbers
 )
 
 // refusedHere, renamesHere and metadataHere are calls that only this processor has.

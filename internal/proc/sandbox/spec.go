@@ -48,7 +48,7 @@ const (
 	Off              Mode = "off"               // no box
 	WorkspaceNetwork Mode = "workspace+network" // as Workspace, and the network
 	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network but its own loopback
-	ReadOnly         Mode = "read-only"         // writes to a private temp folder and /dev/null; no network
+	ReadOnly         Mode = "read-only"         // writes to a private temp directory and /dev/null; no network
 	Trial            Mode = "trial"             // writes to overlays, which nobody else sees; no network but its own loopback
 )
 
@@ -76,7 +76,7 @@ type Spec struct {
 	Mode  Mode
 	Roots []string // the workspace: writable in the workspace modes
 	// Write is what else is writable in the workspace modes: temp, caches, a
-	// device. See Caches. What does not exist is left out.
+	// device. See Caches. What does not exist is omitted.
 	Write []string
 	// Protect is what stays read-only inside of what is writable, present or
 	// not. See Protected.
@@ -274,8 +274,8 @@ func Unfit(output string) string {
 }
 
 // Caches returns what builds write beside the workspace and can do without at any
-// time: temp folders, and the caches of compilers and package managers. What
-// does not exist is left out. Folders that programs are started from are not
+// time: temp directories, and the caches of compilers and package managers. What
+// does not exist is omitted. Directories that programs are started from are not
 // in it (~/.cargo/bin, ~/.local/bin).
 func Caches(env []string) []string { return outermost(allCaches(env)) }
 
@@ -348,12 +348,12 @@ func absoluteValue(env []string, name string) string {
 	return ""
 }
 
-// below reports whether path is root or lies below it.
+// below reports whether path is root or is below it.
 func below(path, root string) bool {
 	return path == root || root == "/" || strings.HasPrefix(path, root+string(filepath.Separator))
 }
 
-// holding returns the root that path lies below, or nothing.
+// holding returns the root that path is below, or nothing.
 func holding(path string, roots []string) string {
 	for _, r := range roots {
 		if below(path, r) {
@@ -363,7 +363,7 @@ func holding(path string, roots []string) string {
 	return ""
 }
 
-// between returns the folders from below root to above path, the topmost first.
+// between returns the directories from below root to above path, the topmost first.
 func between(root, path string) []string {
 	var out []string
 	if root == "" || !below(path, root) {
@@ -376,7 +376,7 @@ func between(root, path string) []string {
 	return out
 }
 
-// outermost leaves out what is there twice and what lies below another.
+// outermost omits what is there twice and what is below another.
 func outermost(paths []string) []string {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)

@@ -4,7 +4,7 @@
 //
 // It builds two corpora (Go's own tree, and a generated one of many small files), runs every query with every program in
 // turn, several times with a warm cache, and prints the smallest wall time and processor time of each with the ratios.
-// A peer that is not found is left out with a word. It is a measuring aid, not part of the product.
+// A peer that is not found is omitted with a word. It is a measuring aid, not part of the product.
 package main
 
 import (

@@ -55,7 +55,7 @@ func weigh(n *node) int32 {
 	return total
 }
 
-// dropped reports whether an element is left out.
+// dropped reports whether an element is omitted.
 func (c *conversion) dropped(n *node) bool {
 	return never(n) || !c.everything && besides(n)
 }
@@ -71,7 +71,7 @@ func never(n *node) bool {
 	return n.has(hiddenMark | noiseMark)
 }
 
-// besides reports whether an element stands beside what the page is about.
+// besides reports whether an element is beside what the page is about.
 func besides(n *node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Dialog, atom.Menu, atom.Noscript:

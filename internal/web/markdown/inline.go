@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// style is what the text stands in already: the same mark twice would mean something else.
+// style is what the text is in already: the same mark twice would mean something else.
 type style struct{ bold, italic, struck, code, link bool }
 
 // run is a run of text: white space collapsed, elements as marks.
@@ -20,7 +20,7 @@ type run struct {
 
 func (c *conversion) newRun() *run { return &run{c: c} }
 
-// String returns the text without white space around it and before line ends.
+// String returns the text without white space around it and before line endings.
 func (r *run) String() string { return strings.TrimSpace(r.b.String()) }
 
 func (r *run) text(s string) {
@@ -145,7 +145,7 @@ func (r *run) add(n *node, s style) {
 	}
 }
 
-// mark puts marks around an element, close to its text, unless it stands in such marks already.
+// mark puts marks around an element, close to its text, unless it is in such marks already.
 func (r *run) mark(mark string, n *node, s style, already bool) {
 	if already || s.code || r.c.options.Plain {
 		r.children(n, s)
@@ -226,7 +226,7 @@ func isSign(text string) bool {
 	return false
 }
 
-// checkbox is that of a list of tasks; all other parts of forms are left out.
+// checkbox is that of a list of tasks; all other parts of forms are omitted.
 func (r *run) checkbox(n *node) {
 	if n.Parent == nil || n.Parent.DataAtom != atom.Li && n.Parent.DataAtom != atom.P && n.Parent.DataAtom != atom.Label {
 		return

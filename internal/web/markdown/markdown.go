@@ -60,7 +60,7 @@ type conversion struct {
 	ctx        context.Context
 	options    Options
 	base       *url.URL
-	everything bool // nothing but scripts is left out
+	everything bool // nothing but scripts is omitted
 	steps      int
 	out        writer
 }

@@ -33,7 +33,7 @@ type marks uint8
 const (
 	hiddenMark  marks = 1 << iota // browsers do not show it
 	noiseMark                     // its class says that it is nothing to read
-	besidesMark                   // its class or role says that it stands beside what the page is about
+	besidesMark                   // its class or role says that it is beside what the page is about
 	mainMark                      // its role says that it is what the page is about
 	layoutMark                    // a table that only lays out
 	holderMark                    // no block, but it holds one
@@ -190,7 +190,7 @@ func find(n *node, fits func(*node) bool) *node {
 	return nil
 }
 
-// inside reports whether a node stands in an element of this name.
+// inside reports whether a node is in an element of this name.
 func inside(n *node, a atom.Atom) bool {
 	for p := n.Parent; p != nil; p = p.Parent {
 		if p.DataAtom == a {

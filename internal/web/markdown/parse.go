@@ -15,7 +15,7 @@ const MaxSource = 4 << 20
 
 const (
 	maxNodes = 120_000 // of a tree, attributes included; more would take more memory than the page is worth
-	maxDepth = 300     // beyond it, what is nested stands side by side
+	maxDepth = 300     // beyond it, what is nested stands concurrently
 	maxToken = 1 << 20 // bytes of one tag or text: as much as can be written of a whole page
 )
 
@@ -204,7 +204,7 @@ func (p *parser) imply(n *node) {
 	}
 }
 
-// The barriers: elements that what stands in them cannot close.
+// The barriers: elements that what is in them cannot close.
 func tableBarrier(n *node) bool { return n.DataAtom == atom.Table }
 
 func rowBarrier(n *node) bool { return n.DataAtom == atom.Tr || n.DataAtom == atom.Table }
@@ -240,7 +240,7 @@ func (p *parser) close(barrier func(*node) bool, atoms ...atom.Atom) {
 	}
 }
 
-// end closes an element that is open, unless a cell or table stands between.
+// end closes an element that is open, unless a cell or table is between.
 func (p *parser) end(t *node) {
 	if t.DataAtom == atom.Br {
 		p.start(t, false)

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxColumns = 60   // of a table; further cells are left out
+	maxColumns = 60   // of a table; further cells are omitted
 	maxRowSpan = 1000 // rows that a cell may reach over
 )
 

@@ -4,22 +4,22 @@ import (
 	"strings"
 )
 
-// writer puts lines under each other, each behind the marks of the quotations and lists it stands in.
+// writer puts lines under each other, each behind the marks of the quotations and lists it is in.
 type writer struct {
 	b        strings.Builder
 	limit    int
 	full     bool
 	prefixes []prefix
-	gap      int // line ends to write before the next line
+	gap      int // line endings to write before the next line
 }
 
-// prefix is what stands before the lines of a quotation or a list's item.
+// prefix is what is before the lines of a quotation or a list's item.
 type prefix struct {
 	first, rest string
 	used        bool
 }
 
-// maxNesting bounds what stands before a line: beyond it, nesting is not shown.
+// maxNesting bounds what is before a line: beyond it, nesting is not shown.
 const maxNesting = 10
 
 func (w *writer) push(first, rest string) {
@@ -31,7 +31,7 @@ func (w *writer) push(first, rest string) {
 
 func (w *writer) pop() { w.prefixes = w.prefixes[:len(w.prefixes)-1] }
 
-// separate asks for at least n line ends before what comes next: 1 for the next line, 2 for a blank one between.
+// separate asks for at least n line endings before what comes next: 1 for the next line, 2 for a blank one between.
 // The first line of an item or quotation stands right behind its mark.
 func (w *writer) separate(n int) {
 	if k := len(w.prefixes); k > 0 && !w.prefixes[k-1].used {

@@ -42,7 +42,7 @@ func isRobotCheck(a *web.Answer) bool {
 }
 
 // readDuckDuckGo goes through the tags once: a link with the class result__a is a title, what follows with
-// result__snippet is its snippet, and a date stands in a span of result__extras__url.
+// result__snippet is its snippet, and a date is in a span of result__extras__url.
 func readDuckDuckGo(a *web.Answer) (Found, error) {
 	var p duckPage
 	z := html.NewTokenizer(bytes.NewReader(a.Body))
@@ -101,7 +101,7 @@ func (p *duckPage) start(t html.Token) {
 	}
 }
 
-// unwrap returns where a link of the page really leads to. Advertisements lead to the engine itself, and are left out.
+// unwrap returns where a link of the page really leads to. Advertisements lead to the engine itself, and are omitted.
 func unwrap(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {

@@ -58,7 +58,7 @@ type Engine struct {
 // kind is what tells one engine from another.
 type kind struct {
 	base    string // its address, unless the user configures another
-	key     string // the environment variable people keep its key in; "": it needs none
+	key     string // the environment variable users keep its key in; "": it needs none
 	needs   func(Config) string
 	request func(*Engine, Query) (web.Exchange, error)
 	read    func(*web.Answer) (Found, error)

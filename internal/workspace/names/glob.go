@@ -58,7 +58,7 @@ type secretTable struct {
 	byEnd, byStart         shortlist // of files, by their last character, and of directories, by their first
 }
 
-// shortlist is which names of a table a pattern can mean, so far as one character of it tells.
+// shortlist is which names of a table a pattern can mean, as far as one character of it tells.
 type shortlist struct {
 	all, starred []int // starred: those that have a star at that place, and so any character
 	by           map[rune][]int
@@ -241,7 +241,7 @@ func MayBe(pattern, name string) bool { return common(globTokens(pattern), []run
 
 // common reports whether two patterns with '*' (and in the first '?') match a name in common.
 func common(a, b []rune) bool {
-	// What stands before the first star of both, and behind the last, must agree: that settles nearly all.
+	// What is before the first star of both, and behind the last, must agree: that settles nearly all.
 	for i := 0; i < len(a) && i < len(b) && a[i] != '*' && b[i] != '*'; i++ {
 		if a[i] != b[i] && a[i] != '?' {
 			return false

@@ -159,7 +159,7 @@ func prepare(rules []rule) *table {
 	return t
 }
 
-// match finds the first rule whose chain stands in the path's components.
+// match finds the first rule whose chain is in the path's components.
 func (t *table) match(comps []string) (why string, ok bool) {
 	best := len(t.rules)
 	for at := range comps {

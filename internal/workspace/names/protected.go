@@ -94,7 +94,7 @@ func anyMatch(patterns []starred, name string) bool {
 func bit(name string) uint64 { return 1 << min(len(name), 63) }
 
 // specials are the components of all tables: whole names, the endings of those like *.pem, and others with a star.
-// Names with a dot in front are left out, as none of them is ordinary, and so is a star that stands for any name.
+// Names with a dot in front are omitted, as none of them is ordinary, and so is a star that stands for any name.
 type specials struct {
 	names, endings map[string]bool
 	headless       []starred // that begin with the star

@@ -161,7 +161,7 @@ var secretFolders = []rule{
 	{"appdata/roaming/microsoft/protect", whyBrowser}, {"appdata/local/microsoft/vault", whyBrowser},
 }
 
-// systemSecrets stand at the root of the file system.
+// systemSecrets are at the root of the file system.
 var systemSecrets = []rule{
 	{"etc/shadow*", whySystem}, {"etc/gshadow*", whySystem}, {"etc/security/opasswd", whySystem}, {"etc/sudoers*", whySystem},
 	{"etc/master.passwd", whySystem}, {"etc/ssl/private", whySystem}, {"etc/pki/tls/private", whySystem}, {"etc/wireguard", whySystem},

@@ -97,7 +97,7 @@ func changed(op, abs string) error {
 	return &fs.PathError{Op: op, Path: abs, Err: ErrChanged}
 }
 
-// Lstat describes what stands at abs, which may itself be a link; a link above
+// Lstat describes what is at abs, which may itself be a link; a link above
 // it is ErrChanged.
 func Lstat(abs string) (fs.FileInfo, error) {
 	dir, base := filepath.Split(abs)
@@ -155,7 +155,7 @@ func walkDir(abs string) (*os.Root, error) {
 	return root, nil
 }
 
-// Enter opens a directory that stands in root under one plain name, and is no link.
+// Enter opens a directory that is in root under one plain name, and is no link.
 func Enter(root *os.Root, name string) (*os.Root, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
