@@ -32,7 +32,7 @@ type options struct {
 	work                     string // directory of mirrors and clones
 }
 
-// meant returns a line about the name that was probably meant, or nothing.
+// meant returns a suggestion of a similar name, or "".
 func meant(prefix, word string, names []string) string {
 	near := nearest.Names(word, names)
 	if len(near) == 0 {
@@ -43,7 +43,7 @@ func meant(prefix, word string, names []string) string {
 
 // unknownFlag returns the first argument that set rejected if it isn't one of its flags; otherwise "".
 func unknownFlag(set *flag.FlagSet, args []string) string {
-	i := len(args) - set.NArg() - 1 // what it has read, it has removed
+	i := len(args) - set.NArg() - 1 // it removed the arguments that it parsed
 	if i < 0 {
 		return ""
 	}

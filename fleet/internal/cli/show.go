@@ -22,7 +22,7 @@ import (
 	"github.com/adze-dev/adze/journal/export"
 )
 
-// running returns the state of what has begun and isn't done. A queue that this process itself serves has no workers.
+// running returns the state of tasks that have begun and aren't done. A queue that this process serves has no workers.
 func (p openQueue) running() string {
 	if p.embedded != nil {
 		return "interrupted"
@@ -144,7 +144,7 @@ func tasksOf(ctx context.Context, q *queue.Queue, name string) ([]task.Task, err
 	return q.Tasks(ctx, name)
 }
 
-// resultsOf returns the tasks of a run, and what came of each.
+// resultsOf returns the tasks of a run with their results.
 func resultsOf(ctx context.Context, q *queue.Queue, run string) ([]task.Task, []result.Done, error) {
 	tasks, err := tasksOf(ctx, q, run)
 	if err != nil {
@@ -305,7 +305,7 @@ func branches(ctx context.Context, env Env, run string, tasks []task.Task, all [
 	}
 }
 
-// branch commits a patch to a new branch, without a change of the work tree.
+// branch commits a patch to a new branch, without changing the work tree.
 func branch(ctx context.Context, repo, ref, name string, d result.Done) error {
 	if ref == "" {
 		ref = "HEAD"

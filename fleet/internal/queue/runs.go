@@ -21,9 +21,9 @@ type Run struct {
 	Created   time.Time `json:"created"`
 	Tasks     int       `json:"tasks"`
 	MaxCost   float64   `json:"maxCost,omitempty"` // US dollars; 0: no limit
-	Submitted bool      `json:"submitted"`         // all tasks were in the queue
+	Submitted bool      `json:"submitted"`         // all tasks were put into the queue
 	Canceled  bool      `json:"canceled,omitempty"`
-	Parked    bool      `json:"parked,omitempty"` // the cost limit is reached: nothing starts
+	Parked    bool      `json:"parked,omitempty"` // the cost limit is reached: no task starts
 	Packed    string    `json:"packed,omitempty"` // file with the finished journals
 
 	revision uint64
@@ -111,8 +111,8 @@ func (q *Queue) Change(ctx context.Context, name string, change func(*Run)) (Run
 	}
 }
 
-// Submit creates the run of a file, once, and puts the tasks that aren't done into the queue. A canceled run continues.
-// maxCost 0 leaves the limit of a run that exists.
+// Submit creates the run of a file, once, and puts the tasks that aren't done into the queue. A canceled run continues. A
+// maxCost of 0 keeps the limit of an existing run.
 func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, error) {
 	first := Run{Format: Format, Name: f.Run, Created: q.Now().UTC(), Tasks: len(f.Tasks), MaxCost: maxCost}
 	raw, err := json.Marshal(first)
@@ -190,7 +190,7 @@ type queued struct {
 	Task   task.Task `json:"task"`
 }
 
-// batch is how many tasks are sent before their acknowledgments are awaited.
+// batch is the number of tasks sent before waiting for their acknowledgments.
 const batch = 500
 
 // enqueue puts tasks into the queue that aren't in it.
@@ -213,7 +213,7 @@ func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) erro
 			select {
 			case <-f.Ok():
 			case err := <-f.Err():
-				if code(err) != wrongLastSequence { // otherwise it is in the queue already
+				if code(err) != wrongLastSequence { // otherwise it is already in the queue
 					return err
 				}
 			case <-ctx.Done():
@@ -224,7 +224,7 @@ func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) erro
 	return nil
 }
 
-// Again starts tasks of a run again: what their journals have so far doesn't count.
+// Again restarts tasks of a run: the entries in their journals so far don't count.
 func (q *Queue) Again(ctx context.Context, run string, tasks []task.Task) error {
 	for _, t := range tasks {
 		l, err := q.OpenLog(ctx, run, task.Token(t.ID))

@@ -1,4 +1,4 @@
-// Package random makes names that no other program has.
+// Package random makes unique names.
 package random
 
 import (

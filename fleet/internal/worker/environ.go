@@ -44,7 +44,7 @@ func (w *Worker) environ(vars map[string]string) (env []string, secrets [][]byte
 // hasPassword reports whether a variable is a URL with a password.
 func hasPassword(kv string) bool { return len(proc.Secrets([]string{kv})) > 0 }
 
-// spellings returns how a secret appears in texts and in JSON.
+// spellings returns the forms of a secret in texts and in JSON.
 func spellings(value string) [][]byte {
 	out := [][]byte{[]byte(value)}
 	if quoted, err := json.Marshal(value); err == nil {
@@ -63,7 +63,7 @@ func sessionID(run, task string) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// container returns the command line that runs the child in the task's image, and what removes the container.
+// container returns the command line that runs the child in the task's image, and a function that removes the container.
 func (a *attempt) container() (argv []string, remove func(), err error) {
 	engine := a.w.o.Container
 	if engine == "" {
