@@ -47,8 +47,7 @@ func SessionRule(r tool.Request, why tool.Decision) string {
 	return why.Offer[len(why.Offer)-1]
 }
 
-// RuleList shows the rules of an offer on one line. A rule that is bound to one version of a tool is shown without the
-// fingerprint.
+// RuleList returns the rules of an offer on one line. A rule for one version of a tool is shown without the fingerprint.
 func RuleList(offer string) string {
 	rules := permission.SplitOffer(offer)
 	for i, rule := range rules {
@@ -73,7 +72,7 @@ func Proposal(r tool.Request) (text, file string, ok bool) {
 	return text, file, r.Rework != nil
 }
 
-// Edited returns the approval of a proposal as the user changed it. ok is false if the call can't use the text.
+// Edited returns the approval of a proposal that the user edited. ok is false if the call can't use the text.
 func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
 	if r.Rework == nil {
 		return tool.Decision{}, false
@@ -91,10 +90,11 @@ func Keep(paths []string) tool.Decision {
 
 // RunAgain discards the effects of a tried call and runs the call, with network.
 func RunAgain(f tool.Effects) tool.Decision {
-	return tool.Decision{Verdict: tool.Allow, Direct: len(f.Changes) > 0} // without effects, that is what is asked
+	return tool.Decision{Verdict: tool.Allow, Direct: len(f.Changes) > 0} // without effects, the question is whether to run it
 }
 
-// IsDiscard reads a "d", and the reason that may follow it.
+// IsDiscard reads a "d", and an optional reason.
+// 23 IsNo reads a no and an optional reason: "n", "no: use make instead", "n because it is not needed".
 func IsDiscard(typed string) (reason string, ok bool) {
 	word, reason, _ := strings.Cut(typed, " ")
 	word = strings.ToLower(strings.TrimRight(word, ":,"))
@@ -125,7 +125,7 @@ func Numbers(typed string, most int) ([]int, error) {
 	return out, nil
 }
 
-// Picks returns the effects as parts that can be taken or left alone, in the order of the changes.
+// Picks returns the effects as parts to select, in the order of the changes.
 func Picks(f tool.Effects) []Hunk {
 	var out []Hunk
 	for _, c := range f.Changes {
@@ -134,7 +134,7 @@ func Picks(f tool.Effects) []Hunk {
 	return out
 }
 
-// limits are what a form demands of a typed answer. A server's own check comes after ours and may know more.
+// limits are a form's limits on a typed answer. A server may check more.
 type limits struct {
 	Format    string
 	MinLength *float64
@@ -186,7 +186,7 @@ func (l limits) number(n float64) error {
 	return nil
 }
 
-// count checks how many were chosen.
+// count checks the number of choices.
 func (l limits) count(n int) error {
 	switch {
 	case l.MinItems != nil && float64(n) < *l.MinItems:
