@@ -20,7 +20,7 @@ func IsYes(typed string) bool {
 	return typed == "y" || typed == "yes"
 }
 
-// IsNo reads a no and the reason that may follow it: "n", "no: use make instead", "n because it is not needed".
+// IsNo reads a no and an optional reason: "n", "no: use make instead", "n because it is not needed".
 func IsNo(typed string) (reason string, ok bool) {
 	word, reason := typed, ""
 	if i := strings.IndexAny(typed, " \t:,"); i >= 0 {
@@ -94,7 +94,6 @@ func RunAgain(f tool.Effects) tool.Decision {
 }
 
 // IsDiscard reads a "d", and an optional reason.
-// 23 IsNo reads a no and an optional reason: "n", "no: use make instead", "n because it is not needed".
 func IsDiscard(typed string) (reason string, ok bool) {
 	word, reason, _ := strings.Cut(typed, " ")
 	word = strings.ToLower(strings.TrimRight(word, ":,"))
