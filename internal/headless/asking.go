@@ -22,15 +22,15 @@ type canUseTool struct {
 	Suggestions []suggestion    `json:"permission_suggestions"`
 	Path        *string         `json:"blocked_path"`
 
-	// What Qwen Code doesn't send.
+	// Members that Qwen Code doesn't send.
 	Description string          `json:"description,omitempty"` // of the call, in one line
-	Why         string          `json:"reason,omitempty"`      // it requires approval
+	Why         string          `json:"reason,omitempty"`      // why it requires approval
 	Agent       string          `json:"agent,omitempty"`       // the path of the subagent that calls
 	Form        json.RawMessage `json:"form,omitempty"`        // JSON Schema of updatedInput.answers
 	Effects     *effects        `json:"effects,omitempty"`     // of a call that was tried: allow keeps them
 }
 
-// effects is what a call did where nothing lasts.
+// effects is what a tried call did, without lasting effects.
 type effects struct {
 	Ending   string   `json:"ending"`
 	MS       int64    `json:"ms"`
@@ -78,7 +78,7 @@ type permission struct {
 	RunAgain  bool            `json:"runAgain"` // discard the effects and run the call, with network
 }
 
-// ask returns the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
+// ask is the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
 func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	h.mu.Lock()
 	patience := h.patience
@@ -86,7 +86,7 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	own, rewritten := h.rewrote[call]
 	h.mu.Unlock()
 	if rewritten && bytes.Equal(own, r.Call.Args) && len(r.Form) == 0 {
-		return tool.Decision{Verdict: tool.Allow}, nil // the program asked for exactly this
+		return tool.Decision{Verdict: tool.Allow}, nil // the program requested exactly this
 	}
 	late := fmt.Errorf("the program that drives this session didn't answer within %s", patience)
 	limited, cancel := context.WithTimeoutCause(ctx, patience, late)
@@ -174,7 +174,7 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// sameValue reports whether two JSON texts have the same value. Programs write numbers and keys in other ways.
+// sameValue reports whether two JSON texts have the same value. Programs may format numbers and order keys differently.
 func sameValue(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

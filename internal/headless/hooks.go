@@ -84,7 +84,7 @@ func eventNames() string {
 	return strings.Join(names, ", ")
 }
 
-// callback returns a hook that runs in the program. If it can't answer, the hook failed.
+// callback returns a hook that runs in the program. Without an answer, the hook failed.
 func (h *host) callback(id string) hook.Func {
 	return func(ctx context.Context, in hook.Input) (hook.Output, error) {
 		request := hookCallback{Subtype: "hook_callback", Callback: id, Input: in}

@@ -434,7 +434,7 @@ func newKept(p *os.Process, ctl *os.File) *kept {
 	return t
 }
 
-// errUnused says that a keeper ended before it took its command, which has
+// errUnused reports that a keeper ended before it took its command, which has
 // surely not run.
 var errUnused = errors.New("the supervisor process exited immediately")
 

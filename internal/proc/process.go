@@ -117,7 +117,7 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 	return nil
 }
 
-// boxError says that a command did not run because its box could not be made.
+// boxError reports that a command did not run because its box could not be made.
 type boxError struct {
 	why   string
 	early bool // before the command was known: no box like it can be made

@@ -102,7 +102,7 @@ func (s *sessions) close() {
 	s.one, s.full = nil, nil
 }
 
-// sessionError says that there is no session process, or that it starts no
+// sessionError reports that there is no session process, or that it starts no
 // keepers.
 type sessionError struct{ err error }
 

@@ -24,7 +24,7 @@ type file struct {
 	content []byte
 }
 
-// sharedFiles returns those that every archive has: licenses, the manual page, completion scripts.
+// sharedFiles returns the files of every archive: licenses, the manual page, completion scripts.
 func sharedFiles(o options) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md"} {
@@ -47,7 +47,7 @@ func sharedFiles(o options) ([]file, error) {
 	return append(files, printed...), err
 }
 
-// printedFiles returns those that the program itself prints.
+// printedFiles returns the files that the program itself prints.
 func printedFiles(o options) ([]file, error) {
 	program, err := build(o.version, runtime.GOOS, runtime.GOARCH, "adze", ".")
 	if err != nil {

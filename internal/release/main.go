@@ -59,7 +59,7 @@ func release(o options) error {
 		return err
 	}
 	if changes != "" {
-		o.version += "-dirty" // what is built isn't the commit
+		o.version += "-dirty" // the build isn't the commit
 		fmt.Fprintln(os.Stderr, "release: the tree has changes that are not committed; the version is", o.version)
 	}
 	seconds, err := output(nil, "git", "log", "-1", "--format=%ct")
@@ -89,10 +89,10 @@ func release(o options) error {
 	return r.checksums()
 }
 
-// run is a release that is being built.
+// run is the state of a release build.
 type run struct {
 	options
-	at     time.Time // of everything in it
+	at     time.Time // time of all files
 	shared []file    // in every archive
 	files  []string  // names of the files that were written
 }
@@ -133,7 +133,7 @@ func (r *run) target(target string) error {
 	return r.packages(arch, files)
 }
 
-// finish writes what belongs to the whole release.
+// finish writes the files of the whole release.
 func (r *run) finish() error {
 	modules, err := listModules()
 	if err != nil {

@@ -18,7 +18,7 @@ type module struct {
 	Main                    bool
 }
 
-// listModules returns the modules of the programs on all platforms, the standard library's aside.
+// listModules returns the modules of the programs on all platforms, without the standard library.
 func listModules() ([]module, error) {
 	found := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {

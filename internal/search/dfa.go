@@ -80,7 +80,7 @@ func (d *dfa) begin(b before) uint32 {
 	return d.intern(b)
 }
 
-// idle tells whether a state is one of those in which no match is under way.
+// idle reports whether a state is one of those in which no match is under way.
 func (d *dfa) idle(s uint32) bool {
 	return s == d.line || s == d.rest[0] || s == d.rest[1]
 }
@@ -200,7 +200,7 @@ func (d *dfa) restart(s *uint32) {
 	*s = d.intern(b)
 }
 
-// end tells whether the end of the text after state s completes a match.
+// end reports whether the end of the text after state s completes a match.
 func (d *dfa) end(s uint32) bool {
 	if s == matched {
 		return true
@@ -429,7 +429,7 @@ func newProgram(re *syntax.Regexp) (*program, error) {
 	return p, nil
 }
 
-// takesHigh tells whether an instruction matches any character beyond ASCII.
+// takesHigh reports whether an instruction matches any character beyond ASCII.
 func takesHigh(in *syntax.Inst) bool {
 	switch in.Op {
 	case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:

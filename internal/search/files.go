@@ -26,7 +26,7 @@ type FilesRequest struct {
 	// braces, and "**" for any number of directories. A name that has such characters in it is found too. Empty finds
 	// all.
 	Pattern string
-	// Case says whether case counts in Pattern; Smart is Insensitive here.
+	// Case reports whether case counts in Pattern; Smart is Insensitive here.
 	Case Case
 	// Order sorts before Offset and Limit are applied, so that the newest of all files come first, not those of some.
 	Order         Order

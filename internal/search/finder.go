@@ -197,7 +197,7 @@ func (f *finder) matchesLine(line []byte) bool {
 	return !f.doubtful(line) || f.full(line)
 }
 
-// doubtful tells whether the DFA may have found too much in a line.
+// doubtful reports whether the DFA may have found too much in a line.
 func (f *finder) doubtful(line []byte) bool {
 	if f.p.crlf && (f.p.prog.cr || f.p.prog.empty&syntax.EmptyEndLine != 0) && bytes.IndexByte(line, '\r') >= 0 {
 		return true

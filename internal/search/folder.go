@@ -36,7 +36,7 @@ type folder interface {
 	close()
 }
 
-// errSkip says that a directory is not a place to search, such as /proc met on the way.
+// errSkip reports that a directory is not a place to search, such as /proc met on the way.
 var errSkip = errors.New("a pseudo file system; name it to search it")
 
 // listing contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one

@@ -32,7 +32,7 @@ type way struct {
 
 const maxWays = 512
 
-// errPattern says that a pattern for paths cannot be read.
+// errPattern reports that a pattern for paths cannot be read.
 var errPattern = errors.New("bad pattern for paths")
 
 // newGlob compiles a pattern that must match the whole relative path. With anyDepth a pattern without a slash matches the
@@ -95,7 +95,7 @@ func (g *glob) add(pattern string) {
 	g.ways = append(g.ways, w)
 }
 
-// match tells whether the entry of that name in the directory dir (relative, "" for the top) matches.
+// match reports whether the entry of that name in the directory dir (relative, "" for the top) matches.
 func (g *glob) match(dir, name string) bool {
 	path := ""
 	for i := range g.ways {
@@ -120,7 +120,7 @@ func (g *glob) match(dir, name string) bool {
 	return false
 }
 
-// reaches tells whether anything in the directory dir, at any depth, could match.
+// reaches reports whether anything in the directory dir, at any depth, could match.
 func (g *glob) reaches(dir string) bool {
 	for i := range g.ways {
 		if g.ways[i].reaches(dir, g.fold) {
@@ -240,7 +240,7 @@ func newFilter(globs, types []string) (*filter, error) {
 	return f, nil
 }
 
-// file tells whether a file is wanted.
+// file reports whether a file is wanted.
 func (f *filter) file(dir, name string) bool {
 	if f.whole != nil && !f.whole.match(dir, name) {
 		return false

@@ -127,7 +127,7 @@ type collector struct {
 	binary  int
 }
 
-// wants tells whether the lines of a file may be shown.
+// wants reports whether the lines of a file may be shown.
 func (c *collector) wants(path string) bool {
 	b := c.beyond.Load()
 	return b == nil || path <= *b

@@ -262,7 +262,7 @@ func ofAlternate(subs []*syntax.Regexp) piece {
 	return out
 }
 
-// better tells whether a set of literals is a better thing to look for than another.
+// better reports whether a set of literals is a better thing to look for than another.
 func better(a, b []string) bool {
 	return len(a) > 0 && (len(b) == 0 || cost(a) < cost(b))
 }

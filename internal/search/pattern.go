@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Case says whether upper and lower case are the same.
+// Case reports whether upper and lower case are the same.
 type Case int
 
 const (
@@ -155,7 +155,7 @@ func has(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(s *syntax.Regexp) bool { return has(s, op) })
 }
 
-// mentionsCR tells whether a carriage return is asked for by name, as in `\r$`, and not merely as one of many.
+// mentionsCR reports whether a carriage return is asked for by name, as in `\r$`, and not merely as one of many.
 func mentionsCR(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -170,7 +170,7 @@ func mentionsCR(re *syntax.Regexp) bool {
 	return slices.ContainsFunc(re.Sub, mentionsCR)
 }
 
-// hasUpper tells whether a pattern has an upper-case letter that stands for itself: those of \S, \pL and (?P<N>) do not.
+// hasUpper reports whether a pattern has an upper-case letter that stands for itself: those of \S, \pL and (?P<N>) do not.
 func hasUpper(pattern string, fixed bool) bool {
 	if fixed {
 		return strings.ContainsFunc(pattern, unicode.IsUpper)

@@ -28,7 +28,7 @@ func newScanner(l literals) *scanner {
 	return s
 }
 
-// usable tells whether the scanner finds all there is in data; if not, the text must be searched without it.
+// usable reports whether the scanner finds all there is in data; if not, the text must be searched without it.
 func (s *scanner) usable(data []byte) bool {
 	return !(s.kelvin && bytes.Contains(data, []byte("\u212a")) || s.longS && bytes.Contains(data, []byte("\u017f")))
 }

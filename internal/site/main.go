@@ -1,5 +1,5 @@
-// Command site makes the documentation site: a directory of plain HTML from README.md and docs/*.md. It needs no server: a
-// page searches all of them with an index that it loads as a script.
+// Command site makes the documentation site: a directory of plain HTML from README.md and docs/*.md. It needs no server:
+// each page can search all pages with an index that it loads as a script.
 //
 //	go run ./internal/site -out bin/site
 package main
@@ -107,7 +107,7 @@ func list(root string) ([]string, error) {
 	return found, nil
 }
 
-// writeRest writes what pages refer to: the style, the search and its index, pictures.
+// writeRest writes the files that pages refer to: the style, the search and its index, pictures.
 func writeRest(root, out string, pages []*page) error {
 	var index []entry
 	for _, p := range pages {

@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBinary says that the content is not text.
+// ErrBinary reports that the content is not text.
 var ErrBinary = errors.New("the content is binary, not text")
 
 // Document is text together with the bytes it came from. It does not change.
@@ -121,7 +121,7 @@ func PositionOf(shown string, offset int) Position {
 	return Position{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
 }
 
-// UnencodableError says that new text holds a character that the file's
+// UnencodableError reports that new text holds a character that the file's
 // encoding cannot hold. Nothing was changed.
 type UnencodableError struct {
 	Encoding Encoding

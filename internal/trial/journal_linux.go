@@ -127,7 +127,7 @@ func (k *mover) undo(i int) error {
 	return nil
 }
 
-// ours says whether what a step put in place was changed by something else.
+// ours reports whether what a step put in place was changed by something else.
 func (k *mover) ours(lower *os.File, name string, s *step) error {
 	st, ok := statAt(lower, name)
 	if ok && k.Shared[st.Ino] {
@@ -178,7 +178,7 @@ func (k *mover) restore(i int, lower *os.File, name string) error {
 	return k.setMetaAt(f, lower, name, s.Lower, s.written())
 }
 
-// oursInPlace says whether something else wrote a file that was written in place. After a kill, only its content can tell.
+// oursInPlace reports whether something else wrote a file that was written in place. After a kill, only its content can tell.
 func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
 	if after, ok := k.after[i]; ok {
 		if !after.sameContent(st) {

@@ -342,7 +342,7 @@ func (k *mover) checkStep(s *step) error {
 	return nil
 }
 
-// untouched says whether something in a tree changed since a time. The ctime of
+// untouched reports whether something in a tree changed since a time. The ctime of
 // its top is new if it was moved.
 func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved bool) error {
 	st, ok := statAt(dir, name)
@@ -376,7 +376,7 @@ func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved 
 	return nil
 }
 
-// verify says whether something wrote to a file after it was taken away.
+// verify reports whether something wrote to a file after it was taken away.
 func (k *mover) verify() error {
 	for i := range k.Steps {
 		s := &k.Steps[i]

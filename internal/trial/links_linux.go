@@ -198,7 +198,7 @@ func (f *found) moved(g gone, rel string) bool {
 	return sameContent(x, y) && !new(step).compare(y, x)
 }
 
-// checkLinks says whether something else changed a file that gets another name.
+// checkLinks reports whether something else changed a file that gets another name.
 func (k *mover) checkLinks() error {
 	for _, r := range k.relinks {
 		dir, err := k.open(dirKey{false, r.layer, filepath.Dir(r.from)})

@@ -34,7 +34,7 @@ func (f Format) accept() string {
 	return "text/markdown, text/html;q=0.9, application/json;q=0.9, text/plain;q=0.8, */*;q=0.5"
 }
 
-// TimeoutError says that a fetch took too long.
+// TimeoutError reports that a fetch took too long.
 type TimeoutError struct {
 	URL   string
 	After time.Duration
@@ -44,7 +44,7 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("fetch %s: timed out after %s", e.URL, e.After)
 }
 
-// StatusError says that a server answered, but not with the page.
+// StatusError reports that a server answered, but not with the page.
 type StatusError struct {
 	URL        string
 	Status     int
@@ -122,7 +122,7 @@ func (c *Client) Upgraded(t Target) (Target, bool) {
 	return t.withScheme("https"), true
 }
 
-// errOnlyHTTP says that a page that was tried with https is served with http only.
+// errOnlyHTTP reports that a page that was tried with https is served with http only.
 var errOnlyHTTP = errors.New("the server supports only http")
 
 // follow goes from redirect to redirect.

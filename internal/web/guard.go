@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// RefusedError says that a target is not of the public Internet. Nothing was sent to it.
+// RefusedError reports that a target is not of the public Internet. Nothing was sent to it.
 type RefusedError struct {
 	Host   string
 	Reason string // "127.0.0.1 is loopback"
@@ -22,7 +22,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s is not fetched: %s", e.Host, e.Reason)
 }
 
-// ConnectError says that a host was not reached, or ended the connection before it answered.
+// ConnectError reports that a host was not reached, or ended the connection before it answered.
 type ConnectError struct {
 	Host string
 	Err  error

@@ -16,7 +16,7 @@ import (
 // proxy is a proxy that the user has set.
 type proxy struct{ url *url.URL }
 
-// ProxyError says that a proxy did not make a connection.
+// ProxyError reports that a proxy did not make a connection.
 type ProxyError struct {
 	Proxy string // host and port, never the password
 	Err   error

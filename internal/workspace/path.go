@@ -26,13 +26,13 @@ type Path struct {
 	Exists bool   // when it was resolved
 }
 
-// ErrChanged says that a checked path has become a link since.
+// ErrChanged reports that a checked path has become a link since.
 var ErrChanged = nofollow.ErrChanged
 
-// ErrLoop says that links lead in a circle.
+// ErrLoop reports that links lead in a circle.
 var ErrLoop = realpath.ErrLoop
 
-// NotRegularError says that a path holds something other than a regular file.
+// NotRegularError reports that a path holds something other than a regular file.
 type NotRegularError = nofollow.NotRegularError
 
 // Inside reports whether the path is in a root.
@@ -87,7 +87,7 @@ func (p Path) Write(content []byte, o atomicfile.Options) (atomicfile.Outcome, e
 	return atomicfile.Write(p.Abs, content, o)
 }
 
-// NameError says that a name cannot stand for a path: empty, relative, holding
+// NameError reports that a name cannot stand for a path: empty, relative, holding
 // a NUL or a line break, or not UTF-8. Nothing on disk was looked at but, for
 // Meant, whether it exists.
 type NameError struct {

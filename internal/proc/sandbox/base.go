@@ -375,7 +375,7 @@ type treeDir struct {
 	closed bool     // it can't be read
 }
 
-// stamp tells whether a directory has changed.
+// stamp reports whether a directory has changed.
 type stamp struct {
 	id      ID
 	changed time.Time

@@ -89,7 +89,7 @@ func Types() []string {
 	return all
 }
 
-// KeyError says that an engine lacks what it needs to be asked.
+// KeyError reports that an engine lacks what it needs to be asked.
 type KeyError struct {
 	Engine  string
 	Missing string // "an API key: set BRAVE_API_KEY, or apiKey in webSearch.provider"
@@ -97,7 +97,7 @@ type KeyError struct {
 
 func (e *KeyError) Error() string { return fmt.Sprintf("%s requires %s", e.Engine, e.Missing) }
 
-// RejectedError says that an engine does not accept the key.
+// RejectedError reports that an engine does not accept the key.
 type RejectedError struct {
 	Engine string
 	Said   string
@@ -107,7 +107,7 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("%s rejected the API key: %s", e.Engine, e.Said)
 }
 
-// LimitError says that an engine was asked too often, or more than is paid for.
+// LimitError reports that an engine was asked too often, or more than is paid for.
 type LimitError struct {
 	Engine     string
 	RetryAfter string // when the engine wants to be asked again, if it says so: "3 seconds"
@@ -125,7 +125,7 @@ func (e *LimitError) Error() string {
 	return said
 }
 
-// AnswerError says that an engine gave no usable answer.
+// AnswerError reports that an engine gave no usable answer.
 type AnswerError struct {
 	Engine string
 	Said   string

@@ -18,11 +18,11 @@ import (
 	"strings"
 )
 
-// ErrChanged says that a part of a checked path has become a link, or another
+// ErrChanged reports that a part of a checked path has become a link, or another
 // directory, since it was checked.
 var ErrChanged = errors.New("the path changed since it was checked; try again")
 
-// NotRegularError says that a path holds something other than a regular file.
+// NotRegularError reports that a path holds something other than a regular file.
 type NotRegularError struct {
 	Path string
 	Kind string // "a directory", "a named pipe (FIFO)", …

@@ -22,10 +22,10 @@ import (
 // maxLinks is how many links one name may lead through, as in the kernel.
 const maxLinks = 40
 
-// ErrLoop says that links lead in a circle.
+// ErrLoop reports that links lead in a circle.
 var ErrLoop = errors.New("links lead in a circle or through too many links")
 
-// ErrProcess says that a name leads through what is another thing to every process, as /proc/self/cwd is.
+// ErrProcess reports that a name leads through what is another thing to every process, as /proc/self/cwd is.
 var ErrProcess = errors.New("it leads through a link that is another one to every process")
 
 // disk is the little that resolving must know of the file system. Tests put a
