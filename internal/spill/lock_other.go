@@ -7,7 +7,7 @@ import "os"
 // movesOpen: a directory can be moved while a file in it is open.
 const movesOpen = true
 
-// Without locks nobody can tell whether a session lives: old directories go all the same, new ones are kept.
+// Without locks it is unknown whether a session is running: old directories are removed anyway, new ones are kept.
 
 func lockShared(*os.File) error { return nil }
 
