@@ -13,14 +13,14 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 )
 
-// Definitions are what the user and the project wrote down for models: context files, subagents, skills.
+// Definitions are the texts of the user and the project for models: context files, subagents, skills.
 type Definitions struct {
 	Roles []agent.Role // of subagents, beside the built-in ones
 
 	folder Folder
 	places contextfiles.Places
 	skills []builtin.Skill
-	// commands are those of command files at the start. The trust in a project covers the programs that these run.
+	// commands are the command files at the start. Trust in a project covers the programs that these run.
 	commands []contextfiles.Command
 	trusted  bool
 	names    []string // of context files; nil: the usual ones
@@ -52,7 +52,7 @@ func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions 
 	return d
 }
 
-// had reports whether a command file was the same at the start.
+// had reports whether a command file existed unchanged at the start.
 func (d *Definitions) had(c contextfiles.Command) bool {
 	return slices.ContainsFunc(d.commands, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, c) })
 }
@@ -73,12 +73,12 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 	return types
 }
 
-// Memory reads the context files as they are at present.
+// Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home, Names: d.names})
 }
 
-// Describe returns what the context files say, for a user: where there are none, where they could stand.
+// Describe returns the content of the context files for a user; without any, where they could be.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")

@@ -145,7 +145,7 @@ func compact(raw []byte) string {
 // member returns the text of a member at an indentation.
 func (e *edit) member(name string, value []byte, indent string) string {
 	var b bytes.Buffer
-	quoted, _ := json.Marshal(name) // a string always can
+	quoted, _ := json.Marshal(name) // a can't fail for strings
 	if json.Indent(&b, value, indent, "  ") != nil {
 		b.Write(value)
 	}

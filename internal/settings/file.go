@@ -140,7 +140,7 @@ func invalid(b []byte) int {
 
 func (v value) json() []byte {
 	if v.file == nil {
-		b, _ := json.Marshal(v.text) // a string always can
+		b, _ := json.Marshal(v.text) // a can't fail for strings
 		return b
 	}
 	return v.file.clean[v.start:v.end]

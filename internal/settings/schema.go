@@ -17,7 +17,7 @@ const (
 )
 
 func enumShape(values []string) shape {
-	list, _ := json.Marshal(values) // strings always can
+	list, _ := json.Marshal(values) // can't fail for strings
 	return shape(`{"enum":` + string(list) + `}`)
 }
 

@@ -38,7 +38,7 @@ func (k key) written(text string, texts []string) json.RawMessage {
 	var raw []byte
 	switch {
 	case texts != nil:
-		raw, _ = json.Marshal(texts) // strings always can
+		raw, _ = json.Marshal(texts) // can't fail for strings
 	case k.shape == listShape:
 		raw, _ = json.Marshal([]string{text})
 	case (k.shape == integerShape || k.shape == booleanShape) && json.Valid([]byte(text)):

@@ -232,7 +232,7 @@ func partlyWritten(now, old, written io.Reader) (bool, error) {
 	}
 }
 
-// Recover takes back what sessions that were killed had begun to keep, and removes
+// Recover undoes what sessions that were killed had begun to keep, and removes
 // what they left: in a state directory, and in workspaces. Sessions that run are
 // left alone. The error names files that something else changed meanwhile.
 func Recover(state string, roots []string) error {
@@ -304,7 +304,7 @@ func removeSession(dir string) error {
 	return nil
 }
 
-// rollbackSession takes back what a session had begun to keep.
+// rollbackSession undoes what a session had begun to keep.
 func rollbackSession(dir string) error {
 	journals, _ := filepath.Glob(filepath.Join(dir, "t*", journalName))
 	var left []string

@@ -52,5 +52,5 @@ func (*Trial) Keep(context.Context, func(path string) bool) (Kept, error) { retu
 // Drop discards what was not kept.
 func (*Trial) Drop() error { return nil }
 
-// Recover takes back what sessions that were killed had begun to keep.
+// Recover undoes what sessions that were killed had begun to keep.
 func Recover(string, []string) error { return nil }

@@ -1,4 +1,4 @@
-// Package undo takes back what calls changed on disk: files, links, modes and directories, without git.
+// Package undo undoes what calls changed on disk: files, links, modes and directories, without git.
 //
 //	t := undo.New(undo.Options{Home: home, Session: id, Roots: roots})
 //	w := t.Before(ctx, request, decision)     // saves what the call may change
