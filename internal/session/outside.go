@@ -48,7 +48,7 @@ type Outside struct {
 	settling  sync.Mutex // calls may wait concurrently
 	connected bool
 	servers   *discover.Servers // nil: there are none
-	problems  []Problem         // of configurations that cannot be used
+	problems  []Problem         // of invalid configurations
 	command   *discovery        // nil: there is none
 	until     time.Time
 	told      bool
