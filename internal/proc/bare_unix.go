@@ -77,7 +77,7 @@ func startBare(s *spec, l *ledger) (tree, *os.File, *entry, error) {
 	return t, r, e, nil
 }
 
-// boxed puts in front of the command what makes its box.
+// boxed prepends the program that makes the sandbox to the command.
 func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, more []*os.File, err error) {
 	if s.box == nil {
 		return nil, nil, nil

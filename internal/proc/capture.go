@@ -134,7 +134,7 @@ func (k *capture) finish() Output {
 		o.OmittedBytes = max(0, o.Bytes-int64(len(o.Head)+len(o.Tail)))
 		o.OmittedLines = max(0, o.Lines-int64(bytes.Count(k.page.head, []byte{'\n'})+bytes.Count(recent, []byte{'\n'})))
 	}
-	// Colours or backspaces may have kept a secret apart until now.
+	// Colors or backspaces may have kept a secret apart until now.
 	o.Head, o.Tail = k.mask.String(o.Head), k.mask.String(o.Tail)
 	return o
 }

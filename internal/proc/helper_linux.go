@@ -156,8 +156,8 @@ func (k *keeping) join() error {
 	return nil
 }
 
-// launch starts the command on this thread, which is the keeper's for good. In
-// a box it is this thread that enters it: the keeper's others stay outside.
+// launch starts the command on this thread, which is the keeper's permanently. In
+// a sandbox it is this thread that enters it: the keeper's others stay outside.
 func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
 	if s.split {
@@ -183,7 +183,7 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 		argv = append(argv, "/dev/fd/3")
 	}
 	if box != nil {
-		// The command may not look into the memory of what boxes it.
+		// The command may not look into the memory of what sandboxes it.
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		box.Make()
 		var more []*os.File
@@ -205,7 +205,7 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	})
 }
 
-// clean removes what the box has put on the disk, on a thread that is not in
+// clean removes what the sandbox has put on the disk, on a thread that is not in
 // it.
 func (k *keeping) clean() {
 	if k.box == nil {

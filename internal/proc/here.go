@@ -14,7 +14,7 @@ import (
 // Here runs a command in the foreground with this program's own standard
 // streams and terminal, in its sandbox if it has one: for a user who wants
 // to try one. Nothing keeps what it leaves running, and the outcome has no
-// Output; where the box has process numbers of its own, what it leaves ends
+// Output; where the sandbox has process numbers of its own, what it leaves ends
 // with it, and a signal that ends it is an exit code of 128 and its number, as
 // of a shell. The notes of the sandbox are told before anything runs.
 func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Outcome, error) {
@@ -125,7 +125,7 @@ func streams(s *spec) (files []*os.File, done func()) {
 	return files, func() { null.Close() } // of no file it does nothing
 }
 
-// startPlain starts the command itself, or the program that boxes it.
+// startPlain starts the command itself, or the program that sandboxes it.
 func startPlain(s *spec) (*os.Process, error) {
 	closeInherited()
 	argv, env := s.argv, s.env

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// boxArg is the one argument of a process that enters a box and becomes the
+// boxArg is the one argument of a process that enters a sandbox and becomes the
 // command, or its parent. It alone does nothing: the command comes through a
 // pipe.
 const (
@@ -131,7 +131,7 @@ func become() int {
 		fmt.Fprintf(os.Stderr, "adze: create the sandbox: %v\n", err)
 		return 126
 	}
-	runtime.LockOSThread() // it is this thread that enters the box
+	runtime.LockOSThread() // it is this thread that enters the sandbox
 	body, err := io.ReadAll(os.NewFile(boxFD, "command"))
 	if err != nil {
 		return fail(err)
@@ -151,7 +151,7 @@ func become() int {
 	if err := box.Enter(s.dir); err != nil {
 		return fail(err)
 	}
-	// After the box, so that the directory is the one seen from inside.
+	// After the sandbox, so that the directory is the one seen from inside.
 	if err := os.Chdir(s.dir); err != nil {
 		return fail(err)
 	}
@@ -174,7 +174,7 @@ func beFirst(s *spec, box *sandbox.Box) (code int, err error) {
 	signal.Notify(make(chan os.Signal, 1)) // all, as a keeper does
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its other threads are in no box
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its other threads are in no sandbox
 	pid, err := syscall.ForkExec(s.argv[0], s.argv, &syscall.ProcAttr{Env: s.env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return 126, err

@@ -16,7 +16,7 @@
 // KILL after a short grace.
 //
 // On Linux each command has a keeper: this program's own binary, executed
-// again, which Main recognises. It is the command's parent and the subreaper
+// again, which Main recognizes. It is the command's parent and the subreaper
 // of all that descends from it, so that no double fork and no setsid escapes,
 // and when this program dies, however it dies, the keeper's control socket
 // closes and it ends everything. Processes a command leaves running in the
@@ -32,9 +32,9 @@
 // Without the call of Main, and on other systems, commands are ended by
 // process group (and on Linux by what /proc shows); Outcome.Notes says so.
 //
-// With Command.Sandbox a command runs in a sandbox, see package sandbox. It is the keeper's one thread that enters the box and starts
+// With Command.Sandbox a command runs in a sandbox, see package sandbox. It is the keeper's one thread that enters the sandbox and starts
 // the command there, so without keepers there are none on Linux: such a command
-// does not run, or says that it ran without. For boxes with namespaces there is
+// does not run, or says that it ran without. For sandboxes with namespaces there is
 // a second idle keeper, in a user namespace of its own.
 //
 // Callers decide what may run, in which directory and with which environment.
@@ -68,7 +68,7 @@ type Process struct {
 	entry  *entry // in the ledger
 	cap    *capture
 	notes  []string
-	mode   sandbox.Mode // of the box
+	mode   sandbox.Mode // of the sandbox
 
 	detach, stopping     chan struct{} // asked for
 	detachOnce, stopOnce sync.Once
@@ -117,10 +117,10 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 	return nil
 }
 
-// boxError reports that a command did not run because its box could not be made.
+// boxError reports that a command did not run because its sandbox could not be made.
 type boxError struct {
 	why   string
-	early bool // before the command was known: no box like it can be made
+	early bool // before the command was known: no sandbox like it can be made
 }
 
 func (e *boxError) Error() string { return "create the sandbox: " + e.why }

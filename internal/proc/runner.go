@@ -57,7 +57,7 @@ type Health struct {
 	Shell  string   // path of the shell
 	Helper bool     // commands have a keeper
 	Notes  []string // what is missing and what that means
-	// Sandbox is what boxes can be made of here: what the kernel seems to
+	// Sandbox is what sandboxes can be made of here: what the kernel seems to
 	// have, less what did not work when it was tried.
 	Sandbox sandbox.Support
 }
@@ -67,7 +67,7 @@ func (r *Runner) Health() Health {
 	r.keeper.probe()
 	h := Health{Sandbox: sandbox.Probe()}
 	if r.keeper.works() {
-		// A box that writes nothing anywhere, tried with all there is.
+		// A sandbox that writes nothing anywhere, tried with all there is.
 		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: startTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
 		if err != nil {
 			h.Notes = append(h.Notes, "Testing the sandbox failed: "+err.Error()+".")
@@ -250,8 +250,8 @@ type Command struct {
 	Dir  string   // where; empty means the current directory
 	Env  []string // all of its environment, see Environ; nil means Environ(os.Environ(), nil)
 
-	// Sandbox, if not nil, is the box that the command runs in. If it cannot
-	// be made the command does not run, unless the box is a best effort.
+	// Sandbox, if not nil, is the sandbox that the command runs in. If it cannot
+	// be made the command does not run, unless the sandbox is a best effort.
 	Sandbox *sandbox.Spec
 
 	Timeout time.Duration // 0 means none

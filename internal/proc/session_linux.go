@@ -266,7 +266,7 @@ const (
 	msgStop    = 'T' // to the keeper: grace in milliseconds
 	msgReady   = 'K' // the keeper stands and waits for its command
 	msgStarted = 'S' // pid
-	msgFailed  = 'F' // errno; if the box could not be made, text that says why
+	msgFailed  = 'F' // errno; if the sandbox could not be made, text that says why
 	msgExited  = 'X' // wait status, number of processes left; the sandbox's report as JSON
 	msgEmpty   = 'E' // nothing is left; the keeper ends
 	msgLeft    = 'L' // number of processes that would not end; the keeper ends
@@ -344,7 +344,7 @@ func (s *spec) encode() []byte {
 	return b
 }
 
-// decodeSpec reads what encode has written. The box is its own, if there is one.
+// decodeSpec reads what encode has written. The sandbox is its own, if there is one.
 func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
 	bad := errors.New("read the command: invalid message")
 	str := func() (v string, ok bool) {

@@ -53,7 +53,7 @@ type spec struct {
 
 	box   *sandbox.Spec // nil: none
 	plan  sandbox.Plan
-	made  *sandbox.Box // the box, if it is made by this process
+	made  *sandbox.Box // the sandbox, if it is made by this process
 	notes []string     // for the outcome
 }
 
@@ -90,7 +90,7 @@ func (s *spec) unbox() error {
 	return nil
 }
 
-// mode is that of the box, if there is one.
+// mode is that of the sandbox, if there is one.
 func (s *spec) mode() sandbox.Mode {
 	if s.box == nil || s.plan.Layers == 0 {
 		return sandbox.Off
@@ -111,7 +111,7 @@ func newMarker() string {
 	return hex.EncodeToString(b[:])
 }
 
-// boxTemp returns where the private temp directory of a command's box is, if it has
+// boxTemp returns where the private temp directory of a command's sandbox is, if it has
 // one. It follows from the marker, so that it is found when a keeper has died.
 func boxTemp(marker string) string { return filepath.Join(os.TempDir(), "adze-box-"+marker) }
 

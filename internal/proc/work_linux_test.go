@@ -50,7 +50,7 @@ func project(t *testing.T) (dir string, env []string) {
 	return dir, env
 }
 
-// A box that breaks what users do all day is turned off.
+// A sandbox that breaks what users do all day is turned off.
 func TestWorkInWorkspace(t *testing.T) {
 	needsLayers(t)
 	t.Parallel()

@@ -59,7 +59,7 @@ func (c *Client) judge(t Target, a netip.Addr) error {
 }
 
 // resolve finds the addresses of a target. If any of them is not public it is refused as a whole: a host that mixes
-// them is up to something, and which one would be dialled is chance.
+// them is up to something, and which one would be dialed is chance.
 func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 	if err := c.Check(t); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// host is a host in the one spelling it is compared, shown and dialled in.
+// host is a host in the one spelling it is compared, shown and dialed in.
 type host struct {
 	name string     // lower case, ASCII, no final dot; an address as itself, without brackets
 	addr netip.Addr // valid if the host is an address

@@ -7,7 +7,7 @@
 //	text, _ := page.Text(1_000_000)
 //
 // Every connection is checked where it is made: the name is resolved here, all its addresses must be public, and the
-// very address that was checked is dialled, so a name cannot change its mind in between. That holds for every hop of a
+// very address that was checked is dialed, so a name cannot change its mind in between. That holds for every hop of a
 // redirect and through a proxy: the proxy is asked for a tunnel to the checked address (the CONNECT method, for http
 // too), never for a name. Only hosts in [Options].AllowPrivate are trusted by name.
 //

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Box is one box, for one command.
+// Box is one sandbox, for one command.
 //
 //	box := sandbox.New(spec, plan, temp)
 //	box.Make()
@@ -33,7 +33,7 @@ type Box struct {
 	moreHidden bool
 }
 
-// New returns a box of which nothing is made yet. temp is where its private temp
+// New returns a sandbox of which nothing is made yet. temp is where its private temp
 // directory is made, if it has one: a path that nobody can guess.
 func New(s *Spec, p Plan, temp string) *Box {
 	b := &Box{spec: s, plan: p}
@@ -46,7 +46,7 @@ func New(s *Spec, p Plan, temp string) *Box {
 // Plan returns what it is made of.
 func (b *Box) Plan() Plan { return b.plan }
 
-// Make makes what of the box is on the disk: a private temp directory, and
+// Make makes what of the sandbox is on the disk: a private temp directory, and
 // placeholders for protected paths that do not exist.
 func (b *Box) Make() {
 	if b.temp != "" && os.Mkdir(b.temp, 0o700) != nil {
@@ -183,7 +183,7 @@ func (b *Box) Report() Report {
 	return r
 }
 
-// Encode writes the box for another process of the same program.
+// Encode writes the sandbox for another process of the same program.
 func (b *Box) Encode() []byte {
 	var out []byte
 	str := func(v string) {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onLinux is what a box is made of here.
+// onLinux is what a sandbox is made of here.
 type onLinux struct {
 	write []string                 // see writable
 	held  map[string]*placeholders // by directory
@@ -47,7 +47,7 @@ func (b *Box) removeHere() {
 }
 
 // Enter puts the calling thread, and all that it starts from now on, into the
-// box for good, for a command in dir. If it fails the thread is good for nothing
+// sandbox permanently, for a command in dir. If it fails the thread is good for nothing
 // any more. Where the plan has namespaces the thread is in them already, see
 // Apart.
 func (b *Box) Enter(dir string) error {

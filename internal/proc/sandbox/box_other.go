@@ -15,7 +15,7 @@ func (b *Box) makeHere() {}
 func (b *Box) removeHere() {}
 
 // Enter does nothing: on this system a program in front of the command makes
-// the box, see Argv.
+// the sandbox, see Argv.
 func (b *Box) Enter(dir string) error { return nil }
 
 func (b *Box) inSession() bool { return false }

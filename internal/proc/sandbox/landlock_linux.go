@@ -63,7 +63,7 @@ type landlock struct {
 	keep        *int    // if not nil, gets a descriptor of the rules
 }
 
-// restrict restricts this thread, and what it starts, for good. Paths that
+// restrict restricts this thread, and what it starts, permanently. Paths that
 // don't exist any more are skipped.
 func (l landlock) restrict() error {
 	attr := &rulesetAttr{fs: known(fileWrites|dirWrites, l.abi)}

@@ -235,7 +235,7 @@ func readable() (paths []string) {
 }
 
 // Apart is which namespaces a process is in besides a user and a mount
-// namespace and one for IPC. It does not depend on what a box lets through, so
+// namespace and one for IPC. It does not depend on what a sandbox lets through, so
 // that a process can be started and moved there before its command is known.
 type Apart struct {
 	Network bool // nothing but its own loopback
@@ -243,7 +243,7 @@ type Apart struct {
 	Trial   bool // it mounts overlays
 }
 
-// Apart returns what the plan's box needs.
+// Apart returns what the plan's sandbox needs.
 func (p Plan) Apart() Apart {
 	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
 }

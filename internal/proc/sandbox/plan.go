@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Plan is which layers a box is made of here, and what it lacks.
+// Plan is which layers a sandbox is made of here, and what it lacks.
 type Plan struct {
 	Layers Layers
 	// Loopback says that the command has a network of its own, with nothing
@@ -33,7 +33,7 @@ type Plan struct {
 	// Launched says that bubblewrap starts the process that makes the sandbox:
 	// that process may not create a user namespace itself.
 	Launched bool
-	// Notes says in whole sentences what the box does not hold back.
+	// Notes says in whole sentences what the sandbox does not hold back.
 	Notes []string
 }
 
@@ -41,7 +41,7 @@ type Plan struct {
 // command to the mode.
 var ErrUnenforceable = errors.New("this system has no way to enforce it")
 
-// Plan works out how to make the box here. The error says that writes or the
+// Plan works out how to make the sandbox here. The error says that writes or the
 // network could not be held back; with BestEffort that is a note.
 func (s *Spec) Plan() (Plan, error) {
 	has := Probe()
@@ -195,7 +195,7 @@ func (s *Spec) planLayers(has Support) Plan {
 	return p
 }
 
-// InProcess reports whether the box is made by the process that starts the
+// InProcess reports whether the sandbox is made by the process that starts the
 // command, on Linux, and not by a program in front of it.
 func (p Plan) InProcess() bool {
 	return p.Layers&(Landlock|Seccomp|Namespaces) != 0 && !p.Layers.Has(Bubblewrap)
@@ -219,7 +219,7 @@ func (s *Spec) lacking(p Plan) string {
 	return ""
 }
 
-// seatbeltProfile returns a box in the language of macOS's sandbox-exec, in which
+// seatbeltProfile returns a sandbox in the language of macOS's sandbox-exec, in which
 // the last matching rule counts.
 func (s *Spec) seatbeltProfile(temp string) string {
 	var b strings.Builder

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused returns what no box lets through: ways around the other layers, and into
+// refused returns what no sandbox lets through: ways around the other layers, and into
 // other processes and the kernel.
 func refused() []rule {
 	var rules []rule
@@ -113,7 +113,7 @@ func otherProcesses() (rules []rule) {
 		rule{nr: unix.SYS_PROCESS_MRELEASE, what: what})
 }
 
-// sockets refuses all families but those that the box may have. A pair of
+// sockets refuses all families but those that the sandbox may have. A pair of
 // sockets that know only each other is always free. Those of a pair of
 // datagram sockets don't: each can send to any name, descriptors too. Private
 // sockets are those that connect only where the listener does it for them.
@@ -305,7 +305,7 @@ func bytesOf(prog []unix.SockFilter) []byte {
 	return b
 }
 
-// load holds this thread, and what it starts, to a filter for good. With
+// load holds this thread, and what it starts, to a filter permanently. With
 // SECCOMP_FILTER_FLAG_NEW_LISTENER it returns a descriptor.
 func loadFilter(prog []unix.SockFilter, flags uintptr) (fd int, err error) {
 	p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}

@@ -21,7 +21,7 @@
 //	bubblewrap   instead of namespaces, if requested; Landlock runs inside
 //	seatbelt     on macOS; follows its documentation; untested
 //
-// On Linux a box is entered by one thread (Apart.Enter, then Box.Enter), which
+// On Linux a sandbox is entered by one thread (Apart.Enter, then Box.Enter), which
 // then starts exactly one command: package proc does that in its keeper
 // processes. Reading is not limited: which files may be read is for whoever
 // approves commands to say, and what a command has read it cannot send
@@ -40,12 +40,12 @@ import (
 	"time"
 )
 
-// Mode is how much a box lets through.
+// Mode is how much a sandbox lets through.
 type Mode string
 
 // The modes, the widest first.
 const (
-	Off              Mode = "off"               // no box
+	Off              Mode = "off"               // no sandbox
 	WorkspaceNetwork Mode = "workspace+network" // as Workspace, and the network
 	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network but its own loopback
 	ReadOnly         Mode = "read-only"         // writes to a private temp directory and /dev/null; no network
@@ -71,7 +71,7 @@ func ParseMode(name string) (Mode, error) {
 	return Off, fmt.Errorf("invalid sandbox mode %q: expected one of %s", name, strings.Join(known, ", "))
 }
 
-// Spec is a box to be made.
+// Spec is a sandbox to be made.
 type Spec struct {
 	Mode  Mode
 	Roots []string // the workspace: writable in the workspace modes
@@ -95,9 +95,9 @@ type Spec struct {
 	// UnixSockets lets commands reach sockets that are files, such as those of
 	// Docker, which obeys every caller, or of an agent for keys.
 	UnixSockets bool
-	// BestEffort makes a box of what the kernel has, and a note of what it
+	// BestEffort makes a sandbox of what the kernel has, and a note of what it
 	// lacks, where otherwise writes or the network could not be held back and
-	// making the box would be an error.
+	// making the sandbox would be an error.
 	BestEffort bool
 	// Bubblewrap uses the program bwrap instead of what is built in.
 	Bubblewrap bool
@@ -139,14 +139,14 @@ func (s *Spec) writable() []string {
 	return out
 }
 
-// Layers is a set of the means that boxes are made of.
+// Layers is a set of the means that sandboxes are made of.
 type Layers uint8
 
 // The layers.
 const (
 	Landlock Layers = 1 << iota
 	Seccomp
-	Notify     // the box is told what seccomp refuses; without it only the command is
+	Notify     // the sandbox is told what seccomp refuses; without it only the command is
 	Namespaces // user, mount, IPC and network namespaces
 	Bubblewrap
 	Seatbelt

@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// refusals are what programs print of the errors that a box answers with.
+// refusals are what programs print of the errors that a sandbox answers with.
 var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\b(?:not|isn't) write?able\b|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
 
-// unreached are what programs print where there is no network. A box without one has a loopback of its own, on which
+// unreached are what programs print where there is no network. A sandbox without one has a loopback of its own, on which
 // nobody listens who is outside.
 var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
 
@@ -190,7 +190,7 @@ func remedyFor(mode Mode, network, sockets bool) string {
 }
 
 // unreadable reports whether a line names a file that exists and that nobody
-// has to be in a box for not to be able to read.
+// has to be in a sandbox for not to be able to read.
 func unreadable(line string) bool {
 	for _, path := range quoted.FindAllString(line, 8) {
 		if _, err := os.Lstat(path); err != nil {

@@ -39,7 +39,7 @@ const networkTime = 3 * time.Second
 // watchEvery is how often the limits of a trial are checked.
 const watchEvery = 100 * time.Millisecond
 
-// OnLimit makes the box call end once if the command has to be ended: it is over
+// OnLimit makes the sandbox call end once if the command has to be ended: it is over
 // a limit of a trial, or waits for a network that it doesn't have. The thread is
 // not in the sandbox yet.
 func (b *Box) OnLimit(end func()) {
@@ -69,7 +69,7 @@ func (b *Box) startTrial(dir string) error {
 	}
 	t.answerNames()
 	for i, name := range []string{"snmp", "snmp6"} {
-		t.counters[i], _ = os.Open("/proc/thread-self/net/" + name) // of this thread's network for good
+		t.counters[i], _ = os.Open("/proc/thread-self/net/" + name) // of this thread's network permanently
 	}
 	if n := b.spec.Trial.Bytes; n > 0 { // of one file
 		limit := unix.Rlimit{Cur: uint64(n), Max: uint64(n)}

@@ -1,5 +1,5 @@
 // Package term reads output as a terminal would show it: carriage returns,
-// backspaces, cursor movement and erasing are carried out, colours dropped,
+// backspaces, cursor movement and erasing are carried out, colors dropped,
 // and what remains is plain lines of text.
 //
 //	s := term.New(func(line []byte, more bool) { fmt.Printf("%s\n", line) })
