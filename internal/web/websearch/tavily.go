@@ -50,7 +50,7 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	}}, err
 }
 
-// decode reads JSON. A field of one result that is not of its type is omitted, and the others are kept.
+// decode reads JSON. A field with the wrong type is omitted, and the others are kept.
 func decode(a *web.Answer, v any) error {
 	body := bytes.TrimSpace(a.Body)
 	if bytes.HasPrefix(body, []byte("<")) {
