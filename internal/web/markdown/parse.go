@@ -86,7 +86,7 @@ func (p *parser) read(ctx context.Context, page string) (rest string) {
 // tooLong returns the rest after a token that is too long. A comment and a script are skipped; at a text or a tag the page
 // ends.
 func (p *parser) tooLong(page string, token html.TokenType) (rest string) {
-	end := "</" + p.top().Data // as it is mostly written; in other letters the page ends here
+	end := "</" + p.top().Data // in the usual letter case; otherwise the page ends here
 	switch {
 	case token == html.CommentToken:
 		end = "-->"
