@@ -60,6 +60,15 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
+// Beyond is what a text of a permission prompt says besides the call's description, which is shown above it.
+func Beyond(r tool.Request, text tool.Literal) string {
+	first, rest, _ := strings.Cut(string(text), "\n")
+	if n := len(first); n > 0 && n == len(r.Description) && strings.EqualFold(first[:1], r.Description[:1]) && first[1:] == r.Description[1:] {
+		return strings.Trim(rest, "\n")
+	}
+	return string(text)
+}
+
 // Proposal is the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
 func Proposal(r tool.Request) (text, file string, ok bool) {
 	switch shown := r.Confirm.(type) {

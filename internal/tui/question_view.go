@@ -23,7 +23,7 @@ func (s *Screen) announce(q *question) {
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
-	lines := details(q.r.Confirm, s.width())
+	lines := details(q.beyond(), s.width())
 	if f, ok := q.r.Confirm.(tool.Effects); ok { // how it ended is on the first line, if it fits
 		if end := cell.Styled("   "+visible(f.Headline()), cell.Dim); head.Width()+end.Width() <= s.width() {
 			head, lines = append(head, end...), lines[1:]
@@ -32,6 +32,18 @@ func (s *Screen) announce(q *question) {
 	s.print(head)
 	q.long = len(lines) > s.rows-8 // it doesn't fit above the live area
 	s.print(lines...)
+}
+
+// beyond is what the call shows besides its title.
+func (q *question) beyond() tool.Display {
+	text, ok := q.r.Confirm.(tool.Literal)
+	if !ok || !short(q.r.Description) { // the title of a long one is shortened
+		return q.r.Confirm
+	}
+	if rest := approval.Beyond(q.r, text); rest != "" {
+		return tool.Literal(rest)
+	}
+	return nil
 }
 
 // title is the tool and what the call is about.
