@@ -121,6 +121,29 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 // SplitOffer takes an offer apart into the rules it is made of, for saving them.
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
+// Extent says in a few words what an offered rule covers: "this file", "this project". It is empty for several rules at once,
+// and for a rule that says so itself.
+func Extent(offer string) string {
+	r, err := parseRule(offer, false)
+	switch {
+	case err != nil || r.print != "":
+		return ""
+	case r.whole:
+		return "every call"
+	case r.verb == shelling && strings.HasSuffix(r.spec, ":*"):
+		return "with any further words"
+	case r.verb == shelling:
+		return "exactly these words"
+	case r.verb == oneTool:
+		return "this domain"
+	case r.spec == "/**":
+		return "this project"
+	case strings.HasSuffix(r.spec, "/**"):
+		return "this directory"
+	}
+	return "this file"
+}
+
 // toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
 // choice, and by its fingerprint: the yes is to the tool as it is, not to what its server makes of it later.
 func toolRule(d *tool.Declaration) string {

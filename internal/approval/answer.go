@@ -60,6 +60,18 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
+// Step is an offer as the user reads it: its rules, and what they cover in a few words, if that can be said.
+type Step struct{ Rules, Covers string }
+
+// Ladder is the offers of a decision, from narrow to wide.
+func Ladder(offers []string) []Step {
+	var out []Step
+	for _, offer := range offers {
+		out = append(out, Step{RuleList(offer), permission.Extent(offer)})
+	}
+	return out
+}
+
 // Beyond is what a text of a permission prompt says besides the call's description, which is shown above it.
 func Beyond(r tool.Request, text tool.Literal) string {
 	first, rest, _ := strings.Cut(string(text), "\n")

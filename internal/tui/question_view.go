@@ -164,7 +164,7 @@ func (q *question) stageLines(all int) (about, keys []cell.Line) {
 	case refusing:
 		return nil, hints("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like")
 	case always:
-		return q.ladder(), hints("↑↓", "narrower, wider", "s", "session", "p", "project", "u", "user", "Esc", "back")
+		return q.ladder(), q.scopeKeys()
 	case filling:
 		return q.form()
 	case editing:
@@ -250,10 +250,16 @@ func (q *question) explanation(s *Screen) []cell.Line {
 	return out
 }
 
-// ladder is the rules that "always" can apply.
+// ladder is the rules that "always" can apply, and what each covers.
 func (q *question) ladder() []cell.Line {
+	steps := approval.Ladder(q.why.Offer)
+	wide := 0
+	for i, step := range steps {
+		steps[i].Rules = cell.Clean(step.Rules)
+		wide = max(wide, min(cell.Width(steps[i].Rules), maxRule))
+	}
 	var out []cell.Line
-	for i, offer := range q.why.Offer {
+	for i, step := range steps {
 		label, mark, style := "          ", "  ", cell.Plain
 		if i == 0 {
 			label = "  always: "
@@ -261,9 +267,34 @@ func (q *question) ladder() []cell.Line {
 		if i == q.offer {
 			mark, style = "› ", cell.Bold
 		}
-		out = append(out, cell.Line{{Text: label}, {Text: mark + cell.Clean(approval.RuleList(offer)), Style: style}})
+		pad := strings.Repeat(" ", max(0, wide-cell.Width(step.Rules)))
+		out = append(out, cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}, {Text: pad + "   " + step.Covers, Style: cell.Dim}})
 	}
 	return out
+}
+
+// maxRule is the width of rules after which what they cover isn't aligned.
+const maxRule = 40
+
+// scopeKeys are the keys of "always". The scope that Enter would use is bold, and named beside Enter.
+func (q *question) scopeKeys() []cell.Line {
+	out := hints("↑↓", "narrower, wider")
+	enter := ""
+	for _, s := range []struct {
+		scope            Scope
+		key, name, enter string
+	}{
+		{ForSession, "s", "session", "allow in this session"},
+		{ForProject, "p", "project", "save for this project"},
+		{ForUser, "u", "user", "save for all your projects"},
+	} {
+		h := hint(s.key, s.name)
+		if s.scope == q.scope {
+			h[len(h)-1].Style, enter = cell.Bold, s.enter
+		}
+		out = append(out, h)
+	}
+	return append(out, hints("Enter", enter, "Esc", "back")...)
 }
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.
