@@ -26,6 +26,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if err := checkFormats(o); err != nil {
 		return err
 	}
+	words = titleWords(o, words)
 	if o.input == "stream-json" {
 		return runProgram(ctx, env, o, words)
 	}
