@@ -286,7 +286,7 @@ func (q *question) scopeKeys() []cell.Line {
 	}{
 		{ForSession, "s", "session", "allow in this session"},
 		{ForProject, "p", "project", "save for this project"},
-		{ForUser, "u", "user", "save for all your projects"},
+		{ForUser, "u", "user", "save for all projects"},
 	} {
 		h := hint(s.key, s.name)
 		if s.scope == q.scope {
@@ -294,7 +294,7 @@ func (q *question) scopeKeys() []cell.Line {
 		}
 		out = append(out, h)
 	}
-	return append(out, hints("Enter", enter, "Esc", "back")...)
+	return append(out, hint("Enter", enter, "Esc", "back")) // together, so that nothing moves if the scope changes
 }
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.
