@@ -266,7 +266,7 @@ func (c child) run(ctx context.Context) (ended, error) {
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(c.input)
 	full := func() { stop(fmt.Errorf("stopped after printing more than %d MB", maxOutput>>20)) }
-	stdout, stderr := &bounded{full: full}, &bounded{full: full}
+	stdout, stderr := proc.NewBeginning(maxOutput, full), proc.NewBeginning(maxOutput, full)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	stdio.OwnGroup(cmd)
 	cmd.WaitDelay = stdio.Drain
@@ -288,30 +288,6 @@ func (c child) run(ctx context.Context) (ended, error) {
 		e.err = err
 	}
 	return e, nil
-}
-
-// bounded keeps the first maxOutput bytes written to it, and reports once when there are more.
-type bounded struct {
-	full func()
-	mu   sync.Mutex
-	buf  bytes.Buffer
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	room := maxOutput - b.buf.Len()
-	b.buf.Write(p[:min(len(p), room)])
-	if len(p) > room {
-		b.full()
-	}
-	return len(p), nil
-}
-
-func (b *bounded) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // Words splits a command line into words by the quoting rules of a shell: backslash, single and double quotes. It runs

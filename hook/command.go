@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 
 	"github.com/adze-dev/adze/internal/proc"
 )
@@ -50,7 +49,7 @@ func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	full := func() { cancel(errTooMuch) }
-	stdout, stderr := &bounded{full: full}, &bounded{}
+	stdout, stderr := proc.NewBeginning(maxOutput, full), proc.NewBeginning(maxOutput, nil)
 	c := proc.Command{
 		Line: h.Command, Dir: r.o.Dir, Env: slices.Clip(r.env), Timeout: h.timeout(), Input: input.Bytes(),
 		Head: 1, Tail: 1, Spill: stdout, SpillLimit: 2 * maxOutput, Stderr: stderr,
@@ -75,31 +74,6 @@ func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error)
 		return printed{}, fmt.Errorf("killed by signal %s", o.Signal)
 	}
 	return printed{exit: o.Exit, stdout: stdout.String(), stderr: stderr.String()}, nil
-}
-
-// bounded keeps the first bytes that are written to it, and reports once when there are more.
-type bounded struct {
-	full func()
-	mu   sync.Mutex
-	buf  bytes.Buffer
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	room := maxOutput - b.buf.Len()
-	b.buf.Write(p[:min(len(p), room)])
-	if len(p) > room && b.full != nil {
-		b.full()
-		b.full = nil
-	}
-	return len(p), nil
-}
-
-func (b *bounded) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 // powershell returns the program for hooks with that shell.

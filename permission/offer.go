@@ -121,6 +121,29 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 // SplitOffer splits an offer into its rules, to save them.
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
+// Extent says in a few words what an offered rule covers: "this file", "this project". It is empty for several rules at once,
+// and for a rule that says so itself.
+func Extent(offer string) string {
+	r, err := parseRule(offer, false)
+	switch {
+	case err != nil || r.print != "":
+		return ""
+	case r.whole:
+		return "every call"
+	case r.verb == shelling && strings.HasSuffix(r.spec, ":*"):
+		return "with any further words"
+	case r.verb == shelling:
+		return "exactly these words"
+	case r.verb == oneTool:
+		return "this domain"
+	case r.spec == "/**":
+		return "this project"
+	case strings.HasSuffix(r.spec, "/**"):
+		return "this directory"
+	}
+	return "this file"
+}
+
 // toolRule returns the rule for a whole tool. An external tool is named by its full name, because it chooses its display
 // name itself, and by its fingerprint: the approval is for this version of the tool.
 func toolRule(d *tool.Declaration) string {

@@ -59,6 +59,27 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
+// Step is an offer as the user reads it: its rules, and what they cover in a few words, if that can be said.
+type Step struct{ Rules, Covers string }
+
+// Ladder is the offers of a decision, from narrow to wide.
+func Ladder(offers []string) []Step {
+	var out []Step
+	for _, offer := range offers {
+		out = append(out, Step{RuleList(offer), permission.Extent(offer)})
+	}
+	return out
+}
+
+// Beyond is what a text of a permission prompt says besides the call's description, which is shown above it.
+func Beyond(r tool.Request, text tool.Literal) string {
+	first, rest, _ := strings.Cut(string(text), "\n")
+	if n := len(first); n > 0 && n == len(r.Description) && strings.EqualFold(first[:1], r.Description[:1]) && first[1:] == r.Description[1:] {
+		return strings.Trim(rest, "\n")
+	}
+	return string(text)
+}
+
 // Proposal returns the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
 func Proposal(r tool.Request) (text, file string, ok bool) {
 	switch shown := r.Confirm.(type) {

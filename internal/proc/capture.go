@@ -408,3 +408,34 @@ func (s *sniff) text() string {
 	p := cooked(s.seen[:i], sniffed, 0)
 	return string(p.head)
 }
+
+// Beginning keeps the first bytes that a command prints, up to a limit. It can be read while the command runs.
+type Beginning struct {
+	limit int
+	full  func()
+	mu    sync.Mutex
+	kept  bytes.Buffer
+}
+
+// NewBeginning keeps up to limit bytes. full is called once when there are more; nil: the rest is dropped.
+func NewBeginning(limit int, full func()) *Beginning { return &Beginning{limit: limit, full: full} }
+
+// Write takes all bytes. It never fails.
+func (b *Beginning) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := b.limit - b.kept.Len()
+	b.kept.Write(p[:min(len(p), room)])
+	if len(p) > room && b.full != nil {
+		b.full()
+		b.full = nil
+	}
+	return len(p), nil
+}
+
+// String returns what was kept.
+func (b *Beginning) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept.String()
+}
