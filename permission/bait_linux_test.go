@@ -3,6 +3,8 @@ package permission_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 )
 
 // What a command reads is not always what its words say: zcat x opens x.gz where there is no x, nm opens a.out, git diff
@@ -10,7 +12,7 @@ import (
 // Each of these told what lies outside the workspace, or a secret, and ran unasked.
 func TestWhatIsReadByAnotherName(t *testing.T) {
 	t.Parallel()
-	b := startBox(t)
+	r := bashlab.StartRunner(t)
 	for _, h := range []struct{ setup, command string }{
 		{"mkdir src1 && cp .env src1", "grep -rn KEY src?"},
 		{"mkdir src1 && cp .env src1", "grep -r KEY src[1]"},
@@ -49,11 +51,11 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 		if lacks(h.setup + " && " + h.command) {
 			continue
 		}
-		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}}); !e.Told {
+		if e := r.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}}); !e.PrintedSecret {
 			t.Errorf("%s: tells nothing: %s", h.command, e.Output)
 		}
-		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}, Judge: true}); !e.Asked {
-			t.Errorf("%s: not asked about: %s", h.command, e.harm())
+		if e := r.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, IfApproved: true}); !e.NeedsApproval {
+			t.Errorf("%s: not asked about: %s", h.command, e.Harm())
 		}
 	}
 	for _, h := range []struct{ setup, command string }{
@@ -61,8 +63,8 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 		{"true", "git diff HEAD -- conf"},
 		{"gzip -k README.md", "zcat README.md.gz"},
 	} {
-		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}, Judge: true}); e.Asked || e.harm() != "" {
-			t.Errorf("%s: asked about: %s", h.command, e.harm())
+		if e := r.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, IfApproved: true}); e.NeedsApproval || e.Harm() != "" {
+			t.Errorf("%s: asked about: %s", h.command, e.Harm())
 		}
 	}
 }
@@ -70,7 +72,7 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 // lacks reports whether a line needs a program that is not here.
 func lacks(line string) bool {
 	for _, name := range []string{"rg", "zip", "zipinfo", "unzip", "objcopy", "gzip"} {
-		if !inBox(name) && strings.Contains(" "+line+" ", " "+name+" ") {
+		if !bashlab.Has(name) && strings.Contains(" "+line+" ", " "+name+" ") {
 			return true
 		}
 	}
@@ -81,8 +83,8 @@ func lacks(line string) bool {
 // that file may be a link.
 func TestWishForAVersion(t *testing.T) {
 	t.Parallel()
-	b := startBox(t)
-	if e := b.run(t, order{Command: "python3 --version", Setup: []string{"ln -s /home/me/notes.txt .python-version"}, Judge: true}); !e.Asked {
+	r := bashlab.StartRunner(t)
+	if e := r.Run(t, bashlab.Command{Line: "python3 --version", Setup: []string{"ln -s /home/me/notes.txt .python-version"}, IfApproved: true}); !e.NeedsApproval {
 		t.Errorf("a version behind a link: not asked about: %s", e.Output)
 	}
 }

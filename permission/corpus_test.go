@@ -3,13 +3,12 @@
 package permission_test
 
 import (
-	"bufio"
-	"os"
 	"path"
 	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -52,33 +51,15 @@ type example struct {
 	command string
 }
 
-// readLines reads a table; ⏎ stands for a newline.
-func readLines(t testing.TB, name string) map[int]string {
-	t.Helper()
-	f, err := os.Open("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := map[int]string{}
-	s := bufio.NewScanner(f)
-	for n := 1; s.Scan(); n++ {
-		if text := s.Text(); text != "" && !strings.HasPrefix(text, "# ") {
-			lines[n] = strings.ReplaceAll(text, "⏎", "\n")
-		}
-	}
-	return lines
-}
-
-func harmlessCommands(t testing.TB) map[int]string { return readLines(t, "harmless.txt") }
+func corpus(t testing.TB) bashlab.Corpus { return bashlab.ReadCorpus(t, "testdata") }
 
 // Four of five harmless commands are allowed by their text alone. All others are tried, where trials work.
 func TestHarmless(t *testing.T) {
-	lines := harmlessCommands(t)
+	lines := corpus(t).Harmless
 	asked := 0
-	for n, line := range lines {
+	for _, l := range lines {
 		for _, m := range permission.Modes() {
-			d, why := permission.Check(calmWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
+			d, why := permission.Check(calmWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(l.Text))
 			if d.Try && m != permission.Yolo {
 				if m == permission.Default {
 					asked++
@@ -86,11 +67,11 @@ func TestHarmless(t *testing.T) {
 				continue
 			}
 			if d.Verdict != tool.Allow {
-				t.Errorf("harmless.txt:%d: %s: %s\n\t%s", n, m, line, strings.Join(why, "\n\t"))
+				t.Errorf("harmless.txt:%d: %s: %s\n\t%s", l.Number, m, l.Text, strings.Join(why, "\n\t"))
 				break
 			}
 			if m != permission.Yolo && (len(d.Grant) != 1 || d.Grant[0] != (tool.Access{Verb: tool.Reads, Target: "*"})) {
-				t.Errorf("harmless.txt:%d: %s: %s: granted %v", n, m, line, d.Grant)
+				t.Errorf("harmless.txt:%d: %s: %s: granted %v", l.Number, m, l.Text, d.Grant)
 			}
 		}
 	}
@@ -100,22 +81,12 @@ func TestHarmless(t *testing.T) {
 	}
 }
 
-// attacks are the lines of attacks.txt, and whether they do harm where they are run.
-func attacks(t testing.TB) (lines map[int]string, proof map[int]bool) {
-	lines, proof = readLines(t, "attacks.txt"), map[int]bool{}
-	for n, line := range lines {
-		lines[n], proof[n] = strings.CutPrefix(line, "!")
-	}
-	return lines, proof
-}
-
 func TestAttacks(t *testing.T) {
-	lines, _ := attacks(t)
-	for n, line := range lines {
+	for _, l := range corpus(t).Attacks {
 		for _, m := range []permission.Mode{permission.Plan, permission.Default, permission.AutoEdit} {
-			d := permission.New(calmWorld(), m).Judge(commandRequest(line))
+			d := permission.New(calmWorld(), m).Judge(commandRequest(l.Text))
 			if d.Verdict == tool.Allow {
-				t.Errorf("attacks.txt:%d: %s: allowed: %s\n\t%s", n, m, line, d.Reason)
+				t.Errorf("attacks.txt:%d: %s: allowed: %s\n\t%s", l.Number, m, l.Text, d.Reason)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
@@ -70,11 +71,11 @@ func TestEveryday(t *testing.T) {
 }
 
 func testEveryday(t *testing.T, dir, file string) {
-	lines := readLines(t, file)
+	lines := bashlab.ReadLines(t, "testdata/"+file)
 	share := func(enforced func() bool, trials bool) (share float64, asks []string) {
-		for n, line := range lines {
-			if d, why := judgeEveryday(dir, line, permission.Rules{}, enforced); d.Verdict != tool.Allow && !(trials && d.Try) {
-				asks = append(asks, fmt.Sprintf("%s:%d: %s\n\t%s", file, n, line, strings.Join(why, "\n\t")))
+		for _, l := range lines {
+			if d, why := judgeEveryday(dir, l.Text, permission.Rules{}, enforced); d.Verdict != tool.Allow && !(trials && d.Try) {
+				asks = append(asks, fmt.Sprintf("%s:%d: %s\n\t%s", file, l.Number, l.Text, strings.Join(why, "\n\t")))
 			}
 		}
 		slices.Sort(asks)

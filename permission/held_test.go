@@ -36,11 +36,10 @@ func enforcedWorld() permission.World {
 func TestAttacksEnforced(t *testing.T) {
 	const file = "testdata/enforced_allowed.txt"
 	w := enforcedWorld()
-	lines, _ := attacks(t)
 	var allowed []string
-	for _, line := range lines {
-		if permission.New(w, permission.Default).Judge(commandRequest(line)).Verdict == tool.Allow {
-			allowed = append(allowed, strings.ReplaceAll(line, "\n", "⏎"))
+	for _, l := range corpus(t).Attacks {
+		if permission.New(w, permission.Default).Judge(commandRequest(l.Text)).Verdict == tool.Allow {
+			allowed = append(allowed, strings.ReplaceAll(l.Text, "\n", "⏎"))
 		}
 	}
 	slices.Sort(allowed)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
@@ -44,10 +45,10 @@ var looking = []string{"git status", "git diff", "git log -p", "git show", "git 
 
 // Hostile settings run nothing: the policy asks, or what runs unasked runs nothing of theirs.
 func TestHostileRepositories(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil || !inBox("git") {
+	if _, err := exec.LookPath("git"); err != nil || !bashlab.Has("git") {
 		t.Skip("no git here, or not in the box")
 	}
-	b := startBox(t)
+	runner := bashlab.StartRunner(t)
 	for _, h := range hostile {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
@@ -63,8 +64,8 @@ func TestHostileRepositories(t *testing.T) {
 				if d.Verdict != tool.Allow {
 					continue
 				}
-				if e := b.run(t, order{Command: line, Unasked: true, Setup: []string{h.setup}}); e.harm() != "" {
-					t.Errorf("%s: %s", line, e.harm())
+				if e := runner.Run(t, bashlab.Command{Line: line, Restricted: true, Setup: []string{h.setup}}); e.Harm() != "" {
+					t.Errorf("%s: %s", line, e.Harm())
 				}
 			}
 		})
@@ -76,12 +77,12 @@ func copyOut(t *testing.T, setup string) string {
 	t.Helper()
 	dir := t.TempDir()
 	dir, _ = filepath.EvalSymlinks(dir)
-	for name, text := range furniture {
+	for name, text := range bashlab.Files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if text == planted {
+		if strings.HasPrefix(text, "#!") {
 			text = "#!/bin/sh\nexit 1\n"
 		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -106,7 +107,7 @@ func copyOut(t *testing.T, setup string) string {
 // A file whose name begins with a minus is a flag to a command that is given it by a pattern. With -REe.|x.md in a
 // folder, grep foo *.md read what a link in it led to, and ran unasked.
 func TestHostileNames(t *testing.T) {
-	b := startBox(t)
+	runner := bashlab.StartRunner(t)
 	deep := `touch 'src/deep/-REe.|x.md' && mkdir src/deep/d.md && ln -s /home/me src/deep/d.md/l`
 	for _, h := range []struct{ setup, command string }{
 		{deep, "cd src/deep && grep foo *.md"},
@@ -118,15 +119,15 @@ func TestHostileNames(t *testing.T) {
 		{"touch ./-h conf/-R", "cd conf && grep -s canary ?R ."},
 		{"touch docs/-LR && mkdir docs/s && ln -s /home/me docs/s/l", "cd docs && ls ?LR s"},
 	} {
-		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}, Patient: true}); !e.Told {
+		if e := runner.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, Patient: true}); !e.PrintedSecret {
 			t.Errorf("%s: tells nothing: %s", h.command, e.Output)
 		}
-		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}, Judge: true}); !e.Asked {
-			t.Errorf("%s: not asked about: %s", h.command, e.harm())
+		if e := runner.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, IfApproved: true}); !e.NeedsApproval {
+			t.Errorf("%s: not asked about: %s", h.command, e.Harm())
 		}
 	}
-	if e := b.run(t, order{Command: "grep foo ./*.md", Setup: []string{"touch ./-r.md"}, Judge: true}); e.Asked || e.harm() != "" {
-		t.Errorf("behind ./ no name is a flag: %s", e.harm())
+	if e := runner.Run(t, bashlab.Command{Line: "grep foo ./*.md", Setup: []string{"touch ./-r.md"}, IfApproved: true}); e.NeedsApproval || e.Harm() != "" {
+		t.Errorf("behind ./ no name is a flag: %s", e.Harm())
 	}
 }
 

@@ -3,7 +3,6 @@
 package permission_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -62,14 +62,7 @@ func TestMoreRulesAreNeverMilder(t *testing.T) {
 }
 
 func someLines(t testing.TB) []string {
-	var lines []string
-	for _, l := range harmlessCommands(t) {
-		lines = append(lines, l)
-	}
-	more, _ := attacks(t)
-	for _, l := range more {
-		lines = append(lines, l)
-	}
+	lines := corpus(t).All()
 	for _, e := range readRules(t) {
 		lines = append(lines, e.command)
 	}
@@ -79,15 +72,17 @@ func someLines(t testing.TB) []string {
 // However a denied word is quoted, wrapped or nested, it stays denied.
 func TestQuotingStaysDenied(t *testing.T) {
 	rules := parse(t, []string{"Shell(*)"}, nil, []string{"Shell(rm)", "Shell(git push)"})
+	lines := corpus(t)
 	rapid.Check(t, func(t *rapid.T) {
+		g := bashlab.NewGenerator(draws{t}, lines)
 		words := rapid.SampledFrom([][]string{{"rm", "-rf", "x"}, {"git", "push", "origin"}, {"rm", "a b"}}).Draw(t, "words")
 		var quoted []string
 		for _, w := range words {
-			quoted = append(quoted, spell(t, w))
+			quoted = append(quoted, g.Spell(w))
 		}
 		line := strings.Join(quoted, rapid.SampledFrom([]string{" ", "  ", "\t", " \\\n "}).Draw(t, "gap"))
 		for range rapid.IntRange(0, 4).Draw(t, "depth") {
-			line = nest(t, line)
+			line = g.Nest(line)
 		}
 		for _, m := range permission.Modes() {
 			if d, why := permission.Check(calmWorld(), rules, m, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
@@ -97,39 +92,10 @@ func TestQuotingStaysDenied(t *testing.T) {
 	})
 }
 
-// spell writes a word in one of the ways that mean the same.
-func spell(t *rapid.T, w string) string {
-	var b strings.Builder
-	for i := range len(w) {
-		c := w[i : i+1]
-		switch rapid.IntRange(0, 6).Draw(t, "quote") {
-		case 0:
-			b.WriteString("'" + c + "'")
-		case 1:
-			b.WriteString(`"` + c + `"`)
-		case 2:
-			b.WriteString(`\` + c)
-		case 3:
-			fmt.Fprintf(&b, `$'\x%02x'`, c)
-		case 4:
-			b.WriteString("''" + `"` + c + `"`)
-		default:
-			if c == " " {
-				c = `\ `
-			}
-			b.WriteString(c)
-		}
-	}
-	return b.String()
-}
+// draws is a source of choices that rapid can shrink.
+type draws struct{ *rapid.T }
 
-// nest puts a line into another.
-func nest(t *rapid.T, line string) string {
-	return fmt.Sprintf(rapid.SampledFrom([]string{
-		"(%s)", "{ %s\n}", "ls; %s", "%s; ls", "ls && %s", "false || %s", "ls | %s", "%s | cat", "if true; then %s\nfi", "for f in a; do %s\ndone", "echo $(%s)", "echo \"$(%s)\"", "X=$(%s)",
-		"f() { %s\n}", "while %s\ndo ls; done", "! %s", "cat <(%s)", "%s &", "# c\n%s", "case x in x) %s\n;; esac",
-	}).Draw(t, "nest"), line)
-}
+func (d draws) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.T, "choice") }
 
 // What is offered for a command allows it, is no verbatim compound, and covers no other command by accident.
 func TestCommandOffers(t *testing.T) {

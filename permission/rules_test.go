@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -15,9 +16,9 @@ import (
 func readRules(t testing.TB) []example {
 	t.Helper()
 	var out []example
-	lines := readLines(t, "rules.txt")
-	for _, n := range sortedKeys(lines) {
-		parts := strings.SplitN(lines[n], "\t", 3)
+	for _, l := range bashlab.ReadLines(t, "testdata/rules.txt") {
+		n := l.Number
+		parts := strings.SplitN(l.Text, "\t", 3)
 		if len(parts) != 3 {
 			t.Fatalf("rules.txt:%d: not three columns", n)
 		}
@@ -52,19 +53,6 @@ func readRules(t testing.TB) []example {
 		out = append(out, e)
 	}
 	return out
-}
-
-func sortedKeys(m map[int]string) []int {
-	var ns []int
-	for n := range m {
-		ns = append(ns, n)
-	}
-	for i := range ns {
-		for k := i; k > 0 && ns[k] < ns[k-1]; k-- {
-			ns[k], ns[k-1] = ns[k-1], ns[k]
-		}
-	}
-	return ns
 }
 
 func TestRules(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/match"
@@ -212,14 +213,8 @@ func FuzzRead(f *testing.F) {
 	for _, s := range []string{"ls", "a && b | c", "cat <<E\nx\nE\n", "$(x) `y` ${z:-$(w)}", "bash -c 'x' <<< y", "find . -exec a {} \\;", "a={b,c} {d,e}", "[[ a -nt b ]]", "case a in b) c;; esac", "# \\\nx"} {
 		f.Add(s)
 	}
-	for _, name := range []string{"attacks.txt", "harmless.txt"} {
-		corpus, err := os.ReadFile("../testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for line := range strings.Lines(string(corpus)) {
-			f.Add(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(line), "!"), "⏎", "\n"))
-		}
+	for _, line := range bashlab.ReadCorpus(f, "../testdata").All() {
+		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		start := time.Now()
