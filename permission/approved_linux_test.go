@@ -23,7 +23,7 @@ func approvedHere(line string) bool {
 
 // approved reports whether a command runs without approval on a disk without secrets and links.
 func approved(line string) bool {
-	return permission.New(calmWorld(), permission.Default).Judge(commandRequest(line)).Verdict == tool.Allow
+	return permission.New(plainWorld(), permission.Default).Judge(commandRequest(line)).Verdict == tool.Allow
 }
 
 // Attacks that are marked with ! do harm where they run.

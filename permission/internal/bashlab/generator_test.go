@@ -16,7 +16,7 @@ func testGenerator(s Source) *Generator {
 	return NewGenerator(s, Corpus{[]Line{{Text: "ls a"}}, []Line{{Text: "touch x", Harmful: true}}})
 }
 
-// Every part that a form names is in the grammar, is used, and comes to an end.
+// Every part that a form names is in the grammar, is used, and ends.
 func TestGrammar(t *testing.T) {
 	g := testGenerator(zero{})
 	used := []string{"syntax", "frame", "flow", "nest", "sign", "insert", "open quote", "close quote", "delimiter", "document start", "after delimiter", "document lines", "document end", "operand", "construct", "everywhere"}

@@ -7,7 +7,7 @@ import "strings"
 var grammar = map[string][]string{
 	// Syntax: all that readers of bash get wrong.
 	"syntax":      {"«line»", "«line»", "«line»", "«line»", "«line»", "«substituted»"},
-	"line":        {"«list»", "«list»", "«list»", "«literals»", "«flow line»", "«innocent»", "«innocent»", "«innocent»", "«composed»", "«attack»"},
+	"line":        {"«list»", "«list»", "«list»", "«list»", "«literals»", "«flow line»", "«innocent»", "«innocent»", "«innocent»", "«composed»", "«attack»"},
 	"literals":    {"run1 «literal»", "run1 «literal»«literal» «literal»", "for x in «literal»; do run1 $x; done", "x=«literal»; run1 \"$x\"«literal»", "run1 < «literal»", "cd «literal» && run1", "bash -c «quote literals»"},
 	"literal":     {"«quoted»", "«quoted»", "«escaped»", "«braced»", "«plain»", "«tilde»"},
 	"substituted": {`echo "$(«line»)"`, "echo $(«line»\n)", "x=$( «line»)", "cat <(«line»)", `[ "$(«line»)" = a ]`, "echo `«line»`", "echo \"$(ls; «line»\n)\""}, // bash prints and reads these again before it runs them

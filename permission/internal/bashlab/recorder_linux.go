@@ -45,6 +45,9 @@ var realPrograms = []string{"bash", "sh", "env", "xargs", "find", "timeout", "ni
 // recorded are the programs that wrappers find as files. Bash gives all other names to its handler, which is faster.
 var recorded = []string{"run1", "run2", "touch"}
 
+// maxTime is how long a line may run. What a line that is killed ran before is compared too, so it can be short.
+const maxTime = 400 * time.Millisecond
+
 const (
 	recordDir = "/run/log"
 	recordRC  = "/run/recorder.sh"
@@ -149,10 +152,10 @@ func record(l recordedLine, w *watcher) (recording, error) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	deadline := time.Now().Add(time.Second)
+	deadline := time.Now().Add(maxTime)
 	select {
 	case <-ended:
-	case <-time.After(time.Second):
+	case <-time.After(maxTime):
 		r.Late = true
 		_ = syscall.Kill(-1, syscall.SIGKILL) // all but this process, the first of its namespace
 		<-ended

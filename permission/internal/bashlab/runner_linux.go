@@ -83,7 +83,7 @@ func serveRunner(approves func(string) bool) error {
 	if err := seen.listen(); err != nil {
 		return err
 	}
-	if err := furnish(); err != nil {
+	if err := makeWorkspace(); err != nil {
 		return err
 	}
 	fresh, err := snapshot()
@@ -123,7 +123,7 @@ func try(c Command, approves func(string) bool, fresh *map[string]string, seen *
 		e.RanPlanted = ranErr == nil
 	}
 	if len(e.Changed) > 0 || e.RanPlanted || len(c.Setup) > 0 {
-		if err := furnish(); err != nil {
+		if err := makeWorkspace(); err != nil {
 			return e, err
 		}
 		*fresh, err = snapshot()
@@ -218,8 +218,8 @@ var Files = map[string]string{
 	"big.txt": strings.Repeat("some line\nanother line\n", 500),
 }
 
-// furnish makes the workspace with a repository and the home directory, and removes all else.
-func furnish() error {
+// makeWorkspace makes the workspace, its repository and the home directory, and removes all other files.
+func makeWorkspace() error {
 	for _, d := range []string{"/home", "/tmp", "/root"} {
 		entries, _ := os.ReadDir(d)
 		for _, e := range entries {
