@@ -39,7 +39,7 @@ func StartRecorder(t testing.TB) *Recorder {
 	t.Helper()
 	r := &Recorder{process: startProcess(t, recorderKind), initial: map[string]string{}}
 	for _, locale := range Locales {
-		got := r.record(t, "ls", locale)
+		got := r.record(t, "ls", locale, time.Minute)
 		if len(got.Calls) != 1 || !slices.Equal(got.Calls[0].Argv, []string{"ls"}) || got.Calls[0].Dir != Root {
 			t.Fatalf("the recorder doesn't record: %+v", got)
 		}
@@ -85,8 +85,8 @@ func (r *Recorder) shorten(t testing.TB, line, locale string) string {
 	return line
 }
 
-func (r *Recorder) record(t testing.TB, line, locale string) (got recording) {
-	r.process.ask(t, recordedLine{[]byte(line), locale}, &got)
+func (r *Recorder) record(t testing.TB, line, locale string, maxTime time.Duration) (got recording) {
+	r.process.ask(t, recordedLine{[]byte(line), locale, maxTime}, &got)
 	return got
 }
 
@@ -98,7 +98,7 @@ func (r *Recorder) compare(t testing.TB, line, locale string) string {
 		r.counts.unread++
 		return ""
 	}
-	got := r.record(t, line, locale)
+	got := r.record(t, line, locale, time.Second) // a line that is killed was recorded until then
 	if got.Late {
 		r.counts.late++
 	}

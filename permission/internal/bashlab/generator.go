@@ -68,11 +68,11 @@ func (g *Generator) Command() string {
 	case 3, 4, 5:
 		return g.change(Pick(g.source, g.harmless))
 	}
-	if line := g.line("frame", 9); g.source.IntN(3) > 0 {
-		return line
-	} else {
-		return g.change(line)
+	line := g.line("frame", 9)
+	if g.source.IntN(3) == 0 {
+		line = g.change(line)
 	}
+	return line
 }
 
 // Flow returns a line in which it matters what ran before: which variables are set, and where the shell is. A path behind
@@ -99,8 +99,8 @@ func (g *Generator) part(name string) string {
 	switch {
 	case name == "attack":
 		return Pick(g.source, g.attacks)
-	case name == "composed":
-		return Pick(g.source, []string{g.part("frame"), Pick(g.source, g.harmless)})
+	case name == "harmless":
+		return Pick(g.source, g.harmless)
 	case name == "call":
 		return g.call()
 	case name == "flow line":

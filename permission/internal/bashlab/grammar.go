@@ -6,8 +6,16 @@ import "strings"
 // made twice as often. Parts that aren't here are made by Generator.part.
 var grammar = map[string][]string{
 	// Syntax: all that readers of bash get wrong.
-	"syntax":      {"«line»", "«line»", "«line»", "«line»", "«line»", "«substituted»"},
-	"line":        {"«list»", "«list»", "«list»", "«list»", "«literals»", "«flow line»", "«innocent»", "«innocent»", "«innocent»", "«composed»", "«attack»"},
+	"syntax": {"«line»", "«line»", "«line»", "«line»", "«line»", "«substituted»"},
+	"line":   {"«list»", "«list»", "«list»", "«list»", "«literals»", "«flow line»", "«quirk»", "«innocent»", "«innocent»", "«innocent»", "«example»", "«attack»"},
+	"quirk": { // what bash and other parsers, or versions of bash, read differently
+		"ls \\\r\nrun1 «word»", "run1\r", "ls # \\\nrun1 «word»", "echo $(ls ''#; run1 «word»\n)", "run1 $\\\n«expanded»", "echo `run1 '\\\n'`", "echo `run1 \\«escapable» `", "cat <<E\n\\\nE\nrun1 «word»\nE", "cat <<E#\nE\\\n#\nrun1 «word»\nE#",
+		"echo $(cat <<E\nE)\nrun1 «word»\nE\n)", "echo $(<<E\nE\nsort;run1 «word»)", "echo $(cat <<E\n«text»\nE\nsort;run1 «word»)", "diff <(cat <<E\n«text»\nE\nsort; run1 «word») y", "run1 &\\\n>«target» a", "run1 2\\\n>«target»", "run1 >\\\n\\\n&«target»",
+		"(''\\\n#«word»\n)", "ls | time run1 «word»", "run1 @(a|«plain»)", "!(run1 «word»)", "[[ a = @($(run1 «word»)) ]]", "run1 >&'$(run1 «word»)'", "run1 >&-«plain»", "run1 <&-«plain»", "run1 <() «word»", "run1 \"`echo \"{a,«plain»}\"`\"", "coproc run1 «word»", "time -- run1 «word»",
+		"cd src || cd docs; run1", "cd nowhere && cd src; run1", "cd link/../docs && run1", "cd src && false || run1", "[[ x[$(run1)] -eq 1 ]]", "x='a[$(run1)]'; ((x))", "x='y[$(run1 «word»)]'; [[ $x -gt 1 ]]", "x=«word»; run1 $x", "{ run1; } > «target»",
+	},
+	"expanded":    {"HOME/«plain»", "x", "(run2)", "{x}", "'«text»'"},
+	"example":     {"«frame»", "«harmless»"},
 	"literals":    {"run1 «literal»", "run1 «literal»«literal» «literal»", "for x in «literal»; do run1 $x; done", "x=«literal»; run1 \"$x\"«literal»", "run1 < «literal»", "cd «literal» && run1", "bash -c «quote literals»"},
 	"literal":     {"«quoted»", "«quoted»", "«escaped»", "«braced»", "«plain»", "«tilde»"},
 	"substituted": {`echo "$(«line»)"`, "echo $(«line»\n)", "x=$( «line»)", "cat <(«line»)", `[ "$(«line»)" = a ]`, "echo `«line»`", "echo \"$(ls; «line»\n)\""}, // bash prints and reads these again before it runs them

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) { Main(m, func(line string) bool { return line == "ls" }) }
@@ -14,7 +15,7 @@ func TestSpell(t *testing.T) {
 	g := testGenerator(Rand())
 	for range 50 {
 		line := "run1 " + g.Spell("a b") + " " + g.Spell("-x=1")
-		got := r.record(t, line, "C")
+		got := r.record(t, line, "C", time.Minute)
 		if len(got.Calls) != 1 || !slices.Equal(got.Calls[0].Argv, []string{"/usr/bin/run1", "a b", "-x=1"}) {
 			t.Errorf("%q: %+v", line, got.Calls)
 		}
@@ -24,7 +25,7 @@ func TestSpell(t *testing.T) {
 // A recorder sees commands, their directories, and files that are opened.
 func TestRecorder(t *testing.T) {
 	r := StartRecorder(t)
-	got := r.record(t, "cd src && foo 'a b' > w; cat < ../a.txt", "C")
+	got := r.record(t, "cd src && foo 'a b' > w; cat < ../a.txt", "C", time.Minute)
 	if len(got.Calls) != 2 || !slices.Contains(got.Wrote, Root+"/src/w") || !slices.Contains(got.Opened, Root+"/a.txt") {
 		t.Fatalf("%+v", got)
 	}
@@ -46,10 +47,10 @@ func TestRunner(t *testing.T) {
 			t.Errorf("%s: %q", line, got)
 		}
 	}
-	if e := r.Run(t, Command{Line: "cat .env"}); !e.PrintedSecret || e.Leaked {
+	if e := r.Run(t, Command{Line: "cat .env", Patient: true}); !e.PrintedSecret || e.Leaked {
 		t.Errorf("cat .env: %+v", e)
 	}
-	if e := r.Run(t, Command{Line: "ls", Setup: []string{"touch y"}, IfApproved: true}); e.NeedsApproval || !strings.Contains(e.Output, "y\n") || e.Harm() != "" {
+	if e := r.Run(t, Command{Line: "ls", Setup: []string{"touch y"}, IfApproved: true, Patient: true}); e.NeedsApproval || !strings.Contains(e.Output, "y\n") || e.Harm() != "" {
 		t.Errorf("ls: %+v", e)
 	}
 	if e := r.Run(t, Command{Line: "cat .env", IfApproved: true}); !e.NeedsApproval || e.Output != "" {

@@ -17,10 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recordedLine is a line for a recorder, and its locale.
+// recordedLine is a line for a recorder, its locale, and how long it may run.
 type recordedLine struct {
-	Line   []byte
-	Locale string
+	Line    []byte
+	Locale  string
+	MaxTime time.Duration
 }
 
 // recording is what happened when the line ran.
@@ -44,9 +45,6 @@ var realPrograms = []string{"bash", "sh", "env", "xargs", "find", "timeout", "ni
 
 // recorded are the programs that wrappers find as files. Bash gives all other names to its handler, which is faster.
 var recorded = []string{"run1", "run2", "touch"}
-
-// maxTime is how long a line may run. What a line that is killed ran before is compared too, so it can be short.
-const maxTime = 400 * time.Millisecond
 
 const (
 	recordDir = "/run/log"
@@ -152,10 +150,10 @@ func record(l recordedLine, w *watcher) (recording, error) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	deadline := time.Now().Add(maxTime)
+	deadline := time.Now().Add(l.MaxTime)
 	select {
 	case <-ended:
-	case <-time.After(maxTime):
+	case <-time.After(l.MaxTime):
 		r.Late = true
 		_ = syscall.Kill(-1, syscall.SIGKILL) // all but this process, the first of its namespace
 		<-ended
