@@ -61,7 +61,7 @@ func TestVariables(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`"((?:ADZE|QWEN)_[A-Z_]+)"`)
-	ours := map[string]bool{"internal/bench": true, "internal/search/bench": true, "internal/soak": true} // not in the program
+	ours := map[string]bool{"internal/bench": true, "internal/search/bench": true, "internal/soak": true, "permission/internal/bashlab": true} // not in the program
 	found := 0
 	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

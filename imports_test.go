@@ -29,13 +29,14 @@ var mayImport = map[string]string{
 
 	// Reading shell commands knows no rules and no tools.
 	// A command line goes forward: reading, programs, proof, wrappers, rules.
-	"permission/shell/bash":    "",
-	"permission/shell/program": "permission/shell/bash",
-	"permission/shell/prove":   "permission/shell/bash permission/shell/program",
-	"permission/shell/wrap":    "permission/shell/bash permission/shell/program permission/shell/prove",
-	"permission/shell/match":   "permission/shell/bash permission/shell/program permission/shell/prove",
-	"permission/shell":         "permission/shell/bash permission/shell/program permission/shell/wrap",
-	"permission/ondisk":        "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"permission/shell/bash":       "",
+	"permission/shell/program":    "permission/shell/bash",
+	"permission/shell/prove":      "permission/shell/bash permission/shell/program",
+	"permission/shell/wrap":       "permission/shell/bash permission/shell/program permission/shell/prove",
+	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/prove",
+	"permission/shell":            "permission/shell/bash permission/shell/program permission/shell/wrap",
+	"permission/internal/bashlab": "permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
+	"permission/ondisk":           "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",

@@ -16,37 +16,6 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-func TestParseMode(t *testing.T) {
-	for in, want := range map[string]permission.Mode{
-		"plan": permission.Plan, "default": permission.Default, "yolo": permission.Yolo, "YOLO": permission.Yolo,
-		"auto-edit": permission.AutoEdit, "auto_edit": permission.AutoEdit, "autoEdit": permission.AutoEdit,
-		"acceptEdits": permission.AutoEdit, "bypassPermissions": permission.Yolo,
-	} {
-		if got, err := permission.ParseMode(in); err != nil || got != want {
-			t.Errorf("%q: %q, %v", in, got, err)
-		}
-	}
-	for _, in := range []string{"", "auto", "turbo", "plan "} {
-		if got, err := permission.ParseMode(in); err == nil {
-			t.Errorf("%q: accepted as %q", in, got)
-		}
-	}
-}
-
-func TestModeZeroAndNonsense(t *testing.T) {
-	p := permission.New(world(), "")
-	if got := p.Mode(); got != permission.Default {
-		t.Errorf("zero mode: %q", got)
-	}
-	if got := p.Judge(request(writes(root + "/a"))).Verdict; got != tool.Ask {
-		t.Errorf("zero mode: %v", got)
-	}
-	p.SetMode("turbo")
-	if got := p.Judge(request(writes(root + "/a"))).Verdict; got != tool.Deny {
-		t.Errorf("a mode that does not exist: %v, want the strictest", got)
-	}
-}
-
 func TestReasonAndOffer(t *testing.T) {
 	mcp := request(tool.Nothing)
 	mcp.Declaration = tool.Declaration{Name: "github__search", DisplayName: "ReadFile", Origin: "mcp:github"}
@@ -71,12 +40,12 @@ func TestReasonAndOffer(t *testing.T) {
 			Reason:  "writes /srv/lib/a/b (mode: default)",
 			Offer:   []string{"Edit(//srv/lib/a/b)", "Edit(//srv/lib/a/**)", "Edit(//srv/lib/**)"},
 		}},
-		{"read outside; the home is too much to offer", permission.Default, request(reads("/home/me/notes.txt")), tool.Decision{
+		{"read outside; the home directory isn't offered", permission.Default, request(reads("/home/me/notes.txt")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason:  "reads /home/me/notes.txt, outside the workspace /home/me/app and 1 more (mode: default)",
 			Offer:   []string{"Read(//home/me/notes.txt)"},
 		}},
-		{"read a folder outside", permission.Plan, request(reads("/data/x/")), tool.Decision{
+		{"read a directory outside", permission.Plan, request(reads("/data/x/")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason:  "reads /data/x/, outside the workspace /home/me/app and 1 more (mode: plan)",
 			Offer:   []string{"Read(//data/x/**)"},
@@ -97,7 +66,7 @@ func TestReasonAndOffer(t *testing.T) {
 			Reason:  "writes /home/me/app/.adze/settings.json, a protected name (settings that decide what Adze may do) (mode: auto-edit)",
 			Offer:   []string{"Edit(/.adze/settings.json)"},
 		}},
-		{"a folder that may hold protected names", permission.AutoEdit, request(writes(root + "/src/")), tool.Decision{
+		{"a directory that may have protected names", permission.AutoEdit, request(writes(root + "/src/")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason:  "writes /home/me/app/src/ and everything below it (mode: auto-edit)",
 			Offer:   []string{"Edit(/src/**)"},
@@ -107,12 +76,12 @@ func TestReasonAndOffer(t *testing.T) {
 			Reason:  "writes /home/me/app/src/[id]*.ts (mode: default)",
 			Offer:   []string{"Edit(/src/**)", "Edit(/**)"},
 		}},
-		{"a name that hides", permission.Default, request(writes(root + "/src/a\u202eb\nc")), tool.Decision{
+		{"a name with invisible characters", permission.Default, request(writes(root + "/src/a\u202eb\nc")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason:  `writes /home/me/app/src/a\u202Eb\nc (mode: default)`,
 			Offer:   []string{"Edit(/src/**)", "Edit(/**)"},
 		}},
-		{"two secrets share no rule", permission.Default, request(reads(root+"/.env"), reads(root+"/b.pem")), tool.Decision{
+		{"two secrets have no common rule", permission.Default, request(reads(root+"/.env"), reads(root+"/b.pem")), tool.Decision{
 			Verdict: tool.Ask,
 			Reason: "reads /home/me/app/.env, which may be secret (environment file with credentials); " +
 				"reads /home/me/app/b.pem, which may be secret (private key or key store) (mode: default)",
@@ -124,7 +93,7 @@ func TestReasonAndOffer(t *testing.T) {
 			Try:     true,
 		}},
 		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{Verdict: tool.Allow, Reason: "contacts the host example.com"}},
-		{"from outside, whatever it calls itself", permission.Default, mcp, tool.Decision{
+		{"an external tool with the name of a built-in one", permission.Default, mcp, tool.Decision{
 			Verdict: tool.Ask,
 			Reason:  "has effects that can't be known in advance (from mcp:github) (mode: default)",
 			Offer:   []string{"github__search"},
@@ -149,38 +118,13 @@ func TestReasonAndOffer(t *testing.T) {
 	}
 }
 
-// Whatever asks in plan mode, a hook must not answer it: the cause has the mode.
-func TestPlanModeIsInTheCause(t *testing.T) {
-	rules, _, err := permission.ReadRules(nil, []permission.Written{{Text: "Read(/asked)"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		mode permission.Mode
-		path string
-		want tool.Cause
-	}{
-		{permission.Plan, "/home/me/x", tool.Cause{Kind: tool.ByMode, Mode: "plan"}},
-		{permission.Plan, root + "/asked", tool.Cause{Kind: tool.ByRule, Mode: "plan"}},
-		{permission.Default, root + "/asked", tool.Cause{Kind: tool.ByRule}},
-	} {
-		p := permission.New(world(), test.mode)
-		p.SetRules(rules)
-		got := p.Judge(request(reads(test.path)))
-		got.Cause.Rules = nil
-		if diff := cmp.Diff(test.want, got.Cause); diff != "" || got.Verdict != tool.Ask {
-			t.Error(test.mode, test.path, got.Verdict, diff)
-		}
-	}
-}
-
 func TestHostOffers(t *testing.T) {
 	for target, want := range map[string][]string{
 		"API.example.com.": {"WriteFile(domain:api.example.com)", "WriteFile"},
 		"127.0.0.1":        {"WriteFile(domain:127.0.0.1)", "WriteFile"},
 		"*":                {"WriteFile"},
 		"a_b):c":           {"WriteFile"},
-		// A port that is not the usual one was offered nothing but the whole tool.
+		// For an unusual port, only a rule for the whole tool was offered.
 		"example.com:8080":   {"WriteFile(domain:example.com:8080)", "WriteFile"},
 		"127.0.0.1:3000":     {"WriteFile(domain:127.0.0.1:3000)", "WriteFile"},
 		"[2001:db8::1]:8080": {"WriteFile(domain:[2001:db8::1]:8080)", "WriteFile"},
@@ -200,8 +144,8 @@ func TestRemember(t *testing.T) {
 		r.Declaration = tool.Declaration{Name: "edit", DisplayName: "Edit", Kind: tool.Edit}
 		return r
 	}
-	impostor := request(tool.Nothing)
-	impostor.Declaration = tool.Declaration{Name: "WriteFile", Origin: "command"}
+	namesake := request(tool.Nothing)
+	namesake.Declaration = tool.Declaration{Name: "WriteFile", Origin: "command"}
 	tests := []struct {
 		name string
 		by   tool.Request
@@ -212,22 +156,22 @@ func TestRemember(t *testing.T) {
 		{"the same file", request(writes(root + "/a/x")), "Edit(/a/x)", request(writes(root + "/a/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
 		{"the same file by another tool", request(writes(root + "/a/x")), "Edit(/a/x)", other(writes(root + "/a/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
 		{"another file", request(writes(root + "/a/x")), "Edit(/a/x)", request(writes(root + "/a/xy")), edits},
-		{"the same folder", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/b/c/y")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
-		{"a look-alike folder", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/ab/y")), edits},
-		{"the folder's protected names", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/.git/config")), changes},
+		{"the same directory", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/b/c/y")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"a directory with a similar name", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/ab/y")), edits},
+		{"protected names in the directory", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root + "/a/.git/config")), changes},
 		{"the workspace", request(writes(root + "/a/x")), "Edit(/**)", request(writes(root + "/z")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
 		{"outside the workspace", request(writes(root + "/a/x")), "Edit(/**)", request(writes("/data/z")), changes},
 		{"the other root", request(writes(root + "/a/x")), "Edit(/**)", request(writes("/srv/lib/q")), edits},
 		{"the workspace's protected names", request(writes(root + "/a/x")), "Edit(/**)", request(writes(root + "/.git/config")), changes},
 		{"the workspace's secrets", request(writes(root + "/a/x")), "Edit(/**)", request(reads(root + "/.env")), asked},
 		{"the workspace, a command", request(writes(root + "/a/x")), "Edit(/**)", request(execs("make")), changes},
-		{"an impostor of the tool", request(tool.Anything), "WriteFile", impostor, changes},
+		{"an external tool of the same name", request(tool.Anything), "WriteFile", namesake, changes},
 		{"the protected file", request(writes(root + "/.git/config")), "Edit(/.git/config)", request(writes(root + "/.git/config")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
 		{"the secret", request(reads(root + "/.env")), "Read(/.env)", request(reads(root + "/.env")), free},
 		{"read does not write", request(reads("/data/x")), "Read(//data/x)", request(writes("/data/x")), changes},
 		{"reads, in plan too", request(reads("/data/x")), "Read(//data/**)", request(reads("/data/y/z")), free},
-		{"write lets the replaced be read", request(reads("/data/x"), writes("/data/x")), "Edit(//data/x)", request(reads("/data/x"), writes("/data/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
-		{"but not read alone", request(reads("/data/x"), writes("/data/x")), "Edit(//data/x)", request(reads("/data/x")), asked},
+		{"a rule on writing allows reading the old contents", request(reads("/data/x"), writes("/data/x")), "Edit(//data/x)", request(reads("/data/x"), writes("/data/x")), verdicts{tool.Deny, tool.Allow, tool.Allow, tool.Allow}},
+		{"but not reading alone", request(reads("/data/x"), writes("/data/x")), "Edit(//data/x)", request(reads("/data/x")), asked},
 		{"subdomain", request(reaches("example.com")), "WriteFile(domain:example.com)", request(reaches("api.example.com")), free},
 		{"look-alike domain", request(reaches("example.com")), "WriteFile(domain:example.com)", request(reaches("badexample.com")), asked},
 		{"one of two", request(writes(root + "/a/x")), "Edit(/a/**)", request(writes(root+"/a/x"), reaches("example.com")), changes},
@@ -236,7 +180,7 @@ func TestRemember(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := permission.New(world(), permission.Default)
 			if !p.Remember(test.by, test.rule) {
-				t.Fatalf("%s was not kept; offered: %q", test.rule, p.Judge(test.by).Offer)
+				t.Fatalf("%s was not remembered; offered: %q", test.rule, p.Judge(test.by).Offer)
 			}
 			var got verdicts
 			for i, m := range permission.Modes() {
@@ -250,7 +194,7 @@ func TestRemember(t *testing.T) {
 	}
 }
 
-func TestRememberRefuses(t *testing.T) {
+func TestRememberRejects(t *testing.T) {
 	p := permission.New(world(), permission.Default)
 	for rule, r := range map[string]tool.Request{
 		"":                       request(writes(root + "/a")),
@@ -265,7 +209,7 @@ func TestRememberRefuses(t *testing.T) {
 		"WriteFile(domain:a.b )": request(reaches("a.b")),
 	} {
 		if p.Remember(r, rule) {
-			t.Errorf("%q was kept for %v", rule, r.Access)
+			t.Errorf("%q was remembered for %v", rule, r.Access)
 		}
 	}
 }
@@ -289,7 +233,7 @@ func TestExplain(t *testing.T) {
 		{"allowed", permission.Default, request(reads(root + "/a")), nil, "reads /home/me/app/a"},
 		{"only the user", permission.Yolo, mustAsk, &tool.Decision{Verdict: tool.Ask, Cause: tool.Cause{Kind: tool.ByMustAsk}, Reason: "asks a question"},
 			"asks a question (only the user can approve this). Run it in an interactive session to answer."},
-		{"not the mode's doing", permission.Default, request(reads(root + "/a")), &tool.Decision{Reason: "a hook said no"}, "a hook said no"},
+		{"not by the mode", permission.Default, request(reads(root + "/a")), &tool.Decision{Reason: "a hook said no"}, "a hook said no"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -305,8 +249,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Whatever a call touches: more access is never judged milder, a stricter mode neither, and a rule that is offered
-// allows the call once it is remembered.
+// More access or a stricter mode never makes a verdict milder, and a rule that is offered allows the call once it is
+// remembered.
 func TestProperties(t *testing.T) {
 	targets := []string{root, root + "/", root + "/a", root + "/a/b", root + "/.env", root + "/.git/x", "/srv/lib/q", "/data/x", "/data/x/",
 		"/home/me/n", "/", "*", "", "rel", "/usr/x", "/etc/shadow", "example.com", "/home/me/.adze/spill/s1/1", "/home/me/.adze/x", "/data/[x]"}
@@ -327,7 +271,7 @@ func TestProperties(t *testing.T) {
 			has := func(v tool.Verb) bool {
 				return slices.ContainsFunc(as, func(a tool.Access) bool { return a.Verb == v })
 			}
-			if has(tool.Execs) && has(tool.Writes) { // it opens a sandbox, which no mode does by itself
+			if has(tool.Execs) && has(tool.Writes) { // it opens the sandbox, which no mode allows
 				want = min(want, tool.Ask)
 			}
 			if d.Verdict != want {
@@ -340,7 +284,7 @@ func TestProperties(t *testing.T) {
 			for _, rule := range d.Offer {
 				q := permission.New(world(), m)
 				if !q.Remember(request(as...), rule) {
-					t.Fatalf("%s: %q was offered and not kept", m, rule)
+					t.Fatalf("%s: %q was offered and not remembered", m, rule)
 				}
 				if got := q.Judge(request(as...)); got.Verdict != tool.Allow {
 					t.Fatalf("%s: %q was offered, but then: %v, %s", m, rule, got.Verdict, got.Reason)
@@ -390,5 +334,25 @@ func BenchmarkJudge(b *testing.B) {
 	r := request(reads(root+"/src/main.go"), writes(root+"/src/main.go"))
 	for b.Loop() {
 		p.Judge(r)
+	}
+}
+
+func TestOnlyEdits(t *testing.T) {
+	p := permission.New(world(), permission.Default)
+	for name, test := range map[string]struct {
+		r    tool.Request
+		want bool
+	}{
+		"a file of the workspace": {request(reads(root+"/a"), writes(root+"/a")), true},
+		"a protected name":        {request(writes(root + "/.git/config")), false},
+		"another directory":       {request(writes("/etc/hosts")), false},
+		"both":                    {request(writes(root+"/a"), writes("/etc/hosts")), false},
+		"an unknown path":         {request(writes("*")), false},
+		"a read":                  {request(reads("/etc/hosts")), false},
+		"unknown effects":         {request(tool.Anything), false},
+	} {
+		if got := p.OnlyEdits(test.r); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -4,14 +4,14 @@ package permission_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -20,16 +20,20 @@ var somePatterns = []string{
 	"Read(.env)", "Read(src/**)", "Edit(src/**)", "Read", "Edit", "Shell", "Shell(git:*)", "Shell(touch:*)", "Shell(sort:*)", "run_shell_command", "Read(//home/me/**)",
 }
 
-func parse(t interface{ Fatal(...any) }, allow, ask, deny []string) permission.Rules {
-	rules, _, err := permission.ParseRules(allow, ask, deny)
-	if err != nil {
-		t.Fatal(err)
+// draws makes choices that rapid can shrink.
+type draws struct{ *rapid.T }
+
+func (d draws) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.T, "choice") }
+
+func someLines(t testing.TB) []string {
+	lines := corpus(t).All()
+	for _, e := range readRules(t) {
+		lines = append(lines, e.command)
 	}
-	return rules
+	return lines
 }
 
-// One more deny rule never makes a verdict milder, one more ask rule never turns ask into allow, and without the
-// built-in approval nothing is milder either.
+// Another deny or ask rule never makes a verdict milder, nor does NoReadOnly. Another allow rule never makes it stricter.
 func TestMoreRulesAreNeverMilder(t *testing.T) {
 	lines := someLines(t)
 	list := rapid.SliceOfN(rapid.SampledFrom(somePatterns), 0, 3)
@@ -39,7 +43,7 @@ func TestMoreRulesAreNeverMilder(t *testing.T) {
 		mode := rapid.SampledFrom(permission.Modes()).Draw(t, "mode")
 		more := rapid.SampledFrom(somePatterns).Draw(t, "more")
 		judge := func(r permission.Rules, o permission.Options) tool.Verdict {
-			d, why := permission.Check(calmWorld(), r, mode, o, commandRequest(line))
+			d, why := permission.Check(plainWorld(), r, mode, o, commandRequest(line))
 			if len(why) == 0 || d.Reason == "" {
 				t.Fatalf("%s: no reason", line)
 			}
@@ -61,224 +65,221 @@ func TestMoreRulesAreNeverMilder(t *testing.T) {
 	})
 }
 
-func someLines(t testing.TB) []string {
-	var lines []string
-	for _, l := range harmlessCommands(t) {
-		lines = append(lines, l)
-	}
-	more, _ := attacks(t)
-	for _, l := range more {
-		lines = append(lines, l)
-	}
-	for _, e := range readRules(t) {
-		lines = append(lines, e.command)
-	}
-	return lines
-}
-
 // However a denied word is quoted, wrapped or nested, it stays denied.
 func TestQuotingStaysDenied(t *testing.T) {
 	rules := parse(t, []string{"Shell(*)"}, nil, []string{"Shell(rm)", "Shell(git push)"})
+	lines := corpus(t)
 	rapid.Check(t, func(t *rapid.T) {
+		g := bashlab.NewGenerator(draws{t}, lines)
 		words := rapid.SampledFrom([][]string{{"rm", "-rf", "x"}, {"git", "push", "origin"}, {"rm", "a b"}}).Draw(t, "words")
 		var quoted []string
 		for _, w := range words {
-			quoted = append(quoted, spell(t, w))
+			quoted = append(quoted, g.Spell(w))
 		}
 		line := strings.Join(quoted, rapid.SampledFrom([]string{" ", "  ", "\t", " \\\n "}).Draw(t, "gap"))
 		for range rapid.IntRange(0, 4).Draw(t, "depth") {
-			line = nest(t, line)
+			line = g.Nest(line)
 		}
 		for _, m := range permission.Modes() {
-			if d, why := permission.Check(calmWorld(), rules, m, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
+			if d, why := permission.Check(plainWorld(), rules, m, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
 				t.Fatalf("%s: %q: %v\n%s", m, line, d.Verdict, strings.Join(why, "\n"))
 			}
 		}
 	})
 }
 
-// spell writes a word in one of the ways that mean the same.
-func spell(t *rapid.T, w string) string {
-	var b strings.Builder
-	for i := range len(w) {
-		c := w[i : i+1]
-		switch rapid.IntRange(0, 6).Draw(t, "quote") {
-		case 0:
-			b.WriteString("'" + c + "'")
-		case 1:
-			b.WriteString(`"` + c + `"`)
-		case 2:
-			b.WriteString(`\` + c)
-		case 3:
-			fmt.Fprintf(&b, `$'\x%02x'`, c)
-		case 4:
-			b.WriteString("''" + `"` + c + `"`)
-		default:
-			if c == " " {
-				c = `\ `
+// The verdict on a list of lines is the strictest of their verdicts alone, in any order and with repetitions. Results for
+// one command of a line are reused for equal commands.
+func TestTogetherAsAlone(t *testing.T) {
+	var lines []string
+	for _, l := range someLines(t) {
+		// Only lines that don't change the shell, and that end at the end of the line.
+		first := strings.Trim(strings.Fields(l + " x")[0], "[")
+		if !strings.ContainsAny(first, "*?[~") && !strings.ContainsAny(l, "\n#\\`") && !strings.Contains(l, "cd") && !strings.Contains(l, "<<") && !strings.Contains(l, "()") &&
+			!slices.ContainsFunc([]string{"pushd", "popd", "command", "builtin", "eval", "source", "$", ". ", "exec", "alias", "function", "trap", "mapfile", "readarray", "shopt", "set ", "enable", "HOME", "PATH", "PWD"}, func(s string) bool { return strings.Contains(l, s) }) &&
+			!tool.Hidden(l) && alone(l, permission.Rules{}, permission.Yolo) == tool.Allow {
+			lines = append(lines, l)
+		}
+	}
+	slices.Sort(lines)
+	if len(lines) < 600 {
+		t.Fatalf("only %d lines are left", len(lines))
+	}
+	list := rapid.SliceOfN(rapid.SampledFrom(somePatterns), 0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		few := rapid.SliceOfN(rapid.SampledFrom(lines), 1, 4).Draw(t, "lines")
+		rules := parse(t, list.Draw(t, "allow"), list.Draw(t, "ask"), list.Draw(t, "deny"))
+		mode := rapid.SampledFrom(permission.Modes()).Draw(t, "mode")
+		want := tool.Allow
+		for _, l := range few {
+			want = min(want, alone(l, rules, mode))
+		}
+		many := append(slices.Clone(few), rapid.SliceOfN(rapid.SampledFrom(few), 0, 8).Draw(t, "again")...)
+		many = rapid.Permutation(many).Draw(t, "order")
+		if got := alone(strings.Join(many, "\n"), rules, mode); got != want {
+			t.Fatalf("%s: %v, alone %v", strings.Join(many, "\n"), got, want)
+		}
+	})
+}
+
+func alone(line string, rules permission.Rules, m permission.Mode) tool.Verdict {
+	d, _ := permission.Check(plainWorld(), rules, m, permission.Options{}, commandRequest(line))
+	return d.Verdict
+}
+
+// madeCommand is a simple command of a madeLine.
+type madeCommand struct {
+	words    string
+	readOnly bool // also in its place
+	plain    bool // an allow rule on its words can cover it in its place
+}
+
+// madeLine is a line together with the commands that it runs, so that a test needn't read it.
+type madeLine struct {
+	line     string
+	all      []madeCommand
+	simple   bool // it is one simple command
+	function bool // it has a part that only a rule for every command covers
+}
+
+// makeLine makes up a line of commands in commands.
+func makeLine(t *rapid.T, depth int) madeLine {
+	if depth == 0 {
+		words := rapid.SampledFrom([]string{"ls -la", "cat a.txt", "wc -l a.txt", "cargo test", "git push origin", "rm x", "make all"}).Draw(t, "words")
+		return madeLine{line: words, simple: true, all: []madeCommand{{words, words[0] == 'l' || words[0] == 'w' || words[:2] == "ca" && words[2] == 't', true}}}
+	}
+	s := makeLine(t, depth-1)
+	add := func(words string, readOnly, plain bool) { s.all = append(s.all, madeCommand{words, readOnly, plain}) }
+	inner := func(readOnly, plain bool) {
+		s.all = slices.Clone(s.all)
+		for i := range s.all {
+			s.all[i].readOnly = s.all[i].readOnly && readOnly
+			s.all[i].plain = s.all[i].plain && plain
+		}
+	}
+	simple := false
+	switch kind := rapid.SampledFrom([]string{"group", "list", "two", "wrapper", "free wrapper", "shell", "substitution", "function"}).Draw(t, "kind"); {
+	case kind == "group":
+		s.line = fmt.Sprintf(rapid.SampledFrom([]string{"( %s )", "{ %s; }", "for f in a b; do %s; done", "case x in x) %s;; esac", "{ ! { %s; }; }"}).Draw(t, "group"), s.line)
+	case kind == "list":
+		s.line = fmt.Sprintf(rapid.SampledFrom([]string{"pwd; %s", "%s && pwd", "pwd || %s", "%s | pwd", "pwd | %s", "%s\npwd", "if pwd; then %s; fi", "%s & pwd"}).Draw(t, "list"), s.line)
+		add("pwd", true, true)
+	case kind == "two":
+		other := makeLine(t, depth-1)
+		s.line += rapid.SampledFrom([]string{"; ", " && ", " | ", "\n"}).Draw(t, "between") + other.line
+		s.all = append(s.all[:len(s.all):len(s.all)], other.all...)
+		s.function = s.function || other.function
+	case kind == "wrapper" && s.simple:
+		inner(false, true)
+		s.line, simple = rapid.SampledFrom([]string{"nohup ", "env ", "setsid "}).Draw(t, "wrapper")+s.line, true
+		add(s.line, false, true)
+	case kind == "free wrapper" && s.simple:
+		s.line, simple = rapid.SampledFrom([]string{"timeout 5 ", "nice "}).Draw(t, "free")+s.line, true
+		add(s.line, true, true)
+	case kind == "shell":
+		inner(false, true)
+		s.line = "bash -c '" + strings.ReplaceAll(s.line, "'", `'\''`) + "'"
+		simple = true
+		add(s.line, false, true)
+	case kind == "substitution":
+		inner(false, false)
+		s.line = "echo $( " + s.line + " )"
+		add("echo $", false, false)
+	case kind == "function":
+		inner(false, false)
+		s.line, s.function = "f() { "+s.line+"\n}", true
+	}
+	s.simple = simple
+	return s
+}
+
+// ruleSource has the rules of one source: the user's settings, the project's, or flags.
+type ruleSource struct{ allow, ask, deny []string }
+
+// judgeByDesign follows the order in docs/design.md: deny rules, denials of plan mode, ask rules, allow rules, the table of
+// modes. A rule is compared by its words; deny and ask rules also match longer commands.
+func judgeByDesign(s madeLine, from []ruleSource, m permission.Mode, readOnly bool) tool.Verdict {
+	named := func(list func(ruleSource) []string, c madeCommand) bool {
+		for _, f := range from {
+			for _, rule := range list(f) {
+				if rule == "*" || c.words == strings.TrimSuffix(rule, ":*") || strings.HasPrefix(c.words, strings.TrimSuffix(rule, ":*")+" ") {
+					return true
+				}
 			}
-			b.WriteString(c)
 		}
+		return false
 	}
-	return b.String()
-}
-
-// nest puts a line into another.
-func nest(t *rapid.T, line string) string {
-	return fmt.Sprintf(rapid.SampledFrom([]string{
-		"(%s)", "{ %s\n}", "ls; %s", "%s; ls", "ls && %s", "false || %s", "ls | %s", "%s | cat", "if true; then %s\nfi", "for f in a; do %s\ndone", "echo $(%s)", "echo \"$(%s)\"", "X=$(%s)",
-		"f() { %s\n}", "while %s\ndo ls; done", "! %s", "cat <(%s)", "%s &", "# c\n%s", "case x in x) %s\n;; esac",
-	}).Draw(t, "nest"), line)
-}
-
-// What is offered for a command allows it, is no verbatim compound, and covers no other command by accident.
-func TestCommandOffers(t *testing.T) {
-	for line, want := range map[string][]string{
-		"git commit -m x":                   {"Shell(git commit:*)"},
-		"npm run test -- --watch":           {"Shell(npm run test:*)", "Shell(npm run:*)"},
-		"npm test":                          {"Shell(npm test:*)"},
-		"npm install && npm test":           {"Shell(npm install:*)\nShell(npm test:*)"},
-		"cd src && npm test 2>&1 | tail -5": {"Shell(npm test:*)"},
-		"ls && git commit -m 'a b' && ls":   {"Shell(git commit:*)"},
-		"make":                              {"Shell(make)"},
-		"make build":                        {"Shell(make build:*)"},
-		"go test ./...":                     {"Shell(go test:*)"},
-		"python script.py x":                {"Shell(python script.py:*)"},
-		"python -m pytest -q":               {"Shell(python -m pytest:*)"},
-		"sh ./check.sh":                     {"Shell(sh ./check.sh:*)"},
-		"bash -eu scripts/x.sh --fast":      {"Shell(bash -eu scripts/x.sh:*)"},
-		"bash -o pipefail x.sh":             {"Shell(bash -o pipefail x.sh)"},
-		"bash -s x":                         nil, // runs its input
-		"bash":                              nil,
-		". ./env.sh":                        {"Shell(. ./env.sh)"},
-		"find . -name x -delete":            {"Shell(find . -name x -delete)"},
-		"python -c 'print(1)'":              {"Shell(python -c 'print(1)')"},
-		"bash -c 'npm test'":                {"Shell(bash -c 'npm test')\nShell(npm test:*)"},
-		"sudo npm test":                     nil,
-		"eval npm test":                     nil,
-		"env X=1 npm test":                  {"Shell(env X=1 npm test)\nShell(npm test:*)"},
-		"npm test > log":                    nil,
-		"npm test $X":                       nil,
-		"X=1 npm test":                      nil,
-		"f() { ls; }; f":                    nil,
-		"rm -rf build":                      {"Shell(rm -rf build)"},
-		"curl https://x":                    {"Shell(curl https://x)"},
-		"cat /home/me/notes.txt":            {"Read(//home/me/notes.txt)"},
-		"cat .env":                          {"Read(/.env)"},
-		"cat .env && npm test":              {"Read(/.env)\nShell(npm test:*)"},
-		"timeout 60 npm test":               {"Shell(npm test:*)"},
-		"git -c a.b=c commit":               {"Shell(git -c a.b=c commit)"},
-		"mytool 'a;b' \"it's\"":             {"Shell(mytool:*)"},
-		"cp x .git/config":                  {"Shell(cp x .git/config)"},
-		"rm 'a*b'":                          nil,
-		"docker compose up -d":              {"Shell(docker compose up:*)", "Shell(docker compose:*)"},
-	} {
-		p := permission.New(calmWorld(), permission.Default)
-		r := commandRequest(line)
-		d := p.Judge(r)
-		if diff := cmp.Diff(want, d.Offer); diff != "" {
-			t.Errorf("%s: %s", line, diff)
-		}
-		for _, offer := range d.Offer {
-			q := permission.New(calmWorld(), permission.Default)
-			if !q.Remember(r, offer) || q.Judge(r).Verdict != tool.Allow {
-				t.Errorf("%s: %q does not allow it", line, offer)
-			}
-			if _, ignored, err := permission.ParseRules(permission.SplitOffer(offer), nil, nil); err != nil || len(ignored) > 0 {
-				t.Errorf("%q cannot be saved: %v %v", offer, ignored, err)
+	covered := func(c madeCommand) bool {
+		for _, f := range from {
+			for _, rule := range f.allow {
+				head, open := strings.CutSuffix(rule, ":*")
+				if rule == "*" || c.plain && (c.words == head || open && strings.HasPrefix(c.words, head+" ")) {
+					return true
+				}
 			}
 		}
+		return false
 	}
+	everything := slices.ContainsFunc(from, func(f ruleSource) bool { return slices.Contains(f.allow, "*") })
+	denied, asked, allReadOnly, allAllowed := false, false, readOnly && !s.function, !s.function || everything
+	for _, c := range s.all {
+		denied = denied || named(func(f ruleSource) []string { return f.deny }, c)
+		asked = asked || named(func(f ruleSource) []string { return f.ask }, c)
+		allReadOnly = allReadOnly && c.readOnly
+		allAllowed = allAllowed && (c.readOnly && readOnly || covered(c))
+	}
+	switch {
+	case denied:
+		return tool.Deny
+	case m == permission.Plan && !allReadOnly:
+		return tool.Deny
+	case asked:
+		return tool.Ask
+	case allAllowed || allReadOnly || m == permission.Yolo:
+		return tool.Allow
+	}
+	return tool.Ask
 }
 
-func TestBounds(t *testing.T) {
-	deny := parse(t, []string{"Shell(*)"}, nil, []string{"Shell(rm)"})
-	for name, line := range map[string]string{
-		"long":              "echo " + strings.Repeat("a", 64<<10),
-		"deep":              strings.Repeat("(", 2000) + "ls" + strings.Repeat(")", 2000),
-		"braces":            strings.Repeat("{ ", 2000) + "ls" + strings.Repeat("; }", 2000),
-		"ifs":               strings.Repeat("if ", 2000),
-		"bangs":             strings.Repeat("! ", 2000) + "ls",
-		"subst":             strings.Repeat("$(", 2000),
-		"ticks":             strings.Repeat("`", 3001),
-		"wrapped in shells": deepShell(8),
-		"wrapped":           strings.Repeat("env ", 30) + "rm x",
-		"wrapped more":      strings.Repeat("env nice ", 300) + "rm x",
-		"inner":             "bash -c 'rm x\nls \"'",
-		"unparsed":          "ls 'x",
-	} {
-		start := time.Now()
-		for _, m := range []permission.Mode{permission.Default, permission.Yolo} {
-			d, _ := permission.Check(hurriedWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
-			if d.Verdict == tool.Allow && !(strings.HasPrefix(name, "wrapped") && m == permission.Yolo) {
-				t.Errorf("%s: %s: %v", name, m, d.Verdict)
+// The policy follows the order in docs/design.md, for all orders and sources of rules and all depths of commands. The source
+// of a rule makes no difference: the lists are joined.
+func TestOrderOfRules(t *testing.T) {
+	rules := []string{
+		"ls", "ls -la", "cat:*", "cargo test", "cargo:*", "git push", "git push origin", "rm", "rm x", "make", "make all", "pwd", "wc:*",
+		"nohup:*", "env:*", "setsid:*", "bash:*", "bash -c:*", "timeout:*", "nice:*", "echo:*", "nothing:*", "*",
+	}
+	some := rapid.SliceOfN(rapid.SampledFrom(rules), 0, 2)
+	many := rapid.SliceOfN(rapid.SampledFrom(rules), 0, 5)
+	draw := rapid.Custom(func(t *rapid.T) ruleSource {
+		return ruleSource{many.Draw(t, "allow"), some.Draw(t, "ask"), some.Draw(t, "deny")}
+	})
+	wrap := func(list []string) []string {
+		var out []string
+		for _, r := range list {
+			out = append(out, "Shell("+r+")")
+		}
+		return out
+	}
+	verdicts := map[tool.Verdict]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		s := makeLine(t, rapid.IntRange(0, 4).Draw(t, "depth"))
+		from := rapid.SliceOfN(draw, 3, 3).Draw(t, "user, project, flags")
+		mode := rapid.SampledFrom(permission.Modes()).Draw(t, "mode")
+		readOnly := rapid.Bool().Draw(t, "read-only approval")
+		want := judgeByDesign(s, from, mode, readOnly)
+		for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
+			var allow, ask, deny []string
+			for _, i := range order {
+				allow, ask, deny = append(allow, wrap(from[i].allow)...), append(ask, wrap(from[i].ask)...), append(deny, wrap(from[i].deny)...)
+			}
+			d, why := permission.Check(plainWorld(), parse(t, allow, ask, deny), mode, permission.Options{NoReadOnly: !readOnly}, commandRequest(s.line))
+			if d.Verdict != want {
+				t.Fatalf("%s\nallow %v\nask %v\ndeny %v\n%s, read-only approval %v: %v, want %v\n%s", s.line, allow, ask, deny, mode, readOnly, d.Verdict, want, strings.Join(why, "\n"))
 			}
 		}
-		d, _ := permission.Check(hurriedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line))
-		if d.Verdict != tool.Deny {
-			t.Errorf("%s: with deny: %v", name, d.Verdict)
-		}
-		if took := time.Since(start); took > 30*time.Second {
-			t.Errorf("%s took %v", name, took)
-		}
-	}
-	// No count weakens deny.
-	line := strings.Repeat("true; ", 3000) + "rm x"
-	if d, _ := permission.Check(hurriedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
-		t.Errorf("3000 commands before it: %v", d.Verdict)
-	}
-}
-
-// deepShell is bash -c within bash -c.
-func deepShell(n int) string {
-	line := "rm x"
-	for range n {
-		line = "bash -c '" + strings.ReplaceAll(line, "'", `'\''`) + "'"
-		if len(line) > 50000 {
-			break
-		}
-	}
-	return line
-}
-
-func TestParseRules(t *testing.T) {
-	for _, bad := range []string{"", "(x)", "Shell(", "Shell(rm", "Shell()", "Shell( )", "Shell(a; b)", "Shell(a | b)", "Shell($X)", "Shell(a > b)", "Read(a**b)", "Read(~root/x)", "Read([)", "WebFetch(domain:)", "Shell(r\u200bm)", "a b(c)", "Shell('x)"} {
-		if _, _, err := permission.ParseRules(nil, nil, []string{bad}); err == nil {
-			t.Errorf("deny %q was taken", bad)
-		}
-		if _, _, err := permission.ParseRules(nil, []string{bad}, nil); err == nil {
-			t.Errorf("ask %q was taken", bad)
-		}
-		if _, ignored, err := permission.ParseRules([]string{bad, "Shell(ls)"}, nil, nil); err != nil || len(ignored) != 1 {
-			t.Errorf("allow %q: %v, %v", bad, ignored, err)
-		}
-	}
-	for _, star := range []string{"Shell(a*)", "Shell(a * b)", "Shell(*a)", "Shell(:*)"} {
-		if _, _, err := permission.ParseRules(nil, []string{star}, []string{star}); err != nil {
-			t.Errorf("deny %q: %v", star, err)
-		}
-		if _, ignored, _ := permission.ParseRules([]string{star}, nil, nil); len(ignored) != 1 {
-			t.Errorf("allow %q was taken", star)
-		}
-	}
-}
-
-func BenchmarkCommand(b *testing.B) {
-	rules := parse(b, []string{"Shell(npm test:*)", "Read(docs/**)"}, []string{"Shell(git push)"}, []string{"Shell(rm)", "Shell(sudo)", "Read(.env)"})
-	p := permission.New(calmWorld(), permission.Default)
-	p.SetRules(rules)
-	for name, line := range map[string]string{
-		"short": "cd src && git log --oneline | head -5",
-		"4KB":   strings.Repeat("ls -la src && ", 290) + "ls",
-		"16KB":  strings.Repeat("ls -la src && ", 1160) + "ls",
-		"16KBw": "echo " + strings.Repeat("word ", 3200),
-		"16KBq": "echo '" + strings.Repeat("word ", 3200) + "'",
-		"16KBc": strings.Repeat("cat src/main.go; ", 960) + "ls",
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				p.Judge(commandRequest(line))
-			}
-		})
+		verdicts[want]++
+	})
+	if len(verdicts) < 3 {
+		t.Errorf("not all verdicts came up: %v", verdicts)
 	}
 }

@@ -32,3 +32,6 @@ func Skip(t testing.TB, usual, full int) {
 		t.Skipf("ADZE_SOAK=%s asks for no more than make test runs", os.Getenv("ADZE_SOAK"))
 	}
 }
+
+// OneIn returns n for tests that run every n-th of their cases: usual, fewer if a part is asked for, and 1 for the full counts.
+func OneIn(usual int) int { return max(1, int(min(float64(usual), 1/max(0.01, Share())))) }

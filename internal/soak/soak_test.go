@@ -26,3 +26,12 @@ func TestSkip(t *testing.T) {
 		})
 	}
 }
+
+func TestOneIn(t *testing.T) {
+	for env, want := range map[string]int{"": 25, "0.01": 25, "0.1": 10, "0.5": 2, "1": 1, "2": 1} {
+		t.Setenv("ADZE_SOAK", env)
+		if got := OneIn(25); got != want {
+			t.Errorf("ADZE_SOAK=%q: %d", env, got)
+		}
+	}
+}

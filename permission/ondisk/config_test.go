@@ -21,7 +21,7 @@ type line struct {
 	Valued     bool
 }
 
-// lines are the settings of a text; blanks in values are told apart by newer gits only.
+// lines are the settings of a text. Only newer versions of git distinguish whitespace in values.
 func lines(text []byte) ([]line, bool) {
 	settings, err := parseConfig(text)
 	if err != nil {
@@ -42,7 +42,7 @@ func spaces(s string) string {
 	return strings.NewReplacer("\t", " ", "\r", " ").Replace(s)
 }
 
-// byGit asks git what it makes of a text.
+// byGit returns the settings that git reads in a text.
 func byGit(t testing.TB, text []byte) ([]line, bool) {
 	file := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(file, text, 0o644); err != nil {
@@ -112,7 +112,7 @@ func TestConfigAgainstGitProperty(t *testing.T) {
 	})
 }
 
-// FuzzConfig holds the parser against git itself where ADZE_SOAK is set; else it must only never fail badly.
+// FuzzConfig compares the parser with git if ADZE_SOAK is set. Otherwise it only checks that the parser doesn't panic.
 func FuzzConfig(f *testing.F) {
 	for _, c := range configs {
 		f.Add([]byte(c))

@@ -16,7 +16,7 @@ import (
 // stage is a repository with a program that leaves a mark when it runs.
 type stage struct {
 	t       *testing.T
-	base    string // holds all of it
+	base    string // directory of all files
 	repo    string
 	program string
 	mark    string
@@ -44,14 +44,14 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// template is a repository with one commit, made once: starting git is what takes the time here.
+// template is a repository with one commit. It is made once, because git takes long to start.
 var template = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "adze-disk-")
 	if err != nil {
 		return "", err
 	}
 	s := &stage{base: dir}
-	for _, name := range []string{"a.txt", ".keep"} { // the second stays as it is, and makes status write the index anew
+	for _, name := range []string{"a.txt", ".keep"} { // the second doesn't change, and makes status write the index again
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("one\n"), 0o644); err != nil {
 			return dir, err
 		}
@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// write makes a file below the base; $PROGRAM and $BASE are put in.
+// write writes a file below the base, with $PROGRAM and $BASE replaced.
 func (s *stage) write(name, text string, mode os.FileMode) {
 	s.t.Helper()
 	full := filepath.Join(s.base, name)
@@ -96,7 +96,7 @@ func (s *stage) environ() []string {
 	}
 }
 
-// try runs plain git, which may fail, and tells what it said.
+// try runs git, which may fail, and returns its output.
 func (s *stage) try(dir, stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -130,8 +130,7 @@ func (s *stage) ran() bool {
 	return err == nil
 }
 
-// hostile are settings with a command that shows what they can do. Where the command is empty, showing it would take a
-// terminal or a network.
+// hostile are settings, and a command that shows what they can do. It is empty if that would need a terminal or a network.
 var hostile = []struct {
 	name, config string
 	files        string // name and text, cut at the first space

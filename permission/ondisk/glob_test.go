@@ -45,11 +45,11 @@ func TestGlob(t *testing.T) {
 		{"*.go", []string{"a.go", "b.go"}},
 		{"?.go", []string{"a.go", "b.go"}},
 		{"?.md", []string{"é.md"}},
-		{"??.md", []string{"é.md"}}, // in the language C
+		{"??.md", []string{"é.md"}}, // in the locale C
 		{"[a].go", []string{"a.go"}},
 		{"[!a].go", []string{"b.go"}},
 		{"[^a].go", []string{"b.go"}},
-		{"[a-a].go", []string{"a.go", "b.go"}}, // rather too much
+		{"[a-a].go", []string{"a.go", "b.go"}}, // too many, to be safe
 		{".*", []string{".", "..", ".hidden.go"}},
 		{"*/x.go", []string{"dir/x.go", "link/x.go", "other/x.go"}},
 		{"link/../*.txt", []string{"link/../c.txt"}},
@@ -95,7 +95,7 @@ func TestGlobBounds(t *testing.T) {
 	}
 }
 
-// Everything that bash finds must be found.
+// Glob finds at least all files that bash finds.
 func TestGlobAgainstBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -136,7 +136,7 @@ func TestGlobAgainstBash(t *testing.T) {
 			}
 			path := string(found)
 			if _, err := os.Lstat(path); err != nil || len(path) == 0 {
-				continue // a word that is no pattern stands for itself
+				continue // bash keeps a pattern that matches nothing
 			}
 			if !slices.ContainsFunc(got, func(g string) bool { return tidy(g) == tidy(path) }) {
 				t.Fatalf("%q: bash finds %q, here %q", patterns[at], path, got)
@@ -145,7 +145,7 @@ func TestGlobAgainstBash(t *testing.T) {
 	})
 }
 
-// tidy takes out doubled slashes, which bash keeps in some places.
+// tidy removes doubled slashes, which bash keeps in some places.
 func tidy(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")

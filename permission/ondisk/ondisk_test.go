@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An answer that looks at few entries may take a second: a busy machine needs that long now and then.
+// Reading a few entries may take a second, because it sometimes does on a busy machine.
 func TestFewEntriesMayTakeLong(t *testing.T) {
 	for _, c := range []struct {
 		took    time.Duration

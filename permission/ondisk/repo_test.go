@@ -13,7 +13,7 @@ import (
 
 const evil = "[core]fsmonitor=$PROGRAM"
 
-// places are layouts of repositories. what is "" for nothing found, "?" for not known, "!" for a program.
+// places are layouts of repositories. The result is "" for nothing, "?" for unknown, "!" for a program.
 var places = []struct {
 	name  string
 	setup func(s *stage) (dir string)
@@ -53,7 +53,7 @@ var places = []struct {
 		s.git("", "worktree", "add", "-q", s.base+"/tree")
 		return s.base + "/tree"
 	}, "", ""},
-	// A folder made the repository of another one its own, and git told the files of that one.
+	// A directory used the repository of another one, and git printed the files of that one.
 	{".git is a link to somebody else's", func(s *stage) string { s.link(s.repo+"/.git", "other/.git"); return s.base + "/other" }, "?", ""},
 	{".git is a file that names somebody else's", func(s *stage) string {
 		s.write("other/.git", "gitdir: ../repo/.git\n", 0o644)
@@ -154,8 +154,8 @@ const everyday = `[core]
 	update = rebase
 `
 
-// submodule puts a repository with the given settings at the place of a submodule, as an attacker would: with its
-// repository inside, and no .gitmodules.
+// submodule makes a repository with the given settings in the place of a submodule, as an attacker would: with the
+// repository inside, and without .gitmodules.
 func submodule(config string) func(*stage) string {
 	return func(s *stage) string {
 		s.write("repo/sub/a.txt", "x\n", 0o644)

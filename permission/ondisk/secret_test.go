@@ -17,7 +17,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// chains reads the rules of package names, which are nobody's to import, from its source.
+// chains reads the rules of package names, which aren't exported, from its source.
 func chains(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "..", "internal", "workspace", "names", "secret.go"), nil, 0)
@@ -43,7 +43,7 @@ func chains(t *testing.T) []string {
 	return out
 }
 
-// A name that a rule of package names is about must never be taken for innocent, or a search would read it unasked.
+// A name under a rule of package names is never innocent, or a search could read it without approval.
 func TestInnocentAgainstRules(t *testing.T) {
 	for _, chain := range chains(t) {
 		for _, fill := range []string{"", "x", "abc.json", "_1"} {
@@ -75,7 +75,7 @@ func TestInnocentProperty(t *testing.T) {
 	})
 }
 
-// plant makes files below a new folder and gives its canonical name. "a -> b" is a link.
+// plant makes files in a new directory and returns its canonical name. "a -> b" is a link.
 func plant(t testing.TB, paths ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -102,7 +102,7 @@ func plant(t testing.TB, paths ...string) string {
 	return top
 }
 
-// patient has time for slow machines.
+// patient has a long time limit, for slow machines.
 func patient(o options) *disk {
 	o.patience = time.Minute
 	return open(o)
@@ -113,7 +113,7 @@ func TestSecret(t *testing.T) {
 		name  string
 		plant []string
 		in    string
-		want  string // below the planted folder
+		want  string // in the planted directory
 	}{
 		{"nothing", []string{"w/a.go", "w/b/c.go"}, "w", ""},
 		{"absent", nil, "w", ""},
@@ -159,7 +159,7 @@ func TestSecretWithoutLinks(t *testing.T) {
 	if got := d.secret(filepath.Join(top, "w"), permission.Search{}); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
-	// The folder that is named is entered by every search.
+	// Every search enters the directory that it names.
 	if got, want := d.secret(filepath.Join(top, "start"), permission.Search{}), filepath.Join(top, "o", ".env"); got != want {
 		t.Errorf("Secret = %q, want %q", got, want)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/permission"
 )
 
-// A pipe in the place of a file or a folder must not make an answer wait for a writer.
+// A pipe in the place of a file or a directory doesn't make an answer wait for a writer.
 func TestPipes(t *testing.T) {
 	top := plant(t, "w/a.go", "r/.git/objects/", "r/.git/refs/", "r/.git/index")
 	for _, name := range []string{"w/pipe", "w/.env", "r/.git/HEAD", "r/.git/config"} {
@@ -44,7 +44,7 @@ func TestPipes(t *testing.T) {
 	}
 }
 
-// What an ordinary user may not read is not known. A child asks that has given up root.
+// Files that the user may not read are unknown. A child without root's rights checks.
 func TestNoRights(t *testing.T) {
 	if dir := os.Getenv("ADZE_TEST_NOBODY"); dir != "" {
 		asNobody(t, dir)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/match"
@@ -36,7 +37,7 @@ func ExampleRead() {
 	// ["rm" "-rf" "a b"] in ["/home/me/app/src"]: "it is run by sudo"
 }
 
-// Words are read as bash reads them: bash itself is asked.
+// Words are read as bash reads them.
 func TestWordsAreBash(t *testing.T) {
 	bashPath, err := exec.LookPath("bash")
 	if err != nil {
@@ -132,7 +133,7 @@ func TestDirs(t *testing.T) {
 	}
 }
 
-// A line that bash and the parser do not read in the same way is not read. Each of these was, once.
+// Lines that bash and the parser read differently are rejected. Each of these was accepted once.
 func TestOddLinesAreNotRead(t *testing.T) {
 	for _, line := range []string{
 		"ls \\\r\ntouch x", "ls x\r\nls", "ls\r", "ls # \\\ntouch x", "echo $(ls ''#; touch x\n)", "cat $\\\nHOME/x", "echo `ls '\\\n'`", "cat <<E\n\\\nE\ntouch x\nE", "cat <<E#\nE\\\n#\ntouch x\nE#",
@@ -174,8 +175,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// A directory of PATH that leads into the workspace, or has a common command that does, is left out: ls ran what the
-// workspace had put there.
+// A directory of PATH that leads into the workspace, or has a common command that does, is excluded: ls ran a program of the
+// workspace.
 func TestPathLeadsIntoTheWorkspace(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -212,14 +213,8 @@ func FuzzRead(f *testing.F) {
 	for _, s := range []string{"ls", "a && b | c", "cat <<E\nx\nE\n", "$(x) `y` ${z:-$(w)}", "bash -c 'x' <<< y", "find . -exec a {} \\;", "a={b,c} {d,e}", "[[ a -nt b ]]", "case a in b) c;; esac", "# \\\nx"} {
 		f.Add(s)
 	}
-	for _, name := range []string{"attacks.txt", "harmless.txt"} {
-		corpus, err := os.ReadFile("../testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		for line := range strings.Lines(string(corpus)) {
-			f.Add(strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(line), "!"), "⏎", "\n"))
-		}
+	for _, line := range bashlab.ReadCorpus(f, "../testdata").All() {
+		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		start := time.Now()
@@ -242,8 +237,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// A message of many lines in one word used to be read as many paths, each nearly as long as the message: git commit -m
-// with 16 KB took more than 50 ms, so it could not be checked.
+// A message of many lines was read as many paths, each nearly as long as the message: git commit -m with 16 KB took more
+// than 50 ms, so it couldn't be checked.
 func TestLongTextsNameFewPaths(t *testing.T) {
 	for name, text := range map[string]string{
 		"a message": strings.Repeat("- a thing, and why\n", 3000),
@@ -267,7 +262,7 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 	}
 }
 
-// git makes one name of ././name, however long that is: git add ./././… of 5 KB was held against no rule on paths.
+// git cleans paths of any length: rules on paths didn't match git add ./././… with 5 KB of dots.
 func TestLongPathsAreMentioned(t *testing.T) {
 	dots := strings.Repeat("./", 3000)
 	for _, line := range []string{"git add " + dots + "secret", "mytool --file=" + dots + "secret", "mytool a," + dots + "secret,b", "python3 -c 'f(\"" + dots + "secret\")'"} {
@@ -286,7 +281,7 @@ func TestLongPathsAreMentioned(t *testing.T) {
 	}
 }
 
-// A word of git that ends in a backslash sent the reader round until its stack was full.
+// An argument of git that ends in a backslash caused endless recursion.
 func TestGitWordEndsInBackslash(t *testing.T) {
 	for _, line := range []string{`git log 'x\'`, `git diff -- '\'`, `git show 'HEAD:a\\\'`} {
 		script, err := shell.Read(line, patient(bash.Options{Dir: "/x"}))

@@ -1,4 +1,4 @@
-package permission_test
+package bashlab
 
 import (
 	"bytes"
@@ -17,37 +17,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The recorder is a box in which no program does anything but write down how it was called. Bash itself and a few
-// wrappers are real. So what bash makes of a line can be held against what was read in it.
-
-const recorderVariable = "ADZE_PERMISSION_RECORDER"
-
-// take is a line to be run.
-type take struct {
-	Line []byte
-	Lang string
+// recordedLine is a line for a recorder, its locale, and how long it may run.
+type recordedLine struct {
+	Line    []byte
+	Locale  string
+	MaxTime time.Duration
 }
 
-// recording is what happened then.
+// recording is what happened when the line ran.
 type recording struct {
 	Calls  []call
-	Opened []string // files, other than folders
+	Opened []string // files, without directories
 	Wrote  []string // those opened for writing
-	Late   bool     // it did not come to an end
+	Late   bool     // it didn't end in time
 }
 
-// call is a program that was run.
+// call is a program that ran.
 type call struct {
-	Script bool   // it was found as a file: the name is its path
-	Dir    string // physical
-	State  string // what the shell had been made to be by then
+	Script bool   // bash or a wrapper found it as a file: the name is its path
+	Dir    string // without links
+	State  string // variables and options of the shell
 	Argv   []string
 }
 
-// realPrograms run what their words say.
+// realPrograms run the command in their arguments.
 var realPrograms = []string{"bash", "sh", "env", "xargs", "find", "timeout", "nice", "nohup"}
 
-// recorded are the programs that wrappers find as files. Bash gives all other names to its handler, which costs less.
+// recorded are the programs that wrappers find as files. Bash gives all other names to its handler, which is faster.
 var recorded = []string{"run1", "run2", "touch"}
 
 const (
@@ -55,7 +51,8 @@ const (
 	recordRC  = "/run/recorder.sh"
 )
 
-// recorderScript is read by every bash before its line. Builtins that only tell something are no longer builtin.
+// recorderScript is read by every bash before its line. Builtins that only print or test something are disabled, so that
+// they are recorded.
 const recorderScript = `enable ulimit
 ulimit -v 2000000 -t 2 -f 4096
 FUNCNEST=30
@@ -74,13 +71,14 @@ adze_record() {
 
 const recorderStub = "#!/usr/bin/bash\nBASH_ENV= . " + recordRC + "\nadze_record script \"$0\" \"$@\"\n"
 
-// recorderFiles is the workspace: names that globs, braces and redirections may meet.
+// recorderFiles are the files of the workspace: names that patterns, braces and redirections may match.
 var recorderFiles = map[string]string{
 	"README.md": "hello\n", "a.txt": "a b\n", "b.txt": "-n\n", "src/main.go": "x\n", "src/a.txt": "x\n", "docs/x.md": "x\n", "-n": "x\n", "a b": "x\n", "{1..3}": "x\n", "1": "x\n", "x\r": "x\n",
 	"evil.sh": recorderStub, "list": "run1 x\n",
 }
 
-func recorderMain() error {
+// serveRecorder runs lines, in the namespaces, and records what they do.
+func serveRecorder() error {
 	real := map[string][]byte{}
 	for _, name := range realPrograms {
 		if path, err := exec.LookPath(name); err == nil {
@@ -88,9 +86,6 @@ func recorderMain() error {
 				return err
 			}
 		}
-	}
-	if err := enterBox(os.Getenv(recorderVariable)); err != nil {
-		return err
 	}
 	for _, dir := range []string{"/usr/bin", "/bin"} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
@@ -124,12 +119,12 @@ func recorderMain() error {
 	if err := w.setup(); err != nil {
 		return err
 	}
-	return answer(func(t take) (recording, error) { return record(t, w) })
+	return answer(func(l recordedLine) (recording, error) { return record(l, w) })
 }
 
-// restore puts a file of the workspace back, or removes what is none.
+// restore writes a file of the workspace again, or removes one that isn't part of it.
 func restore(path string) error {
-	name, _ := filepath.Rel(root, path)
+	name, _ := filepath.Rel(Root, path)
 	text, ours := recorderFiles[name]
 	if !ours {
 		return os.RemoveAll(path)
@@ -144,26 +139,26 @@ func restore(path string) error {
 	return os.WriteFile(path, []byte(text), mode)
 }
 
-// record runs a line as the shell tool would, to the end of all that it starts.
-func record(t take, w *watcher) (recording, error) {
+// record runs a line as the shell tool does, until all processes that it starts have ended.
+func record(l recordedLine, w *watcher) (recording, error) {
 	var r recording
-	cmd := exec.Command("/usr/bin/bash", "-c", string(t.Line))
-	cmd.Dir = root
-	cmd.Env = []string{"HOME=/home/me", "PATH=/usr/bin", "LANG=" + t.Lang, "BASH_ENV=" + recordRC}
+	cmd := exec.Command("/usr/bin/bash", "-c", string(l.Line))
+	cmd.Dir = Root
+	cmd.Env = []string{"HOME=/home/me", "PATH=/usr/bin", "LANG=" + l.Locale, "BASH_ENV=" + recordRC}
 	if err := cmd.Start(); err != nil {
-		return r, nil // a NUL in it
+		return r, nil // the line has a NUL
 	}
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
-	deadline := time.Now().Add(time.Second)
+	deadline := time.Now().Add(l.MaxTime)
 	select {
 	case <-ended:
-	case <-time.After(time.Second):
+	case <-time.After(l.MaxTime):
 		r.Late = true
-		_ = syscall.Kill(-1, syscall.SIGKILL) // all but this process, which is the first of its namespace
+		_ = syscall.Kill(-1, syscall.SIGKILL) // all but this process, the first of its namespace
 		<-ended
 	}
-	for { // what goes on in the background is a child of this process by now
+	for { // background processes are children of this process by now
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 		if err != nil {
 			break
@@ -189,12 +184,12 @@ func record(t take, w *watcher) (recording, error) {
 	if w.lost {
 		err = w.setup() // find -delete
 	}
-	w.events() // of our own doing
+	w.events() // of restoring
 	w.lost = false
 	return r, err
 }
 
-// calls reads and removes what was written down: a file for each process.
+// calls reads and removes the records: a file for each process.
 func calls() ([]call, error) {
 	entries, err := os.ReadDir(recordDir)
 	if err != nil {
@@ -212,7 +207,7 @@ func calls() ([]call, error) {
 		for len(fields) >= 4 {
 			n, err := strconv.Atoi(fields[3])
 			if err != nil || len(fields) < 4+n {
-				break // it was ended while it wrote
+				break // the process was killed while it wrote
 			}
 			all = append(all, call{fields[0] == "script", fields[1], fields[2], fields[4 : 4+n]})
 			fields = fields[4+n:]
@@ -221,25 +216,25 @@ func calls() ([]call, error) {
 	return all, nil
 }
 
-// watcher sees which files are opened in a few folders.
+// watcher sees which files are opened in a few directories.
 type watcher struct {
 	fd   int
 	dirs map[int32]string
-	lost bool // something is gone
+	lost bool // a file was deleted
 }
 
-// setup puts the workspace in order, and watches it.
+// setup writes the files of the workspace, and watches them.
 func (w *watcher) setup() error {
 	for name := range recorderFiles {
-		if err := restore(filepath.Join(root, name)); err != nil {
+		if err := restore(filepath.Join(Root, name)); err != nil {
 			return err
 		}
 	}
-	if err := os.Symlink("src", root+"/link"); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Symlink("src", Root+"/link"); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	w.dirs = map[int32]string{}
-	for _, d := range []string{root, root + "/src", root + "/docs", "/home/me", "/home", "/tmp"} {
+	for _, d := range []string{Root, Root + "/src", Root + "/docs", "/home/me", "/home", "/tmp"} {
 		id, err := unix.InotifyAddWatch(w.fd, d, unix.IN_OPEN|unix.IN_CLOSE_WRITE|unix.IN_CREATE|unix.IN_DELETE)
 		if err != nil {
 			return err
@@ -249,7 +244,7 @@ func (w *watcher) setup() error {
 	return nil
 }
 
-// events are the files that were opened, and opened for writing, since the last time.
+// events returns the files that were opened, and opened for writing, since the last call.
 func (w *watcher) events() (opened, wrote []string) {
 	seen := map[string]bool{}
 	add := func(list *[]string, kind, path string) {

@@ -5,38 +5,11 @@ package permission_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
-
-const (
-	root = "/home/me/app"
-	home = "/home/me"
-)
-
-func world() permission.World {
-	return permission.World{
-		Roots: []string{root, "/srv/lib"}, Home: home,
-		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1", Path: systemPath,
-	}
-}
-
-// systemPath is a PATH with the system's programs only.
-func systemPath() string { return "/usr/bin:/bin" }
-
-func request(as ...tool.Access) tool.Request {
-	return tool.Request{
-		Call:        tool.Call{ID: "1", Name: "write_file"},
-		Declaration: tool.Declaration{Name: "write_file", DisplayName: "WriteFile", Kind: tool.Edit},
-		Invocation:  tool.Invocation{Access: as},
-	}
-}
-
-func reads(target string) tool.Access   { return tool.Access{Verb: tool.Reads, Target: target} }
-func writes(target string) tool.Access  { return tool.Access{Verb: tool.Writes, Target: target} }
-func execs(command string) tool.Access  { return tool.Access{Verb: tool.Execs, Target: command} }
-func reaches(target string) tool.Access { return tool.Access{Verb: tool.Reaches, Target: target} }
-func holds(target string) tool.Access   { return tool.Access{Verb: tool.Locks, Target: target} }
 
 // The verdicts of plan, default, auto-edit and yolo.
 type verdicts [4]tool.Verdict
@@ -54,14 +27,14 @@ var tableTests = []struct {
 	want   verdicts
 }{
 	{"nothing", []tool.Access{tool.Nothing}, free},
-	{"hold a name", []tool.Access{holds("todos")}, free},
-	{"hold the session", []tool.Access{holds("*")}, free},
+	{"lock a name", []tool.Access{locks("todos")}, free},
+	{"lock the session", []tool.Access{locks("*")}, free},
 
 	{"read in the workspace", []tool.Access{reads(root + "/main.go")}, free},
 	{"read in another root", []tool.Access{reads("/srv/lib/x.go")}, free},
 	{"read the root", []tool.Access{reads(root)}, free},
 	{"read all of the root", []tool.Access{reads(root + "/")}, free},
-	{"read a folder in the workspace", []tool.Access{reads(root + "/src/")}, free},
+	{"read a directory in the workspace", []tool.Access{reads(root + "/src/")}, free},
 	{"read a protected name", []tool.Access{reads(root + "/.git/HEAD")}, free},
 	{"read git's configuration", []tool.Access{reads(root + "/.git/config")}, asked},
 	{"read /usr", []tool.Access{reads("/usr/include/stdio.h")}, free},
@@ -71,11 +44,11 @@ var tableTests = []struct {
 	{"read /etc", []tool.Access{reads("/etc/hosts")}, free},
 	{"read all of /usr/include", []tool.Access{reads("/usr/include/")}, free},
 	{"read a spill file", []tool.Access{reads("/home/me/.adze/spill/s1/call_1.txt")}, free},
-	{"read the spill folder", []tool.Access{reads("/home/me/.adze/spill/s1/")}, free},
+	{"read the spill directory", []tool.Access{reads("/home/me/.adze/spill/s1/")}, free},
 
 	{"read in the home", []tool.Access{reads("/home/me/notes.txt")}, asked},
-	{"read a folder outside", []tool.Access{reads("/home/me/")}, asked},
-	{"read all there is", []tool.Access{reads("/")}, asked},
+	{"read a directory outside", []tool.Access{reads("/home/me/")}, asked},
+	{"read the whole disk", []tool.Access{reads("/")}, asked},
 	{"read unknown paths", []tool.Access{reads("*")}, asked},
 	{"read a look-alike of the root", []tool.Access{reads("/home/me/app-evil/x")}, asked},
 	{"read the root in another case", []tool.Access{reads("/home/me/APP/x")}, asked},
@@ -97,14 +70,14 @@ var tableTests = []struct {
 	{"read a NUL", []tool.Access{reads(root + "/a\x00b")}, asked},
 
 	{"write in the workspace", []tool.Access{writes(root + "/main.go")}, edits},
-	{"write in a new folder", []tool.Access{writes(root + "/a/b/c.go")}, edits},
+	{"write in a new directory", []tool.Access{writes(root + "/a/b/c.go")}, edits},
 	{"write in another root", []tool.Access{writes("/srv/lib/x.go")}, edits},
 
 	{"write outside", []tool.Access{writes("/home/me/notes.txt")}, changes},
 	{"write a look-alike of the root", []tool.Access{writes("/home/me/app-evil/x")}, changes},
 	{"write the root in another case", []tool.Access{writes("/home/me/App/x")}, changes},
 	{"write the root itself", []tool.Access{writes(root)}, changes},
-	{"write a folder", []tool.Access{writes(root + "/src/")}, changes},
+	{"write a directory", []tool.Access{writes(root + "/src/")}, changes},
 	{"write all of the root", []tool.Access{writes(root + "/")}, changes},
 	{"write unknown paths", []tool.Access{writes("*")}, changes},
 	{"write in /etc", []tool.Access{writes("/etc/hosts")}, changes},
@@ -132,7 +105,7 @@ var tableTests = []struct {
 	{"read inside, write inside", []tool.Access{reads(root + "/a"), writes(root + "/a")}, edits},
 	{"write inside, reach", []tool.Access{writes(root + "/a"), reaches("example.com")}, verdicts{tool.Deny, tool.Ask, tool.Ask, tool.Allow}},
 	{"write inside and outside", []tool.Access{writes(root + "/a"), writes("/home/me/b")}, changes},
-	{"hold and run", []tool.Access{holds("todos"), execs("make")}, changes},
+	{"lock and run", []tool.Access{locks("todos"), execs("make")}, changes},
 	{"nothing and read a secret", []tool.Access{tool.Nothing, reads(root + "/.env")}, asked},
 }
 
@@ -154,8 +127,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A tool from outside may say what it likes of itself.
-func TestOriginCountsAsAnything(t *testing.T) {
+// The access that an external tool declares is ignored.
+func TestExternalToolsMayDoAnything(t *testing.T) {
 	r := request(tool.Nothing)
 	r.Declaration = tool.Declaration{Name: "github__search", Origin: "mcp:github", Kind: tool.Read}
 	for i, m := range permission.Modes() {
@@ -165,38 +138,58 @@ func TestOriginCountsAsAnything(t *testing.T) {
 	}
 }
 
-func TestOddWorlds(t *testing.T) {
-	service := world()
-	service.Home, service.Roots = "/opt/svc", []string{"/opt/svc/app"}
-	inner := world()
-	inner.State = root + "/state"
-	tests := []struct {
-		name  string
-		world permission.World
-		a     tool.Access
-		want  verdicts
-	}{
-		{"no workspace", permission.World{}, reads("/home/me/app/x"), asked},
-		{"no workspace, write", permission.World{}, writes("/home/me/app/x"), changes},
-		{"no workspace, system", permission.World{}, reads("/usr/bin/ls"), free},
-		{"a home in a system folder", service, reads("/opt/svc/notes.txt"), asked},
-		{"beside such a home", service, reads("/opt/go/VERSION"), free},
-		{"workspace in such a home", service, reads("/opt/svc/app/x"), free},
-		{"state inside the workspace, write", inner, writes(root + "/state/settings.json"), changes},
-		{"state inside the workspace, read", inner, reads(root + "/state/settings.json"), asked},
-		{"no system folders", permission.World{System: []string{}}, reads("/usr/bin/ls"), asked},
-		{"the whole disk", permission.World{Roots: []string{"/"}}, writes("/home/me/x"), edits},
-		{"the whole disk, secret", permission.World{Roots: []string{"/"}}, reads("/etc/shadow"), asked},
+// Hooks must not answer prompts in plan mode, so the cause has the mode, also if a rule asks.
+func TestPlanModeIsInTheCause(t *testing.T) {
+	rules, _, err := permission.ReadRules(nil, []permission.Written{{Text: "Read(/asked)"}}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var got verdicts
-			for i, m := range permission.Modes() {
-				got[i] = permission.New(test.world, m).Judge(request(test.a)).Verdict
-			}
-			if got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
+	for _, test := range []struct {
+		mode permission.Mode
+		path string
+		want tool.Cause
+	}{
+		{permission.Plan, "/home/me/x", tool.Cause{Kind: tool.ByMode, Mode: "plan"}},
+		{permission.Plan, root + "/asked", tool.Cause{Kind: tool.ByRule, Mode: "plan"}},
+		{permission.Default, root + "/asked", tool.Cause{Kind: tool.ByRule}},
+	} {
+		p := permission.New(world(), test.mode)
+		p.SetRules(rules)
+		got := p.Judge(request(reads(test.path)))
+		got.Cause.Rules = nil
+		if diff := cmp.Diff(test.want, got.Cause); diff != "" || got.Verdict != tool.Ask {
+			t.Error(test.mode, test.path, got.Verdict, diff)
+		}
+	}
+}
+
+func TestParseMode(t *testing.T) {
+	for in, want := range map[string]permission.Mode{
+		"plan": permission.Plan, "default": permission.Default, "yolo": permission.Yolo, "YOLO": permission.Yolo,
+		"auto-edit": permission.AutoEdit, "auto_edit": permission.AutoEdit, "autoEdit": permission.AutoEdit,
+		"acceptEdits": permission.AutoEdit, "bypassPermissions": permission.Yolo,
+	} {
+		if got, err := permission.ParseMode(in); err != nil || got != want {
+			t.Errorf("%q: %q, %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "auto", "turbo", "plan "} {
+		if got, err := permission.ParseMode(in); err == nil {
+			t.Errorf("%q: accepted as %q", in, got)
+		}
+	}
+}
+
+func TestModeZeroAndNonsense(t *testing.T) {
+	p := permission.New(world(), "")
+	if got := p.Mode(); got != permission.Default {
+		t.Errorf("zero mode: %q", got)
+	}
+	if got := p.Judge(request(writes(root + "/a"))).Verdict; got != tool.Ask {
+		t.Errorf("zero mode: %v", got)
+	}
+	p.SetMode("turbo")
+	if got := p.Judge(request(writes(root + "/a"))).Verdict; got != tool.Deny {
+		t.Errorf("a mode that does not exist: %v, want the strictest", got)
 	}
 }

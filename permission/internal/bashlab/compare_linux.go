@@ -1,15 +1,12 @@
-package permission_test
+package bashlab
 
 import (
 	"fmt"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,86 +16,134 @@ import (
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
-// listener holds what was read in a line against what bash made of it.
-type listener struct {
-	box    *box
-	calm   map[string]string // the state of a shell that nobody has changed, by language
-	counts struct{ lines, unread, calls, literal, proved, late int }
+// Locales are the locales in which lines run.
+var Locales = []string{"C", "C.UTF-8"}
+
+// Recorder runs lines with real bash and a few real wrappers. All other programs only write down how they are called.
+type Recorder struct {
+	process *process
+	initial map[string]string // state of a shell before its first command, by locale
+	counts  struct{ lines, unread, calls, literal, proved, late int }
+
+	differences int
 }
 
-func newListener(t testing.TB, b *box) *listener {
-	l := &listener{box: b, calm: map[string]string{}}
-	for _, lang := range languages {
-		r := l.record(t, "ls", lang)
-		if len(r.Calls) != 1 || !slices.Equal(r.Calls[0].Argv, []string{"ls"}) || r.Calls[0].Dir != root {
-			t.Fatalf("the recorder does not record: %+v", r)
+// Shortening a line can take seconds, so there are limits.
+const (
+	maxDifferences = 5
+	maxTries       = 300
+)
+
+// StartRecorder starts a recorder until the end of a test. It skips the test where the system allows no namespaces.
+func StartRecorder(t testing.TB) *Recorder {
+	t.Helper()
+	r := &Recorder{process: startProcess(t, recorderKind), initial: map[string]string{}}
+	for _, locale := range Locales {
+		got := r.record(t, "ls", locale, time.Minute)
+		if len(got.Calls) != 1 || !slices.Equal(got.Calls[0].Argv, []string{"ls"}) || got.Calls[0].Dir != Root {
+			t.Fatalf("the recorder doesn't record: %+v", got)
 		}
-		l.calm[lang] = calmed(r.Calls[0].State)
+		r.initial[locale] = importantState(got.Calls[0].State)
 	}
-	return l
-}
-
-var languages = []string{"C", "C.UTF-8"}
-
-func (l *listener) record(t testing.TB, line, lang string) (r recording) {
-	l.box.ask(t, take{[]byte(line), lang}, &r)
 	return r
 }
 
-// compare says what bash did that was not read; "": nothing.
-func (l *listener) compare(t testing.TB, line, lang string) string {
-	l.counts.lines++
-	script, err := shell.Read(line, bash.Options{Dir: root, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
+// String says how many lines were compared, and what they ran.
+func (r *Recorder) String() string {
+	c := r.counts
+	return fmt.Sprintf("%d lines, %d not read, %d calls by bash, %d of them known exactly, %d lines proved read-only, %d without end", c.lines, c.unread, c.calls, c.literal, c.proved, c.late)
+}
+
+// Check fails the test if bash does something in a line that permission/shell didn't read in it: a command with other
+// arguments or in another directory, or a file that it opens. It also reports a shorter line with a difference, and ends
+// the test after a few of them.
+func (r *Recorder) Check(t testing.TB, line, locale string) {
+	t.Helper()
+	why := r.compare(t, line, locale)
+	if why == "" {
+		return
+	}
+	t.Errorf("%q (%s): %s", line, locale, why)
+	t.Logf("shorter: %q", r.shorten(t, line, locale))
+	if r.differences++; r.differences == maxDifferences {
+		t.FailNow()
+	}
+}
+
+// shorten removes parts of a line that its difference doesn't need.
+func (r *Recorder) shorten(t testing.TB, line, locale string) string {
+	tries := 0
+	for size := len(line) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(line) && tries < maxTries; tries++ {
+			if less := line[:i] + line[i+size:]; r.compare(t, less, locale) != "" {
+				line = less
+			} else {
+				i++
+			}
+		}
+	}
+	return line
+}
+
+func (r *Recorder) record(t testing.TB, line, locale string, maxTime time.Duration) (got recording) {
+	r.process.ask(t, recordedLine{[]byte(line), locale, maxTime}, &got)
+	return got
+}
+
+// compare says what bash did that wasn't read; it is empty for nothing.
+func (r *Recorder) compare(t testing.TB, line, locale string) string {
+	r.counts.lines++
+	script, err := shell.Read(line, bash.Options{Dir: Root, Home: Home, Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
-		l.counts.unread++
+		r.counts.unread++
 		return ""
 	}
-	r := l.record(t, line, lang)
-	if r.Late {
-		l.counts.late++
+	got := r.record(t, line, locale, time.Second) // a line that is killed was recorded until then
+	if got.Late {
+		r.counts.late++
 	}
 	proved := len(script.Notes) == 0
 	for _, c := range script.Commands {
 		proved = proved && (c.MayRun || prove.Prove(c).Why == "")
 	}
 	if proved {
-		l.counts.proved++
+		r.counts.proved++
 	}
-	for _, c := range r.Calls {
-		l.counts.calls++
+	for _, c := range got.Calls {
+		r.counts.calls++
 		if c.Dir = path.Clean(c.Dir); c.Script {
 			c.Argv[0] = path.Base(c.Argv[0])
 		}
 		for i, a := range c.Argv {
-			if strings.HasPrefix(a, "/dev/fd/6") { // <(…), of which the proof makes a file that is always there
+			if strings.HasPrefix(a, "/dev/fd/6") { // <(…), for which the proof takes a file that always exists
 				c.Argv[i] = "/dev/null"
 			}
 		}
 		by := explanation(script, c)
 		switch {
 		case c.Argv[0] == "" && strings.Contains(strings.ReplaceAll(line, "\\\n", ""), "IFS=("):
-			continue // then the recorder loses the words
+			continue // the recorder can't separate the words then
 		case by == nil && !proved && runsUnseen(script, line):
 			continue
 		case by == nil:
 			return fmt.Sprintf("bash ran %q in %s", c.Argv, c.Dir)
-		case proved && !c.Script && calmed(c.State) != l.calm[lang]:
-			return fmt.Sprintf("bash ran %q in the state %q, which is not %q", c.Argv, calmed(c.State), l.calm[lang])
-		case proved && !vague(script) && !strings.Contains(strings.Join(c.Argv, ""), "\r"):
-			if why := harmful(script, c); why != "" {
+		case proved && !c.Script && importantState(c.State) != r.initial[locale]:
+			return fmt.Sprintf("bash ran %q in the state %q, which is not %q", c.Argv, importantState(c.State), r.initial[locale])
+		case proved && !hasGlobs(script) && !strings.Contains(strings.Join(c.Argv, ""), "\r"):
+			if why := unproved(script, c); why != "" {
 				return fmt.Sprintf("bash ran %q in %s, but %s", c.Argv, c.Dir, why)
 			}
 		}
 		if by != nil && match.IsLiteral(by) {
-			l.counts.literal++
+			r.counts.literal++
 		}
 	}
-	for _, p := range r.Wrote {
-		if !opens(script, p, true) && (proved || !runsUnseen(script, line)) && !finds(script) {
+	for _, p := range got.Wrote {
+		if !opens(script, p, true) && (proved || !runsUnseen(script, line)) && !runsFind(script) {
 			return "bash opened " + p + " for writing"
 		}
 	}
-	for _, p := range r.Opened {
+	for _, p := range got.Opened {
 		if !opens(script, p, false) && !readsFiles(script) && (proved || !runsUnseen(script, line)) {
 			return "bash opened " + p
 		}
@@ -106,11 +151,11 @@ func (l *listener) compare(t testing.TB, line, lang string) string {
 	return ""
 }
 
-// explanation is the command of a script that a call comes from. One that may or may not be run explains nothing.
+// explanation returns the command of a script that a call comes from. A command that may or may not run explains nothing.
 func explanation(script *bash.Script, c call) *bash.Command {
 	for _, cmd := range script.Commands {
 		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Kind == bash.Unknown && !cmd.MayRun {
-			return cmd // a text that is not known
+			return cmd // it runs an unknown text
 		}
 		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
 			continue
@@ -122,16 +167,16 @@ func explanation(script *bash.Script, c call) *bash.Command {
 	return nil
 }
 
-// calmed is a state without what only ends a shell earlier or tells more.
-func calmed(state string) string {
+// importantState returns the state of a shell without options that only end it earlier or print more.
+func importantState(state string) string {
 	for _, option := range []string{"errexit", "nounset", "pipefail", "xtrace"} {
 		state = strings.ReplaceAll(state, ":"+option, "")
 	}
 	return state
 }
 
-// runsUnseen reports whether a line runs what stands in a file, calculates with a text, or has a word for a command
-// that is not known: all that count as running anything.
+// runsUnseen reports whether a line runs the contents of a file, evaluates a text as a number, or has an unknown word as the
+// name of a command. The policy takes all of these for running anything.
 func runsUnseen(script *bash.Script, line string) bool {
 	line = strings.ReplaceAll(line, "\\\n", "")
 	if calculating.MatchString(line) {
@@ -148,19 +193,19 @@ func runsUnseen(script *bash.Script, line string) bool {
 	})
 }
 
-// calculating is an index that runs a command.
+// calculating matches an index that runs a command.
 var calculating = regexp.MustCompile("(?s)\\[.*(\\$\\(|`)")
 
-// physical is a folder of the workspace without links.
+// physical returns a directory of the workspace without links.
 func physical(dir string) string {
 	dir = path.Clean(dir)
-	if rest, ok := strings.CutPrefix(dir, root+"/link"); ok && (rest == "" || rest[0] == '/') {
-		return root + "/src" + rest
+	if rest, ok := strings.CutPrefix(dir, Root+"/link"); ok && (rest == "" || rest[0] == '/') {
+		return Root + "/src" + rest
 	}
 	return dir
 }
 
-// fits reports whether words may have become the words of a call.
+// fits reports whether bash may have expanded words to those of a call.
 func fits(words []bash.Word, c call, extra bool) bool {
 	argv := c.Argv
 	first := words[0]
@@ -174,7 +219,7 @@ func fits(words []bash.Word, c call, extra bool) bool {
 		words, argv = words[1:], argv[1:]
 	}
 	if c.Script && first.Kind == bash.Glob {
-		return true // of its path the name alone is known
+		return true // only the name of its path is known
 	}
 	return become(words, argv, first.Text == "echo" || first.Text == "printf")
 }
@@ -199,7 +244,7 @@ func become(words []bash.Word, argv []string, prints bool) bool {
 	}
 }
 
-// globbed reports whether a name may come from a pattern, or is the pattern itself.
+// globbed reports whether a pattern may expand to a name, which may be the pattern itself.
 func globbed(pattern, name string) bool {
 	if i := strings.IndexAny(pattern, `*?[\`); strings.Contains(pattern, "[") {
 		return strings.HasPrefix(name, pattern[:i])
@@ -208,21 +253,21 @@ func globbed(pattern, name string) bool {
 	return err == nil && matched || strings.ReplaceAll(pattern, `\`, "") == strings.ReplaceAll(name, `\`, "")
 }
 
-// vague reports whether words stand for names of files or for any text.
-func vague(script *bash.Script) bool {
+// hasGlobs reports whether a script has patterns of file names.
+func hasGlobs(script *bash.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
 		return slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind == bash.Glob })
 	})
 }
 
-// harmful says why a call of a line that was proved harmless is not, had it been written down as it ran: it cannot be
-// proved, or it looks at what the line was not known to look at.
-func harmful(script *bash.Script, c call) string {
+// unproved says why a call, written as a line of its own, isn't read-only although its line was proved read-only: the
+// proof fails, or it has a path that the proof of the line doesn't have.
+func unproved(script *bash.Script, c call) string {
 	var quoted []string
 	for _, a := range c.Argv {
 		quoted = append(quoted, bash.Quote(a))
 	}
-	plain, err := shell.Read(strings.Join(quoted, " "), bash.Options{Dir: c.Dir, Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
+	plain, err := shell.Read(strings.Join(quoted, " "), bash.Options{Dir: c.Dir, Home: Home, Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		return err.Error()
 	}
@@ -253,7 +298,7 @@ func harmful(script *bash.Script, c call) string {
 func opens(script *bash.Script, file string, write bool) bool {
 	for _, c := range script.Commands {
 		if c.By != nil && len(c.Words) > 0 && c.Words[0].Kind == bash.Unknown {
-			return true // a text that is not known
+			return true // it runs an unknown text
 		}
 		for _, d := range c.Redirs {
 			if c.MayRun || !d.File || write && !d.Write {
@@ -277,77 +322,15 @@ func opens(script *bash.Script, file string, write bool) bool {
 	return false
 }
 
-// finds reports whether find is run, which opens the files in its words for writing.
-func finds(script *bash.Script) bool {
+// runsFind reports whether a script runs find, which opens the files in its arguments for writing.
+func runsFind(script *bash.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool { return c.Name() == "find" })
 }
 
-// readsFiles reports whether there are commands that open the files in their words: real ones, and programs themselves.
+// readsFiles reports whether a script has commands that open the files in their arguments: real programs, and scripts.
 func readsFiles(script *bash.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
 		name := c.Name()
 		return len(c.Words) > 0 && (name == "" || strings.Contains(name, "/") || name == "." || name == "source" || slices.Contains(realPrograms, name))
-	})
-}
-
-// What bash runs is what was read, in the folder that was read, and what it opens is what was read: the argv of every
-// command, to the byte where the reading says that it is known.
-func TestReadingIsBash(t *testing.T) {
-	t.Parallel()
-	seed := uint64(1)
-	if s, err := strconv.ParseUint(os.Getenv("ADZE_SEED"), 10, 64); err == nil {
-		seed = s
-	}
-	l := newListener(t, startBoxAs(t, recorderVariable))
-	s := newBashGen(t, seed)
-	for range int(50000 * share()) {
-		line, lang := s.line(), pick(s.lineGen, languages)
-		if why := l.compare(t, line, lang); why != "" {
-			small := l.smaller(t, line, lang)
-			t.Errorf("%q (%s): %s\n\tfrom %q", small, lang, l.compare(t, small, lang), line)
-		}
-	}
-	c := l.counts
-	t.Logf("%d lines, %d not read, %d calls by bash, %d of them known to the byte, %d lines proved harmless, %d without end", c.lines, c.unread, c.calls, c.literal, c.proved, c.late)
-}
-
-// smaller takes away from a line what the difference does not need.
-func (l *listener) smaller(t testing.TB, line, lang string) string {
-	for size := len(line) / 2; size > 0; size /= 2 {
-		for i := 0; i+size <= len(line); {
-			less := line[:i] + line[i+size:]
-			if l.compare(t, less, lang) != "" {
-				line = less
-			} else {
-				i++
-			}
-		}
-	}
-	return line
-}
-
-// FuzzReadingIsBash does the same with whatever a fuzzer comes up with.
-func FuzzReadingIsBash(f *testing.F) {
-	lines, _ := attacks(f)
-	for _, n := range sortedLines(lines) {
-		f.Add(lines[n])
-	}
-	open := sync.OnceValues(func() (*box, error) { return openBox(recorderVariable) })
-	var l *listener
-	n, every := 0, oneIn(10)
-	f.Fuzz(func(t *testing.T, line string) {
-		if n++; n%every != 0 || share() < 0.1 {
-			return
-		}
-		b, err := open()
-		if err != nil {
-			t.Skipf("no box here, so nothing is run: %v", err)
-		}
-		if l == nil {
-			l = newListener(t, b)
-		}
-		if why := l.compare(t, line, languages[1]); why != "" {
-			t.Errorf("%q: %s", line, why)
-		}
 	})
 }

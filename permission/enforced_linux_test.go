@@ -1,28 +1,87 @@
 package permission_test
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
+	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
 
-func mustRules(t *testing.T, allow, ask, deny []string) permission.Rules {
+// exampleRepository is a repository in Go, TypeScript and Python, with packages that git ignores and a secret.
+func exampleRepository(t *testing.T, packages int) string {
 	t.Helper()
-	rules, ignored, err := permission.ParseRules(allow, ask, deny)
-	if err != nil || len(ignored) > 0 {
-		t.Fatal(err, ignored)
+	dir := t.TempDir()
+	writeFiles(t, dir,
+		"go.mod module example.com/app", "go.sum", "cmd/server/main.go package main", "cmd/tool/main.go package main", "internal/server/server.go package server",
+		"internal/server/handler.go package server", "internal/config/config.go package config", "internal/config/config_test.go package config", "docs/guide.md # Guide", "docs/api.md # API",
+		"docs/logo.png", "package.json {}", "package-lock.json {}", "tsconfig.json {}", "src/index.ts export {}", "src/api.ts export {}", "src/api.test.ts export {}", "pyproject.toml [project]", "scripts/import.py import csv",
+		"tests/test_app.py import pytest", "Makefile test:", "README.md # App", "data/users.csv id,name", "data/users_old.csv id,name", "data/orders.csv id,user", "config/default.json {}", "config/production.json {}",
+		"config/features.json []", "config/default.yaml a: 1", "config/production.yaml a: 2", "logs/app.log ok", ".gitignore node_modules/\n.env\nlogs/", "node_modules/typescript/package.json {}",
+	)
+	git := exec.Command("bash", "-c", `git init -q -b main . && git add -A && git -c user.name=me -c user.email=me@example.com commit -qm first`)
+	git.Dir = dir
+	if out, err := git.CombinedOutput(); err != nil {
+		t.Skipf("no git here: %v: %s", err, out)
 	}
-	return rules
+	writeFiles(t, dir, ".env KEY=canary")
+	for i := range packages {
+		writeFiles(t, dir, fmt.Sprintf("node_modules/p%d/index.js", i))
+	}
+	return dir
+}
+
+// checkIn is the decision on a line in a directory of the real disk.
+func checkIn(dir, line string, rules permission.Rules, enforced func() bool) (tool.Decision, []string) {
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Path: systemPath, Enforced: enforced}.Patient()
+	r := commandIn(dir, line)
+	return permission.Check(w, rules, permission.Default, permission.Options{}, r)
+}
+
+// readsEnforced is a World.Enforced for a sandbox that enforces reads.
+func readsEnforced() bool { return true }
+
+// Nineteen of twenty everyday commands run without approval where trials work, as by default on Linux, and nine of ten
+// where the sandbox only enforces reads. Both lists are by people who hadn't seen this package; the second was written when
+// the first passed.
+func TestEveryday(t *testing.T) {
+	dir := exampleRepository(t, 3000)
+	for _, file := range []string{"everyday.txt", "everyday2.txt"} {
+		t.Run(file, func(t *testing.T) { testEveryday(t, dir, file) })
+	}
+}
+
+func testEveryday(t *testing.T, dir, file string) {
+	lines := bashlab.ReadLines(t, "testdata/"+file)
+	share := func(enforced func() bool, trials bool) (share float64, asks []string) {
+		for _, l := range lines {
+			if d, why := checkIn(dir, l.Text, permission.Rules{}, enforced); d.Verdict != tool.Allow && !(trials && d.Try) {
+				asks = append(asks, fmt.Sprintf("%s:%d: %s\n\t%s", file, l.Number, l.Text, strings.Join(why, "\n\t")))
+			}
+		}
+		slices.Sort(asks)
+		return 1 - float64(len(asks))/float64(len(lines)), asks
+	}
+	alone, _ := share(nil, false)
+	enforced, asks := share(readsEnforced, false)
+	tried, _ := share(readsEnforced, true)
+	t.Logf("of %d run without approval: %.1f %% with trials, %.1f %% where the sandbox enforces reads, %.1f %% elsewhere\n%s",
+		len(lines), 100*tried, 100*enforced, 100*alone, strings.Join(asks, "\n"))
+	if tried < 0.95 || enforced < 0.9 {
+		t.Errorf("%.1f %% and %.1f %% run without approval, want 95 %% and 90 %%", 100*tried, 100*enforced)
+	}
 }
 
 // Verdicts with and without a sandbox that enforces reads, in a tree with a .env and a large node_modules.
 func TestEnforcedVerdicts(t *testing.T) {
-	dir := everydayTree(t, 3000)
+	dir := exampleRepository(t, 3000)
 	other := t.TempDir()
 	if err := os.WriteFile(filepath.Join(other, "notes.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -34,7 +93,7 @@ func TestEnforcedVerdicts(t *testing.T) {
 	}{
 		{allow, allow, []string{"ls -la", "cat README.md", "git log --oneline -5", "grep -rn foo src", "timeout 2 cat README.md", "cat < README.md", "jq . package.json", "case $x in a) ls;; esac"}},
 		{allow, ask, []string{
-			// Named by the issue.
+			// Commands that users run most.
 			"rg TODO", "rg --files", "grep -rn TODO . --exclude-dir=node_modules", "find . -name '*.go' | xargs wc -l", "wc -l $(git ls-files)", "wc -l $(git ls-files '*.go')", "N=$(wc -l < README.md); echo $N",
 			"VERSION=$(jq -r .version package.json) && echo $VERSION", "go list ./...", "go vet ./...", "go env", "go doc", "gofmt -l .", "npm ls", "pip list", "cat /proc/cpuinfo", "file docs/*",
 			"lsof -i :3000", "go list -json ./...",
@@ -48,13 +107,13 @@ func TestEnforcedVerdicts(t *testing.T) {
 			"shellcheck x.sh", "tokei .", "yq .a config/default.yaml", "cargo tree --offline", "cat /proc/meminfo", "cat /proc/sys/kernel/hostname", "xxd *", "tac *",
 		}},
 		{ask, ask, []string{
-			// Writes, runs and reaches.
+			// Commands that write, run programs or use the network.
 			"sed -i s/a/b/ README.md", "find . -delete", "sort -o x README.md", "git push", "git commit -m x", "git branch $x", "cat README.md > x", "cat README.md > $x", "cat $x >> y", "rg TODO | tee x", "gofmt -w .",
 			"go env -w A=b", "go build ./...", "go test ./...", "go vet -vettool=./x ./...", "go list -toolexec ./x ./...", "go mod tidy", "go list -u -m all", "npm install", "npm view x", "npm run build", "pip install x", "make -n", "ldd ./x", "curl x",
 			"$cmd", "$cmd README.md", "x=ls; y=$x; $y", "git $x", "git -c $x status", "npm $x", "go $x", "pip $x", "xargs $x", "xargs git", "xargs -I{} git {}", "find . -exec $x {} \\;", "find . -exec {} \\;", "ls | xargs sh", "eval $x", ". ./x", "sh x.sh", "bash $x",
 			"bash -c $x", "bash -c 'rm x'", "bash -c 'cat x > y'", "ls | xargs -I{} bash -c 'cat {}'", "PATH=. ls", "LD_PRELOAD=./x.so ls", "GIT_DIR=x git status", "f() { ls; }; f", "export A=b", "awk 'BEGIN { system(\"x\") }'",
 			"awk \"{ print > $x }\" README.md", "select x in a; do ls; done", "for PATH in .; do ls; done", "read PATH < README.md", "PATH=$x; ls", "BASH_ENV=$x; ls", "GIT_EXTERNAL_DIFF=$x; git diff", "IFS=$x; ls", "shopt -s expand_aliases", "cat <<< x > y", "go get x", "cargo tree", "top", "yq -i .a x.yaml", "perl -i -pe s/a/b/ README.md",
-			// Programs of interpreters.
+			// Interpreters.
 			"python3 -c 'print(1)'", "node -p '1+1'", "python3 - <<'E'\nprint(1)\nE", "python3 -m json.tool package.json", "perl -ne 'print if /x/' README.md", "ruby -e 'puts 1'",
 			"python3 scripts/import.py", "python3 -m pytest", "python3 -c \"$x\"", "python3 -c \"print($x)\"", "python3 < scripts/import.py", "cat x | python3", "node src/index.js", "node -e \"$x\"", "perl x.pl", "python3 -m json.tool a.json b.json",
 			"python3 -c 'open(\"x\",\"w\")'", "python3 -c 'import subprocess'", "python3 -c 'import os; os.remove(\"x\")'", "node -e 'require(\"fs\").writeFileSync(\"x\",\"\")'", "node -e 'require(\"child_process\")'", "node -e 'fetch(\"x\")'",
@@ -67,11 +126,11 @@ func TestEnforcedVerdicts(t *testing.T) {
 	} {
 		for _, line := range tt.lines {
 			line = strings.ReplaceAll(line, "OTHER", other)
-			if d, why := judgeEveryday(dir, line, permission.Rules{}, yes); d.Verdict != tt.enforced {
+			if d, why := checkIn(dir, line, permission.Rules{}, readsEnforced); d.Verdict != tt.enforced {
 				t.Errorf("enforced: %s: %v, want %v\n\t%s", line, d.Verdict, tt.enforced, strings.Join(why, "\n\t"))
 			}
 			for _, no := range []func() bool{nil, func() bool { return false }} {
-				if d, why := judgeEveryday(dir, line, permission.Rules{}, no); d.Verdict != tt.alone {
+				if d, why := checkIn(dir, line, permission.Rules{}, no); d.Verdict != tt.alone {
 					t.Errorf("not enforced: %s: %v, want %v\n\t%s", line, d.Verdict, tt.alone, strings.Join(why, "\n\t"))
 				}
 			}
@@ -79,17 +138,17 @@ func TestEnforcedVerdicts(t *testing.T) {
 	}
 }
 
-// Whether reads are enforced is asked at most once, and only where that decides.
-func TestEnforcedIsAskedOnce(t *testing.T) {
-	dir := everydayTree(t, 0)
+// World.Enforced is called at most once, and only if the verdict depends on it.
+func TestEnforcedIsCalledOnce(t *testing.T) {
+	dir := exampleRepository(t, 0)
 	for line, want := range map[string]int{
 		"ls": 0, "cat README.md | head": 0, "git status": 0, "make": 0, "cat .env": 0, "rm x": 0, "cat $f > x": 0, "python3 x.py": 0,
 		"rg TODO": 1, "cat $f": 1, "go list ./...; rg x; cat $f": 1,
 	} {
 		calls := 0
-		d, why := judgeEveryday(dir, line, permission.Rules{}, func() bool { calls++; return true })
+		d, why := checkIn(dir, line, permission.Rules{}, func() bool { calls++; return true })
 		if calls != want {
-			t.Errorf("%s: asked %d times, want %d", line, calls, want)
+			t.Errorf("%s: called %d times, want %d", line, calls, want)
 		}
 		if relies := strings.Contains(why[0], "relying on the sandbox"); relies != (want == 1) {
 			t.Errorf("%s: %s", line, why[0])
@@ -100,15 +159,15 @@ func TestEnforcedIsAskedOnce(t *testing.T) {
 	}
 }
 
-// In yolo mode and where a rule allows a command, it isn't confined to reading because the sandbox could do it.
-func TestEnforcedConfinesNothingAllowed(t *testing.T) {
-	dir := everydayTree(t, 0)
-	d, _ := judgeEveryday(dir, "python3 -c 'print(1)'", mustRules(t, []string{"Shell(python3:*)"}, nil, nil), yes)
+// A command that yolo mode or a rule allows isn't limited to reading.
+func TestEnforcedDoesNotLimitAllowedCommands(t *testing.T) {
+	dir := exampleRepository(t, 0)
+	d, _ := checkIn(dir, "python3 -c 'print(1)'", parse(t, []string{"Shell(python3:*)"}, nil, nil), readsEnforced)
 	if d.Verdict != tool.Allow || d.Grant != nil {
 		t.Errorf("%v, granted %v", d.Verdict, d.Grant)
 	}
-	// Half of it would run in the sandbox, the other half not: all of it asks.
-	if d, _ := judgeEveryday(dir, "python3 -c 'print(1)'; make", mustRules(t, []string{"Shell(make)"}, nil, nil), yes); d.Verdict != tool.Ask {
+	// One half would run in the sandbox, the other half not.
+	if d, _ := checkIn(dir, "python3 -c 'print(1)'; make", parse(t, []string{"Shell(make)"}, nil, nil), readsEnforced); d.Verdict != tool.Ask {
 		t.Errorf("with a command that a rule allows: %v", d.Verdict)
 	}
 	w := enforcedWorld()
@@ -122,9 +181,9 @@ func TestEnforcedConfinesNothingAllowed(t *testing.T) {
 	}
 }
 
-// Rules on reading, where the sandbox hides what deny rules mean.
+// Rules on reading, where the sandbox hides files under deny rules.
 func TestEnforcedPathRules(t *testing.T) {
-	dir := everydayTree(t, 0)
+	dir := exampleRepository(t, 0)
 	const allow, ask, deny = tool.Allow, tool.Ask, tool.Deny
 	for _, tt := range []struct {
 		list, rule, line string
@@ -140,15 +199,15 @@ func TestEnforcedPathRules(t *testing.T) {
 	} {
 		var lists [2][]string
 		lists[slices.Index([]string{"ask", "deny"}, tt.list)] = []string{tt.rule}
-		if d, why := judgeEveryday(dir, tt.line, mustRules(t, nil, lists[0], lists[1]), yes); d.Verdict != tt.want {
+		if d, why := checkIn(dir, tt.line, parse(t, nil, lists[0], lists[1]), readsEnforced); d.Verdict != tt.want {
 			t.Errorf("%s %s: %s: %v, want %v\n\t%s", tt.list, tt.rule, tt.line, d.Verdict, tt.want, strings.Join(why, "\n\t"))
 		}
 	}
 }
 
-// What rules allow to be read, and what only the mode allows, the sandbox must open.
+// The grant names the paths that rules or the mode allow, so that the sandbox doesn't hide them.
 func TestGrantNamesPaths(t *testing.T) {
-	dir := everydayTree(t, 0)
+	dir := exampleRepository(t, 0)
 	other := t.TempDir()
 	notes, env := filepath.Join(other, "notes.txt"), filepath.Join(dir, ".env")
 	if err := os.WriteFile(notes, nil, 0o644); err != nil {
@@ -161,7 +220,7 @@ func TestGrantNamesPaths(t *testing.T) {
 		{"Read(/" + other + "/**)", "cat README.md", nil}, {"Read(/" + other + "/**)", "cat " + notes, []string{notes}}, {"Read(/" + other + "/**)", "grep -r x " + other, []string{other, other + "/"}},
 		{"Read(/" + other + "/**)", "cat $f " + notes, []string{notes}}, {"Read(/.env)", "cat .env", []string{env}}, {"Shell(cat " + notes + ")", "cat " + notes, []string{notes}}, {"Shell(x)", "cat /proc/cpuinfo /etc/hosts $f", []string{"/proc/cpuinfo"}},
 	} {
-		d, why := judgeEveryday(dir, tt.line, mustRules(t, []string{tt.rule}, nil, nil), yes)
+		d, why := checkIn(dir, tt.line, parse(t, []string{tt.rule}, nil, nil), readsEnforced)
 		want := []tool.Access{reads("*")}
 		for _, p := range tt.want {
 			want = append(want, reads(p))

@@ -1,0 +1,240 @@
+//go:build unix
+
+package permission_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Four of five harmless commands are allowed by their text alone. All others are tried, where trials work.
+func TestHarmless(t *testing.T) {
+	lines := corpus(t).Harmless
+	asked := 0
+	for _, l := range lines {
+		for _, m := range permission.Modes() {
+			d, why := permission.Check(plainWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(l.Text))
+			if d.Try && m != permission.Yolo {
+				if m == permission.Default {
+					asked++
+				}
+				continue
+			}
+			if d.Verdict != tool.Allow {
+				t.Errorf("harmless.txt:%d: %s: %s\n\t%s", l.Number, m, l.Text, strings.Join(why, "\n\t"))
+				break
+			}
+			if m != permission.Yolo && (len(d.Grant) != 1 || d.Grant[0] != (tool.Access{Verb: tool.Reads, Target: "*"})) {
+				t.Errorf("harmless.txt:%d: %s: %s: granted %v", l.Number, m, l.Text, d.Grant)
+			}
+		}
+	}
+	share := 1 - float64(asked)/float64(len(lines))
+	if t.Logf("%.1f %% of %d are allowed by their text", 100*share, len(lines)); share < 0.8 {
+		t.Errorf("%.1f %% are allowed by their text, want 80 %%", 100*share)
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	for _, l := range corpus(t).Attacks {
+		for _, m := range []permission.Mode{permission.Plan, permission.Default, permission.AutoEdit} {
+			d := permission.New(plainWorld(), m).Judge(commandRequest(l.Text))
+			if d.Verdict == tool.Allow {
+				t.Errorf("attacks.txt:%d: %s: allowed: %s\n\t%s", l.Number, m, l.Text, d.Reason)
+			}
+		}
+	}
+}
+
+// secretsEverywhere is a disk with a secret in every directory.
+type secretsEverywhere struct{ plainDisk }
+
+func (secretsEverywhere) Secret(dir string, _ permission.Search) (string, bool) {
+	return dir + "/.env", true
+}
+
+// sort -rn needed approval in every workspace with a .env, because -r was read as grep's -r.
+func TestOnlySearchesReadDirectories(t *testing.T) {
+	w := world()
+	w.Disk = func() permission.Disk { return secretsEverywhere{} }
+	for line, want := range map[string]tool.Verdict{
+		"sort -rn a.txt": tool.Allow, "du -sh src | sort -rh": tool.Allow, "jq -r .a a.json": tool.Allow, "cat a.json | jq -r .a": tool.Allow, "ls -lrt": tool.Allow, "ls -R": tool.Allow,
+		"tail -r a.txt": tool.Allow, "grep -n foo a.txt": tool.Allow, "git diff --name-only": tool.Allow, "uniq -c < a.txt | sort -nr": tool.Allow,
+		"grep -r foo": tool.Ask, "grep -R foo .": tool.Ask, "grep -d recurse foo .": tool.Ask, "grep --recursive foo src": tool.Ask, "egrep -rn foo src": tool.Ask,
+		"rg foo": tool.Ask, "diff src docs": tool.Ask, "git grep foo": tool.Ask, "ls -RL": tool.Ask, "grep --directories=recurse foo .": tool.Ask,
+	} {
+		if d := permission.New(w, permission.Default).Judge(commandRequest(line)); d.Verdict != want {
+			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+		}
+	}
+}
+
+// Offers for a command allow it, have one rule for each simple command, and can be saved.
+func TestCommandOffers(t *testing.T) {
+	for line, want := range map[string][]string{
+		"git commit -m x":                   {"Shell(git commit:*)"},
+		"npm run test -- --watch":           {"Shell(npm run test:*)", "Shell(npm run:*)"},
+		"npm test":                          {"Shell(npm test:*)"},
+		"npm install && npm test":           {"Shell(npm install:*)\nShell(npm test:*)"},
+		"cd src && npm test 2>&1 | tail -5": {"Shell(npm test:*)"},
+		"ls && git commit -m 'a b' && ls":   {"Shell(git commit:*)"},
+		"make":                              {"Shell(make)"},
+		"make build":                        {"Shell(make build:*)"},
+		"go test ./...":                     {"Shell(go test:*)"},
+		"python script.py x":                {"Shell(python script.py:*)"},
+		"python -m pytest -q":               {"Shell(python -m pytest:*)"},
+		"sh ./check.sh":                     {"Shell(sh ./check.sh:*)"},
+		"bash -eu scripts/x.sh --fast":      {"Shell(bash -eu scripts/x.sh:*)"},
+		"bash -o pipefail x.sh":             {"Shell(bash -o pipefail x.sh)"},
+		"bash -s x":                         nil, // runs its input
+		"bash":                              nil,
+		". ./env.sh":                        {"Shell(. ./env.sh)"},
+		"find . -name x -delete":            {"Shell(find . -name x -delete)"},
+		"python -c 'print(1)'":              {"Shell(python -c 'print(1)')"},
+		"bash -c 'npm test'":                {"Shell(bash -c 'npm test')\nShell(npm test:*)"},
+		"sudo npm test":                     nil,
+		"eval npm test":                     nil,
+		"env X=1 npm test":                  {"Shell(env X=1 npm test)\nShell(npm test:*)"},
+		"npm test > log":                    nil,
+		"npm test $X":                       nil,
+		"X=1 npm test":                      nil,
+		"f() { ls; }; f":                    nil,
+		"rm -rf build":                      {"Shell(rm -rf build)"},
+		"curl https://x":                    {"Shell(curl https://x)"},
+		"cat /home/me/notes.txt":            {"Read(//home/me/notes.txt)"},
+		"cat .env":                          {"Read(/.env)"},
+		"cat .env && npm test":              {"Read(/.env)\nShell(npm test:*)"},
+		"timeout 60 npm test":               {"Shell(npm test:*)"},
+		"git -c a.b=c commit":               {"Shell(git -c a.b=c commit)"},
+		"mytool 'a;b' \"it's\"":             {"Shell(mytool:*)"},
+		"cp x .git/config":                  {"Shell(cp x .git/config)"},
+		"rm 'a*b'":                          nil,
+		"docker compose up -d":              {"Shell(docker compose up:*)", "Shell(docker compose:*)"},
+	} {
+		p := permission.New(plainWorld(), permission.Default)
+		r := commandRequest(line)
+		d := p.Judge(r)
+		if diff := cmp.Diff(want, d.Offer); diff != "" {
+			t.Errorf("%s: %s", line, diff)
+		}
+		for _, offer := range d.Offer {
+			q := permission.New(plainWorld(), permission.Default)
+			if !q.Remember(r, offer) || q.Judge(r).Verdict != tool.Allow {
+				t.Errorf("%s: %q does not allow it", line, offer)
+			}
+			if _, ignored, err := permission.ParseRules(permission.SplitOffer(offer), nil, nil); err != nil || len(ignored) > 0 {
+				t.Errorf("%q cannot be saved: %v %v", offer, ignored, err)
+			}
+		}
+	}
+}
+
+func TestBounds(t *testing.T) {
+	deny := parse(t, []string{"Shell(*)"}, nil, []string{"Shell(rm)"})
+	for name, line := range map[string]string{
+		"long":              "echo " + strings.Repeat("a", 64<<10),
+		"deep":              strings.Repeat("(", 2000) + "ls" + strings.Repeat(")", 2000),
+		"braces":            strings.Repeat("{ ", 2000) + "ls" + strings.Repeat("; }", 2000),
+		"ifs":               strings.Repeat("if ", 2000),
+		"bangs":             strings.Repeat("! ", 2000) + "ls",
+		"subst":             strings.Repeat("$(", 2000),
+		"ticks":             strings.Repeat("`", 3001),
+		"wrapped in shells": deepShell(8),
+		"wrapped":           strings.Repeat("env ", 30) + "rm x",
+		"wrapped more":      strings.Repeat("env nice ", 300) + "rm x",
+		"inner":             "bash -c 'rm x\nls \"'",
+		"unparsed":          "ls 'x",
+	} {
+		start := time.Now()
+		for _, m := range []permission.Mode{permission.Default, permission.Yolo} {
+			d, _ := permission.Check(timedWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
+			if d.Verdict == tool.Allow && !(strings.HasPrefix(name, "wrapped") && m == permission.Yolo) {
+				t.Errorf("%s: %s: %v", name, m, d.Verdict)
+			}
+		}
+		d, _ := permission.Check(timedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line))
+		if d.Verdict != tool.Deny {
+			t.Errorf("%s: with deny: %v", name, d.Verdict)
+		}
+		if took := time.Since(start); took > 30*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+	// The number of commands doesn't weaken a deny rule.
+	line := strings.Repeat("true; ", 3000) + "rm x"
+	if d, _ := permission.Check(timedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
+		t.Errorf("3000 commands before it: %v", d.Verdict)
+	}
+}
+
+// deepShell is a bash -c in a bash -c, n times.
+func deepShell(n int) string {
+	line := "rm x"
+	for range n {
+		line = "bash -c '" + strings.ReplaceAll(line, "'", `'\''`) + "'"
+		if len(line) > 50000 {
+			break
+		}
+	}
+	return line
+}
+
+func BenchmarkCommand(b *testing.B) {
+	rules := parse(b, []string{"Shell(npm test:*)", "Read(docs/**)"}, []string{"Shell(git push)"}, []string{"Shell(rm)", "Shell(sudo)", "Read(.env)"})
+	p := permission.New(plainWorld(), permission.Default)
+	p.SetRules(rules)
+	for name, line := range map[string]string{
+		"short": "cd src && git log --oneline | head -5",
+		"4KB":   strings.Repeat("ls -la src && ", 290) + "ls",
+		"16KB":  strings.Repeat("ls -la src && ", 1160) + "ls",
+		"16KBw": "echo " + strings.Repeat("word ", 3200),
+		"16KBq": "echo '" + strings.Repeat("word ", 3200) + "'",
+		"16KBc": strings.Repeat("cat src/main.go; ", 960) + "ls",
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				p.Judge(commandRequest(line))
+			}
+		})
+	}
+}
+
+// The prompt names the rule or list behind each part of a command, also rules of the session, and adze permission check
+// shows the same.
+func TestUnderstood(t *testing.T) {
+	p := policy(t, world(), permission.Default, nil, nil, []string{"Shell(rm:*)"})
+	exec := func(line string) tool.Request { return request(tool.Access{Verb: tool.Execs, Target: line}) }
+	first := exec("make test")
+	d := p.Judge(first)
+	if len(d.Offer) == 0 || !p.Remember(first, d.Offer[0]) {
+		t.Fatalf("no offer: %+v", d)
+	}
+	r := exec(`echo hi && make test; r\m x | xargs git push`)
+	want := []permission.Reading{
+		{Text: "echo hi", Why: "read-only"},
+		{Text: "make test", Why: "make is not on the read-only list; allow rule Shell(make test:*) in this session"},
+		{Text: "rm x", Why: "deny rule Shell(rm:*)"},
+		{Text: "xargs git push", Why: "xargs is not on the read-only list"},
+		{Text: "git push … (run by xargs)", Why: "it is run by xargs"},
+	}
+	got := p.Understood(r)
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(permission.Reading{})); diff != "" {
+		t.Error(diff)
+	}
+	lines := strings.Join(p.Explain(r, p.Judge(r)), "\n")
+	for _, c := range want[:3] {
+		if !strings.Contains(lines, c.Why) {
+			t.Errorf("the explanation lacks %q:\n%s", c.Why, lines)
+		}
+	}
+	if got := p.Understood(exec("echo 'unclosed")); got != nil {
+		t.Errorf("a line that can't be read: %v", got)
+	}
+}

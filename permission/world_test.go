@@ -1,0 +1,265 @@
+//go:build unix
+
+package permission_test
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/internal/bashlab"
+	"github.com/adze-dev/adze/permission/ondisk"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	root = "/home/me/app"
+	home = "/home/me"
+)
+
+func world() permission.World {
+	return permission.World{
+		Roots: []string{root, "/srv/lib"}, Home: home,
+		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1", Path: systemPath,
+	}
+}
+
+// systemPath is a PATH with the system's programs only.
+func systemPath() string { return "/usr/bin:/bin" }
+
+func request(as ...tool.Access) tool.Request {
+	return tool.Request{
+		Call:        tool.Call{ID: "1", Name: "write_file"},
+		Declaration: tool.Declaration{Name: "write_file", DisplayName: "WriteFile", Kind: tool.Edit},
+		Invocation:  tool.Invocation{Access: as},
+	}
+}
+
+// commandRequest is a call of the shell tool in the workspace.
+func commandRequest(line string) tool.Request { return commandIn(root, line) }
+
+// commandIn is a call of the shell tool in a directory.
+func commandIn(dir, line string) tool.Request {
+	return tool.Request{
+		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
+		Invocation:  tool.Invocation{Access: []tool.Access{execs(line)}, Confirm: tool.Command{Line: line, Directory: dir}},
+	}
+}
+
+func reads(target string) tool.Access   { return tool.Access{Verb: tool.Reads, Target: target} }
+func writes(target string) tool.Access  { return tool.Access{Verb: tool.Writes, Target: target} }
+func execs(command string) tool.Access  { return tool.Access{Verb: tool.Execs, Target: command} }
+func reaches(target string) tool.Access { return tool.Access{Verb: tool.Reaches, Target: target} }
+func locks(target string) tool.Access   { return tool.Access{Verb: tool.Locks, Target: target} }
+
+// plainDisk is a disk without links, secrets and settings of git.
+type plainDisk struct{}
+
+func (plainDisk) Resolve(p string) string                         { return path.Clean(p) }
+func (plainDisk) Glob(string) ([]string, bool)                    { return nil, true }
+func (plainDisk) Git(string) (string, bool)                       { return "", true }
+func (plainDisk) Secret(string, permission.Search) (string, bool) { return "", true }
+func (plainDisk) Worktree(string) (string, bool)                  { return root, true }
+func (plainDisk) Program(string, string) string                   { return "" }
+func (plainDisk) Tracked(string, func(string) bool) bool          { return true }
+
+func corpus(t testing.TB) bashlab.Corpus { return bashlab.ReadCorpus(t, "testdata") }
+
+// plainWorld is world with a disk and a long time limit.
+func plainWorld() permission.World { return timedWorld().Patient() }
+
+// timedWorld is plainWorld with the time limit of the program.
+func timedWorld() permission.World {
+	w := world()
+	w.Disk = func() permission.Disk { return plainDisk{} }
+	return w
+}
+
+func parse(t interface{ Fatal(...any) }, allow, ask, deny []string) permission.Rules {
+	rules, _, err := permission.ParseRules(allow, ask, deny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// policy is a policy with rules.
+func policy(t testing.TB, w permission.World, m permission.Mode, allow, ask, deny []string) *permission.Policy {
+	t.Helper()
+	p := permission.New(w, m)
+	p.SetRules(parse(t, allow, ask, deny))
+	return p
+}
+
+func TestOddWorlds(t *testing.T) {
+	service := world()
+	service.Home, service.Roots = "/opt/svc", []string{"/opt/svc/app"}
+	inner := world()
+	inner.State = root + "/state"
+	tests := []struct {
+		name  string
+		world permission.World
+		a     tool.Access
+		want  verdicts
+	}{
+		{"no workspace", permission.World{}, reads("/home/me/app/x"), asked},
+		{"no workspace, write", permission.World{}, writes("/home/me/app/x"), changes},
+		{"no workspace, system", permission.World{}, reads("/usr/bin/ls"), free},
+		{"a home in a system directory", service, reads("/opt/svc/notes.txt"), asked},
+		{"beside such a home", service, reads("/opt/go/VERSION"), free},
+		{"workspace in such a home", service, reads("/opt/svc/app/x"), free},
+		{"state inside the workspace, write", inner, writes(root + "/state/settings.json"), changes},
+		{"state inside the workspace, read", inner, reads(root + "/state/settings.json"), asked},
+		{"no system directories", permission.World{System: []string{}}, reads("/usr/bin/ls"), asked},
+		{"the whole disk", permission.World{Roots: []string{"/"}}, writes("/home/me/x"), edits},
+		{"the whole disk, secret", permission.World{Roots: []string{"/"}}, reads("/etc/shadow"), asked},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var got verdicts
+			for i, m := range permission.Modes() {
+				got[i] = permission.New(test.world, m).Judge(request(test.a)).Verdict
+			}
+			if got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+// A program that embeds Adze forgot World.Disk, and then `cat link` read through a link out of the workspace without
+// approval: without a disk, no command that names a path is auto-approved.
+func TestWithoutADiskPathsRequireApproval(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "notes"), []byte("private\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), []byte("public\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(outside, "notes"), filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := permission.World{Roots: []string{dir}, Home: "/home/me"}
+	with := without
+	with.Disk = ondisk.New(with.Roots)
+	for line, want := range map[string][2]tool.Verdict{ // without and with a disk
+		"date":                           {tool.Allow, tool.Allow},
+		"echo hi":                        {tool.Allow, tool.Allow},
+		"cat file":                       {tool.Ask, tool.Allow},
+		"cat link":                       {tool.Ask, tool.Ask},
+		"cat l*":                         {tool.Ask, tool.Ask},
+		"grep -r public .":               {tool.Ask, tool.Allow},
+		"wc -l < link":                   {tool.Ask, tool.Ask},
+		"cd . && ls":                     {tool.Ask, tool.Allow},
+		"for f in link; do cat $f; done": {tool.Ask, tool.Ask},
+	} {
+		for i, w := range []permission.World{without, with} {
+			d := permission.New(w.Patient(), permission.Default).Judge(commandIn(dir, line))
+			if d.Verdict != want[i] {
+				t.Errorf("%s (disk: %v): %v, want %v: %s", line, i == 1, d.Verdict, want[i], d.Why())
+			}
+		}
+	}
+	if d := policy(t, without.Patient(), permission.Default, nil, nil, []string{"Read(/link)"}).Judge(commandIn(dir, "cat link")); d.Verdict != tool.Deny {
+		t.Errorf("a deny rule on the path as written: %v", d.Verdict)
+	}
+}
+
+// slowDisk is a disk that takes some time to answer one kind of question.
+type slowDisk struct {
+	plainDisk
+	slow string
+	time time.Duration
+}
+
+func (s slowDisk) wait(kind string) {
+	if s.slow == kind {
+		time.Sleep(s.time) // not synchronization: a slow disk
+	}
+}
+
+func (s slowDisk) Resolve(p string) string        { s.wait("resolve"); return s.plainDisk.Resolve(p) }
+func (s slowDisk) Glob(p string) ([]string, bool) { s.wait("glob"); return s.plainDisk.Glob(p) }
+func (s slowDisk) Git(p string) (string, bool)    { s.wait("git"); return s.plainDisk.Git(p) }
+func (s slowDisk) Secret(p string, l permission.Search) (string, bool) {
+	s.wait("secret")
+	return s.plainDisk.Secret(p, l)
+}
+
+// A command that takes longer than bash.MaxTime to check is not judged, whatever takes the time.
+// It is denied if a rule denies any command, and otherwise requires approval, whatever rules and mode would allow.
+func TestTooSlowIsNotJudged(t *testing.T) {
+	eachSlow(t, bash.MaxTime/4, func(t *testing.T, d tool.Decision, want tool.Verdict) {
+		if d.Verdict != want || !strings.Contains(d.Reason, "the command can't be checked: the command takes too long") || len(d.Offer) > 0 || len(d.Grant) > 0 {
+			t.Errorf("%v, want %v: %.200s", d.Verdict, want, d.Reason)
+		}
+	})
+}
+
+// Commands on a busy machine used to require approval, because checking them took 50 ms.
+func TestSlowIsJudged(t *testing.T) {
+	eachSlow(t, 20*time.Millisecond, func(t *testing.T, d tool.Decision, _ tool.Verdict) {
+		if strings.Contains(d.Reason, "takes too long") {
+			t.Errorf("%v: %.200s", d.Verdict, d.Reason)
+		}
+	})
+}
+
+// eachSlow judges commands with eight questions to a disk that takes the given time for each. want is the verdict for a
+// command that can't be checked.
+func eachSlow(t *testing.T, each time.Duration, check func(t *testing.T, d tool.Decision, want tool.Verdict)) {
+	numbered := func(format string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(strings.ReplaceAll(format, "N", string(rune('a'+i%26))+strings.Repeat("x", i/26)))
+		}
+		return b.String()
+	}
+	for name, test := range map[string]struct{ slow, line string }{
+		"resolving":           {"resolve", "cat" + numbered(" N", 8)},
+		"resolving in a list": {"resolve", numbered("cat N; ", 8) + "true"},
+		"resolving, unknown":  {"resolve", "mytool" + numbered(" N", 8)},
+		"patterns":            {"glob", "cat" + numbered(" N*.go", 8)},
+		"repositories":        {"git", numbered("git -C N status; ", 8) + "true"},
+		"searches":            {"secret", "grep -r x" + numbered(" N", 8)},
+	} {
+		for _, c := range []struct {
+			allow, ask, deny string
+			mode             permission.Mode
+			want             tool.Verdict
+		}{
+			{"Shell(*)", "Shell(nothing)", "", permission.Yolo, tool.Ask},
+			{"Shell(*)", "", "Read(nothing)", permission.Yolo, tool.Ask},
+			{"Shell(*)", "", "Shell(nothing)", permission.Yolo, tool.Deny},
+			{"", "", "", permission.Plan, tool.Deny},
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					world := timedWorld()
+					world.Disk = func() permission.Disk { return slowDisk{slow: test.slow, time: each} }
+					rules := parse(t, some(c.allow), some(c.ask), some(c.deny))
+					d, _ := permission.Check(world, rules, c.mode, permission.Options{}, commandRequest(test.line))
+					check(t, d, c.want)
+				})
+			})
+		}
+	}
+}
+
+func some(rule string) []string {
+	if rule == "" {
+		return nil
+	}
+	return []string{rule}
+}
