@@ -213,6 +213,8 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 				b.quoted(unquoteDouble(q.Value))
 			case *syntax.ParamExp:
 				b.param(q, true)
+			case *syntax.CmdSubst:
+				b.publicVars = true
 			default:
 				b.unknown = true
 			}
