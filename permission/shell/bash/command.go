@@ -33,14 +33,13 @@ type Command struct {
 	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	MayRun bool
 
-	Mark     string     // what By puts a text that is not known in the place of: {}
-	Keyword  bool       // time, as the shell itself knows it
-	Doubtful bool       // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
-	Stdin    *Word      // what a pipe or a wrapper gives it; nil: not known
-	around   int        // how many of its redirections are those of groups
-	Cases    []*Command // if its variables have known values for sure: the commands with them, which follow it in the script
-	IsCase   bool       // it is a command before it with values for its variables, which it may have
-	Start    string     // the folder the line starts in
+	Mark     string // what By puts a text that is not known in the place of: {}
+	Keyword  bool   // time, as the shell itself knows it
+	Doubtful bool   // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
+	Stdin    *Word  // what a pipe or a wrapper gives it; nil: not known
+	around   int    // how many of its redirections are those of groups
+	IsCase   bool   // it is a command before it with values in the place of variables, which may have them
+	Start    string // the folder the line starts in
 
 	Program string // what base found, once the command stands in a script
 	Globs   []Word // without words: patterns that are looked up
@@ -161,6 +160,12 @@ func Join(words []Word) Word {
 		parts = append(parts, w.Text)
 	}
 	return Word{strings.Join(parts, " "), Literal}
+}
+
+// Filled reports whether the same command follows in the script with every value that its variables may have.
+func (c *Command) Filled() bool {
+	return slices.ContainsFunc(c.Words, func(w Word) bool { return w.Kind == Filled }) ||
+		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return d.Target.Kind == Filled })
 }
 
 // Marked reports whether what runs c puts a text that is not known into a word.

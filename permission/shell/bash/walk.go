@@ -37,7 +37,6 @@ func (r Reader) stmts(list []*syntax.Stmt) outcome {
 	for _, s := range list {
 		o = next.stmt(s)
 		next.Dirs = o.all()
-		next.set = append(slices.Clip(next.set), assigned(s)...)
 	}
 	return o
 }
@@ -85,7 +84,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 		return r.loop(c.Cond, c.Do)
 	case *syntax.ForClause:
 		r.forHead(c)
-		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil {
+		if loop, ok := c.Loop.(*syntax.WordIter); ok && !slices.Contains(r.known[loop.Name.Value], Word{Kind: Unknown}) {
 			r.set = append(slices.Clip(r.set), loop.Name.Value)
 		}
 		return r.loop(c.Do)
@@ -171,7 +170,7 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	before := r.Dirs
 	switch c.Op {
 	case syntax.AndStmt:
-		r.Dirs, r.set = x.ok, append(slices.Clip(r.set), assigned(c.X)...)
+		r.Dirs = x.ok
 		y := r.stmt(c.Y)
 		return outcome{y.ok, union(x.failed, y.failed)}
 	case syntax.OrStmt:
@@ -324,9 +323,6 @@ func (r Reader) nested(n syntax.Node) {
 		if _, ok := plainLiteral(w); ok {
 			return
 		}
-	}
-	if r.bound != nil {
-		return // they are read once
 	}
 	_, inTest := n.(*syntax.TestClause)
 	top := n

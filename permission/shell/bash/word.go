@@ -17,6 +17,7 @@ type Kind int
 const (
 	Literal   Kind = iota // known to the byte
 	Glob                  // an unquoted * ? or [ in it: names of files, or itself
+	Filled                // with variables of loops, whose values are all read in commands that follow
 	PublicVar             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
 	Unknown               // only the shell knows
 )
@@ -153,6 +154,7 @@ type builder struct {
 	text       strings.Builder // a pattern: what was quoted stands behind a backslash where it would otherwise mean more than itself
 	glob       bool            // it holds a * ? or [ that was not quoted
 	publicVars bool
+	filled     bool
 	unknown    bool
 	started    bool // only at the start of a word ~ is the home
 	home       bool // it begins with one
@@ -173,6 +175,8 @@ func (b *builder) word(source string) Word {
 	switch {
 	case b.unknown, b.publicVars && b.glob: // what a glob stands for begins nobody knows where, and may be more than one word
 		return Word{source, Unknown}
+	case b.filled:
+		return Word{source, Filled}
 	case b.publicVars:
 		return Word{source, PublicVar}
 	case b.glob && s != "[":
@@ -293,18 +297,12 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	if plainParam(p) {
 		name = p.Param.Value
 	}
-	v, known := b.bound[name]
 	switch {
-	case known && v.Kind == Literal && (quoted || v.Text != "" && only(v.Text, plainBytes)): // without quotes it would be taken apart at its blanks
-		b.quoted(v.Text)
-	case known && v.Kind == Glob && quoted: // and a name that a pattern stands for may have some
-		b.text.WriteString(v.Text)
-		b.glob = true
-	case known:
-		b.unknown = true
+	case b.certain && slices.Contains(b.set, name):
+		b.filled = true
 	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
 		b.quoted(b.options.Home)
-	case publicNumbers[name], publicVars[name] && quoted, name == "PWD" && len(b.Dirs) > 0 && only(strings.Join(b.Dirs, ""), plainBytes):
+	case publicNumbers[name], (publicVars[name] || IsScratchVar(name)) && quoted:
 		b.publicVars = true
 	default:
 		b.unknown = true

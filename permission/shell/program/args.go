@@ -71,8 +71,6 @@ func (a *Args) inExpression() bool {
 func (a *Args) unknown(w bash.Word) string {
 	p := a.Program
 	switch {
-	case w.Kind == bash.Unknown && a.Cmd.IsCase && !p.Raw && strings.Contains(w.Text, ".."):
-		return NotLiteral(w.Text) // up from a name that the line reads
 	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.vars, w.Kind == bash.Unknown && p.quoted && oneVariable.MatchString(w.Text):
 		return ""
 	case w.Kind == bash.Glob && (p.Raw || p.safe || a.Ended >= 0 || !w.CanBeFlag()):
@@ -192,8 +190,6 @@ func (a *Args) checkScripts(name string) string {
 	for _, f := range a.Flags {
 		if f.Name == "-e" && f.Value.Text != "" || f.Name == "--expression" {
 			scripts = append(scripts, f.Value)
-		} else if a.Cmd.IsCase && f.Value.Kind != bash.Literal {
-			return NotLiteral(f.Value.Text)
 		}
 	}
 	if len(scripts) == 0 {
@@ -207,7 +203,7 @@ func (a *Args) checkScripts(name string) string {
 	for _, s := range scripts {
 		found := a.Program.ban.find(s.Text)
 		switch {
-		case s.Kind == bash.Glob, s.Kind != bash.Literal && (!a.Held || a.Cmd.IsCase):
+		case s.Kind == bash.Glob, s.Kind != bash.Literal && !a.Held:
 			return NotLiteral(s.Text)
 		case found != nil:
 			return "the " + name + " program contains " + *found

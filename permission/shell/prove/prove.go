@@ -84,12 +84,7 @@ func prove(c *bash.Command, held bool) Proof {
 	if why := surroundings(c, held); why != "" {
 		return Proof{Why: why}
 	}
-	if c.Cases != nil && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
-		for _, one := range c.Cases {
-			if p := prove(one, held); p.Why != "" {
-				return Proof{Why: p.Why, Unlisted: p.Unlisted}
-			}
-		}
+	if c.Filled() && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
 		return Proof{}
 	}
 	if c.Keyword || len(c.Words) == 0 || wrapsOnly(c) || held && (wrapsLine(c) || guessedByFind(c)) {
@@ -188,7 +183,7 @@ func surroundings(c *bash.Command, held bool) string {
 		literal := a.Value.Kind <= bash.Glob && !a.Odd
 		switch {
 		case harmlessAssign(a), a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
-		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && literal):
+		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && (literal || !a.Odd && a.Value.Kind == bash.PublicVar)):
 		case held && len(c.Words) > 0 && !a.Odd && slices.Contains([]string{"GOOS", "GOARCH", "CGO_ENABLED", "NODE_ENV", "PYTHONDONTWRITEBYTECODE"}, a.Name):
 		case len(c.Words) == 0 && bash.IsScratchVar(a.Name):
 			return "it sets the variable " + a.Name + " to an unknown value"
