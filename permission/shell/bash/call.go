@@ -14,7 +14,7 @@ func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
-			r.Line(byExpansion(r.text(a)), r.word(a.Value), true)
+			r.Line(cmd, r.word(a.Value), true)
 		}
 	}
 	cmd.Words = make([]Word, 0, len(c.Args))

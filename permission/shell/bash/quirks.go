@@ -76,7 +76,7 @@ func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 		}
 	case *syntax.ParamExp:
 		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && strings.Contains(n.Exp.Word.Lit(), "P") {
-			r.Unknown(byExpansion(r.text(n))) // ${x@P} is a prompt, whatever x is
+			r.Add(&Command{Words: []Word{{r.text(n), Unknown}}, Source: top}) // ${x@P} is a prompt, whatever x is
 		}
 	case *syntax.CmdSubst:
 		if n.Backquotes && strings.Contains(r.text(n), `\`) { // bash takes some of them away first, within '…' too

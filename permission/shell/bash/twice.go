@@ -12,14 +12,16 @@ import (
 // ${x@P} and the prompts. A variable in a calculation is a text too, wherever its value was written. So in a line that does
 // any of this, every quoted text with a substitution counts as run.
 
-// readTwice adds the commands in texts that are read twice.
+// readTwice adds the commands in texts that may be read twice.
 func (r Reader) readTwice() {
 	twice := false
+	var texts []string
 	for _, l := range r.lines {
 		r.source = l.source
 		syntax.Walk(l.file, func(n syntax.Node) bool {
 			twice = twice || r.readsTwice(n)
-			return !twice
+			texts = append(texts, quotedText(n))
+			return true
 		})
 	}
 	if !twice {
@@ -29,74 +31,47 @@ func (r Reader) readTwice() {
 	for _, c := range r.script.Commands {
 		r.Dirs = union(r.Dirs, c.Dirs)
 	}
-	var dollar, bracket bool            // in two texts that may be joined: '$' and '(rm x)'
-	for i := 0; i < len(r.lines); i++ { // the texts that are read become lines too
-		r.source = r.lines[i].source
-		syntax.Walk(r.lines[i].file, func(n syntax.Node) bool {
-			if w, ok := n.(*syntax.Word); ok {
-				if text, quoted := r.unquoted(w.Parts); quoted {
-					ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
-					dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
-					r.readAgain(text)
-				}
-			}
-			return true
+	var dollar, bracket bool // in two texts that may be joined: '$' and '(rm x)'
+	for _, text := range texts {
+		by := &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
+		ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
+		dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
+		rest := plainSubstitution.ReplaceAllStringFunc(text, func(s string) string {
+			r.Line(by, Word{strings.Trim(s, "$()`"), Literal})
+			return ""
 		})
+		if opensSubstitution.MatchString(rest) {
+			r.Unknown(by)
+		}
 	}
 	if dollar && bracket {
-		r.Unknown(byExpansion(r.source))
+		r.Unknown(&Command{Words: []Word{{"an expansion", Literal}}, Source: r.source})
 	}
 }
 
-// byExpansion is the command that runs a text when it is expanded.
-func byExpansion(text string) *Command {
-	return &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
-}
+// A substitution in which nothing is quoted or expanded, and the beginning of any other, also as a prompt may write it.
+var (
+	plainSubstitution = regexp.MustCompile("\\$\\([^$`'\"\\\\()*?\\[{~]*\\)|`[^$`'\"\\\\()*?\\[{~]*`")
+	opensSubstitution = regexp.MustCompile("\\$[({]|`|\\\\0?(44|140)")
+)
 
-// unquoted is a word without its quotes. quoted: a $, a back quote or a bracket in it was quoted, so that bash doesn't expand
-// it the first time.
-func (r Reader) unquoted(parts []syntax.WordPart) (text string, quoted bool) {
-	for _, p := range parts {
-		part, literal := r.text(p), true
-		switch p := p.(type) {
-		case *syntax.Lit:
-			part = p.Value
-		case *syntax.SglQuoted:
-			part = p.Value
-			if ansi, ok := ansiC(part); p.Dollar && ok {
-				part = ansi
-			} else if p.Dollar {
-				part = "$(" // it may be
-			}
-		case *syntax.DblQuoted:
-			part, literal = r.unquoted(p.Parts)
-		default:
-			literal = false
+// quotedText is a text as it is after bash has read it once; "" if a node isn't one.
+func quotedText(n syntax.Node) string {
+	switch n := n.(type) {
+	case *syntax.Lit:
+		if opensSubstitution.MatchString(n.Value) { // in double quotes, a backslash may stay
+			return n.Value
 		}
-		text += part
-		quoted = quoted || literal && (strings.ContainsAny(part, "$`(") || octal.MatchString(part))
+		return strings.ReplaceAll(n.Value, `\`, "")
+	case *syntax.SglQuoted:
+		if text, ok := ansiC(n.Value); n.Dollar && ok {
+			return text
+		} else if n.Dollar {
+			return "$(" // it may be
+		}
+		return n.Value
 	}
-	return text, quoted
-}
-
-// octal is a $ or a back quote as a prompt may write it.
-var octal = regexp.MustCompile(`\\0?(44|140)`)
-
-// readAgain reads the substitutions of a text.
-func (r Reader) readAgain(text string) {
-	by := byExpansion(text)
-	if octal.MatchString(text) {
-		r.Unknown(by)
-	}
-	text = strings.NewReplacer(`\`, "", `"`, "").Replace(text)
-	if !strings.Contains(text, "$(") && !strings.Contains(text, "${") && !strings.Contains(text, "`") {
-		return
-	}
-	before := r.Err
-	if r.Line(by, Word{`: "` + text + `"`, Literal}); r.Err != before {
-		r.Err = before
-		r.Unknown(by)
-	}
+	return ""
 }
 
 // Variables whose values are read twice: prompts, and those that are numbers to bash itself; and builtins that calculate
