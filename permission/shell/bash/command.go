@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -41,8 +40,7 @@ type Command struct {
 	IsCase   bool   // it is a command before it with values in the place of variables, which may have them
 	Start    string // the folder the line starts in
 
-	Program string // what base found, once the command stands in a script
-	Globs   []Word // without words: patterns that are looked up
+	Globs []Word // without words: patterns that are looked up
 }
 
 // Assign is an assignment before a command.
@@ -76,19 +74,13 @@ func (c *Command) Undetermined() bool {
 	return len(c.Words) > 0 && c.Words[0].Kind != Literal && !c.MayRun && !c.Doubtful
 }
 
-// Base is the name without a folder.
+// Base is the name without a directory.
 func (c *Command) Base() string {
-	if c.Program != "" {
-		return c.Program
-	}
 	name := c.Name()
-	if strings.IndexByte(name, '/') < 0 && strings.IndexByte(name, '\\') < 0 {
-		return name
-	}
-	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// Argv is the command as it was understood, one element a word. What is not known stands as it is written.
+// Argv is the text of its words. What is not known is as it is written.
 func (c *Command) Argv() []string {
 	argv := make([]string, len(c.Words))
 	for i, w := range c.Words {

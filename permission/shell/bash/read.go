@@ -131,7 +131,7 @@ func (r Reader) read(line string) error {
 		r.known, r.certain = r.values(file)
 		var sure bool
 		cases, sure = r.filledLines(line, file)
-		r.certain = r.certain && sure
+		r.certain, r.set = r.certain && sure, []string{"PWD"}
 	}
 	r.stmts(file.Stmts)
 	r.isCase, r.known, r.certain = true, nil, false
@@ -174,7 +174,7 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 		return nil, odd("a carriage return")
 	case strings.Contains(line, "$\\\n"): // bash joins the lines first, and so reads $HOME or $(…)
 		return nil, odd("a line that ends in $\\")
-	case joinsSigns(line):
+	case joinedSigns.MatchString(line):
 		return nil, odd("an operator continued on the next line")
 	}
 	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
@@ -221,7 +221,6 @@ func (r Reader) Add(c *Command) {
 		c.By = r.by
 	}
 	c.MayRun, c.IsCase = c.MayRun || r.guess, r.isCase
-	c.Program = c.Base()
 	same := func(o *Command) bool { return o.Source == c.Source && !o.IsCase }
 	if r.isCase && slices.ContainsFunc(r.script.Commands, same) {
 		return // it has no variables

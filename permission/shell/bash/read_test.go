@@ -41,7 +41,7 @@ func TestFilled(t *testing.T) {
 		cases int
 		sure  bool
 	}{
-		{"for f in a b; do x $f; done", 2, true}, {"f=a; x $f", 1, false}, {"f=a && x $f", 1, false}, {"true && f=a; x $f", 1, false}, {"f=a; f=b; x $f", 2, false}, {"x $f", 0, false},
+		{"for f in a b; do x $f; done", 2, true}, {"f=a; x $f", 1, true}, {"f=a && x $f", 1, false}, {"true && f=a; x $f", 1, false}, {"f=a; f=b; x $f", 2, true}, {"x $f", 0, false},
 		{"read f; x $f", 0, false}, {"for f in a b; do for g in c d; do x $f $g; done; done", 4, true}, {"eval f=a; x $f", 0, false}, {"IFS=a; f=b; x $f", 1, false}, {"(f=a); x $f", 1, false}, {"f=a | true; x $f", 1, false},
 	} {
 		script, err := Read(tt.line, Options{Dir: "/w"}, nil)

@@ -107,7 +107,7 @@ func (r Reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
-		if w.Kind == Unknown && oneText(x.Parts) { // whatever its value, it is one word and no operator here
+		if w.Kind == Unknown && !r.build(x).odd { // whatever its value, it is one word and no operator here
 			w.Kind = PublicVar
 		}
 		cmd.Words = append(cmd.Words, w)

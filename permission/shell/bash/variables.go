@@ -9,8 +9,8 @@ import (
 )
 
 // A line with variables whose values all stand in it is read once more with each value in their place. Every value that a
-// name is given anywhere in the line counts everywhere. In the body of a loop that sets it, a variable has one of them for
-// sure.
+// name is given anywhere in the line counts everywhere. After an assignment, and in the body of a loop that sets
+// it, a variable has one of them for sure.
 
 // maxCases is how many ways to fill in a line are tried.
 const maxCases = 64
@@ -160,4 +160,22 @@ func filledIn(w Word, quoted bool) (text string, ok bool) {
 		return `"` + Quote(w.Text) + `"`, w.Kind == Literal
 	}
 	return w.Text, w.Kind == Literal && w.Text != "" && only(w.Text, plainBytes)
+}
+
+// isSet reports whether a variable has one of its known values for sure.
+func (r Reader) isSet(name string) bool {
+	given := r.known[name]
+	return r.certain && given != nil && slices.Contains(r.set, name) && !slices.Contains(given, Word{Kind: Unknown})
+}
+
+// assigned are the variables that a statement sets for sure.
+func assigned(s *syntax.Stmt) (names []string) {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || decorated(s) || len(call.Args) > 0 {
+		return nil
+	}
+	for _, a := range call.Assigns {
+		names = append(names, a.Name.Value)
+	}
+	return names
 }

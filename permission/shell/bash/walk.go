@@ -37,6 +37,7 @@ func (r Reader) stmts(list []*syntax.Stmt) outcome {
 	for _, s := range list {
 		o = next.stmt(s)
 		next.Dirs = o.all()
+		next.set = append(slices.Clip(next.set), assigned(s)...)
 	}
 	return o
 }
@@ -84,7 +85,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 		return r.loop(c.Cond, c.Do)
 	case *syntax.ForClause:
 		r.forHead(c)
-		if loop, ok := c.Loop.(*syntax.WordIter); ok && !slices.Contains(r.known[loop.Name.Value], Word{Kind: Unknown}) {
+		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			r.set = append(slices.Clip(r.set), loop.Name.Value)
 		}
 		return r.loop(c.Do)
@@ -285,7 +286,7 @@ func (r Reader) forHead(c *syntax.ForClause) {
 // cases is where the shell may stand after a case.
 func (r Reader) cases(c *syntax.CaseClause) []string {
 	r.nested(c.Word)
-	if r.word(c.Word).Kind == Unknown && !oneText(c.Word.Parts) {
+	if r.build(c.Word).odd {
 		r.noteHeld("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
@@ -310,7 +311,7 @@ func (r Reader) time(c *syntax.TimeClause) outcome {
 	if c.Stmt == nil {
 		return outcome{r.Dirs, r.Dirs}
 	}
-	if r.firstWord(c.Stmt) == "--" {
+	if strings.HasPrefix(r.text(c.Stmt), "--") {
 		r.Err = odd("time --") // to the parser it is a command
 	}
 	r.by = wrapper

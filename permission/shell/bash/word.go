@@ -156,6 +156,7 @@ type builder struct {
 	publicVars bool
 	filled     bool
 	unknown    bool
+	odd        bool // it may do more than have a value: assign, calculate
 	started    bool // only at the start of a word ~ is the home
 	home       bool // it begins with one
 }
@@ -214,19 +215,21 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		for _, q := range p.Parts {
 			switch q := q.(type) {
 			case *syntax.Lit:
-				b.quoted(unquoteDouble(q.Value))
+				b.quoted(doubleEscapes.Replace(q.Value))
 			case *syntax.ParamExp:
 				b.param(q, true)
 			case *syntax.CmdSubst:
 				b.publicVars = true
 			default:
-				b.unknown = true
+				b.unknown, b.odd = true, true
 			}
 		}
 	case *syntax.ParamExp:
 		b.param(p, false)
-	default:
+	case *syntax.CmdSubst:
 		b.unknown = true
+	default:
+		b.unknown, b.odd = true, true
 	}
 }
 
@@ -283,26 +286,23 @@ func (b *builder) quoted(s string) {
 	}
 }
 
-// unquoteDouble takes the backslashes out of a text between double quotes, and the ends of lines behind them.
-func unquoteDouble(s string) string {
-	return doubleEscapes.Replace(s)
-}
-
+// doubleEscapes takes the backslashes out of a text in double quotes, and the ends of lines after them.
 var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 
 // param reads a variable: $HOME is known, a few others are nobody's secret, all the rest is unknown.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	b.started = true
-	name := ""
-	if plainParam(p) {
-		name = p.Param.Value
+	if !plainParam(p) {
+		b.unknown, b.odd = true, true
+		return
 	}
+	name := p.Param.Value
 	switch {
-	case b.certain && slices.Contains(b.set, name):
+	case b.isSet(name):
 		b.filled = true
 	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
 		b.quoted(b.options.Home)
-	case publicNumbers[name], (publicVars[name] || IsScratchVar(name)) && quoted:
+	case slices.Contains(publicNumbers, name), quoted && (slices.Contains(publicVars, name) || IsScratchVar(name)):
 		b.publicVars = true
 	default:
 		b.unknown = true
@@ -315,13 +315,11 @@ func plainParam(p *syntax.ParamExp) bool {
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// publicNumbers and publicVars are the variables whose value anyone may see. Numbers stay one word without quotes; a folder
-// may be called "x /home/me/*".
+// publicNumbers and publicVars are the variables whose value anyone may see. Numbers stay one word without quotes; a
+// directory may be called "x /home/me/*".
 var (
-	publicNumbers = map[string]bool{"?": true, "$": true, "#": true, "!": true, "UID": true, "EUID": true, "SECONDS": true, "LINENO": true, "RANDOM": true}
-	publicVars    = map[string]bool{
-		"PWD": true, "OLDPWD": true, "USER": true, "LOGNAME": true, "SHELL": true, "PATH": true, "LANG": true, "TERM": true, "HOSTNAME": true, "BASH_VERSION": true, "HOME": true,
-	}
+	publicNumbers = strings.Fields("? $ # ! UID EUID SECONDS LINENO RANDOM")
+	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")
 )
 
 // ansiC reads the text of $'…' with the escapes that Go knows too. ok is false for others: those that bash versions or
@@ -345,22 +343,4 @@ func ansiC(s string) (text string, ok bool) {
 		s = rest
 	}
 	return b.String(), true
-}
-
-// oneText reports whether a word is made of texts, of what commands print and of plain variables: where words are not
-// taken apart, it is one word, whatever its value.
-func oneText(parts []syntax.WordPart) bool {
-	return !slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
-		switch p := p.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
-			return false
-		case *syntax.CmdSubst:
-			return p.TempFile || p.ReplyVar
-		case *syntax.ParamExp:
-			return !plainParam(p)
-		case *syntax.DblQuoted:
-			return p.Dollar || !oneText(p.Parts)
-		}
-		return true
-	})
 }
