@@ -269,11 +269,11 @@ func (r Reader) forHead(c *syntax.ForClause) {
 	var globs []Word
 	for _, w := range loop.Items {
 		r.nested(w)
+		if r.build(w).odd {
+			r.noteHeld("loops over unknown words", w)
+		}
 		for _, word := range r.words(w) {
-			switch word.Kind {
-			case Unknown:
-				r.noteHeld("loops over unknown words", w)
-			case Glob:
+			if word.Kind == Glob {
 				globs = append(globs, word)
 			}
 		}

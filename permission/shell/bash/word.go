@@ -3,7 +3,6 @@ package bash
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -70,38 +69,29 @@ func (r Reader) words(w *syntax.Word) []Word {
 	}
 	source := r.text(w)
 	split := &syntax.Word{Parts: w.Parts}
-	if !syntax.SplitBraces(split) && !oddBraces.MatchString(source) {
+	opens := func(p syntax.WordPart) bool {
+		lit, ok := p.(*syntax.Lit)
+		return ok && strings.Contains(lit.Value, "{")
+	}
+	if !slices.ContainsFunc(w.Parts, opens) || !syntax.SplitBraces(split) && !oddBraces.MatchString(source) {
 		return []Word{r.word(w)}
 	}
 	var out []Word
 	for one, err := range expand.BracesSeq(nil, split) {
-		if err != nil || len(out) == maxBraced || slices.ContainsFunc(one.Parts, func(p syntax.WordPart) bool { return unsureBraces(p, source) }) {
+		word := r.build(one).word(source)
+		if err != nil || len(out) == maxBraced || !plainBraces.MatchString(source) || word.Text == "" { // an empty word may be left out
 			return []Word{{source, Unknown}}
-		}
-		b := r.build(one)
-		word := b.word(source)
-		if t := b.text.String(); t == "" || b.home || strings.Contains(t, "=~") || strings.Contains(t, ":~") {
-			word = Word{source, Unknown} // braces come before the home; an empty word may or may not be left out
 		}
 		out = append(out, word)
 	}
 	return out
 }
 
-// unsureBraces reports whether a part may be read otherwise by bash: a brace that closes or opens nothing near one that
-// does, and $HOME, with which what braces put behind it is read as one name.
-func unsureBraces(p syntax.WordPart, source string) bool {
-	switch p := p.(type) {
-	case *syntax.Lit:
-		return strings.ContainsAny(p.Value, "{}") && oddBraces.MatchString(source)
-	case *syntax.ParamExp:
-		return p.Short
-	}
-	return false
-}
-
-// oddBraces are braces that may be a list or a sequence.
-var oddBraces = regexp.MustCompile(`(?s)\{.*,|\{[^}]*\.\.`)
+// oddBraces are braces that may be a list or a sequence; plainBraces are those that the parser reads as bash does.
+var (
+	oddBraces   = regexp.MustCompile(`(?s)\{.*,|\{[^}]*\.\.`)
+	plainBraces = regexp.MustCompile(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
+)
 
 // ExpandBraces expands the braces of a text without quotes. ok is false if it becomes too many words.
 func ExpandBraces(s string) (words []string, ok bool) {
@@ -158,7 +148,6 @@ type builder struct {
 	unknown    bool
 	odd        bool // it may do more than have a value: assign, calculate
 	started    bool // only at the start of a word ~ is the home
-	home       bool // it begins with one
 }
 
 // build reads the parts of a word.
@@ -271,7 +260,6 @@ func (b *builder) tilde(rest string, last bool) {
 		b.unknown = true
 	default:
 		b.quoted(b.options.Home)
-		b.home = true
 	}
 }
 
@@ -322,25 +310,12 @@ var (
 	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")
 )
 
-// ansiC reads the text of $'…' with the escapes that Go knows too. ok is false for others: those that bash versions or
-// places read differently are among them.
+// ansiC reads the text of $'…'. ok is false if it has escapes that versions of bash or languages may read differently.
 func ansiC(s string) (text string, ok bool) {
-	var b strings.Builder
-	for s != "" {
-		if len(s) > 1 && s[0] == '\\' && strings.IndexByte(`'"?`, s[1]) >= 0 {
-			s = s[1:]
-		}
-		c, _, rest, err := strconv.UnquoteChar(s, 0)
-		if s[0] != '\\' {
-			c, rest, err = rune(s[0]), s[1:], nil
-		} else if c == 0 || c > 0x7f || s[1]|0x20 == 'u' { // NUL ends the text; \u depends on the locale
-			return "", false
-		}
-		if err != nil {
-			return "", false
-		}
-		b.WriteByte(byte(c))
-		s = rest
-	}
-	return b.String(), true
+	return ansiEscapes.Replace(s), plainEscapes.MatchString(s)
 }
+
+var (
+	ansiEscapes  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\'`, "'", `\"`, `"`)
+	plainEscapes = regexp.MustCompile(`^(?:[^\\]|\\[nt\\'"])*$`)
+)
