@@ -134,7 +134,7 @@ func aliases(c *bash.Command) bool {
 			return false
 		}
 		if !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.GitValued, c.Words[i].Text) {
-			return program.RunnerOf("git "+w.Text).Uses != program.Data
+			return program.RunnerOf("git "+w.Text).Uses() != program.Data
 		}
 	}
 	return false

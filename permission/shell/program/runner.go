@@ -2,10 +2,8 @@ package program
 
 import (
 	_ "embed"
-	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -17,15 +15,15 @@ var runnersText string
 
 // Runner is what runners.txt says of a command. The fields are described there.
 type Runner struct {
-	Uses uses
-
-	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Own, Input bool // how it runs another command
-	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled            bool // what it does with files, and how its flags are written
-	Values, Mark, Writes                                               string
-	Long, bare, Text, Exec, Runs                                       []string
-	Reads, Changes, Unless, Into                                       []string
-	Same                                                               [][]string
-	Operands                                                           int
+	Wraps, Data, Own, Interprets                            bool // what it may do with its words
+	Assigns, Adds, May, Joined, First, Only, Direct, Input  bool // how it runs another command
+	Subcommands                                             bool
+	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled bool // what it does with files, and how its flags are written
+	Values, Mark, Writes                                    string
+	Long, Bare, Text, Exec, Runs                            []string
+	Reads, Changes, Shows, Unless, Into                     []string
+	Same                                                    [][]string
+	Operands                                                int
 }
 
 // uses says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
@@ -38,6 +36,19 @@ const (
 	Own                     // its words are commands of its own, up to one such as run or exec
 	Interpreter             // it may run the text in its words, or on its input
 )
+
+// Uses is what a command may do with its words.
+func (r Runner) Uses() uses {
+	switch {
+	case r.Interprets:
+		return Interpreter
+	case r.Own:
+		return Own
+	case r.Data || r.Wraps:
+		return Data
+	}
+	return anything
+}
 
 var runners = sync.OnceValue(func() map[string]Runner {
 	table, err := parseRunners(runnersText)
@@ -55,59 +66,15 @@ func parseRunners(text string) (map[string]Runner, error) {
 	table := map[string]Runner{}
 	for name := range ReadOnly().Plain {
 		if name != "hash" { // hash -p lets a name mean another program
-			table[name] = Runner{Uses: Data}
+			table[name] = Runner{Data: true}
 		}
 	}
-	for n, line := range strings.Split(text, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
+	err := readTable(text, func(names []string, r *Runner) {
+		for _, name := range names {
+			table[name] = *r
 		}
-		names, attributes, _ := strings.Cut(line, ": ")
-		var r Runner
-		for _, a := range strings.Fields(attributes) {
-			if !r.set(a) {
-				return nil, fmt.Errorf("line %d: unknown attribute %s", n+1, a)
-			}
-		}
-		for _, name := range strings.Split(names, ", ") {
-			table[name] = r
-		}
-	}
-	return table, nil
-}
-
-// set sets a field by its name in runners.txt.
-func (r *Runner) set(attribute string) bool {
-	name, value, valued := strings.Cut(attribute, "=")
-	kinds := map[string]uses{"wraps": Data, "data": Data, "own": Own, "interprets": Interpreter}
-	switches := map[string]*bool{
-		"wraps": &r.Wraps, "assigns": &r.Assigns, "adds": &r.Adds, "may": &r.May, "joined": &r.Joined, "first": &r.First, "only": &r.Only, "direct": &r.Direct, "input": &r.Input,
-		"subcommands": &r.Own, "copies": &r.Copies, "renames": &r.Renames, "fetches": &r.Fetches, "strips": &r.Strips, "here": &r.Here, "dashed": &r.Dashed, "bundled": &r.Bundled,
-	}
-	lists := map[string]*[]string{
-		"long": &r.Long, "bare": &r.bare, "text": &r.Text, "exec": &r.Exec, "runs": &r.Runs, "reads": &r.Reads, "changes": &r.Changes, "unless": &r.Unless, "into": &r.Into,
-	}
-	texts := map[string]*string{"values": &r.Values, "mark": &r.Mark, "writes": &r.Writes}
-	if kind, ok := kinds[name]; ok {
-		r.Uses = kind
-	}
-	switch {
-	case switches[name] != nil && !valued:
-		*switches[name] = true
-	case lists[name] != nil && !valued:
-		*lists[name] = []string{Always}
-	case lists[name] != nil:
-		*lists[name] = strings.Split(value, ",")
-	case texts[name] != nil:
-		*texts[name] = value
-	case name == "same":
-		r.Same = append(r.Same, strings.Split(value, ","))
-	case name == "operands":
-		r.Operands, _ = strconv.Atoi(value)
-	default:
-		return kinds[name] != anything
-	}
-	return true
+	}, nil)
+	return table, err
 }
 
 // SkipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
@@ -125,7 +92,7 @@ func SkipOptions(c *bash.Command, w Runner) (rest []bash.Word, unsure bool) {
 			name, _, attached := strings.Cut(s, "=")
 			if slices.Contains(w.Long, name) && !attached {
 				i++
-			} else if !attached && !slices.Contains(w.bare, name) {
+			} else if !attached && !slices.Contains(w.Bare, name) {
 				unsure = true
 			}
 		default:
@@ -196,7 +163,7 @@ var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "sta
 
 // RunsOf is what c may do with its words.
 func RunsOf(c *bash.Command) uses {
-	return RunnerOf(trimVersion(c.Base())).Uses
+	return RunnerOf(trimVersion(c.Base())).Uses()
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.
