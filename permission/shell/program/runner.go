@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	_ "embed"
 	"path"
 	"slices"
@@ -13,41 +14,18 @@ import (
 //go:embed runners.txt
 var runnersText string
 
-// Runner is what runners.txt says of a command. The fields are described there.
+// Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets is
+// set; without any, each word of the command may be run.
 type Runner struct {
-	Wraps, Data, Own, Interprets                            bool // what it may do with its words
-	Assigns, Adds, May, Joined, First, Only, Direct, Input  bool // how it runs another command
-	Subcommands                                             bool
-	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled bool // what it does with files, and how its flags are written
-	Values, Mark, Writes                                    string
-	Long, Bare, Text, Exec, Runs                            []string
-	Reads, Changes, Shows, Unless, Into                     []string
-	Same                                                    [][]string
-	Operands                                                int
-}
-
-// uses says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
-// of them may be the command that the rule means.
-type uses byte
-
-const (
-	anything    uses = iota // nothing is known of it: each of its words may be run
-	Data                    // its words are names and texts; what wrappers run is read on its own
-	Own                     // its words are commands of its own, up to one such as run or exec
-	Interpreter             // it may run the text in its words, or on its input
-)
-
-// Uses is what a command may do with its words.
-func (r Runner) Uses() uses {
-	switch {
-	case r.Interprets:
-		return Interpreter
-	case r.Own:
-		return Own
-	case r.Data || r.Wraps:
-		return Data
-	}
-	return anything
+	Data, Own, Interprets                                         bool // what it may do with its words
+	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool // how it runs another command
+	Subcommands, Dashed, Bundled                                  bool // how its words are written
+	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
+	Values, Mark, Writes                                          string
+	Long, Bare, Text, Exec, Runs                                  []string
+	Reads, Changes, Shows, Unless, Into                           []string
+	Same                                                          [][]string
+	Operands                                                      int
 }
 
 var runners = sync.OnceValue(func() map[string]Runner {
@@ -70,6 +48,7 @@ func parseRunners(text string) (map[string]Runner, error) {
 		}
 	}
 	err := readTable(text, func(names []string, r *Runner) {
+		r.Data = (r.Data || r.Wraps) && !r.Own && !r.Interprets
 		for _, name := range names {
 			table[name] = *r
 		}
@@ -161,17 +140,17 @@ func Wraps(c *bash.Command) bool {
 // RunWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
 var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 
-// RunsOf is what c may do with its words.
-func RunsOf(c *bash.Command) uses {
-	return RunnerOf(trimVersion(c.Base())).Uses()
+// RunsOf is what is known of the command, whatever number stands behind its name.
+func RunsOf(c *bash.Command) Runner {
+	return RunnerOf(trimVersion(c.Base()))
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.
-func Interprets(c *bash.Command) bool { return RunsOf(c) == Interpreter }
+func Interprets(c *bash.Command) bool { return RunsOf(c).Interprets }
 
 // StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
 func StartsShell(c *bash.Command) bool {
-	return RunsOf(c) == Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return slices.Contains(Shells, path.Base(w.Text)) })
+	return RunsOf(c).Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return slices.Contains(Shells, path.Base(w.Text)) })
 }
 
 // ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
@@ -191,16 +170,7 @@ func ReadsProgram(c *bash.Command) bool {
 }
 
 // trimVersion is a name without the number behind it.
-func trimVersion(name string) string {
-	end := len(name)
-	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
-		end--
-	}
-	if end == 0 {
-		return name
-	}
-	return name[:end]
-}
+func trimVersion(name string) string { return cmp.Or(strings.TrimRight(name, ".0123456789"), name) }
 
 // GitValued are git's own flags whose value is the next word.
 var GitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
