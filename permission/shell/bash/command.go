@@ -123,11 +123,6 @@ func Queries(c *Command) bool {
 	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
 }
 
-// IsName reports whether s is one word of letters.
-func IsName(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
-}
-
 // Input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
 func (c *Command) Input() *Word {
 	for i, d := range slices.Backward(c.Redirs) {

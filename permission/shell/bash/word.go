@@ -3,7 +3,9 @@ package bash
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -310,12 +312,11 @@ var (
 	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")
 )
 
-// ansiC reads the text of $'…'. ok is false if it has escapes that versions of bash or languages may read differently.
+// ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text, and
+// for \u, which depends on the locale.
 func ansiC(s string) (text string, ok bool) {
-	return ansiEscapes.Replace(s), plainEscapes.MatchString(s)
+	text, err := strconv.Unquote(`"` + ansiToGo.Replace(s) + `"`)
+	return text, err == nil && utf8.ValidString(s) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
 }
 
-var (
-	ansiEscapes  = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\'`, "'", `\"`, `"`)
-	plainEscapes = regexp.MustCompile(`^(?:[^\\]|\\[nt\\'"])*$`)
-)
+var ansiToGo = strings.NewReplacer("\\\n", `\\\n`, `\\`, `\\`, `\'`, "'", `\"`, `\"`, `"`, `\"`, "\n", `\n`)

@@ -43,18 +43,18 @@ func ParseArgs(c *bash.Command, words []bash.Word, p *Program, held bool) (a *Ar
 	}
 	for i := 0; i < len(words) && why == ""; i++ {
 		w, used := words[i], 0
-		isFlag := a.Ended < 0 && (len(w.Text) > 1 && w.Text[0] == '-' || p.exact && p.Flags[w.Text] != 0)
+		isFlag := a.Ended < 0 && (len(w.Text) > 1 && w.Text[0] == '-' || p.Exact && p.Flags[w.Text] != 0)
 		switch why = a.unknown(w); {
 		case why != "" || p.Raw:
-		case isFlag && w.Text == "--" && !p.exact:
+		case isFlag && w.Text == "--" && !p.Exact:
 			a.Ended = len(a.Operands)
 		case isFlag:
 			used, why = a.flag(w, words[i+1:])
 			i += used
-		case p.expression && a.inExpression() && w.Kind == bash.Literal:
+		case p.Expression && a.inExpression() && w.Kind == bash.Literal:
 			why = w.Text + " is not on the read-only list after the first test"
 		default:
-			if a.Operands = append(a.Operands, w); p.stops && a.Ended < 0 {
+			if a.Operands = append(a.Operands, w); p.Stops && a.Ended < 0 {
 				a.Ended = len(a.Operands)
 			}
 		}
@@ -71,9 +71,9 @@ func (a *Args) inExpression() bool {
 func (a *Args) unknown(w bash.Word) string {
 	p := a.Program
 	switch {
-	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.vars, w.Kind == bash.Unknown && p.quoted && oneVariable.MatchString(w.Text):
+	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars, w.Kind == bash.Unknown && p.Quoted && oneVariable.MatchString(w.Text):
 		return ""
-	case w.Kind == bash.Glob && (p.Raw || p.safe || a.Ended >= 0 || !w.CanBeFlag()):
+	case w.Kind == bash.Glob && (p.Raw || p.Safe || a.Ended >= 0 || !w.CanBeFlag()):
 		return ""
 	case w.Kind == bash.Glob:
 		return "glob pattern " + w.Text + " may expand to a flag"
@@ -87,10 +87,10 @@ var oneVariable = regexp.MustCompile(`^"\$(\w+|\{\w+\})"$`)
 // flag takes in the flag w. It returns how many of the next words were its value.
 func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
 	name, value, attached := strings.Cut(w.Text, "=")
-	if a.Program.expression {
+	if a.Program.Expression || a.Program.Flags[w.Text] != 0 {
 		name, attached = w.Text, false
 	}
-	long := a.Program.exact || strings.HasPrefix(w.Text, "--")
+	long := a.Program.Exact || strings.HasPrefix(w.Text, "--")
 	switch kind := a.Program.Flags[name]; {
 	case w.Kind == bash.Glob && !(long && attached && !strings.ContainsAny(name, `*?[\`)):
 		return 0, "flag " + w.Text + " is a glob pattern"
@@ -158,16 +158,21 @@ func (a *Args) Check(name string) string {
 	}
 	not := func(is func(bash.Word) bool) func(bash.Word) bool { return func(w bash.Word) bool { return !is(w) } }
 	switch {
-	case p.most > 0 && n > p.most, p.Operands == NoOperands && !p.Raw && n > 0:
+	case p.Most > 0 && n > p.Most, p.None && !p.Raw && n > 0:
 		return name + " with more arguments is not on the read-only list"
-	case p.scratch && slices.ContainsFunc(a.Operands, not(isScratch)):
+	case p.Scratch && slices.ContainsFunc(a.Operands, not(isScratch)):
 		return "it sets a variable that programs may use"
-	case p.literal && !a.Held && slices.ContainsFunc(a.Operands, not(isLiteral)):
+	case p.Literal && !a.Held && slices.ContainsFunc(a.Operands, not(isLiteral)):
 		return "a glob pattern may expand to several words"
-	case p.Operands == Script:
+	case p.Script:
 		return a.checkScripts(name)
 	case p.form.text != "" && p.form.find(a.text()) == nil:
 		return name + " with these arguments is not on the read-only list"
+	}
+	for _, f := range a.Flags {
+		if f.Value.Text != "" && p.ban.find(f.Name+"="+f.Value.Text) != nil {
+			return name + " with the value " + f.Value.Text + " of " + f.Name + " is not on the read-only list"
+		}
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ func TestParsePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := ps.Find("y z", false)
-	if p == nil || p != ps.Find("x", true) || p.most != 2 || !slices.Equal(p.Below, []string{"-r", "-R"}) || p.Flags["-b"] != bare || p.Flags["-n"] != valued || p.Flags["--long"] != optional {
+	if p == nil || p != ps.Find("x", true) || p.Most != 2 || !slices.Equal(p.Below, []string{"-r", "-R"}) || p.Flags["-b"] != bare || p.Flags["-n"] != valued || p.Flags["--long"] != optional {
 		t.Errorf("y z is %+v", p)
 	}
 	if ps.Find("y", false) != nil || ps.Find("y", true) == nil || !ps.Subcommands["y"] || !slices.Equal(p.SafeExamples, []string{"x a"}) {

@@ -39,24 +39,14 @@ type Proof struct {
 	Touches  []Touch // what it looks at, if it is harmless
 	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
-	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
-	Unless []string
 	// Open: other files than Touches may be read too, because words expand at run time.
 	Open bool
 	// Objects: what git keeps of any file may be shown.
 	Objects bool
-	// Trees are what git shows of a whole repository, which may begin above the workspace.
-	Trees []Tree
+	// Whole: git may show contents from all of its repository, which may begin above the workspace.
+	Whole bool
 
 	size int // of the paths
-}
-
-// Tree is something that git shows, counted from the top of the repository around a folder.
-type Tree struct {
-	Dir   string
-	Touch Touch
-	// Unless is a path that limits what is shown to itself, if it is there; "": nothing does.
-	Unless string
 }
 
 // unlisted is the proof of a command that is not on the read-only list.
@@ -76,7 +66,7 @@ func ProveHeld(c *bash.Command) Proof {
 	if p.Why != "" {
 		p = prove(c, true)
 	}
-	p.Unless, p.Trees = nil, nil // files outside the workspace can't be read, and git's objects aren't hidden
+	p.Whole = false // files outside the workspace can't be read
 	return p
 }
 
@@ -120,7 +110,7 @@ func prove(c *bash.Command, held bool) Proof {
 	if why != "" && key == name && held && program.ReadOnly().Subcommands[name] && len(words) > 0 && words[0].Kind == bash.Literal {
 		return unlisted(name + " " + words[0].Text)
 	}
-	if why != "" && p.Raw && p.Operands == program.NoOperands {
+	if why != "" && p.Raw && p.None {
 		return unlisted(name)
 	}
 	if why != "" {
