@@ -25,8 +25,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -462,7 +462,7 @@ func perform(o order) effect {
 	cmd.Dir = root
 	cmd.Env = []string{"HOME=/home/me", "PATH=" + boxPath, "LANG=C.UTF-8"}
 	if o.Unasked {
-		cmd.Env = shell.Environment(cmd.Env, root)
+		cmd.Env = environ.Unasked(cmd.Env, root)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

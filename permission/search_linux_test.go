@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -126,7 +126,7 @@ func tellsNoSecret(t *testing.T, dir, line string) {
 	}
 	cmd := exec.Command("bash", "-c", strings.ReplaceAll(line, "foo", "canary"))
 	cmd.Dir = dir
-	cmd.Env = shell.Environment(append(os.Environ(), "HOME="+filepath.Join(dir, "nobody")), dir)
+	cmd.Env = environ.Unasked(append(os.Environ(), "HOME="+filepath.Join(dir, "nobody")), dir)
 	if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "canary") {
 		t.Errorf("%s tells a secret: %s", line, out)
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -106,7 +106,7 @@ func TestGoWritesNoCounters(t *testing.T) {
 	home := t.TempDir()
 	for _, args := range [][]string{{"version"}, {"env", "GOPATH"}} {
 		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = t.TempDir(), shell.Environment([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home})
+		cmd.Dir, cmd.Env = t.TempDir(), environ.Unasked([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home})
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v: %s", args, err, out)
 		}
