@@ -35,8 +35,9 @@ func (a *Args) Given(names []string) bool {
 	return slices.Contains(names, Always) || a.Has(names...)
 }
 
-// ParseArgs sorts words as the program does. why is not empty where one is not known.
-func ParseArgs(c *bash.Command, words []bash.Word, p *Program, held bool) (a *Args, why string) {
+// ParseArgs sorts words as the program does, and checks them. why is not empty where they are not known to be read-only. name is
+// the program, with its subcommand.
+func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held bool) (a *Args, why string) {
 	a = &Args{Cmd: c, Program: p, Held: held, Ended: -1, words: words}
 	if p.Raw {
 		a.Operands, a.Ended = words, 0
@@ -58,6 +59,9 @@ func ParseArgs(c *bash.Command, words []bash.Word, p *Program, held bool) (a *Ar
 				a.Ended = len(a.Operands)
 			}
 		}
+	}
+	if why == "" {
+		why = a.check(name)
 	}
 	return a, why
 }
@@ -149,28 +153,26 @@ func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
 	return used, ""
 }
 
-// Check holds the words against the attributes of the program. name is the program, with its subcommand.
-func (a *Args) Check(name string) string {
+// check holds the words against the attributes of the program.
+func (a *Args) check(name string) string {
 	p, n := a.Program, len(a.Operands)
-	isLiteral := func(w bash.Word) bool { return w.Kind == bash.Literal }
-	isScratch := func(w bash.Word) bool {
-		return isLiteral(w) && (bash.IsScratchVar(w.Text) || a.Held && HeldVar(w.Text))
+	isSet := func(w bash.Word) bool {
+		return w.Kind != bash.Literal || !bash.IsScratchVar(w.Text) && !(a.Held && HeldVar(w.Text))
 	}
-	not := func(is func(bash.Word) bool) func(bash.Word) bool { return func(w bash.Word) bool { return !is(w) } }
 	switch {
 	case p.Most > 0 && n > p.Most, p.None && !p.Raw && n > 0:
 		return name + " with more arguments is not on the read-only list"
-	case p.Scratch && slices.ContainsFunc(a.Operands, not(isScratch)):
+	case p.Scratch && slices.ContainsFunc(a.Operands, isSet):
 		return "it sets a variable that programs may use"
-	case p.Literal && !a.Held && slices.ContainsFunc(a.Operands, not(isLiteral)):
+	case p.Literal && !a.Held && slices.ContainsFunc(a.Operands, func(w bash.Word) bool { return w.Kind != bash.Literal }):
 		return "a glob pattern may expand to several words"
 	case p.Script:
 		return a.checkScripts(name)
-	case p.form.text != "" && p.form.find(a.text()) == nil:
+	case p.form.text != "" && !p.form.matches(a.text()):
 		return name + " with these arguments is not on the read-only list"
 	}
 	for _, f := range a.Flags {
-		if f.Value.Text != "" && p.ban.find(f.Name+"="+f.Value.Text) != nil {
+		if f.Value.Text != "" && p.ban.matches(f.Name+"="+f.Value.Text) {
 			return name + " with the value " + f.Value.Text + " of " + f.Name + " is not on the read-only list"
 		}
 	}
@@ -198,26 +200,18 @@ func (a *Args) checkScripts(name string) string {
 		}
 	}
 	if len(scripts) == 0 {
-		scripts = a.Operands[:min(1, len(a.Operands))]
-	}
-	for _, w := range a.Operands {
-		if found := a.Program.ban.find(w.Text); found != nil && w.Kind == bash.Literal {
-			return "the " + name + " program contains " + *found
-		}
-	}
-	for _, s := range scripts {
-		found := a.Program.ban.find(s.Text)
-		switch {
-		case s.Kind == bash.Glob, s.Kind != bash.Literal && !a.Held:
-			return NotLiteral(s.Text)
-		case found != nil:
-			return "the " + name + " program contains " + *found
-		case a.Program.form.text != "" && s.Kind == bash.Literal && a.Program.form.find(s.Text) == nil:
-			return "the " + name + " script is not on the read-only list"
-		}
+		scripts = slices.Clone(a.Operands[:min(1, len(a.Operands))])
 	}
 	if len(scripts) == 0 {
 		return "the " + name + " program can't be checked"
+	}
+	isOpen := func(w bash.Word) bool {
+		literal := w.Kind == bash.Literal
+		return !literal && (w.Kind == bash.Glob || !a.Held) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
+	}
+	isBanned := func(w bash.Word) bool { return a.Program.ban.matches(w.Text) }
+	if slices.ContainsFunc(scripts, isOpen) || slices.ContainsFunc(append(scripts, a.Operands...), isBanned) {
+		return "the " + name + " program is not on the read-only list"
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ type Program struct {
 
 	Raw, Named, Ignores, Enforced, Objects bool
 	Safe, Exact, Expression, Stops, Quoted bool
-	Vars, Literal, Scratch, Sed            bool
+	Vars, Literal, Scratch, Sed, Variable  bool
 	Most                                   int
 	Below, Links, Endings                  []string
 	Default                                string
@@ -39,25 +39,19 @@ type pattern struct {
 // or adds an alternative.
 func (p *pattern) or(text string) { p.text = strings.TrimPrefix(p.text+"|"+text, "|") }
 
-// find is what the pattern matches in s; nil: nothing.
-func (p *pattern) find(s string) *string {
+// matches reports whether the pattern matches something in s.
+func (p *pattern) matches(s string) bool {
 	if p.text == "" {
-		return nil
+		return false
 	}
 	p.once.Do(func() { p.compiled = regexp.MustCompile(p.text) })
-	at := p.compiled.FindStringIndex(s)
-	if at == nil {
-		return nil
-	}
-	found := s[at[0]:at[1]]
-	return &found
+	return p.compiled.MatchString(s)
 }
 
 // Programs are the read-only commands by name, "git log" among them; enforced are those that are read-only where a
 // sandbox enforces it, if that differs.
 type Programs struct {
 	Plain, Enforced map[string]*Program
-	Subcommands     map[string]bool // the Programs that have any
 }
 
 // ReadOnly is what programs.txt says.
@@ -79,7 +73,7 @@ func (ps Programs) Find(name string, held bool) *Program {
 
 // Has reports whether a program of this name may run without approval.
 func (ps Programs) Has(name string) bool {
-	return name == "git" || ps.Plain[name] != nil || ps.Enforced[name] != nil
+	return ps.Plain[name] != nil || ps.Enforced[name] != nil
 }
 
 // Safe reports whether no flag of a program writes, runs or connects.
@@ -87,16 +81,13 @@ func (ps Programs) Safe(name string) bool { return ps.Plain[name] != nil && ps.P
 
 // parsePrograms reads the text of programs.txt.
 func parsePrograms(text string) (Programs, error) {
-	ps := Programs{map[string]*Program{}, map[string]*Program{}, map[string]bool{}}
+	ps := Programs{map[string]*Program{}, map[string]*Program{}}
 	err := readTable(text, func(names []string, p *Program) {
 		p.Flags = flagSet{}
 		if p.Sed {
 			p.form.text = sedScript()
 		}
 		for _, name := range names {
-			if program, _, has := strings.Cut(name, " "); has {
-				ps.Subcommands[program] = true
-			}
 			if p.Enforced {
 				ps.Enforced[name] = p
 			} else {

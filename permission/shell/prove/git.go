@@ -11,7 +11,7 @@ import (
 // proveGit judges git: its own flags, then a subcommand with its flags.
 func proveGit(c *bash.Command, words []bash.Word, held bool) Proof {
 	at, own, words := splitGit(words)
-	if why := checkWords(c, "git", own, held); why != "" {
+	if _, why := program.ParseArgs(c, "git", own, program.ReadOnly().Plain["git"], held); why != "" {
 		return Proof{Why: why}
 	}
 	if len(words) == 0 || words[0].Kind != bash.Literal {
@@ -22,23 +22,11 @@ func proveGit(c *bash.Command, words []bash.Word, held bool) Proof {
 	if p == nil {
 		return unlisted(name)
 	}
-	a, why := program.ParseArgs(c, words[1:], p, held)
-	if why == "" {
-		why = a.Check(name)
-	}
+	a, why := program.ParseArgs(c, name, words[1:], p, held)
 	if why != "" {
 		return Proof{Why: why}
 	}
 	return gitProof(c, words[0].Text, a, into(c.Dirs, at))
-}
-
-// checkWords says why the words of a program are not read-only.
-func checkWords(c *bash.Command, name string, words []bash.Word, held bool) string {
-	a, why := program.ParseArgs(c, words, program.ReadOnly().Find(name, held), held)
-	if why == "" {
-		why = a.Check(name)
-	}
-	return why
 }
 
 // splitGit splits the words of git into its own flags, and the subcommand with its words. at is the directory that -C names,
