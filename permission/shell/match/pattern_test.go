@@ -25,7 +25,7 @@ func TestMatch(t *testing.T) {
 	}{
 		{"rm", "rm x", Yes}, {"rm", "/bin/rm x", Yes}, {"rm", "ls", No}, {"rm", "$x y", Undecided}, {"*", "ls", Yes},
 		{"rm -rf", "rm -fr x", Yes}, {"rm -rf", "rm --recursive -f x", Yes}, {"rm -rf", "rm -r x", No}, {"rm -rf", "rm $x", Maybe},
-		{"git push", "git -C a push", Yes}, {"git push", "git pull", No}, {"git push", "git-push", Yes}, {"git push", "git -c alias.x=push x", Maybe},
+		{"git push", "git -C a push", Yes}, {"git push", "git pull", No}, {"git push", "git -c alias.x=push x", Maybe},
 		{"rm", "python3 -c 'rm'", Maybe}, {"rm", "unknown rm x", Maybe}, {"rm", "cat rm", No}, {"rm", "go test -exec rm", Maybe}, {"rm", "EDITOR=rm git commit", Maybe}, {"rm", "tar -Irm x", Maybe},
 	} {
 		p, err := ParsePattern(tt.rule, true)

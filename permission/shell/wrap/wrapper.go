@@ -45,7 +45,11 @@ func unwrap(r *bash.Reader, c *bash.Command) {
 		name = plain
 	}
 	w := program.RunnerOf(name)
-	switch {
+	switch sub, isGit := strings.CutPrefix(name, "git-"); {
+	case isGit:
+		mayRun(r, c, append([]bash.Word{{Text: "git"}, {Text: sub}}, c.Words[1:]...))
+	case name == "hub": // it takes git's words
+		mayRun(r, c, append([]bash.Word{{Text: "git"}}, c.Words[1:]...))
 	case slices.Contains(program.Shells, name), (name == "source" || name == ".") && len(c.Words) > 1:
 		shellRuns(r, c)
 	case name == "alias":
@@ -145,7 +149,7 @@ func guesses(r *bash.Reader, c *bash.Command, w program.Runner, words []bash.Wor
 	if every {
 		words = words[:min(len(words), most)]
 	}
-	first := !w.Own
+	first := !w.Subcommands
 	for i, word := range words {
 		switch {
 		case word.Kind != bash.Literal:
@@ -153,12 +157,17 @@ func guesses(r *bash.Reader, c *bash.Command, w program.Runner, words []bash.Wor
 			r.Line(c, word, true)
 		case strings.HasPrefix(word.Text, "-"), every && i == 0 && !w.May && w.Operands == 0:
 		case every || first || i > 0 && slices.Contains(program.RunWords, words[i-1].Text):
-			inner := c.Inner(words[i:])
-			inner.AddsArgs, inner.MayRun = w.Adds, true
-			run(r, inner)
+			mayRun(r, c, words[i:])
 			first = false
 		}
 	}
+}
+
+// mayRun adds the command in words, which c may run or not.
+func mayRun(r *bash.Reader, c *bash.Command, words []bash.Word) {
+	inner := c.Inner(words)
+	inner.AddsArgs, inner.MayRun = c.AddsArgs || program.RunnerOf(c.Base()).Adds, true
+	run(r, inner)
 }
 
 // run adds an inner command and what it runs in turn.
@@ -254,7 +263,7 @@ func execs(r *bash.Reader, c *bash.Command, w program.Runner) {
 			option, value, attached = option[:2], words[i].Text[2:], true
 		}
 		if !slices.Contains(w.Exec, option) {
-			if c.Cases == nil && w.Dashed && words[i].Kind == bash.Unknown && !program.FindTakes(words[i-1].Text) {
+			if w.Dashed && words[i].Kind > bash.Filled && !program.FindTakes(words[i-1].Text) {
 				inner := c.Inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.Doubtful = true, true
 				r.Add(inner)

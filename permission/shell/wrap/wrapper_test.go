@@ -25,6 +25,8 @@ func TestUnwrap(t *testing.T) {
 		"npm exec -- rm x":             "npm exec -- rm x ? rm x",
 		"ssh host rm x":                "ssh host rm x ? rm x",
 		"git -c alias.x='!rm y' x":     "git -c alias.x=!rm y x ? rm y",
+		"git-push x":                   "git-push x ? git push x",
+		"hub push x":                   "hub push x ? git push x",
 		"git rebase --exec 'rm x' a":   "git rebase --exec rm x a ? rm x",
 		"su me -c 'rm x'":              "su me -c rm x > rm x",
 		"flock f -c 'rm x'":            "flock f -c rm x > rm x > -c rm x",
