@@ -2,7 +2,6 @@ package shell_test
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path"
 	"strings"
