@@ -312,11 +312,11 @@ var (
 	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")
 )
 
-// ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text, and
-// for \u, which depends on the locale.
+// ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text, for
+// bytes that aren't UTF-8, and for \u, which depends on the locale.
 func ansiC(s string) (text string, ok bool) {
 	text, err := strconv.Unquote(`"` + ansiToGo.Replace(s) + `"`)
-	return text, err == nil && utf8.ValidString(s) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
+	return text, err == nil && utf8.ValidString(s+text) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
 }
 
 var ansiToGo = strings.NewReplacer("\\\n", `\\\n`, `\\`, `\\`, `\'`, "'", `\"`, `\"`, `"`, `\"`, "\n", `\n`)
