@@ -316,7 +316,7 @@ var (
 // bytes that aren't UTF-8, and for \u, which depends on the locale.
 func ansiC(s string) (text string, ok bool) {
 	text, err := strconv.Unquote(`"` + ansiToGo.Replace(s) + `"`)
-	return text, err == nil && utf8.ValidString(s+text) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
+	return text, err == nil && utf8.ValidString(s) && utf8.ValidString(text) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
 }
 
 var ansiToGo = strings.NewReplacer("\\\n", `\\\n`, `\\`, `\\`, `\'`, "'", `\"`, `\"`, `"`, `\"`, "\n", `\n`)
