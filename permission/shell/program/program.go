@@ -18,10 +18,10 @@ type Program struct {
 	None, Text, Files, Names, Pattern, Script bool // what operands are
 
 	Raw, Named, Ignores, Enforced, Objects bool
-	Safe, Exact, Expression, Stops, Quoted bool
+	Safe, Exact, Expression, Stops         bool
 	Vars, Literal, Scratch, Sed, Variable  bool
 	Most                                   int
-	Below, Links, Endings                  []string
+	Below, Links, Endings, Chooses         []string
 	Default                                string
 
 	Flags                        flagSet
@@ -124,6 +124,7 @@ const (
 	Reading  flagKind = '@' // the same, a file that is read
 	optional flagKind = '?' // perhaps a value in the word
 	paired   flagKind = '+' // a name and a value, in the next two words
+	running  flagKind = ';' // a command, up to a ; or {} +
 )
 
 // flagSet is the flags of a command by name. "-#" stands for -20 and the like.
@@ -133,7 +134,7 @@ type flagSet map[string]flagKind
 func (set flagSet) add(list string, exact bool) {
 	for _, f := range strings.Fields(list) {
 		kind := bare
-		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@?+", byte(last)) >= 0 {
+		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@?+;", byte(last)) >= 0 {
 			kind, f = last, f[:len(f)-1]
 		}
 		if exact || strings.HasPrefix(f, "--") || f == "-#" || kind != bare {

@@ -19,7 +19,7 @@ var runnersText string
 type Runner struct {
 	Data, Own, Interprets                                         bool // what it may do with its words
 	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool // how it runs another command
-	Subcommands, Dashed, Bundled                                  bool // how its words are written
+	Subcommands, Dashed, Bundled, Program                         bool // how its words are written
 	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
 	Values, Mark, Writes                                          string
 	Long, Bare, Text, Exec, Runs                                  []string
@@ -155,18 +155,9 @@ func StartsShell(c *bash.Command) bool {
 
 // ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
 func ReadsProgram(c *bash.Command) bool {
-	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.Base())) {
-		return false
-	}
-	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
-		return false
-	}
-	for _, w := range c.Words[1:] {
-		if w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
-			return false
-		}
-	}
-	return true
+	return RunsOf(c).Program && !slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
+		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
+	})
 }
 
 // trimVersion is a name without the number behind it.
