@@ -64,9 +64,7 @@ func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held
 func (a *Args) unknown(w bash.Word) string {
 	p := a.Program
 	switch {
-	case w.Kind == bash.Unknown && a.Cmd.IsCase && !p.Raw && strings.Contains(w.Text, ".."):
-		return NotLiteral(w.Text) // up from a name that the line reads
-	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars:
+	case w.Kind == bash.Literal, a.Held && (p.Raw || !a.Cmd.IsCase), w.Kind == bash.PublicVar && p.Vars:
 		return ""
 	case w.Kind == bash.Glob && (p.Raw || p.Safe || a.Ended >= 0 || !w.CanBeFlag()):
 		return ""
@@ -137,7 +135,7 @@ func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
 	if len(next) < used {
 		return 0, "flag " + name + " has no value"
 	}
-	if !a.Held && slices.ContainsFunc(next[:used], func(w bash.Word) bool { return w.Kind != bash.Literal }) {
+	if (!a.Held || a.Cmd.IsCase) && slices.ContainsFunc(next[:used], func(w bash.Word) bool { return w.Kind != bash.Literal }) {
 		return 0, "the value of " + name + " expands at run time, so it can't be checked"
 	}
 	a.Flags = append(a.Flags, flag{name, next[used-1]})
@@ -155,8 +153,6 @@ func (a *Args) check(name string) string {
 		return name + " with more arguments is not on the read-only list"
 	case p.Scratch && slices.ContainsFunc(a.Operands, isSet):
 		return "it sets a variable that programs may use"
-	case p.Literal && !a.Held && slices.ContainsFunc(a.Operands, func(w bash.Word) bool { return w.Kind != bash.Literal }):
-		return "a glob pattern may expand to several words"
 	case p.Script:
 		return a.checkScripts(name)
 	case p.form.text != "" && !p.form.matches(a.text()):
@@ -188,8 +184,6 @@ func (a *Args) checkScripts(name string) string {
 	for _, f := range a.Flags {
 		if f.Name == "-e" && f.Value.Text != "" || f.Name == "--expression" {
 			scripts = append(scripts, f.Value)
-		} else if a.Cmd.IsCase && f.Value.Kind != bash.Literal {
-			return NotLiteral(f.Value.Text)
 		}
 	}
 	if len(scripts) == 0 {
@@ -200,13 +194,31 @@ func (a *Args) checkScripts(name string) string {
 	}
 	isOpen := func(w bash.Word) bool {
 		literal := w.Kind == bash.Literal
-		return !literal && (w.Kind == bash.Glob || !a.Held || a.Cmd.IsCase) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
+		return !literal && (w.Kind == bash.Glob || !a.Held) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
 	}
 	isBanned := func(w bash.Word) bool { return a.Program.ban.matches(w.Text) }
 	if slices.ContainsFunc(scripts, isOpen) || slices.ContainsFunc(append(scripts, a.Operands...), isBanned) {
 		return "the " + name + " program is not on the read-only list"
 	}
 	return ""
+}
+
+// sedScript matches scripts of sed whose commands only print, or are s without the flags that write or run. Patterns in
+// which seds might see a delimiter elsewhere are not matched: those with a delimiter, a bracket or a backslash between
+// brackets, and lines that continue.
+func sedScript() string {
+	pattern := func(delimiter string) string {
+		class := `[^\]\[\\\n` + delimiter // not closed yet
+		return `(?:[^\\\n\[` + delimiter + `]|\\[^\n]|\[\^?(?:` + class + `^]|\[:[a-z]+:\])(?:` + class + `]|\[:[a-z]+:\])*\])*` + delimiter
+	}
+	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern("/") + `I?)`
+	var commands []string
+	for _, d := range []string{"/", `\|`, ",", ":", "#", "@", "!", "%", "_"} {
+		text := `(?:[^\\\n` + d + `]|\\[^\n])*` + d
+		commands = append(commands, "s"+d+pattern(d)+text+"[gpiImM0-9]*", "y"+d+text+text)
+	}
+	command := `(?:[pd=nNDPhHgGxF]|[qQl][ 0-9]*|` + strings.Join(commands, "|") + `)`
+	return `^(?:[\s;}]*(?:` + address + `[ \t]*(?:,[ \t]*(?:[+~]?[0-9]+|` + address + `))?)?[ \t!]*(?:\{|` + command + `[ \t]*(?:[;}\n]|$)))*[\s;}]*$`
 }
 
 // NotLiteral is why a word that the shell expands is not read-only.

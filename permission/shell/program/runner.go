@@ -142,7 +142,7 @@ var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "sta
 
 // RunsOf is what is known of the command, whatever number stands behind its name.
 func RunsOf(c *bash.Command) Runner {
-	return RunnerOf(trimVersion(c.Base()))
+	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.
@@ -159,12 +159,6 @@ func ReadsProgram(c *bash.Command) bool {
 		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
 	})
 }
-
-// trimVersion is a name without the number behind it.
-func trimVersion(name string) string { return cmp.Or(strings.TrimRight(name, ".0123456789"), name) }
-
-// GitValued are git's own flags whose value is the next word.
-var GitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
 
 // Renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
 var Renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

@@ -148,8 +148,6 @@ func surroundings(c *bash.Command, held bool) string {
 		switch {
 		case why == "" && !a.Odd, a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
 		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && literal):
-		case len(c.Words) == 0 && bash.IsScratchVar(a.Name):
-			return "it sets the variable " + a.Name + " to an unknown value"
 		default:
 			return "it sets the variable " + a.Name
 		}

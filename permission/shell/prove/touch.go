@@ -29,10 +29,7 @@ func touches(a *program.Args) (ts []Touch) {
 			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
 		}
 	}
-	if fallback := p.Default; len(list) == 0 && !a.Held && (fallback != "" || t.Below) {
-		if t.Path, t.Glob = fallback, false; fallback == "" {
-			t.Path = "."
-		}
+	if t.Path, t.Glob = p.Default, false; len(list) == 0 && !a.Held {
 		ts = append(ts, t)
 	}
 	if p.Ignores && !a.Held {
