@@ -24,7 +24,7 @@ var holes = []struct {
 		}, []string{"grep foo [R]EADME.md", "grep -r KE[Y] src", "rg KE[Y] src"},
 	},
 	{ // to rg -g '#' is a comment, and whitespace at the end is nothing
-		"touch server.pem id_rsa", []string{"rg -g '#' -uu X", "rg -g ' ' X", "rg -g '*.pem ' X", "rg -g '#x' X", "rg --glob='*.go\t' X", "rg --iglob '#' X"}, []string{"rg -g '*.go' X src"},
+		"touch server.pem id_rsa", []string{"rg -g '#' -uu X", "rg -g ' ' X", "rg -g '*.pem ' X", "rg -g '#x' X", "rg --glob='*.go\t' X", "rg --iglob '#' X"}, []string{"rg -g '*.go' X src", `rg -g '\#' X src`},
 	},
 	{ // cd goes through the link if a/evil isn't there
 		"mkdir -p b/dir b/evil/src a && ln -s ../b/dir a/k && ln -s b/dir l && echo canary > ../f && ln -s ../../../f b/evil/f && git init -q b/evil && git -C b/evil config diff.external ./x",

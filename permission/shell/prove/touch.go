@@ -77,12 +77,15 @@ func chosen(a *program.Args) (ts []Touch) {
 			continue
 		}
 		each, ok := bash.ExpandBraces(strings.TrimLeft(f.Value.Text, "/"))
-		if !ok || strings.ContainsAny(strings.Join(each, ""), "{# \t\\") { // to rg {env} is env
+		if !ok || strings.HasPrefix(f.Value.Text, "#") || strings.ContainsAny(strings.Join(each, ""), "{ \t") { // to rg {env} is env
 			each = []string{"*.env"}
 		}
 		for _, p := range each {
-			if glob := strings.ContainsAny(p, "*?["); !glob || !a.Held {
-				ts = append(ts, Touch{Path: p, Glob: glob, Spec: glob})
+			switch isGlob := strings.ContainsAny(p, "*?["); {
+			case !isGlob:
+				ts = append(ts, Touch{Path: bash.Unescaped(p)})
+			case !a.Held:
+				ts = append(ts, Touch{Path: p, Glob: true, Spec: true})
 			}
 		}
 	}
@@ -129,13 +132,9 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	for _, t := range ts {
 		p.add(t, dirs)
 	}
-	raw := false
-	if spec := program.ReadOnly().Find(bash.SystemName(c.Name()), false); spec != nil {
-		raw = spec.Raw
-	}
 	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
 		if w.Kind == bash.Glob && c.Name() != "[[" {
-			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !raw && !held && len(c.Words) > 0}, dirs)
+			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !held && len(c.Words) > 0}, dirs)
 		}
 	}
 	for _, d := range c.Redirs {
