@@ -213,7 +213,7 @@ func aliases(c *bash.Command) bool {
 		if strings.Contains(strings.ToLower(w.Text), "alias.") || strings.HasPrefix(w.Text, "--config-env") {
 			return true
 		}
-		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.GitValued, c.Words[i].Text) {
+		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.RunnerOf("git").Long, c.Words[i].Text) {
 			found, own = true, program.RunnerOf("git "+w.Text).Data
 		}
 	}

@@ -1,7 +1,6 @@
 package program
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,14 +24,9 @@ type Args struct {
 	words    []bash.Word
 }
 
-// Has reports whether one of these flags is given.
+// Has reports whether one of these flags is given, or Always is among them.
 func (a *Args) Has(names ...string) bool {
-	return slices.ContainsFunc(a.Flags, func(f flag) bool { return slices.Contains(names, f.Name) })
-}
-
-// Given reports whether one of the flags of an attribute is given.
-func (a *Args) Given(names []string) bool {
-	return slices.Contains(names, Always) || a.Has(names...)
+	return slices.Contains(names, Always) || slices.ContainsFunc(a.Flags, func(f flag) bool { return slices.Contains(names, f.Name) })
 }
 
 // ParseArgs sorts words as the program does, and checks them. why is not empty where they are not known to be read-only. name is
@@ -52,7 +46,7 @@ func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held
 		case isFlag:
 			used, why = a.flag(w, words[i+1:])
 			i += used
-		case p.Expression && a.inExpression() && w.Kind == bash.Literal:
+		case p.Expression && len(a.Flags) > 0 && w.Kind == bash.Literal:
 			why = w.Text + " is not on the read-only list after the first test"
 		default:
 			if a.Operands = append(a.Operands, w); p.Stops && a.Ended < 0 {
@@ -66,16 +60,11 @@ func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held
 	return a, why
 }
 
-// inExpression reports whether find's tests have begun.
-func (a *Args) inExpression() bool {
-	return slices.ContainsFunc(a.Flags, func(f flag) bool { return !slices.Contains([]string{"-L", "-H", "-P", "-E"}, f.Name) })
-}
-
 // unknown says why a word can't be checked.
 func (a *Args) unknown(w bash.Word) string {
 	p := a.Program
 	switch {
-	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars, w.Kind == bash.Unknown && p.Quoted && oneVariable.MatchString(w.Text):
+	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars:
 		return ""
 	case w.Kind == bash.Glob && (p.Raw || p.Safe || a.Ended >= 0 || !w.CanBeFlag()):
 		return ""
@@ -84,9 +73,6 @@ func (a *Args) unknown(w bash.Word) string {
 	}
 	return NotLiteral(w.Text)
 }
-
-// oneVariable is a variable in double quotes: one word, whatever its value.
-var oneVariable = regexp.MustCompile(`^"\$(\w+|\{\w+\})"$`)
 
 // flag takes in the flag w. It returns how many of the next words were its value.
 func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
@@ -100,7 +86,7 @@ func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
 		return 0, "flag " + w.Text + " is a glob pattern"
 	case !long:
 		return a.cluster(w, next)
-	case kind == 0:
+	case kind == 0 || kind == running && !a.Held:
 		return 0, "flag " + name + " is not on the read-only list"
 	case attached && (kind == bare || kind == paired):
 		return 0, "flag " + name + " takes no value"
@@ -140,13 +126,16 @@ func (a *Args) cluster(w bash.Word, next []bash.Word) (used int, why string) {
 
 // nextValue takes in the words behind a flag that are its value.
 func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
-	if used = 1; a.Program.Flags[name] == paired {
+	switch used = 1; a.Program.Flags[name] {
+	case paired:
 		used = 2
+	case running:
+		used = ExecEnd(next, -1) + 1
 	}
 	if len(next) < used {
 		return 0, "flag " + name + " has no value"
 	}
-	if !a.Held && slices.ContainsFunc(next[:used], func(w bash.Word) bool { return w.Kind != bash.Literal }) {
+	if (!a.Held || a.Cmd.IsCase) && slices.ContainsFunc(next[:used], func(w bash.Word) bool { return w.Kind != bash.Literal }) {
 		return 0, "the value of " + name + " expands at run time, so it can't be checked"
 	}
 	a.Flags = append(a.Flags, flag{name, next[used-1]})
@@ -164,8 +153,6 @@ func (a *Args) check(name string) string {
 		return name + " with more arguments is not on the read-only list"
 	case p.Scratch && slices.ContainsFunc(a.Operands, isSet):
 		return "it sets a variable that programs may use"
-	case p.Literal && !a.Held && slices.ContainsFunc(a.Operands, func(w bash.Word) bool { return w.Kind != bash.Literal }):
-		return "a glob pattern may expand to several words"
 	case p.Script:
 		return a.checkScripts(name)
 	case p.form.text != "" && !p.form.matches(a.text()):
@@ -214,6 +201,18 @@ func (a *Args) checkScripts(name string) string {
 		return "the " + name + " program is not on the read-only list"
 	}
 	return ""
+}
+
+// sedScript matches scripts of sed whose commands only print, or are s without the flags that write or run. Patterns in
+// which seds might see a delimiter elsewhere are not matched: those with a delimiter, a bracket or a backslash between
+// brackets, and lines that continue.
+func sedScript() string {
+	const text = `(?:[^\\\n/]|\\[^\n])*/`
+	const pattern = `(?:[^\\\n\[/]|\\[^\n]|\[\^?(?:[^\]\[\\\n/^]|\[:[a-z]+:\])(?:[^\]\[\\\n/]|\[:[a-z]+:\])*\])*/`
+	const replace = `s/` + pattern + text + `[gpiImM0-9]*`
+	const address = `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern + `I?)`
+	command := `(?:[pd=nNDPhHgGxF]|[qQl][ 0-9]*|` + replace + `|` + strings.ReplaceAll(replace, "/", `\|`) + `)`
+	return `^(?:[\s;}]*(?:` + address + `[ \t]*(?:,[ \t]*(?:[+~]?[0-9]+|` + address + `))?)?[ \t!]*(?:\{|` + command + `[ \t]*(?:[;}\n]|$)))*[\s;}]*$`
 }
 
 // NotLiteral is why a word that the shell expands is not read-only.

@@ -21,11 +21,6 @@ func FindTakes(test string) bool {
 	return kind == valued || kind == Reading
 }
 
-// PlainZone reports whether a time zone is a name, and no path of a file elsewhere.
-func PlainZone(v string) bool {
-	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
-}
-
 // PlainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
 // half of a character, and then a text ends elsewhere.
 func PlainLocale(v string) bool {
@@ -39,7 +34,7 @@ func PlainLocale(v string) bool {
 // the shell or to a program.
 func HeldVar(name string) bool {
 	p := ReadOnly().Enforced["NAME"]
-	return bash.IsScratchVar(name) || !Keep[name] && p.form.matches(name+"\n") && !p.ban.matches(name)
+	return bash.IsScratchVar(name) || p.form.matches(name+"\n") && !p.ban.matches(name)
 }
 
 // Keep are the variables that commands without approval inherit.

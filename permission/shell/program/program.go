@@ -18,13 +18,13 @@ type Program struct {
 	None, Text, Files, Names, Pattern, Script bool // what operands are
 
 	Raw, Named, Ignores, Enforced, Objects bool
-	Safe, Exact, Expression, Stops, Quoted bool
-	Vars, Literal, Scratch, Sed, Variable  bool
+	Safe, Exact, Expression, Stops         bool
+	Vars, Scratch, Sed, Variable           bool
 	Most                                   int
-	Below, Links, Endings                  []string
+	Below, Links, Endings, Chooses         []string
 	Default                                string
 
-	Flags                        flagSet
+	Flags                        map[string]flagKind // "-#" stands for -20 and the like
 	form, ban                    pattern
 	SafeExamples, UnsafeExamples []string
 }
@@ -83,7 +83,7 @@ func (ps Programs) Safe(name string) bool { return ps.Plain[name] != nil && ps.P
 func parsePrograms(text string) (Programs, error) {
 	ps := Programs{map[string]*Program{}, map[string]*Program{}}
 	err := readTable(text, func(names []string, p *Program) {
-		p.Flags = flagSet{}
+		p.Flags = map[string]flagKind{}
 		if p.Sed {
 			p.form.text = sedScript()
 		}
@@ -111,7 +111,7 @@ func (p *Program) detail(line string) {
 	case "!~":
 		p.ban.or(rest)
 	default:
-		p.Flags.add(line, p.Exact)
+		p.addFlags(line)
 	}
 }
 
@@ -124,24 +124,22 @@ const (
 	Reading  flagKind = '@' // the same, a file that is read
 	optional flagKind = '?' // perhaps a value in the word
 	paired   flagKind = '+' // a name and a value, in the next two words
+	running  flagKind = ';' // a command, up to a ; or {} +
 )
 
-// flagSet is the flags of a command by name. "-#" stands for -20 and the like.
-type flagSet map[string]flagKind
-
-// add reads flags in the notation of programs.txt. exact: -abc is one flag.
-func (set flagSet) add(list string, exact bool) {
+// addFlags reads flags in the notation of programs.txt.
+func (p *Program) addFlags(list string) {
 	for _, f := range strings.Fields(list) {
 		kind := bare
-		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@?+", byte(last)) >= 0 {
+		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@?+;", byte(last)) >= 0 {
 			kind, f = last, f[:len(f)-1]
 		}
-		if exact || strings.HasPrefix(f, "--") || f == "-#" || kind != bare {
-			set[f] = kind
+		if p.Exact || strings.HasPrefix(f, "--") || f == "-#" || kind != bare {
+			p.Flags[f] = kind
 			continue
 		}
 		for i := 1; i < len(f); i++ {
-			set["-"+f[i:i+1]] = bare
+			p.Flags["-"+f[i:i+1]] = bare
 		}
 	}
 }

@@ -19,7 +19,7 @@ var runnersText string
 type Runner struct {
 	Data, Own, Interprets                                         bool // what it may do with its words
 	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool // how it runs another command
-	Subcommands, Dashed, Bundled                                  bool // how its words are written
+	Subcommands, Dashed, Bundled, Program                         bool // how its words are written
 	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
 	Values, Mark, Writes                                          string
 	Long, Bare, Text, Exec, Runs                                  []string
@@ -142,7 +142,7 @@ var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "sta
 
 // RunsOf is what is known of the command, whatever number stands behind its name.
 func RunsOf(c *bash.Command) Runner {
-	return RunnerOf(trimVersion(c.Base()))
+	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.
@@ -155,25 +155,10 @@ func StartsShell(c *bash.Command) bool {
 
 // ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
 func ReadsProgram(c *bash.Command) bool {
-	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.Base())) {
-		return false
-	}
-	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
-		return false
-	}
-	for _, w := range c.Words[1:] {
-		if w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
-			return false
-		}
-	}
-	return true
+	return RunsOf(c).Program && !slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
+		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
+	})
 }
-
-// trimVersion is a name without the number behind it.
-func trimVersion(name string) string { return cmp.Or(strings.TrimRight(name, ".0123456789"), name) }
-
-// GitValued are git's own flags whose value is the next word.
-var GitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
 
 // Renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
 var Renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

@@ -34,7 +34,7 @@ func proveGit(c *bash.Command, words []bash.Word, held bool) Proof {
 func splitGit(words []bash.Word) (at bash.Word, own, rest []bash.Word) {
 	n := 0
 	for ; n < len(words) && strings.HasPrefix(words[n].Text, "-") && words[n].Text != "--version"; n++ {
-		if n+1 == len(words) || !slices.Contains(program.GitValued, words[n].Text) {
+		if n+1 == len(words) || !slices.Contains(program.RunnerOf("git").Long, words[n].Text) {
 			continue
 		}
 		if n++; words[n-1].Text == "-C" {
@@ -79,7 +79,9 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 	tops := slices.Compact(append(slices.Clip(dirs), c.Start))
 	for _, w := range append(readFlags(a), files(a)...) {
 		switch {
-		case w.Kind > bash.Glob, w.Kind == bash.Glob && a.Held, excludes(w.Text):
+		case w.Kind > bash.Glob, w.Kind == bash.Glob && a.Held:
+			continue
+		case strings.HasPrefix(w.Text, ":!"), strings.HasPrefix(w.Text, ":^"), strings.HasPrefix(w.Text, ":(exclude)"):
 			continue
 		case below && strings.HasPrefix(w.Text, ":"):
 			return Proof{Why: "pathspec " + w.Text + " may cover the whole repository"}
@@ -109,11 +111,6 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 		}
 	}
 	return p
-}
-
-// excludes reports whether a pathspec says what is left out.
-func excludes(spec string) bool {
-	return strings.HasPrefix(spec, ":!") || strings.HasPrefix(spec, ":^") || strings.HasPrefix(spec, ":(exclude)")
 }
 
 // addSpec adds t at a pathspec. To git a backslash alone makes it a pattern, in which stars stand for slashes too.

@@ -77,7 +77,7 @@ func prove(c *bash.Command, held bool) Proof {
 	if c.Filled() && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
 		return Proof{}
 	}
-	if c.Keyword || len(c.Words) == 0 || held && (wrapsLine(c) || guessedByFind(c)) {
+	if c.Keyword || len(c.Words) == 0 {
 		return proof(c, nil, held)
 	}
 	if c.Name() == "" {
@@ -85,7 +85,7 @@ func prove(c *bash.Command, held bool) Proof {
 	}
 	name, words := bash.SystemName(c.Name()), c.Words[1:]
 	if held {
-		words = heldWords(c, name)
+		words = unmarked(c, words)
 	}
 	if name == "git" {
 		return proveGit(c, words, held)
@@ -110,36 +110,30 @@ func prove(c *bash.Command, held bool) Proof {
 	return proof(c, touches(a), held)
 }
 
-// heldWords are the words of a command without what is judged on its own: those in which what runs it puts a text are
-// unknown, and what find runs is left out.
-func heldWords(c *bash.Command, name string) []bash.Word {
-	words := slices.Clone(c.Words[1:])
+// unmarked are words in which what runs the command puts a text: their values are unknown.
+func unmarked(c *bash.Command, words []bash.Word) []bash.Word {
+	words = slices.Clone(words)
 	for i, w := range words {
 		if c.Marked(w) {
 			words[i].Kind = bash.Unknown
 		}
 	}
-	for i := 0; i < len(words) && name == "find"; i++ {
-		if words[i].Text != "-exec" && words[i].Text != "-execdir" {
-			continue
-		}
-		if end := program.ExecEnd(words, i); end < len(words) && end > i+1 {
-			words = slices.Delete(words, i, end+1)
-			i--
-		}
-	}
 	return words
 }
 
-// harmlessWrappers run a command and do nothing else.
-var harmlessWrappers = []string{"timeout", "nice", "command"}
+// Commands that run nothing but a command that is judged on its own, and those that do so with arguments that they read.
+var (
+	harmlessWrappers = []string{"timeout", "nice", "command"}
+	harmlessRunners  = []string{"find", "xargs"}
+)
 
 // surroundings says what around the words keeps a command from being read-only.
 func surroundings(c *bash.Command, held bool) string {
 	switch {
 	case c.Place == bash.Function:
 		return "it is in a function"
-	case held && c.By != nil && !runsJudged(c.By), !held && (c.Place == bash.Text || c.AddsArgs || c.By != nil && !c.By.Keyword && !slices.Contains(harmlessWrappers, c.By.Name())):
+	case c.Place == bash.Text, c.AddsArgs && !held,
+		c.By != nil && !c.By.Keyword && !slices.Contains(harmlessWrappers, c.By.Name()) && !(held && slices.Contains(harmlessRunners, bash.SystemName(c.By.Name()))):
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
@@ -149,8 +143,6 @@ func surroundings(c *bash.Command, held bool) string {
 		switch {
 		case why == "" && !a.Odd, a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
 		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && (literal || !a.Odd && a.Value.Kind == bash.PublicVar)):
-		case len(c.Words) == 0 && bash.IsScratchVar(a.Name):
-			return "it sets the variable " + a.Name + " to an unknown value"
 		default:
 			return "it sets the variable " + a.Name
 		}
@@ -166,29 +158,4 @@ func surroundings(c *bash.Command, held bool) string {
 		}
 	}
 	return ""
-}
-
-// runsJudged reports whether c runs nothing but what is judged as a command of its own.
-func runsJudged(c *bash.Command) bool {
-	name := bash.SystemName(c.Name())
-	return c.Keyword || slices.Contains(harmlessWrappers, c.Name()) || name == "find" || name == "xargs" || wrapsLine(c)
-}
-
-// wrapsLine reports whether c is bash -c with a literal line, whose commands are judged on their own.
-func wrapsLine(c *bash.Command) bool {
-	name := bash.SystemName(c.Name())
-	return (name == "bash" || name == "sh") && len(c.Words) > 2 && c.Words[1] == bash.Word{Text: "-c", Kind: bash.Literal} && c.Words[2].Kind == bash.Literal && !c.Marked(c.Words[2])
-}
-
-// guessedByFind reports whether c is a word of find that might be an -exec, but isn't what one runs.
-func guessedByFind(c *bash.Command) bool {
-	if !c.AddsArgs || c.By == nil || bash.SystemName(c.By.Name()) != "find" || len(c.Words) != 1 || c.Words[0].Kind == bash.Literal {
-		return false
-	}
-	for i, w := range c.By.Words[1:] {
-		if w.Text == c.Words[0].Text && (strings.HasPrefix(c.By.Words[i].Text, "-exec") || strings.HasPrefix(c.By.Words[i].Text, "-ok")) {
-			return false
-		}
-	}
-	return true
 }

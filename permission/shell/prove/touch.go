@@ -16,8 +16,8 @@ func touches(a *program.Args) (ts []Touch) {
 		ts = append(ts, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Names: p.Names})
 	}
 	t := Touch{Names: p.Names || p.Named}
-	if t.Below = a.Given(p.Below) && !a.Held; t.Below {
-		t.Links = a.Given(p.Links)
+	if t.Below = a.Has(p.Below...) && !a.Held; t.Below {
+		t.Links = a.Has(p.Links...)
 	}
 	for _, w := range list {
 		if w.Text == "-" && w.Kind == bash.Literal || w.Kind > bash.Glob {
@@ -29,16 +29,13 @@ func touches(a *program.Args) (ts []Touch) {
 			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
 		}
 	}
-	if fallback := p.Default; len(list) == 0 && !a.Held && (fallback != "" || t.Below) {
-		if t.Path, t.Glob = fallback, false; fallback == "" {
-			t.Path = "."
-		}
+	if t.Path, t.Glob = p.Default, false; len(list) == 0 && !a.Held {
 		ts = append(ts, t)
 	}
 	if p.Ignores && !a.Held {
 		ts = append(ts, ignoreFiles(list)...)
 	}
-	return append(ts, chosen(a, ts)...)
+	return append(ts, chosen(a)...)
 }
 
 // readFlags are the values of flags that name files to read.
@@ -74,28 +71,21 @@ func files(a *program.Args) []bash.Word {
 
 // chosen are the files that grep and rg are told to look into below a directory: a pattern that asks for .env asks for it
 // by name.
-func chosen(a *program.Args, folders []Touch) (ts []Touch) {
+func chosen(a *program.Args) (ts []Touch) {
 	for _, f := range a.Flags {
-		p := f.Value.Text
-		if f.Name != "--include" && f.Name != "-g" && f.Name != "--glob" && f.Name != "--iglob" || strings.HasPrefix(p, "!") {
+		if !slices.Contains(a.Program.Chooses, f.Name) || strings.HasPrefix(f.Value.Text, "!") {
 			continue
 		}
-		each, ok := bash.ExpandBraces(p)
-		if !ok || strings.HasPrefix(p, "#") || strings.TrimSpace(p) != p || strings.Contains(strings.Join(each, ""), "{") { // to rg {env} is env
+		each, ok := bash.ExpandBraces(strings.TrimLeft(f.Value.Text, "/"))
+		if !ok || strings.HasPrefix(f.Value.Text, "#") || strings.ContainsAny(strings.Join(each, ""), "{ \t") { // to rg {env} is env
 			each = []string{"*.env"}
 		}
 		for _, p := range each {
-			glob := strings.ContainsAny(p, "*?[")
-			if !glob {
-				p = bash.Unescaped(p)
-			}
-			if a.Held && !glob && f.Value.Kind == bash.Literal && ok {
-				ts = append(ts, Touch{Path: p})
-			}
-			for _, t := range folders {
-				if t.Below && !t.Names {
-					ts = append(ts, Touch{Path: Join2(t.Path, strings.TrimLeft(p, "/")), Glob: glob || t.Glob, Spec: glob})
-				}
+			switch isGlob := strings.ContainsAny(p, "*?["); {
+			case !isGlob:
+				ts = append(ts, Touch{Path: bash.Unescaped(p)})
+			case !a.Held:
+				ts = append(ts, Touch{Path: p, Glob: true, Spec: true})
 			}
 		}
 	}
@@ -105,22 +95,21 @@ func chosen(a *program.Args, folders []Touch) (ts []Touch) {
 // ignoreFiles are the ignore files that rg reads where it starts and above: it prints the lines of them that it can't
 // read, and they may be links. Those below are looked at with the rest.
 func ignoreFiles(starts []bash.Word) (ts []Touch) {
-	folders := []string{"."}
-	for _, w := range starts {
-		outer := !strings.HasPrefix(w.Text, "/") && !strings.Contains(w.Text, "..")
-		for i := 1; i <= len(w.Text) && w.Kind == bash.Literal; i++ {
-			if i == len(w.Text) || w.Text[i] == '/' && outer {
-				folders = append(folders, w.Text[:i])
+	for _, w := range append(slices.Clip(starts), bash.Word{Text: "."}) {
+		for dir := path.Clean(w.Text); len(ts) < maxIgnoreFiles; dir = path.Dir(dir) {
+			for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
+				ts = append(ts, Touch{Path: Join2(dir, name)})
 			}
-		}
-	}
-	for _, dir := range folders[:min(len(folders), 64)] {
-		for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
-			ts = append(ts, Touch{Path: Join2(dir, name)})
+			if dir == "." || path.IsAbs(dir) || strings.HasPrefix(dir, "..") {
+				break
+			}
 		}
 	}
 	return ts
 }
+
+// maxIgnoreFiles bounds what one long path adds.
+const maxIgnoreFiles = 200
 
 // tested are the words that follow an operator of test, such as -f.
 func tested(words []bash.Word) (files []bash.Word) {
@@ -143,13 +132,9 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	for _, t := range ts {
 		p.add(t, dirs)
 	}
-	raw := false
-	if spec := program.ReadOnly().Find(bash.SystemName(c.Name()), false); spec != nil {
-		raw = spec.Raw
-	}
 	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
 		if w.Kind == bash.Glob && c.Name() != "[[" {
-			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !raw && !held && len(c.Words) > 0}, dirs)
+			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !held && len(c.Words) > 0}, dirs)
 		}
 	}
 	for _, d := range c.Redirs {
