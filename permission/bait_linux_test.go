@@ -58,7 +58,7 @@ func TestWhatIsReadByAnotherName(t *testing.T) {
 	}
 	for _, h := range []struct{ setup, command string }{
 		{"mkdir src1 && cp main.go src1", "grep -rn package src?"},
-		{"true", "git diff HEAD -- conf"},
+		{"true", "git diff HEAD -- docs/guide.md"},
 		{"gzip -k README.md", "zcat README.md.gz"},
 	} {
 		if e := b.run(t, order{Command: h.command, Setup: []string{h.setup}, Judge: true}); e.Asked || e.harm() != "" {

@@ -148,14 +148,11 @@ func (e *engine) fact(c *bash.Command) *fact {
 	for i := 0; i < len(proof.Git) && f.why == ""; i++ {
 		f.why = e.runsGit(proof.Git[i])
 	}
-	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
-		f.why = e.chosen(proof.Unless[i])
-	}
 	if f.why == "" && e.pass != held {
 		f.why = e.managed(c.Name())
 	}
-	for i := 0; i < len(proof.Trees) && f.why == ""; i++ {
-		f.why = e.addTree(&proof, &proof.Trees[i])
+	for i := 0; i < len(proof.Git) && f.why == "" && proof.Whole; i++ {
+		f.why = e.addWorktree(&proof, proof.Git[i])
 	}
 	room := len(c.Words) + len(c.Redirs)
 	if f.why == "" {
@@ -189,17 +186,6 @@ func (e *engine) touch(f *fact, t prove.Touch) bool {
 	f.targets = e.targets(f.targets, t)
 	f.touches = append(f.touches, touchedPath{t, len(f.targets)})
 	return true
-}
-
-// chosen says whether a file is there that chooses the program behind a name.
-func (e *engine) chosen(file string) string {
-	if e.disk == nil {
-		return "can't determine what " + show(file) + " refers to"
-	}
-	if found, ok := e.disk.Glob(file); !ok || len(found) > 0 {
-		return show(file) + " changes what it runs"
-	}
-	return ""
 }
 
 // runsGit says why git may run a program in a folder.

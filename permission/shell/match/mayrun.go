@@ -19,9 +19,9 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 		return false
 	}
 	r, uses := program.RunnerOf(c.Base()), program.RunsOf(c)
-	isText := uses == program.Interpreter
-	isCommand := !isText && uses != program.Data && uses != program.Own // the next words may be one
-	isSetting := false                                                  // the next words are settings, as those of git config
+	isText := uses.Interprets
+	isCommand := !isText && !uses.Data && !uses.Own // the next words may be one
+	isSetting := false                              // the next words are settings, as those of git config
 	for i, w := range c.Words[1:] {
 		before := c.Words[i].Text
 		switch {
@@ -32,9 +32,9 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 			return true
 		}
 		isSetting = isSetting || slices.Contains(r.Runs, w.Text) && !strings.HasPrefix(w.Text, "-")
-		isCommand = isCommand || uses == program.Own && slices.Contains(program.RunWords, w.Text)
+		isCommand = isCommand || uses.Own && slices.Contains(program.RunWords, w.Text)
 	}
-	runsInput := isText || isCommand && (uses != program.Own || program.StartsShell(c))
+	runsInput := isText || isCommand && (!uses.Own || program.StartsShell(c))
 	return runsInput && slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool { return strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) })
 }
 

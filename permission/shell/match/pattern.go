@@ -209,7 +209,7 @@ func aliases(c *bash.Command) bool {
 			return true
 		}
 		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.GitValued, c.Words[i].Text) {
-			found, own = true, program.RunnerOf("git "+w.Text).Uses == program.Data
+			found, own = true, program.RunnerOf("git "+w.Text).Data
 		}
 	}
 	return !own

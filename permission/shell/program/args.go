@@ -35,29 +35,33 @@ func (a *Args) Given(names []string) bool {
 	return slices.Contains(names, Always) || a.Has(names...)
 }
 
-// ParseArgs sorts words as the program does. why is not empty where one is not known.
-func ParseArgs(c *bash.Command, words []bash.Word, p *Program, held bool) (a *Args, why string) {
+// ParseArgs sorts words as the program does, and checks them. why is not empty where they are not known to be read-only. name is
+// the program, with its subcommand.
+func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held bool) (a *Args, why string) {
 	a = &Args{Cmd: c, Program: p, Held: held, Ended: -1, words: words}
 	if p.Raw {
 		a.Operands, a.Ended = words, 0
 	}
 	for i := 0; i < len(words) && why == ""; i++ {
 		w, used := words[i], 0
-		isFlag := a.Ended < 0 && (len(w.Text) > 1 && w.Text[0] == '-' || p.exact && p.Flags[w.Text] != 0)
+		isFlag := a.Ended < 0 && (len(w.Text) > 1 && w.Text[0] == '-' || p.Exact && p.Flags[w.Text] != 0)
 		switch why = a.unknown(w); {
 		case why != "" || p.Raw:
-		case isFlag && w.Text == "--" && !p.exact:
+		case isFlag && w.Text == "--" && !p.Exact:
 			a.Ended = len(a.Operands)
 		case isFlag:
 			used, why = a.flag(w, words[i+1:])
 			i += used
-		case p.expression && a.inExpression() && w.Kind == bash.Literal:
+		case p.Expression && a.inExpression() && w.Kind == bash.Literal:
 			why = w.Text + " is not on the read-only list after the first test"
 		default:
-			if a.Operands = append(a.Operands, w); p.stops && a.Ended < 0 {
+			if a.Operands = append(a.Operands, w); p.Stops && a.Ended < 0 {
 				a.Ended = len(a.Operands)
 			}
 		}
+	}
+	if why == "" {
+		why = a.check(name)
 	}
 	return a, why
 }
@@ -73,9 +77,9 @@ func (a *Args) unknown(w bash.Word) string {
 	switch {
 	case w.Kind == bash.Unknown && a.Cmd.IsCase && !p.Raw && strings.Contains(w.Text, ".."):
 		return NotLiteral(w.Text) // up from a name that the line reads
-	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.vars, w.Kind == bash.Unknown && p.quoted && oneVariable.MatchString(w.Text):
+	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars, w.Kind == bash.Unknown && p.Quoted && oneVariable.MatchString(w.Text):
 		return ""
-	case w.Kind == bash.Glob && (p.Raw || p.safe || a.Ended >= 0 || !w.CanBeFlag()):
+	case w.Kind == bash.Glob && (p.Raw || p.Safe || a.Ended >= 0 || !w.CanBeFlag()):
 		return ""
 	case w.Kind == bash.Glob:
 		return "glob pattern " + w.Text + " may expand to a flag"
@@ -89,10 +93,10 @@ var oneVariable = regexp.MustCompile(`^"\$(\w+|\{\w+\})"$`)
 // flag takes in the flag w. It returns how many of the next words were its value.
 func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
 	name, value, attached := strings.Cut(w.Text, "=")
-	if a.Program.expression {
+	if a.Program.Expression || a.Program.Flags[w.Text] != 0 {
 		name, attached = w.Text, false
 	}
-	long := a.Program.exact || strings.HasPrefix(w.Text, "--")
+	long := a.Program.Exact || strings.HasPrefix(w.Text, "--")
 	switch kind := a.Program.Flags[name]; {
 	case w.Kind == bash.Glob && !(long && attached && !strings.ContainsAny(name, `*?[\`)):
 		return 0, "flag " + w.Text + " is a glob pattern"
@@ -151,25 +155,28 @@ func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
 	return used, ""
 }
 
-// Check holds the words against the attributes of the program. name is the program, with its subcommand.
-func (a *Args) Check(name string) string {
+// check holds the words against the attributes of the program.
+func (a *Args) check(name string) string {
 	p, n := a.Program, len(a.Operands)
-	isLiteral := func(w bash.Word) bool { return w.Kind == bash.Literal }
-	isScratch := func(w bash.Word) bool {
-		return isLiteral(w) && (bash.IsScratchVar(w.Text) || a.Held && HeldVar(w.Text))
+	isSet := func(w bash.Word) bool {
+		return w.Kind != bash.Literal || !bash.IsScratchVar(w.Text) && !(a.Held && HeldVar(w.Text))
 	}
-	not := func(is func(bash.Word) bool) func(bash.Word) bool { return func(w bash.Word) bool { return !is(w) } }
 	switch {
-	case p.most > 0 && n > p.most, p.Operands == NoOperands && !p.Raw && n > 0:
+	case p.Most > 0 && n > p.Most, p.None && !p.Raw && n > 0:
 		return name + " with more arguments is not on the read-only list"
-	case p.scratch && slices.ContainsFunc(a.Operands, not(isScratch)):
+	case p.Scratch && slices.ContainsFunc(a.Operands, isSet):
 		return "it sets a variable that programs may use"
-	case p.literal && !a.Held && slices.ContainsFunc(a.Operands, not(isLiteral)):
+	case p.Literal && !a.Held && slices.ContainsFunc(a.Operands, func(w bash.Word) bool { return w.Kind != bash.Literal }):
 		return "a glob pattern may expand to several words"
-	case p.Operands == Script:
+	case p.Script:
 		return a.checkScripts(name)
-	case p.form.text != "" && p.form.find(a.text()) == nil:
+	case p.form.text != "" && !p.form.matches(a.text()):
 		return name + " with these arguments is not on the read-only list"
+	}
+	for _, f := range a.Flags {
+		if f.Value.Text != "" && p.ban.matches(f.Name+"="+f.Value.Text) {
+			return name + " with the value " + f.Value.Text + " of " + f.Name + " is not on the read-only list"
+		}
 	}
 	return ""
 }
@@ -197,26 +204,18 @@ func (a *Args) checkScripts(name string) string {
 		}
 	}
 	if len(scripts) == 0 {
-		scripts = a.Operands[:min(1, len(a.Operands))]
-	}
-	for _, w := range a.Operands {
-		if found := a.Program.ban.find(w.Text); found != nil && w.Kind == bash.Literal {
-			return "the " + name + " program contains " + *found
-		}
-	}
-	for _, s := range scripts {
-		found := a.Program.ban.find(s.Text)
-		switch {
-		case s.Kind == bash.Glob, s.Kind != bash.Literal && (!a.Held || a.Cmd.IsCase):
-			return NotLiteral(s.Text)
-		case found != nil:
-			return "the " + name + " program contains " + *found
-		case a.Program.form.text != "" && s.Kind == bash.Literal && a.Program.form.find(s.Text) == nil:
-			return "the " + name + " script is not on the read-only list"
-		}
+		scripts = slices.Clone(a.Operands[:min(1, len(a.Operands))])
 	}
 	if len(scripts) == 0 {
 		return "the " + name + " program can't be checked"
+	}
+	isOpen := func(w bash.Word) bool {
+		literal := w.Kind == bash.Literal
+		return !literal && (w.Kind == bash.Glob || !a.Held || a.Cmd.IsCase) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
+	}
+	isBanned := func(w bash.Word) bool { return a.Program.ban.matches(w.Text) }
+	if slices.ContainsFunc(scripts, isOpen) || slices.ContainsFunc(append(scripts, a.Operands...), isBanned) {
+		return "the " + name + " program is not on the read-only list"
 	}
 	return ""
 }

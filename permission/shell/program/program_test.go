@@ -18,10 +18,10 @@ func TestParsePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := ps.Find("y z", false)
-	if p == nil || p != ps.Find("x", true) || p.most != 2 || !slices.Equal(p.Below, []string{"-r", "-R"}) || p.Flags["-b"] != bare || p.Flags["-n"] != valued || p.Flags["--long"] != optional {
+	if p == nil || p != ps.Find("x", true) || p.Most != 2 || !slices.Equal(p.Below, []string{"-r", "-R"}) || p.Flags["-b"] != bare || p.Flags["-n"] != valued || p.Flags["--long"] != optional {
 		t.Errorf("y z is %+v", p)
 	}
-	if ps.Find("y", false) != nil || ps.Find("y", true) == nil || !ps.Subcommands["y"] || !slices.Equal(p.SafeExamples, []string{"x a"}) {
+	if ps.Find("y", false) != nil || ps.Find("y", true) == nil || !slices.Equal(p.SafeExamples, []string{"x a"}) {
 		t.Errorf("%+v", ps)
 	}
 }
@@ -43,8 +43,8 @@ func TestSedScript(t *testing.T) {
 func TestForms(t *testing.T) {
 	ps := ReadOnly()
 	for _, p := range slices.Concat(slices.Collect(maps.Values(ps.Plain)), slices.Collect(maps.Values(ps.Enforced))) {
-		p.form.find("")
-		p.ban.find("")
+		p.form.matches("")
+		p.ban.matches("")
 	}
 }
 

@@ -39,24 +39,14 @@ type Proof struct {
 	Touches  []Touch // what it looks at, if it is harmless
 	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
-	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
-	Unless []string
 	// Open: other files than Touches may be read too, because words expand at run time.
 	Open bool
 	// Objects: what git keeps of any file may be shown.
 	Objects bool
-	// Trees are what git shows of a whole repository, which may begin above the workspace.
-	Trees []Tree
+	// Whole: git may show contents from all of its repository, which may begin above the workspace.
+	Whole bool
 
 	size int // of the paths
-}
-
-// Tree is something that git shows, counted from the top of the repository around a folder.
-type Tree struct {
-	Dir   string
-	Touch Touch
-	// Unless is a path that limits what is shown to itself, if it is there; "": nothing does.
-	Unless string
 }
 
 // unlisted is the proof of a command that is not on the read-only list.
@@ -76,7 +66,7 @@ func ProveHeld(c *bash.Command) Proof {
 	if p.Why != "" {
 		p = prove(c, true)
 	}
-	p.Unless, p.Trees = nil, nil // files outside the workspace can't be read, and git's objects aren't hidden
+	p.Whole = false // files outside the workspace can't be read
 	return p
 }
 
@@ -92,7 +82,7 @@ func prove(c *bash.Command, held bool) Proof {
 		}
 		return Proof{}
 	}
-	if c.Keyword || len(c.Words) == 0 || wrapsOnly(c) || held && (wrapsLine(c) || guessedByFind(c)) {
+	if c.Keyword || len(c.Words) == 0 || held && (wrapsLine(c) || guessedByFind(c)) {
 		return proof(c, nil, held)
 	}
 	if c.Name() == "" {
@@ -115,19 +105,10 @@ func prove(c *bash.Command, held bool) Proof {
 			p, key, words = sub, name+" "+words[0].Text, words[1:]
 		}
 	}
-	if p == nil {
+	if p == nil || p.Variable {
 		return unlisted(name)
 	}
-	a, why := program.ParseArgs(c, words, p, held)
-	if why == "" {
-		why = a.Check(key)
-	}
-	if why != "" && key == name && held && program.ReadOnly().Subcommands[name] && len(words) > 0 && words[0].Kind == bash.Literal {
-		return unlisted(name + " " + words[0].Text)
-	}
-	if why != "" && p.Raw && p.Operands == program.NoOperands {
-		return unlisted(name)
-	}
+	a, why := program.ParseArgs(c, key, words, p, held)
 	if why != "" {
 		return Proof{Why: why}
 	}
@@ -158,24 +139,6 @@ func heldWords(c *bash.Command, name string) []bash.Word {
 // harmlessWrappers run a command and do nothing else.
 var harmlessWrappers = []string{"timeout", "nice", "command"}
 
-// wrapsOnly reports whether c is such a wrapper, with a command that is judged on its own.
-func wrapsOnly(c *bash.Command) bool {
-	if !slices.Contains(harmlessWrappers, c.Name()) || bash.Queries(c) {
-		return false
-	}
-	w := program.RunnerOf(c.Name())
-	rest, unsure := program.SkipOptions(c, w)
-	if unsure || len(rest) <= w.Operands {
-		return false
-	}
-	for _, word := range c.Words[:len(c.Words)-len(rest)+w.Operands+1] {
-		if word.Kind != bash.Literal {
-			return false
-		}
-	}
-	return true
-}
-
 // surroundings says what around the words keeps a command from being read-only.
 func surroundings(c *bash.Command, held bool) string {
 	switch {
@@ -186,10 +149,11 @@ func surroundings(c *bash.Command, held bool) string {
 	}
 	for _, a := range c.Prefix {
 		literal := a.Value.Kind <= bash.Glob && !a.Odd
+		setting := bash.Word{Text: a.Name + "=" + a.Value.Text, Kind: a.Value.Kind}
+		_, why := program.ParseArgs(c, a.Name, []bash.Word{setting}, program.ReadOnly().Find("NAME=VALUE", held && len(c.Words) > 0), held)
 		switch {
-		case harmlessAssign(a), a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
+		case why == "" && !a.Odd, a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
 		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && literal):
-		case held && len(c.Words) > 0 && !a.Odd && slices.Contains([]string{"GOOS", "GOARCH", "CGO_ENABLED", "NODE_ENV", "PYTHONDONTWRITEBYTECODE"}, a.Name):
 		case len(c.Words) == 0 && bash.IsScratchVar(a.Name):
 			return "it sets the variable " + a.Name + " to an unknown value"
 		default:
@@ -232,26 +196,4 @@ func guessedByFind(c *bash.Command) bool {
 		}
 	}
 	return true
-}
-
-// harmlessAssign reports whether an assignment before a command changes nothing but its language, its clock's zone or
-// its colours.
-func harmlessAssign(a bash.Assign) bool {
-	if a.Odd || a.Value.Kind != bash.Literal {
-		return false
-	}
-	v := a.Value.Text
-	switch a.Name {
-	case "LC_ALL", "LANG", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_MESSAGES":
-		return program.PlainLocale(v)
-	case "TZ":
-		return program.PlainZone(v)
-	case "GIT_OPTIONAL_LOCKS":
-		return v == "0"
-	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS":
-		return strings.Trim(v, "0123456789truefals") == ""
-	case "GIT_PAGER", "PAGER":
-		return v == "cat" || v == ""
-	}
-	return false
 }

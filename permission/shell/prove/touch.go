@@ -10,30 +10,12 @@ import (
 )
 
 // touches are the files among the words. Where a sandbox enforces reads, those that aren't known are left out.
-func touches(a *program.Args) []Touch {
-	p := a.Program
-	var ts []Touch
-	for _, f := range a.Flags {
-		if p.Flags[f.Name] == program.Reading && f.Value.Kind <= bash.Glob && f.Value.Text != "-" {
-			ts = append(ts, Touch{Path: f.Value.Text, Glob: f.Value.Kind == bash.Glob, Names: p.Operands == program.Names})
-		}
+func touches(a *program.Args) (ts []Touch) {
+	p, list := a.Program, files(a)
+	for _, w := range readFlags(a) {
+		ts = append(ts, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Names: p.Names})
 	}
-	list := a.Operands
-	switch {
-	case p.Raw && p.Operands == program.Names:
-		list = tested(list)
-	case p.Operands == program.NoOperands, p.Operands == program.Texts:
-		return ts
-	case p.Operands == program.Pattern || p.Operands == program.Script: // a pattern without quotes may come out as a text and files
-		if !a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") && len(list) > 0 {
-			if list[0].Kind == bash.Literal || a.Held {
-				list = list[1:]
-			} else if len(list) == 1 { // or as one text, and then it searches here
-				list = append(slices.Clip(list), bash.Word{Text: ".", Kind: bash.Literal})
-			}
-		}
-	}
-	t := Touch{Names: p.Operands == program.Names || p.Named}
+	t := Touch{Names: p.Names || p.Named}
 	if t.Below = a.Given(p.Below) && !a.Held; t.Below {
 		t.Links = a.Given(p.Links)
 	}
@@ -47,7 +29,7 @@ func touches(a *program.Args) []Touch {
 			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
 		}
 	}
-	if fallback := p.Fallback; len(list) == 0 && !a.Held && (fallback != "" || t.Below) {
+	if fallback := p.Default; len(list) == 0 && !a.Held && (fallback != "" || t.Below) {
 		if t.Path, t.Glob = fallback, false; fallback == "" {
 			t.Path = "."
 		}
@@ -57,6 +39,37 @@ func touches(a *program.Args) []Touch {
 		ts = append(ts, ignoreFiles(list)...)
 	}
 	return append(ts, chosen(a, ts)...)
+}
+
+// readFlags are the values of flags that name files to read.
+func readFlags(a *program.Args) (values []bash.Word) {
+	for _, f := range a.Flags {
+		if a.Program.Flags[f.Name] == program.Reading && f.Value.Kind <= bash.Glob && f.Value.Text != "-" {
+			values = append(values, f.Value)
+		}
+	}
+	return values
+}
+
+// files are the operands that name files.
+func files(a *program.Args) []bash.Word {
+	list := a.Operands
+	switch p := a.Program; {
+	case p.Raw && p.Names:
+		return tested(list)
+	case p.None, p.Text:
+		return nil
+	case len(list) == 0, a.Ended == 0 && !p.Raw, !p.Pattern && !p.Script,
+		a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list"):
+		return list
+	}
+	switch { // a pattern without quotes may come out as a text and files
+	case list[0].Kind == bash.Literal || a.Held:
+		return list[1:]
+	case len(list) == 1: // or as one text, and then it searches here
+		return []bash.Word{list[0], {Text: ".", Kind: bash.Literal}}
+	}
+	return list
 }
 
 // chosen are the files that grep and rg are told to look into below a directory: a pattern that asks for .env asks for it
@@ -119,31 +132,24 @@ func tested(words []bash.Word) (files []bash.Word) {
 	return files
 }
 
-// proof makes a proof of what is touched, with the patterns that the shell looks up and the files that are redirected from.
+// proof is the proof of a read-only command with what it touches, the patterns that the shell looks up and the files that are
+// redirected from.
 func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	p := Proof{Open: held}
 	dirs := c.Dirs
 	if held && dirs == nil && c.Start != "" {
 		dirs = []string{c.Start} // a secret's name is one anywhere
 	}
-	add := func(t Touch, dirs []string) bool {
-		if held && dirs == nil && !path.IsAbs(t.Path) {
-			return true
-		}
-		return place(c, &p, t, dirs)
-	}
 	for _, t := range ts {
-		if !add(t, dirs) {
-			return p
-		}
+		p.add(t, dirs)
 	}
 	raw := false
 	if spec := program.ReadOnly().Find(bash.SystemName(c.Name()), false); spec != nil {
 		raw = spec.Raw
 	}
 	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
-		if w.Kind == bash.Glob && c.Name() != "[[" && !add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !raw && !held && len(c.Words) > 0}, dirs) {
-			return p
+		if w.Kind == bash.Glob && c.Name() != "[[" {
+			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !raw && !held && len(c.Words) > 0}, dirs)
 		}
 	}
 	for _, d := range c.Redirs {
@@ -151,36 +157,36 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 		if held {
 			at = dirs
 		}
-		if w := d.Target; d.File && w.Kind <= bash.Glob && !add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at) {
-			return p
+		if w := d.Target; d.File && w.Kind <= bash.Glob {
+			p.add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at)
 		}
 	}
 	return p
 }
 
-// place puts a touch into every folder that the command may run in.
-func place(c *bash.Command, p *Proof, t Touch, dirs []string) bool {
-	t.Sure = true
+// add adds what is touched in every directory that the command may run in.
+func (p *Proof) add(t Touch, dirs []string) {
+	isAbs := path.IsAbs(t.Path)
 	switch {
 	case t.Path == "", t.Path == "/dev/null":
-		return true // opens nothing
-	case path.IsAbs(t.Path):
-		p.Touches = append(p.Touches, t)
-		return true
-	case dirs == nil:
-		*p = Proof{Why: "its working directory is unknown"}
-		return false
+		return // opens nothing
+	case isAbs:
+		dirs = []string{"/"}
+	case dirs == nil && !p.Open:
+		p.Why = "its working directory is unknown"
 	}
+	t.Sure = true
 	for _, d := range dirs {
 		at := t
-		at.Path = Join2(d, t.Path)
-		p.Touches = append(p.Touches, at)
-		if p.size += len(at.Path); p.size > maxTouched {
-			*p = Proof{Why: "it names too many paths to check"}
-			return false
+		if !isAbs {
+			at.Path = Join2(d, t.Path)
 		}
+		if p.size += len(at.Path); p.size > maxTouched {
+			p.Why = "it names too many paths to check"
+			return
+		}
+		p.Touches = append(p.Touches, at)
 	}
-	return true
 }
 
 // maxTouched bounds the paths of a proof, in bytes.

@@ -145,7 +145,7 @@ func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word
 	if every {
 		words = words[:min(len(words), most)]
 	}
-	first := !w.Own
+	first := !w.Subcommands
 	for i, word := range words {
 		switch {
 		case word.Kind != bash.Literal:
