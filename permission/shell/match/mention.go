@@ -27,12 +27,10 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 	for _, d := range c.Redirs {
 		if d.File {
 			m.all = m.all && d.Target.Kind == bash.Literal && d.Dirs != nil
-			m.addIn(d.Dirs, prove.Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Write: d.Write, Sure: true})
+			m.add(d.Dirs, prove.Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Write: d.Write, Sure: true})
 		}
 	}
-	for _, a := range c.Prefix {
-		m.all = m.all && a.Value.Kind == bash.Literal
-	}
+	m.all = m.all && !slices.ContainsFunc(c.Prefix, func(a bash.Assign) bool { return a.Value.Kind != bash.Literal })
 	if len(c.Words) == 0 || slices.Contains([]string{"echo", "printf", "true", ":"}, c.Name()) {
 		return m.all
 	}
@@ -47,7 +45,7 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 			m.all = false
 		case m.Writes != "" && !strings.HasPrefix(w.Text, "-"): // one of its files
 		case w.Kind == bash.Glob:
-			m.add(prove.Touch{Path: w.Text, Glob: true})
+			m.add(m.Dirs, prove.Touch{Path: w.Text, Glob: true})
 		default:
 			m.text(w.Text, program.Interprets(c))
 		}
@@ -55,12 +53,13 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 	return m.all && !m.enough
 }
 
-// add gives visit a path in each of the directories that the command may run in.
-func (m *mentions) add(t prove.Touch) { m.addIn(m.Dirs, t) }
-
-func (m *mentions) addIn(dirs []string, t prove.Touch) {
+// add gives visit a path in each of the directories that it may be in.
+func (m *mentions) add(dirs []string, t prove.Touch) {
 	name := t.Path
-	if name == "" || strings.IndexByte(name, 0) >= 0 {
+	if len(name) > maxPath {
+		name = path.Clean(name) // git makes one name of ./././name
+	}
+	if name == "" || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 {
 		return
 	}
 	if path.IsAbs(name) {
@@ -77,7 +76,7 @@ func (m *mentions) addIn(dirs []string, t prove.Touch) {
 func (m *mentions) input() {
 	reads := program.ReadsProgram(m.Command) || slices.ContainsFunc(m.Words[1:], func(w bash.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
-		return slices.Contains(listFlags, name)
+		return slices.Contains(program.RunnerOf("*").Lists, name)
 	})
 	unknown := reads
 	for _, d := range m.Redirs {
@@ -89,13 +88,6 @@ func (m *mentions) input() {
 	m.all = m.all && !unknown
 }
 
-// The flags with which commands read names of files from their input or from a file, and those with which they mean all below
-// the directories they are given.
-var (
-	listFlags = strings.Fields("--batch --batch-check --stdin --stdin-paths --files0-from --files-from --pathspec-from-file --from-file")
-	recursive = strings.Fields("-r -R -a --recursive --archive")
-)
-
 // files adds what a well-known command does with files: what it reads and writes for sure, what it may read or write below
 // its operands or the current directory, and the files that it makes under other names.
 func (m *mentions) files() {
@@ -103,37 +95,33 @@ func (m *mentions) files() {
 	reads, changes := has(m.Reads), has(m.Changes) && !has(m.Unless)
 	below := func(w bash.Word, use, write bool) {
 		if use {
-			m.add(prove.Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Write: write, Below: true, Vague: true})
+			m.add(m.Dirs, prove.Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Write: write, Below: true, Vague: true})
 		}
 	}
 	below(bash.Word{Text: "."}, reads && m.Here, false)
 	below(bash.Word{Text: "."}, changes && !has(m.Into), true)
-	var operands []bash.Word
-	for _, w := range m.Words[1:] {
-		if !strings.HasPrefix(w.Text, "-") && w.Kind <= bash.Glob {
-			operands = append(operands, w)
-		}
-	}
+	operands := slices.Clone(m.Words[1:])
+	operands = slices.DeleteFunc(operands, func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
 	to, isDir := m.target(operands)
 	for i, w := range operands {
 		t := prove.Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Sure: true}
 		renames := m.Renames && w != to // under another name, what is in it can be read
 		if renames {
-			m.add(t)
+			m.add(m.Dirs, t)
 		}
 		below(w, reads || renames, false)
 		below(w, changes, true)
 		made := m.made(w.Text, to.Text)
-		m.add(prove.Touch{Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Write: true, InFolder: m.Copies && !isDir})
+		m.add(m.Dirs, prove.Touch{Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Write: true, InFolder: m.Copies && !isDir})
 		if m.Writes != "" {
 			t.Write = m.Writes == "all" || m.Writes == "rest" && i > 0 || m.Writes == "last" && (w == to || !slices.Contains(operands, to))
-			t.Below = !t.Glob && (m.Base() == "mv" || has(recursive))
-			m.add(t)
+			t.Below = !t.Glob && has(m.Deep)
+			m.add(m.Dirs, t)
 		}
 	}
 	if m.Base() == "git" {
 		for _, t := range prove.GitShown(m.Command) {
-			m.add(t)
+			m.add(m.Dirs, t)
 		}
 	}
 }
@@ -173,42 +161,29 @@ func (m *mentions) made(file, to string) string {
 // text adds the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, in a script of sed
 // what follows a letter that reads or writes a file, and in a program every piece between quotes and brackets.
 func (m *mentions) text(word string, isProgram bool) {
-	if !strings.HasPrefix(word, "-") {
-		m.name(word)
-	} else if len(word) > 2 && word[1] != '-' {
-		for i := 2; i < min(len(word), maxGlued) && (i == 2 || program.IsLetter(word[i-1])); i++ {
-			m.name(word[i:]) // sort -uosecret.txt
-		}
-	}
+	add := func(name string) { m.add(m.Dirs, prove.Touch{Path: name}) }
 	isSed := strings.HasSuffix(m.Base(), "sed")
-	for i := range len(word) {
-		after := word[i+1:]
+	isGlued := len(word) > 2 && word[0] == '-' && word[1] != '-' // sort -uosecret.txt
+	for i := 1; i < len(word); i++ {
+		rest := word[i:]
+		isGlued = isGlued && i < maxGlued && (i <= 2 || program.IsLetter(word[i-1]))
 		switch {
-		case strings.IndexByte(joins, word[i]) >= 0 && len(after) <= maxPath:
-			m.name(after)
-		case isSed && strings.IndexByte("rRwW", word[i]) >= 0:
-			if file, _, _ := strings.Cut(after[:min(len(after), maxPath+1)], "\n"); len(file) <= maxPath {
-				m.name(strings.TrimLeft(file, " \t"))
+		case isGlued && i >= 2, len(rest) <= maxPath && strings.IndexByte(joins, word[i-1]) >= 0:
+			add(rest)
+		case isSed && strings.IndexByte("rRwW", word[i-1]) >= 0:
+			if file, _, _ := strings.Cut(rest[:min(len(rest), maxPath+1)], "\n"); len(file) <= maxPath {
+				add(strings.TrimLeft(file, " \t"))
 			}
 		}
 	}
-	pieces := func(between string) {
+	separators := []string{"", joins, brackets}
+	if !isProgram {
+		separators = separators[:2]
+	}
+	for _, between := range separators {
 		for s := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(between, r) }) {
-			m.name(s)
+			add(s)
 		}
-	}
-	if pieces(joins); isProgram {
-		pieces(brackets)
-	}
-}
-
-// name adds a path that may stand in a word.
-func (m *mentions) name(s string) {
-	if len(s) > maxPath {
-		s = path.Clean(s) // git makes one name of ./././name
-	}
-	if len(s) <= maxPath {
-		m.add(prove.Touch{Path: s})
 	}
 }
 

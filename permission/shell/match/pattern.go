@@ -33,22 +33,19 @@ var ErrStar = errors.New("a wildcard (*) is allowed only at the end, after a spa
 // elsewhere means all that begins with the words before the star.
 func ParsePattern(s string, loose bool) (Pattern, error) {
 	s = strings.TrimSpace(s)
-	if s == "*" || s == ":*" && loose {
-		return Pattern{any: true}, nil
-	}
 	head, open := strings.CutSuffix(s, ":*")
 	if !open {
 		head, open = strings.CutSuffix(s, " *")
 	}
 	head, _, star := strings.Cut(head, "*")
-	switch {
+	if star {
+		head = head[:strings.LastIndexAny(head, " \t")+1] // a word that contains the star is not one of those before it
+	}
+	switch isEmpty := strings.TrimSpace(head) == ""; {
+	case s == "*", loose && isEmpty && (star || open):
+		return Pattern{any: true}, nil
 	case star && !loose:
 		return Pattern{}, ErrStar
-	case star: // the words before the star; a word that contains it is not one of them
-		head = head[:strings.LastIndexAny(head, " \t")+1]
-		if strings.TrimSpace(head) == "" {
-			return Pattern{any: true}, nil
-		}
 	}
 	words, err := patternWords(head)
 	if err != nil {

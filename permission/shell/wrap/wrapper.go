@@ -48,7 +48,7 @@ func unwrap(r bash.Reader, c *bash.Command) {
 	case name == "hub": // it takes git's words
 		mayRun(r, c, append([]bash.Word{{Text: "git"}}, c.Words[1:]...))
 	case slices.Contains(program.Shells, name), (name == "source" || name == ".") && len(c.Words) > 1:
-		shellRuns(r, c)
+		shellRuns(r, c, w)
 	case name == "alias":
 		alias(r, c)
 	case w.Exec != nil:
@@ -80,7 +80,10 @@ func wrapped(r bash.Reader, c *bash.Command, w program.Runner) {
 		}
 		return
 	}
-	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" {
+	splits := func(w bash.Word) bool {
+		return strings.HasPrefix(w.Text, "--s") || isShort(w) && strings.Contains(w.Text, "S")
+	}
+	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" { // -iS or --split-string
 		line := bash.Join(c.Words[i:])
 		line.Text = line.Text[strings.IndexAny(line.Text, "S= ")+1:]
 		r.Line(c, line)
@@ -114,26 +117,19 @@ func runWords(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Wor
 	if c.Base() == "xargs" {
 		inner.Mark = program.Replaced(c)
 	}
-	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:], changesDir) {
+	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return changesDir.MatchString(w.Text) }) {
 		inner.Dirs = nil
 	}
 	run(r, inner)
 }
 
-// splits reports whether an option of env is -S, -iS or --split-string, and what that may be cut to.
-func splits(w bash.Word) bool {
-	return strings.HasPrefix(w.Text, "--s") || strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") && strings.Contains(w.Text, "S")
+// isShort reports whether a word is options of one letter each: -lc.
+func isShort(w bash.Word) bool {
+	return strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--")
 }
 
-// changesDir reports whether an option may have a wrapper run its command in another directory.
-func changesDir(w bash.Word) bool {
-	name, _, _ := strings.Cut(w.Text, "=")
-	if !strings.HasPrefix(name, "--") {
-		return strings.HasPrefix(name, "-") && strings.ContainsAny(name, "CDR")
-	}
-	dirs := []string{"--chdir", "--chroot", "--wd", "--working-directory"}
-	return len(name) > 2 && slices.ContainsFunc(dirs, func(option string) bool { return strings.HasPrefix(option, name) })
-}
+// changesDir matches options that may have a wrapper run its command in another directory: -C, --chdir, --wd.
+var changesDir = regexp.MustCompile(`^(-|-[^-=][^=]*)[CDR]|^--(c|ch[a-z]*|w[a-z-]*)(=|$)`)
 
 // isLine reports whether a word looks like a command line.
 func isLine(w bash.Word) bool { return strings.ContainsAny(w.Text, " \t\n;|&") }
@@ -141,9 +137,8 @@ func isLine(w bash.Word) bool { return strings.ContainsAny(w.Text, " \t\n;|&") }
 // guesses adds what c may run: every word may begin a command if options that are not known may have taken the others.
 // Else the first one may, unless it is a subcommand of c, and those behind words such as exec: npx X, npm exec -- X.
 func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word, every bool) {
-	const most = 12
 	if every {
-		words = words[:min(len(words), most)]
+		words = words[:min(len(words), 12)] // enough for a command line that is no attack
 	}
 	first := !w.Subcommands
 	for i, word := range words {
@@ -181,38 +176,23 @@ func run(r bash.Reader, inner *bash.Command) {
 }
 
 // shellRuns reads the words of a shell: -c LINE, or its input if it is given no file.
-func shellRuns(r bash.Reader, c *bash.Command) {
-	words, hasLine := c.Words[1:], false
-	for i, w := range words {
-		isLong := strings.HasPrefix(w.Text, "--")
-		isShort := strings.HasPrefix(w.Text, "-") && !isLong && w.Text != "-"
-		switch {
-		case w.Kind == bash.Literal && i > 0 && shellValued.MatchString(words[i-1].Text):
-		case hasLine && (w.Kind != bash.Literal || !isShort && !isLong):
-			shellLine(r, c, w)
-			return
-		case w.Kind != bash.Literal:
-			r.Unknown(c)
-			return
-		case isShort && strings.Contains(w.Text, "c"):
-			hasLine = true
-		case hasLine, shellValued.MatchString(w.Text):
-		case isShort && strings.Contains(w.Text, "s"), w.Text == "-", w.Text == "--", strings.HasPrefix(w.Text, "/dev/"), strings.HasPrefix(w.Text, "/proc/"):
-			input(r, c)
-			return
-		case w.Text == "--version", w.Text == "--help", !isShort && !isLong && !strings.HasPrefix(w.Text, "+"):
-			return // a script
-		}
+func shellRuns(r bash.Reader, c *bash.Command, w program.Runner) {
+	rest, _ := program.SkipOptions(c, w)
+	options := c.Words[1 : len(c.Words)-len(rest)]
+	isGiven := func(long string) bool { return slices.Contains(options, bash.Word{Text: long}) }
+	hasLetter := func(letter string) bool {
+		return slices.ContainsFunc(options, func(w bash.Word) bool { return isShort(w) && strings.Contains(w.Text, letter) })
 	}
-	if hasLine {
+	switch {
+	case hasLetter("c") && len(rest) > 0:
+		shellLine(r, c, rest[0])
+	case hasLetter("c"), len(rest) > 0 && (rest[0].Kind != bash.Literal || strings.HasPrefix(rest[0].Text, "+")):
 		r.Unknown(c)
-		return
+	case isGiven("--version"), isGiven("--help"):
+	case isGiven("--"), hasLetter("s"), len(rest) == 0, rest[0].Text == "-", strings.HasPrefix(rest[0].Text, "/dev/"), strings.HasPrefix(rest[0].Text, "/proc/"):
+		input(r, c)
 	}
-	input(r, c)
 }
-
-// shellValued matches the options of shells whose value is the next word.
-var shellValued = regexp.MustCompile(`^([-+][a-zA-Z]*[oO]|--rcfile|--init-file)$`)
 
 // shellLine reads the line after -c.
 func shellLine(r bash.Reader, c *bash.Command, line bash.Word) {
@@ -266,15 +246,15 @@ func execs(r bash.Reader, c *bash.Command, w program.Runner) {
 		if attached {
 			command = append([]bash.Word{{Text: value, Kind: words[i].Kind}}, command...)
 		}
-		if i = end; len(command) == 0 {
-			continue
+		i = end
+		if len(command) > 0 {
+			inner := c.Inner(command)
+			inner.AddsArgs, inner.Mark = true, w.Mark
+			if strings.HasSuffix(option, "dir") {
+				inner.Dirs = nil
+			}
+			run(r, inner)
 		}
-		inner := c.Inner(command)
-		inner.AddsArgs, inner.Mark = true, w.Mark
-		if strings.HasSuffix(option, "dir") {
-			inner.Dirs = nil
-		}
-		run(r, inner)
 	}
 }
 
