@@ -24,7 +24,7 @@ const (
 // folder is an open directory: the walk's interface to the operating system.
 type folder interface {
 	// list reads all entries but "." and "..", unsorted.
-	list(into *listing) error
+	list(into *dirEntries) error
 	// open opens a regular file in it, without following a link of that name and without blocking.
 	open(s *scratch, name []byte) (io.ReadCloser, error)
 	// enter opens a subdirectory, without following a link of that name.
@@ -39,29 +39,29 @@ type folder interface {
 // errSkip reports a directory that isn't searched, such as /proc during a walk.
 var errSkip = errors.New("a pseudo file system; name it to search it")
 
-// listing contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one buffer
+// dirEntries contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one buffer
 // that is reused.
-type listing struct {
+type dirEntries struct {
 	names   []byte
-	entries []entry
+	entries []dirEntry
 	buf     []byte
 }
 
-type entry struct {
+type dirEntry struct {
 	start, end int32
 	kind       kind
 }
 
-func (l *listing) reset() { l.names, l.entries = l.names[:0], l.entries[:0] }
+func (l *dirEntries) reset() { l.names, l.entries = l.names[:0], l.entries[:0] }
 
-func (l *listing) add(name string, k kind) {
+func (l *dirEntries) add(name string, k kind) {
 	start := int32(len(l.names))
 	l.names = append(append(l.names, name...), 0)
-	l.entries = append(l.entries, entry{start, int32(len(l.names)) - 1, k})
+	l.entries = append(l.entries, dirEntry{start, int32(len(l.names)) - 1, k})
 }
 
 // name returns an entry's name; its capacity includes the NUL byte.
-func (l *listing) name(e entry) []byte { return l.names[e.start:e.end] }
+func (l *dirEntries) name(e dirEntry) []byte { return l.names[e.start:e.end] }
 
 // scratch has the buffers that a worker reuses from file to file.
 type scratch struct {
@@ -95,7 +95,7 @@ func openPortable(path string, _ bool) (folder, error) {
 	return portableFolder{path}, nil
 }
 
-func (f portableFolder) list(into *listing) error {
+func (f portableFolder) list(into *dirEntries) error {
 	dir, err := os.Open(f.path)
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func openat(dir int, name []byte, flags int) (int, error) {
 	}
 }
 
-func (f *linuxFolder) list(into *listing) error {
+func (f *linuxFolder) list(into *dirEntries) error {
 	into.reset()
 	if into.buf == nil {
 		into.buf = make([]byte, 64<<10)
@@ -101,7 +101,7 @@ func (f *linuxFolder) list(into *listing) error {
 }
 
 // parse reads the records of getdents64: inode, offset, length (2 bytes at 16), type (at 18), name with NUL (at 19).
-func (l *listing) parse(buf []byte) {
+func (l *dirEntries) parse(buf []byte) {
 	for len(buf) > 19 {
 		size := int(binary.NativeEndian.Uint16(buf[16:]))
 		name := buf[19:size]
@@ -116,7 +116,7 @@ func (l *listing) parse(buf []byte) {
 		}
 		start := int32(len(l.names))
 		l.names = append(l.names, name[:n+1]...)
-		l.entries = append(l.entries, entry{start, start + int32(n), k})
+		l.entries = append(l.entries, dirEntry{start, start + int32(n), k})
 	}
 }
 

@@ -97,7 +97,7 @@ type job struct {
 	name   string
 	rules  *ignore.Dir // of the parent
 	base   int
-	files  *listing // with at: files of that directory
+	files  *dirEntries // with at: files of that directory
 	at     *openDir
 }
 
@@ -385,7 +385,7 @@ func (g *gatherer) named(path string) error {
 }
 
 // whole returns an entry as Tree lists it; false if it isn't listed.
-func (k *worker) whole(at *openDir, e entry, name string) (entry, bool) {
+func (k *worker) whole(at *openDir, e dirEntry, name string) (dirEntry, bool) {
 	if k.skipped(at, name) {
 		return e, false
 	}

@@ -9,8 +9,8 @@ type worker struct {
 	walk    *walk
 	visitor visitor
 	sum     Summary
-	list    listing
-	files   []entry
+	list    dirEntries
+	files   []dirEntry
 	jobs    []job
 }
 
@@ -141,7 +141,7 @@ func (k *worker) allowed(at *openDir, name string, kd kind) bool {
 }
 
 // visitAll visits files of one directory; an idle worker gets half of the remaining ones.
-func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
+func (k *worker) visitAll(at *openDir, names *dirEntries, files []dirEntry) {
 	for i := 0; i < len(files); i++ {
 		if k.walk.stop.Load() {
 			return
@@ -155,8 +155,8 @@ func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
 }
 
 // share pushes files of a directory on the stack and returns how many.
-func (k *worker) share(at *openDir, names *listing, files []entry) int {
-	copied := &listing{}
+func (k *worker) share(at *openDir, names *dirEntries, files []dirEntry) int {
+	copied := &dirEntries{}
 	for _, e := range files {
 		copied.add(view(names.name(e)), e.kind)
 	}
