@@ -47,7 +47,7 @@ func outers(origin string, names ...string) []tool.Tool {
 	return ts
 }
 
-// library returns a registry with look, find and skill, of which find reveals what it is asked for, and the last is deferred.
+// library returns a registry with look, find and skill. find reveals the requested tools, and skill is deferred.
 func library(catalog *agent.Catalog) *tool.Registry {
 	type query struct {
 		Name string `json:"name"`
@@ -81,8 +81,8 @@ func declared(r model.Request) string {
 
 func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 
-// Tools that would fill the context are listed by name. One that was found, and one that was called by its name, are
-// declared after all others from the next turn on, and stay.
+// Tools that would fill the context are listed by name. Tools that were found, or called by name, are declared after all
+// others from the next turn on, and stay.
 func TestShelf(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
@@ -126,7 +126,7 @@ func answerText(p model.Part) string {
 	return tool.Result{Content: p.(model.Response).Content}.Text()
 }
 
-// Tools that come later are listed in a message: what was sent before stays the same, byte for byte.
+// Tools that are added later are listed in a message: earlier parts of the request stay the same, byte for byte.
 func TestShelfGrows(t *testing.T) {
 	catalog := &agent.Catalog{Most: 250, Finder: "find"}
 	registry := library(catalog)
@@ -159,8 +159,8 @@ func TestShelfGrows(t *testing.T) {
 	}
 }
 
-// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred built-in
-// tool is neither declared nor listed.
+// Without a limit, without a finder, and with few tools, all are declared; a deferred built-in tool is neither declared nor
+// listed.
 func TestShelfHoldsNothingBack(t *testing.T) {
 	for name, catalog := range map[string]*agent.Catalog{
 		"no catalog": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
@@ -182,7 +182,7 @@ func TestShelfHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// A subagent finds for itself: what it found is not declared to others.
+// A subagent has its own view: tools that it found are not declared to others.
 func TestShelfOfSubAgent(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
@@ -212,7 +212,7 @@ func TestShelfOfSubAgent(t *testing.T) {
 	}
 }
 
-// What was called in a conversation that goes on is declared at once.
+// Tools that were called in a continued conversation are declared immediately.
 func TestShelfKnowsHistory(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
@@ -234,7 +234,7 @@ func TestShelfKnowsHistory(t *testing.T) {
 	}
 }
 
-// Thousands of names do not fill what their declarations would have filled: each server has a share.
+// The list of thousands of names is bounded: each server has a share.
 func TestShelfOfThousands(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
@@ -258,7 +258,7 @@ func TestShelfOfThousands(t *testing.T) {
 	}
 }
 
-// The estimate is of the wire's bytes, and counts other scripts by the character.
+// The estimate counts bytes of the request, and characters for other scripts.
 func TestTokens(t *testing.T) {
 	d := tool.Declaration{Name: "x", Description: strings.Repeat("word ", 700), Parameters: json.RawMessage(`{}`)}
 	if n := agent.Tokens(d); n < 1000 || n > 1100 {

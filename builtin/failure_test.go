@@ -39,8 +39,8 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 	}
 }
 
-// A workspace whose directory is gone does not open; one that goes later gives clear errors and comes back with the
-// directory.
+// A workspace without a directory doesn't open; if the directory is removed later, errors are clear, and it works again when
+// the directory returns.
 func TestFolderThatIsGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	if _, err := New(Options{Dir: dir}); !errors.Is(err, fs.ErrNotExist) {

@@ -92,7 +92,7 @@ func TestEnterPlanMode(t *testing.T) {
 	tooltest.Check(t, build, tooltest.Try{Args: `{}`})
 }
 
-// The user's choices, and what each leads to.
+// The user's choices, and their results.
 func TestPlanChoices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer tool.Decision
@@ -144,7 +144,7 @@ func TestPlanForm(t *testing.T) {
 	}
 }
 
-// In one answer: enter, a write that is refused, leave, a write that is done without approval, leave again.
+// In one answer: enter, a write that is denied, leave, a write without approval, leave again.
 func TestPlanModeInOneBatch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPlanner(t, dir, permission.Default, chose(`{"choice":"auto-edit"}`))

@@ -57,8 +57,8 @@ func TestTaskArguments(t *testing.T) {
 	}
 }
 
-// editors is a model of several agents: the first gives two tasks, and each of those changes one line of one file again
-// and again.
+// editors is a model of several agents: the first starts two tasks, and each of them repeatedly changes one line of one
+// file.
 type editors struct {
 	path string
 	each int

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// recorder notes events as lines.
+// recorder records events as lines.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string

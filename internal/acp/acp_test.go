@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A file with unsaved changes in the editor is not edited; the model is told why.
+// A file with unsaved changes in the editor is not edited; the model gets the reason.
 func TestUnsaved(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, shown, want string }{

@@ -187,7 +187,7 @@ func TestConfiguration(t *testing.T) {
 	if _, stderr, err := p.run("tool", "call", "http__echo", `{"message":"x"}`); err == nil || !strings.Contains(stderr, "(from mcp:") {
 		t.Errorf("%v %s", err, stderr)
 	}
-	// A tool that its server calls read-only is asked about like any other.
+	// A tool that its server calls read-only requires approval like any other.
 	if _, stderr, err := p.run("tool", "call", "hints__die_read", "{}"); err == nil || !strings.Contains(stderr, "(from mcp:") {
 		t.Errorf("%v %s", err, stderr)
 	}

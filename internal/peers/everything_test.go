@@ -173,7 +173,7 @@ func TestURLElicitation(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked, the server is told no, and the model why.
+// Without a user, the server's question is declined, and the model gets the reason.
 func TestElicitationHeadless(t *testing.T) {
 	d := open(t, map[string]discover.Server{"ev": npmServer(t, "everything", "stdio")}, discover.Options{}, nil)
 	d.want(t, "ev__trigger-elicitation-request", `{}`, "requires approval")

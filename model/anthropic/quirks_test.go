@@ -126,7 +126,7 @@ func TestNoCacheMarks(t *testing.T) {
 	}
 }
 
-// A rejected signature is removed with all thinking so far, once, and the user is told. What the model thinks later goes back.
+// A rejected signature is removed with all thinking so far, once, and the user is informed. Later thinking is sent back.
 func TestRejectedSignature(t *testing.T) {
 	for _, why := range []string{
 		"messages.1.content.0: Invalid `signature` in `thinking` block",

@@ -94,7 +94,7 @@ func TestAnotherModel(t *testing.T) {
 	turn(t, other, &r)
 }
 
-// A rejected signature is dropped and the user is told once. The ID stays. What is signed after that goes back.
+// A rejected signature is dropped and the user is informed once. The ID stays. Later signatures are sent back.
 func TestRejectedSignature(t *testing.T) {
 	const signature = "Zmlyc3Q="
 	m, srv := open(t, script{Answers: []answer{
