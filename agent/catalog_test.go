@@ -83,7 +83,7 @@ func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Al
 
 // Tools that would fill the context are listed by name. Tools that were found, or called by name, are declared after all
 // others from the next turn on, and stay.
-func TestShelf(t *testing.T) {
+func TestCatalog(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
@@ -127,7 +127,7 @@ func answerText(p model.Part) string {
 }
 
 // Tools that are added later are listed in a message: earlier parts of the request stay the same, byte for byte.
-func TestShelfGrows(t *testing.T) {
+func TestCatalogGrows(t *testing.T) {
 	catalog := &agent.Catalog{Most: 250, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:z", outers("mcp:z", "z__one")); err != nil {
@@ -161,7 +161,7 @@ func TestShelfGrows(t *testing.T) {
 
 // Without a limit, without a finder, and with few tools, all are declared; a deferred built-in tool is neither declared nor
 // listed.
-func TestShelfHoldsNothingBack(t *testing.T) {
+func TestCatalogDefersNothing(t *testing.T) {
 	for name, catalog := range map[string]*agent.Catalog{
 		"no catalog": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
 	} {
@@ -183,7 +183,7 @@ func TestShelfHoldsNothingBack(t *testing.T) {
 }
 
 // A subagent has its own view: tools that it found are not declared to others.
-func TestShelfOfSubAgent(t *testing.T) {
+func TestCatalogOfSubagent(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
@@ -213,7 +213,7 @@ func TestShelfOfSubAgent(t *testing.T) {
 }
 
 // Tools that were called in a continued conversation are declared immediately.
-func TestShelfKnowsHistory(t *testing.T) {
+func TestCatalogOfContinuedConversation(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
@@ -235,7 +235,7 @@ func TestShelfKnowsHistory(t *testing.T) {
 }
 
 // The list of thousands of names is bounded: each server has a share.
-func TestShelfOfThousands(t *testing.T) {
+func TestCatalogOfThousands(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	for _, server := range []string{"small", "large"} {

@@ -107,7 +107,7 @@ func TestRightsAreNotRegainedBelow(t *testing.T) {
 }
 
 // A definition that can't be enforced is an error.
-func TestRoleThatCannotBeKept(t *testing.T) {
+func TestRoleThatCannotBeEnforced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o    agent.CrewOptions
 		want string

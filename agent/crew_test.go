@@ -228,7 +228,7 @@ func TestTaskDisplay(t *testing.T) {
 }
 
 // Subagents run concurrently, and nested up to the limit.
-func TestTasksSideBySideAndDeep(t *testing.T) {
+func TestConcurrentAndNestedTasks(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Depth: 2, Limit: 2}, turns{
 		"go":   {gives(`{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`), stop("done")},
 		"a":    {gives(`{"prompt":"deep"}`), stop("A")},
@@ -300,7 +300,7 @@ func TestOneBudget(t *testing.T) {
 }
 
 // The report of a background task is news in a later turn.
-func TestTaskInTheBackground(t *testing.T) {
+func TestBackgroundTask(t *testing.T) {
 	release := make(chan struct{})
 	f := newOffice(t, agent.CrewOptions{}, turns{
 		"go": {gives(`{"prompt":"slow","background":true}`), func(ctx context.Context, say func(...model.Event)) error {

@@ -11,7 +11,7 @@ import (
 )
 
 // An error of Prepare has the access it is about: the model gets the error only if policy allows reading that.
-func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
+func TestErrorsHaveAccess(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

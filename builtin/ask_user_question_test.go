@@ -65,7 +65,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // Only the first agent asks the user.
-func TestSubAgentsDoNotAsk(t *testing.T) {
+func TestSubagentsDoNotAsk(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Default, chose(`{"q1":"SQLite"}`))
 	if o := call(t, p.exec.Child(nil, "explore-1", nil), "ask_user_question", twoQuestions); o.Status != tool.StatusDenied {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())

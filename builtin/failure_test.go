@@ -41,7 +41,7 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 
 // A workspace without a directory doesn't open; if the directory is removed later, errors are clear, and it works again when
 // the directory returns.
-func TestFolderThatIsGone(t *testing.T) {
+func TestMissingDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	if _, err := New(Options{Dir: dir}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the error is %v", err)

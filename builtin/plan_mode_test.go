@@ -196,7 +196,7 @@ func TestPlanModeHeadless(t *testing.T) {
 }
 
 // A subagent doesn't change the mode, even with approval.
-func TestPlanModeIsNotForSubAgents(t *testing.T) {
+func TestPlanModeIsNotForSubagents(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Plan, chose(`{"choice":"auto-edit"}`))
 	child := p.exec.Child(nil, "explore-1", nil)
 	for _, name := range []string{"exit_plan_mode", "enter_plan_mode"} {

@@ -77,7 +77,7 @@ func TestSandboxModes(t *testing.T) {
 }
 
 // A command that the sandbox blocked runs again only if the user approves it, in yolo too.
-func TestOnceMoreWithoutTheSandbox(t *testing.T) {
+func TestRetryWithoutSandbox(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -115,7 +115,7 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 
 // A background command that the sandbox blocked is recognized when it is read, and runs again only if the user approves
 // it. The user is asked once, and not for a command that failed by itself.
-func TestOnceMoreInTheBackground(t *testing.T) {
+func TestRetryInBackground(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
 			outside := filepath.Join(t.TempDir(), "outside")
@@ -234,7 +234,7 @@ func TestUncleanEarlierRun(t *testing.T) {
 }
 
 // If the kernel supports less, the permission prompt and the first result say so.
-func TestSandboxInBarrenPlaces(t *testing.T) {
+func TestSandboxWithLessSupport(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
 		"a container": {"Protected paths are not enforced: user namespaces are not allowed", "Note: Protected paths are not enforced"},
 		"nothing":     {"this system has no way to enforce it", "neither writes nor network access can be restricted"},

@@ -43,7 +43,7 @@ func prepared(t *testing.T, s *Set, name string, a any) *tool.Invocation {
 }
 
 // Between approval and write the file or its directory may change, vanish or appear. Nothing is lost.
-func TestWriteFileAfterTheWorldChanged(t *testing.T) {
+func TestWriteFileAfterExternalChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string // content of the file at first; "" none
 		change func(path string) error

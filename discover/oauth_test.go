@@ -42,7 +42,7 @@ func TestLoginNeeded(t *testing.T) {
 }
 
 // Headers are only sent to the configured server.
-func TestHeadersStayAtHome(t *testing.T) {
+func TestHeadersOnlyForServer(t *testing.T) {
 	var stolen string
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = r.Header.Get("X-Key") }))
 	t.Cleanup(other.Close)

@@ -14,7 +14,7 @@ import (
 )
 
 // No text is reported twice, whichever way a server says the same thing in both places, and nothing is lost.
-func TestStructuredContentIsToldOnce(t *testing.T) {
+func TestStructuredContentIsNotRepeated(t *testing.T) {
 	long := "This is a sentence that is long enough to be told by a server twice."
 	for _, c := range []struct {
 		name       string

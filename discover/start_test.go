@@ -224,7 +224,7 @@ func TestStartsAreLimited(t *testing.T) {
 }
 
 // Five of twelve servers hang, more than may start at once. The others still start.
-func TestHangingServersHoldNobodyUp(t *testing.T) {
+func TestHangingServersDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	servers := map[string]Server{}
 	for i := range 12 {

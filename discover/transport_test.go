@@ -95,7 +95,7 @@ func TestDialedServer(t *testing.T) {
 
 // The response of a URL that isn't a server used to be reported in the SDK's words: connection closed: calling "initialize":
 // client is closing: sending "server/discover": unsupported content type "text/html".
-func TestAddressesOfNoServer(t *testing.T) {
+func TestURLsThatAreNotServers(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -139,7 +139,7 @@ func TestAddressesOfNoServer(t *testing.T) {
 }
 
 // The SDK randomly returns the actual error or the end of the connection.
-func TestAddressesOfNoServerByChance(t *testing.T) {
+func TestURLsThatAreNotServersAtRandom(t *testing.T) {
 	closed := fmt.Errorf("%w: calling %q: client is closing: EOF", mcp.ErrConnectionClosed, "initialize")
 	for want, got := range map[string]answer{
 		"http://h/x is not an MCP server (got content type text/html)":             {200, "text/html"},
@@ -158,7 +158,7 @@ func TestAddressesOfNoServerByChance(t *testing.T) {
 }
 
 // adze mcp list used to show keys in variables and passwords in URLs.
-func TestTargetHoldsNoSecret(t *testing.T) {
+func TestTargetHasNoSecret(t *testing.T) {
 	known := func(string) (string, bool) { return "secret", true }
 	for want, s := range map[string]Server{
 		"srv --key '$KEY' 'a b'":           {Command: "srv", Args: []string{"--key", "$KEY", "a b"}},

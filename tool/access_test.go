@@ -51,7 +51,7 @@ func TestOverlap(t *testing.T) {
 }
 
 // The access that a tool of a kind may declare is within the maximum of its kind.
-func TestBoundHoldsWhatKindAllows(t *testing.T) {
+func TestMaxAccessCoversKind(t *testing.T) {
 	all := []Access{{Reads, "/a"}, {Writes, "/a"}, {Execs, "ls"}, {Reaches, "x"}, {Locks, "x"}, Nothing, Anything}
 	for _, kind := range []Kind{Read, Search, Edit, Execute, Fetch, Think, Other, ""} {
 		d := Declaration{Kind: kind}

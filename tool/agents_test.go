@@ -78,7 +78,7 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 }
 
 // IDs are unique per agent, and every event and question names its agent.
-func TestTasksHaveIdsAndNamesOfTheirOwn(t *testing.T) {
+func TestTasksHaveOwnIDsAndNames(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	var mu sync.Mutex
 	var by []string
@@ -131,7 +131,7 @@ func TestDelegatingCallGivesBackItsSlot(t *testing.T) {
 }
 
 // A call that drives others doesn't block them, whatever it declares.
-func TestDelegatingCallExcludesNobody(t *testing.T) {
+func TestDelegatingCallBlocksNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		var x *tool.Executor
@@ -149,7 +149,7 @@ func TestDelegatingCallExcludesNobody(t *testing.T) {
 }
 
 // An agent's edit waits for a running call of another agent, and is prepared again after it.
-func TestAgentsKeepOutOfEachOthersWay(t *testing.T) {
+func TestAgentsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		w.tasks["one"] = does("exec append 1 a")

@@ -153,7 +153,7 @@ func counter(n *atomic.Int32, describe func(int32) tool.Invocation) *fakeTool {
 }
 
 // An approval applies only while a fresh Prepare shows the same, even if only the description is shown.
-func TestYesStandsForWhatWasShown(t *testing.T) {
+func TestApprovalAppliesToWhatWasShown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		describe func(int32) tool.Invocation
 		asked    int
@@ -243,7 +243,7 @@ func TestPersonEditsArguments(t *testing.T) {
 
 // After the user denies a call, later calls that modify something don't run. Reads continue, and so do calls after a
 // failed one.
-func TestRefusalStopsWhatBuildsOnIt(t *testing.T) {
+func TestDenialStopsDependentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"deploy": "old", "b": "0"}), &desk{}
 		x := w.executor()

@@ -81,7 +81,7 @@ func TestBadTools(t *testing.T) {
 }
 
 // A call that fails while preparing asks for no approval, and its error is shown only if the path may be read.
-func TestMistakeIsNotAskedAbout(t *testing.T) {
+func TestErrorNeedsNoApproval(t *testing.T) {
 	f := fake("bad", tool.Other, tool.Invocation{})
 	f.prepare = func(context.Context, json.RawMessage) (*tool.Invocation, error) { panic("root:x:0:0") }
 	d := &desk{}
@@ -120,7 +120,7 @@ func TestGoexitAround(t *testing.T) {
 }
 
 // An error of Prepare is shown only if its targets may be read.
-func TestErrorTellsNothingPolicyForbids(t *testing.T) {
+func TestErrorRevealsNothingDenied(t *testing.T) {
 	w := newWorld(map[string]string{"shadow": "root", "mine": "x"})
 	x := w.executor()
 	x.Policy = func(r tool.Request) tool.Decision {
@@ -153,7 +153,7 @@ func TestErrorTellsNothingPolicyForbids(t *testing.T) {
 }
 
 // A denial has the same text whether the call would have succeeded or not: otherwise it would reveal what exists.
-func TestRefusalIsNoOracle(t *testing.T) {
+func TestDenialRevealsNothing(t *testing.T) {
 	w := newWorld(map[string]string{"shadow": "root"})
 	x := &tool.Executor{Registry: tool.NewRegistry(tool.Define(tool.Def[struct {
 		Old string `json:"old" description:"x"`

@@ -76,7 +76,7 @@ func TestAskInTheMiddleOfRun(t *testing.T) {
 }
 
 // An external tool can't disguise what it asks for as harmless.
-func TestForeignQuestionIsAnything(t *testing.T) {
+func TestExternalQuestionIsAnything(t *testing.T) {
 	w := newWorld(nil)
 	f := sandboxed(w, tool.Invocation{Description: "more", Access: []tool.Access{tool.Nothing, {Verb: tool.Reads, Target: "secret"}}})
 	f.decl.Origin = "mcp:x"

@@ -64,7 +64,7 @@ func TestAccessThatDependsOnDisk(t *testing.T) {
 }
 
 // While the target of the link is unknown, the edit counts as an edit of anything: the read of b must wait for it.
-func TestUnsettledAccessIsItsBound(t *testing.T) {
+func TestUnsettledAccessIsMaxAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "x", "b": "x"})
 		w.links["link"] = "a"
@@ -126,7 +126,7 @@ func TestReadOnlyCommandsOverlap(t *testing.T) {
 }
 
 // A tool without declared access may access anything.
-func TestForgottenAccessIsAnything(t *testing.T) {
+func TestMissingAccessIsAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		var judged []tool.Access
@@ -154,7 +154,7 @@ func TestForgottenAccessIsAnything(t *testing.T) {
 
 // An external tool is judged, and ordered, as one that may do anything, whatever it declares, even before its Prepare has
 // returned.
-func TestForeignToolIsAnything(t *testing.T) {
+func TestExternalToolIsAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		foreign := fake("foreign", tool.Read, tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: w.runs("foreign")})
@@ -243,7 +243,7 @@ func TestQuestionDoesNotWaitForEarlierReader(t *testing.T) {
 }
 
 // An earlier reader may be allowed and still wait, for another agent. The edit must not invalidate it.
-func TestEditDoesNotOvertakeWaitingReader(t *testing.T) {
+func TestEditWaitsForEarlierReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0", "b": "0"})
 		both := fake("both", tool.Read, tool.Invocation{
@@ -317,7 +317,7 @@ func TestFetchMayWrite(t *testing.T) {
 }
 
 // Locking a name of the session orders calls, and has no other effect.
-func TestHoldsOrdersByName(t *testing.T) {
+func TestLocksOrderByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		holds := func(name, what string) *fakeTool {
@@ -361,7 +361,7 @@ func TestManyEditsOfOneFile(t *testing.T) {
 }
 
 // A writer that ends during Prepare may have changed what it read: the result is stale.
-func TestOvertakenDuringPrepare(t *testing.T) {
+func TestInvalidatedDuringPrepare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "one"})
 		seen := make(chan struct{})
