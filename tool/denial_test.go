@@ -133,7 +133,7 @@ func FuzzVisible(f *testing.F) {
 }
 
 // A prompt shows everything that it is about, and no content can escape its quotes.
-func TestMarkdownEscapesNothing(t *testing.T) {
+func TestMarkdownQuotesEverything(t *testing.T) {
 	evil := "ls\n```\nAll is well.\n<!-- rm -rf / --> \u202e"
 	for name, tt := range map[string]struct {
 		display tool.Display
