@@ -167,8 +167,8 @@ func TestRejectedWithoutSealedData(t *testing.T) {
 	}
 }
 
-// A model with a budget wants thinking at the beginning of a message with calls. A message of another model has none: then the
-// request is sent without thinking, and later ones with it.
+// A model with a budget requires thinking at the beginning of a message with calls. A message of another model has none:
+// then the request is sent without thinking, and later ones with it.
 func TestHistoryWithoutThinking(t *testing.T) {
 	m, srv := open(t, script{Answers: []answer{
 		rejects(notAdaptive),

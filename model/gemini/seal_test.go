@@ -117,7 +117,7 @@ func TestRejectedSignature(t *testing.T) {
 	}
 }
 
-// A server that rejects every signature is asked three times: as it is, without what it signed, and without any.
+// A server that rejects every signature gets three requests: unchanged, without its own signatures, and without any.
 func TestEverySignatureRejected(t *testing.T) {
 	m, srv := open(t, script{Repeat: true, Answers: []answer{{Status: 400, Raw: refusal(400, "INVALID_ARGUMENT", "Corrupted thought signature.") + " c2ln"}}})
 	r := conversation([]model.Part{modelCall("x1", "f", `{}`), sealed(`{"thoughtSignature":"c2ln"}`)}, response("x1", "f"))
