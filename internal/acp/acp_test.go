@@ -180,7 +180,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A cancel ends the command that runs, and the prompt's response says so. The session goes on.
+// A cancel stops the running command, and the prompt's response says so. The session continues.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	e := open(t)

@@ -35,7 +35,7 @@ func tree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// names are the files that were loaded, each with who imports it.
+// names are the loaded files, each with the file that imports it.
 func loadedNames(l Loaded, dir string) []string {
 	var out []string
 	for _, f := range l.Files {

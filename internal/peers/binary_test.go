@@ -180,7 +180,7 @@ func TestConfiguration(t *testing.T) {
 	}
 	mu.Unlock()
 
-	// What is trusted runs unasked; what is not, does not; a call gets as much time as its server's timeout.
+	// Trusted tools run without approval, others don't; a call has its server's timeout.
 	if out := p.must("tool", "call", "f__kinds", "{}"); !strings.Contains(out, "all kinds") {
 		t.Error(out)
 	}

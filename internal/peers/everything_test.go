@@ -185,7 +185,7 @@ func TestLoggingAndResourcesChanged(t *testing.T) {
 	d.want(t, "ev__gzip-file-as-resource", `{"name":"x.gz","data":"data:text/plain,hello","outputType":"resourceLink"}`, "x.gz")
 	waittest.Until(t, "the new resource is listed", func() bool { return len(d.Resources()) > before })
 	d.want(t, "ev__toggle-simulated-logging", `{}`, "ogging")
-	// It says something every five seconds, of a level by chance, and the lowest are not for us.
+	// It logs something every five seconds, at a random level, and the lowest are filtered.
 	waittest.Until(t, "the server's messages are in the log", func() bool {
 		lines, err := d.Logs("ev")
 		all := strings.Join(lines, "\n")

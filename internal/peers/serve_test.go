@@ -113,7 +113,7 @@ func TestServeToClientThatCanAsk(t *testing.T) {
 	annotationsAreTrue(t, r)
 }
 
-// annotationsAreTrue compares what is said of tools with what they do.
+// annotationsAreTrue compares the annotations of tools with what they do.
 func annotationsAreTrue(t *testing.T, r clientReport) {
 	t.Helper()
 	seen := map[string]string{}

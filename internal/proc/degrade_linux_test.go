@@ -55,7 +55,7 @@ func TestMissingLayers(t *testing.T) {
 	os.Remove("/etc/adze-must-not-be")
 }
 
-// A program without a helper cannot box: it says so instead.
+// A program without a helper can't use sandboxes, and says so.
 func TestNoKeeperNoBox(t *testing.T) {
 	r := bareRunner(t)
 	spec := &sandbox.Spec{Mode: sandbox.ReadOnly}
@@ -182,8 +182,7 @@ func TestNoUserNamespaces(t *testing.T) {
 	againIn(t, "BOX_NO_NAMESPACES=1")
 }
 
-// againIn runs the test again, as root of a user and a mount namespace, with a
-// variable that tells it so.
+// againIn runs the test again, as root of a user and a mount namespace, with a variable that marks it.
 func againIn(t *testing.T, variable string) {
 	t.Helper()
 	attr := sandbox.Apart{}.Attr()
@@ -191,7 +190,7 @@ func againIn(t *testing.T, variable string) {
 	again(t, t.Name(), attr, variable)
 }
 
-// again runs a test in a process of its own, with a variable that tells it so.
+// again runs a test in a child process, with a variable that marks it.
 func again(t *testing.T, name string, attr *syscall.SysProcAttr, variable string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+name+"$", "-test.v")

@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What an earlier run of the session kept counts too.
+// Files of an earlier run of the session count too.
 func TestLimitAfterResume(t *testing.T) {
 	state := t.TempDir()
 	d := open(t, state, "s1", Limits{PerSession: 10})
