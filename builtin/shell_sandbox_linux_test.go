@@ -227,7 +227,7 @@ func TestUncleanEarlierRun(t *testing.T) {
 	x := executor(set)
 	for i := range 2 {
 		text := call(t, x, "run_shell_command", args{"command": "echo ran"}).Result.Text()
-		if !strings.Contains(text, "Output: ran") || strings.Contains(text, "Note: What an earlier run left behind could not be ended") != (i == 0) {
+		if !strings.Contains(text, "Output: ran") || strings.Contains(text, "Note: Processes of an earlier run could not be stopped") != (i == 0) {
 			t.Error(text)
 		}
 	}
