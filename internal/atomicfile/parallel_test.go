@@ -155,7 +155,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	unlock, err := lockFolder(dir, time.Minute)
+	unlock, err := lockDirectory(dir, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

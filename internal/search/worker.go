@@ -44,7 +44,7 @@ func (k *worker) enter(j job) {
 		at = k.walk.hold(f, nil, j.base)
 	}
 	defer k.walk.leave(at)
-	if err := at.folder.list(&k.list); err != nil {
+	if err := at.handle.list(&k.list); err != nil {
 		k.sum.problem(j.path(), err)
 		return
 	}
@@ -59,11 +59,11 @@ func (k *worker) enter(j job) {
 	k.visitAll(at, &k.list, k.files)
 }
 
-func (k *worker) openJob(j job) (folder, error) {
+func (k *worker) openJob(j job) (dirHandle, error) {
 	if j.parent == nil {
 		return k.walk.open(j.path(), false)
 	}
-	f, err := j.parent.folder.enter(j.name)
+	f, err := j.parent.handle.enter(j.name)
 	k.walk.leave(j.parent)
 	return f, err
 }
@@ -77,7 +77,7 @@ func (k *worker) sort(at *openDir) {
 		raw := k.list.name(e)
 		name := view(raw)
 		if e.kind == unknownKind {
-			e.kind, _, _ = at.folder.stat(raw, false)
+			e.kind, _, _ = at.handle.stat(raw, false)
 		}
 		if k.walk.whole {
 			if e, ok := k.whole(at, e, name); ok {
@@ -101,7 +101,7 @@ func (k *worker) sort(at *openDir) {
 			}
 			continue
 		}
-		if !k.walk.filter.folder(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
+		if !k.walk.filter.mayContain(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
 			continue
 		}
 		k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
