@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// helper is what Main returned: the tests are a program too.
+// helper is the result of Main: the tests are a program too.
 var helper adze.Helper
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,8 @@ func Example() {
 	// denied
 }
 
-// A program that does not call Main is not executed again: a precaution is omitted with a word, a demand refused.
+// A program that doesn't call Main isn't executed again: an optional sandbox is omitted with a note, a required one is an
+// error.
 func TestWithoutMain(t *testing.T) {
 	for mode, want := range map[string]string{
 		"auto":      "ran without its read-only sandbox",

@@ -16,7 +16,7 @@ import (
 // prose is a text for users: at least three words.
 var prose = regexp.MustCompile(`[A-Za-z']{2,} [A-Za-z']+ [A-Za-z']{2,}`)
 
-// foreign are texts of other programs and libraries, which say it in no other way.
+// foreign are texts of other programs and libraries, which have no other way to detect an error.
 var foreign = []string{
 	"unrecognized content type", "failed to decode response", "request terminated without response", // the MCP SDK
 	"server gave HTTP response to HTTPS client",    // net/http

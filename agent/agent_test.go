@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leaktest.Run(m)) }
 
-// fakeModel says what its functions yield, one for each turn, and the last one again and again.
+// fakeModel answers with its functions, one for each turn, and repeats the last one.
 type fakeModel struct {
 	turns    []func(ctx context.Context, say func(...model.Event)) error
 	requests []model.Request
@@ -63,7 +63,7 @@ var (
 	cutEnd   = model.End{Reason: model.Length}
 )
 
-// bench is a set of toys: look and search read, change edits, wait waits for its context, boom panics, odd is denied.
+// bench is a set of fake tools: look and search read, change edits, wait waits for its context, boom panics, odd is denied.
 type bench struct {
 	mu      sync.Mutex
 	ran     []string
@@ -129,7 +129,7 @@ func (b *bench) executor() *tool.Executor {
 	}
 }
 
-// show writes a conversation down, one line for each part.
+// show formats a conversation, one line for each part.
 func show(ms []model.Message) string {
 	var b strings.Builder
 	for _, m := range ms {
@@ -155,7 +155,7 @@ func show(ms []model.Message) string {
 	return b.String()
 }
 
-// checkHistory wants exactly one response for each call, in order, right after it, and ids that occur once.
+// checkHistory checks that there is exactly one response for each call, in order, right after it, and that IDs are unique.
 func checkHistory(t *testing.T, ms []model.Message) {
 	t.Helper()
 	seen := map[string]bool{}

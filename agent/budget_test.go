@@ -53,7 +53,7 @@ func TestTokenLimit(t *testing.T) {
 	if !errors.Is(err, agent.ErrTokenLimit) || err.Error() != "used 200 of 200 tokens, including subagents: token limit reached" || len(m.requests) != 2 {
 		t.Errorf("%v after %d requests", err, len(m.requests))
 	}
-	// Others who use the same model count too.
+	// Other users of the same model count too.
 	budget = &agent.Budget{Tokens: 200}
 	if err := budget.Spend(model.Usage{Input: 150}); err != nil || budget.Left() != nil {
 		t.Error(err, budget.Left())
@@ -79,7 +79,7 @@ func TestFinalCall(t *testing.T) {
 	}
 }
 
-// A server that reports no usage doesn't make the limit void.
+// The limit applies even if a server reports no usage.
 func TestTokenLimitWithoutUsage(t *testing.T) {
 	look := says(model.Text(strings.Repeat("word ", 400)), call("", "look", `{"name":"x"}`), callsEnd)
 	var b bench

@@ -47,7 +47,7 @@ func outers(origin string, names ...string) []tool.Tool {
 	return ts
 }
 
-// library returns a registry with look, find and skill, of which find reveals what it is asked for, and the last is deferred.
+// library returns a registry with look, find and skill. find reveals the requested tools, and skill is deferred.
 func library(catalog *agent.Catalog) *tool.Registry {
 	type query struct {
 		Name string `json:"name"`
@@ -81,9 +81,9 @@ func declared(r model.Request) string {
 
 func allowed(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }
 
-// Tools that would fill the context are listed by name. One that was found, and one that was called by its name, are
-// declared after all others from the next turn on, and stay.
-func TestShelf(t *testing.T) {
+// Tools that would fill the context are listed by name. Tools that were found, or called by name, are declared after all
+// others from the next turn on, and stay.
+func TestCatalog(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
@@ -126,8 +126,8 @@ func answerText(p model.Part) string {
 	return tool.Result{Content: p.(model.Response).Content}.Text()
 }
 
-// Tools that come later are listed in a message: what was sent before stays the same, byte for byte.
-func TestShelfGrows(t *testing.T) {
+// Tools that are added later are listed in a message: earlier parts of the request stay the same, byte for byte.
+func TestCatalogGrows(t *testing.T) {
 	catalog := &agent.Catalog{Most: 250, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:z", outers("mcp:z", "z__one")); err != nil {
@@ -159,9 +159,9 @@ func TestShelfGrows(t *testing.T) {
 	}
 }
 
-// Without a limit, without a tool that finds, and with few tools, all are declared; a deferred built-in
-// tool is neither declared nor listed.
-func TestShelfHoldsNothingBack(t *testing.T) {
+// Without a limit, without a finder, and with few tools, all are declared; a deferred built-in tool is neither declared nor
+// listed.
+func TestCatalogDefersNothing(t *testing.T) {
 	for name, catalog := range map[string]*agent.Catalog{
 		"no catalog": nil, "no limit": {Finder: "find"}, "no finder": {Most: 1, Finder: "lost"}, "few tools": {Most: 1000, Finder: "find"},
 	} {
@@ -182,8 +182,8 @@ func TestShelfHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// A subagent finds for itself: what it found is not declared to others.
-func TestShelfOfSubAgent(t *testing.T) {
+// A subagent has its own view: tools that it found are not declared to others.
+func TestCatalogOfSubagent(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
@@ -212,8 +212,8 @@ func TestShelfOfSubAgent(t *testing.T) {
 	}
 }
 
-// What was called in a conversation that goes on is declared at once.
-func TestShelfKnowsHistory(t *testing.T) {
+// Tools that were called in a continued conversation are declared immediately.
+func TestCatalogOfContinuedConversation(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	if err := registry.Set("mcp:a", outers("mcp:a", "a__one", "a__two", "a__three")); err != nil {
@@ -234,8 +234,8 @@ func TestShelfKnowsHistory(t *testing.T) {
 	}
 }
 
-// Thousands of names do not fill what their declarations would have filled: each server has a share.
-func TestShelfOfThousands(t *testing.T) {
+// The list of thousands of names is bounded: each server has a share.
+func TestCatalogOfThousands(t *testing.T) {
 	catalog := &agent.Catalog{Most: 100, Finder: "find"}
 	registry := library(catalog)
 	for _, server := range []string{"small", "large"} {
@@ -258,7 +258,7 @@ func TestShelfOfThousands(t *testing.T) {
 	}
 }
 
-// The estimate is of the wire's bytes, and counts other scripts by the character.
+// The estimate counts bytes of the request, and characters for other scripts.
 func TestTokens(t *testing.T) {
 	d := tool.Declaration{Name: "x", Description: strings.Repeat("word ", 700), Parameters: json.RawMessage(`{}`)}
 	if n := agent.Tokens(d); n < 1000 || n > 1100 {

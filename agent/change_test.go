@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// named is a model with a name of its own.
+// named is a model with a given name.
 type named struct {
 	model.Model
 	name string

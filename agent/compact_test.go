@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// worker is a model that calls look for something new in every turn, and reports a summary where it is asked for one.
+// worker is a model that calls look for something new in every turn, and returns a summary on request.
 type worker struct {
 	turns    int                               // until it is done
 	usage    func(model.Request) model.Usage   // nil: it doesn't count
@@ -81,7 +81,7 @@ func size(r model.Request) int {
 
 func counting(r model.Request) model.Usage { return model.Usage{Input: size(r) / 4, Output: 20} }
 
-// long is a place where looks give long texts.
+// long has a look tool with long results.
 type long struct {
 	bench
 	saved  map[string]string
@@ -120,7 +120,7 @@ func compactions(es []agent.Event) []agent.Compacted {
 	return out
 }
 
-// A long task runs to its end in a small window, whether or not the server counts tokens, and the task stays known.
+// A long task finishes in a small window, whether or not the server counts tokens, and the task is still in the context.
 func TestCompaction(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -156,7 +156,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// First old bulky results become paths; that needs no request. What stays loses its sealed data.
+// First old bulky results become paths, without a request. The remaining messages lose their sealed data.
 func TestBulkyResultsBecomePaths(t *testing.T) {
 	var l long
 	w := &worker{turns: 9}
@@ -338,7 +338,7 @@ func TestBadSummaryEndsTheRun(t *testing.T) {
 	}
 }
 
-// A server that counts as much after a compaction as before it ends the run: the summary freed nothing.
+// A server that counts as many tokens after a compaction as before ends the run.
 func TestSummaryThatFreesNothing(t *testing.T) {
 	var l long
 	w := &worker{turns: 300, usage: func(model.Request) model.Usage { return model.Usage{Input: 7000, Output: 10} }}
@@ -348,7 +348,7 @@ func TestSummaryThatFreesNothing(t *testing.T) {
 	}
 }
 
-// Compact writes a summary at any time, but not of nothing.
+// Compact writes a summary at any time, unless there is nothing to summarize.
 func TestCompactNow(t *testing.T) {
 	var l long
 	w := &worker{turns: 5}
@@ -395,7 +395,7 @@ func TestSummaryModel(t *testing.T) {
 	}
 }
 
-// A threshold of 0 or 1 leaves the conversation alone.
+// A threshold of 0 or 1 disables compaction.
 func TestNoThreshold(t *testing.T) {
 	for _, threshold := range []float64{0, 1} {
 		var l long

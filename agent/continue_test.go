@@ -51,8 +51,8 @@ func TestEventsReportTheHistory(t *testing.T) {
 	}
 }
 
-// A conversation that continues elsewhere begins its requests with the same bytes: the same system prompt and the same
-// declarations in the same order, also of tools that were found meanwhile.
+// Requests of a continued conversation begin with the same bytes: the same system prompt and the same declarations in the
+// same order, including tools that were found meanwhile.
 func TestContinuedRequestsBeginTheSame(t *testing.T) {
 	catalog := &agent.Catalog{Most: 10, Finder: "find"}
 	registry := library(catalog)
@@ -130,7 +130,7 @@ func TestContinueWithoutPrompt(t *testing.T) {
 	}
 }
 
-// An answer that was interrupted is continued; a prompt after it makes it the past.
+// An interrupted answer is continued, unless a prompt follows it.
 func TestContinueInterruptedAnswer(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{
@@ -154,7 +154,7 @@ func TestContinueInterruptedAnswer(t *testing.T) {
 	}
 }
 
-// Subagents of a continued session have names that none had before.
+// Subagents of a continued session get new names.
 func TestNamesOfEarlierSubagents(t *testing.T) {
 	paths := []string{}
 	f := newOffice(t, agent.CrewOptions{

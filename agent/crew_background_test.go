@@ -31,7 +31,7 @@ func TestBackgroundThatPanics(t *testing.T) {
 	}
 }
 
-// Only so many work in the background, and a report that is too long is cut.
+// The number of background subagents is limited, and long reports are cut.
 func TestBackgroundInBounds(t *testing.T) {
 	release := make(chan struct{})
 	var tasks []string
@@ -65,7 +65,7 @@ func TestBackgroundInBounds(t *testing.T) {
 	}
 }
 
-// What a subagent gives away in the background is waited for: it has no later turn. The observer gets its name.
+// A subagent waits for its own background tasks: it has no later turn. The observer gets its name.
 func TestBackgroundBelow(t *testing.T) {
 	var mu sync.Mutex
 	said := map[string]string{}
@@ -92,7 +92,7 @@ func TestBackgroundBelow(t *testing.T) {
 	}
 }
 
-// A task in the background is looked after by its name: how far it is, its end, and a stop that ends all it has begun.
+// A background task can be queried by name: its progress, its end, and a stop that stops everything it has started.
 func TestBackgroundJob(t *testing.T) {
 	release := make(chan struct{})
 	f := newOffice(t, agent.CrewOptions{}, turns{
@@ -137,7 +137,7 @@ func TestBackgroundJob(t *testing.T) {
 	}
 }
 
-// A task that is stopped before it had its turn says so.
+// A task that is stopped before its turn reports that.
 func TestBackgroundStoppedBeforeItBegan(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Limit: 1}, turns{"wait": {says(call("1", "wait", `{"name":"x"}`), callsEnd)}})
 	for range 2 {

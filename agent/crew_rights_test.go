@@ -20,7 +20,7 @@ func tries() []func(context.Context, func(...model.Event)) error {
 	}
 }
 
-// statuses tell what became of the calls of one subagent, by the tool's name.
+// statuses returns the statuses of one subagent's calls, by the tool's name.
 func (f *office) statuses(by string) map[string]tool.Status {
 	got := map[string]tool.Status{}
 	for _, e := range f.seen {
@@ -31,7 +31,7 @@ func (f *office) statuses(by string) map[string]tool.Status {
 	return got
 }
 
-// Whatever a role says, a subagent may do at most what its parent may: here odd is denied to all.
+// Whatever a role says, a subagent can do no more than its parent: here odd is denied to all.
 func TestRoleNeverAddsRights(t *testing.T) {
 	none := func(string) (tool.Policy, error) { return nil, nil }
 	denyLooks := func(r tool.Request) tool.Decision {
@@ -90,7 +90,7 @@ func TestRoleNeverAddsRights(t *testing.T) {
 	}
 }
 
-// What was taken from a subagent its own subagents do not get back.
+// The subagents of a restricted subagent have the same restrictions.
 func TestRightsAreNotRegainedBelow(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Roles: []agent.Role{{Name: "reader", ReadOnly: true, Tools: []string{"task", "look", "change"}}}}, turns{
 		"go":  {gives(`{"prompt":"mid","type":"reader"}`), stop("done")},
@@ -106,8 +106,8 @@ func TestRightsAreNotRegainedBelow(t *testing.T) {
 	}
 }
 
-// A definition that cannot be kept is refused, not bent.
-func TestRoleThatCannotBeKept(t *testing.T) {
+// A definition that can't be enforced is an error.
+func TestRoleThatCannotBeEnforced(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o    agent.CrewOptions
 		want string

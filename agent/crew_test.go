@@ -18,8 +18,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// script is a model for several agents at once: what it says next depends on the first words of the conversation and on
-// how often it has spoken in it.
+// script is a model for several agents: its answer depends on the first words of the conversation and on the number of its
+// answers.
 type script struct {
 	mu       sync.Mutex
 	says     map[string][]func(context.Context, func(...model.Event)) error // the last one again and again
@@ -55,7 +55,7 @@ func (s *script) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Ev
 	}
 }
 
-// first gives the first request of the conversation that begins so.
+// first returns the first request of the conversation that begins with the prompt.
 func (s *script) first(t *testing.T, prompt string) model.Request {
 	t.Helper()
 	s.mu.Lock()
@@ -190,7 +190,7 @@ assistant: done
 	}
 }
 
-// The display follows the documented shape and says what the subagent does.
+// The display has the documented format and shows what the subagent does.
 func TestTaskDisplay(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{}, turns{
 		"go": {gives(`{"prompt":"p"}`), stop("done")},
@@ -227,8 +227,8 @@ func TestTaskDisplay(t *testing.T) {
 	}
 }
 
-// Subagents work concurrently, and below one another as deep as they may.
-func TestTasksSideBySideAndDeep(t *testing.T) {
+// Subagents run concurrently, and nested up to the limit.
+func TestConcurrentAndNestedTasks(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Depth: 2, Limit: 2}, turns{
 		"go":   {gives(`{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`), stop("done")},
 		"a":    {gives(`{"prompt":"deep"}`), stop("A")},
@@ -284,7 +284,7 @@ func TestTaskThatFails(t *testing.T) {
 	}
 }
 
-// All draw on one budget.
+// All agents share one budget.
 func TestOneBudget(t *testing.T) {
 	loop := says(call("", "look", `{"name":"x"}`), callsEnd)
 	f := newOffice(t, agent.CrewOptions{Budget: &agent.Budget{Turns: 10}}, turns{
@@ -299,8 +299,8 @@ func TestOneBudget(t *testing.T) {
 	}
 }
 
-// The report of a task in the background is news in a later turn.
-func TestTaskInTheBackground(t *testing.T) {
+// The report of a background task is news in a later turn.
+func TestBackgroundTask(t *testing.T) {
 	release := make(chan struct{})
 	f := newOffice(t, agent.CrewOptions{}, turns{
 		"go": {gives(`{"prompt":"slow","background":true}`), func(ctx context.Context, say func(...model.Event)) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Three turns with parallel calls over the wire, from a server that numbers its calls from call_0 in each answer and
-// sends them byte by byte.
+// Three turns with parallel calls over HTTP, from a server that numbers its calls from call_0 in each answer and sends them
+// byte by byte.
 func TestThreeTurnsOverTheWire(t *testing.T) {
 	two := func(a, b string) []openaitest.Call {
 		return []openaitest.Call{

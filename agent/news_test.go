@@ -34,7 +34,7 @@ func TestNewsBeforeATurn(t *testing.T) {
 	}
 }
 
-// What the user enters while the model works goes in before its next turn, as prompts.
+// Prompts that the user enters while the model works are sent before its next turn.
 func TestTypedBeforeATurn(t *testing.T) {
 	m := &fakeModel{turns: []func(context.Context, func(...model.Event)) error{stop("fine")}}
 	typed := [][]model.Part{{model.Text("also this")}, {model.Text("and that")}}

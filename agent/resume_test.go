@@ -28,7 +28,7 @@ func breaks(es ...model.Event) func(context.Context, func(...model.Event)) error
 const resumed = "user: The connection broke and cut off your answer above. Only what you see of it arrived: the text, and the calls, " +
 	"each with its result. Continue exactly where the answer stopped. Don't repeat text or calls that arrived.\n"
 
-// What arrived of a broken answer stays, its calls run, edits too, and the model is asked to continue.
+// The received part of a broken answer is kept, its calls run, including edits, and the model is asked to continue.
 func TestBrokenAnswerIsContinued(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -68,7 +68,7 @@ func TestBrokenAnswerIsContinued(t *testing.T) {
 	}
 }
 
-// Three times for each prompt, and then the error is the run's.
+// It is continued three times per prompt; then the run fails.
 func TestBrokenAnswersEnd(t *testing.T) {
 	var b bench
 	var events []string
@@ -99,7 +99,7 @@ func TestBrokenAnswersEnd(t *testing.T) {
 	}
 }
 
-// What fails before anything arrived is the model's error to retry, not the agent's.
+// A failure before anything arrived is retried by the model, not by the agent.
 func TestFailedRequestIsNotContinued(t *testing.T) {
 	var b bench
 	for _, kind := range []model.Kind{model.ErrCut, model.ErrServer, model.ErrRateLimit, model.ErrCredentials} {
@@ -110,7 +110,7 @@ func TestFailedRequestIsNotContinued(t *testing.T) {
 	}
 }
 
-// Servers that send a call twice: once with the same words, once with others.
+// Some servers send a call twice: with the same arguments, or with others.
 func TestCallSentTwice(t *testing.T) {
 	var b bench
 	a, _, _, err := run(t, &b, agent.Options{}, says(
@@ -157,7 +157,7 @@ func wired(t *testing.T, b *bench, answers ...openaitest.Answer) (*agent.Agent, 
 }
 
 // The connection breaks in the third of three calls: two run, each once, the third does not, and the server gets a
-// conversation in which every call has its answer, with the thought that it wants back.
+// conversation in which every call has its answer, with the thought that it requires.
 func TestBrokenStreamOverTheWire(t *testing.T) {
 	var b bench
 	wired(t, &b,

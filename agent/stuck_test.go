@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A model that repeats calls with the same results gets a note after three turns that bring nothing new. After six the user
-// gets a report, and an unattended run ends. What polls doesn't count, and neither do calls with new results or edits.
+// A model that repeats calls with the same results gets a note after three turns without new results. After six the user
+// gets a report, and an unattended run ends. Tools that poll don't count, and neither do calls with new results or edits.
 func TestStuck(t *testing.T) {
 	same := func(int) []string { return []string{"look a"} }
 	for _, tt := range []struct {
@@ -92,7 +92,7 @@ func TestStuck(t *testing.T) {
 	}
 }
 
-// stuckTools adds count, whose results differ, timed, whose results differ in what doesn't matter, and poll.
+// stuckTools adds count, whose results differ, timed, whose results differ in irrelevant parts, and poll.
 func stuckTools(t *testing.T, b *bench, x *tool.Executor) {
 	t.Helper()
 	n := 0

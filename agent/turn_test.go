@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every call gets its answer in its place, whatever became of it.
+// Every call has its response, in order, whatever its outcome.
 func TestOneResponsePerCall(t *testing.T) {
 	var b bench
 	a, _, answer, err := run(t, &b, agent.Options{},
@@ -167,7 +167,7 @@ func TestCancelWhileCallsRun(t *testing.T) {
 	if got := show(a.History()[2:]); !strings.Contains(got, "1 wait fails: ") {
 		t.Error(got)
 	}
-	// The conversation goes on as if nothing had happened.
+	// The conversation continues normally.
 	if answer, err := a.Run(t.Context(), model.Text("and now?")); answer.Text != "never" || err != nil {
 		t.Errorf("%q, %v", answer.Text, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Tokens are what the server counted and an estimate of what was added since, within reason.
+// The count is the server's plus an estimate of later messages, if the server's is plausible.
 func TestMeter(t *testing.T) {
 	m := meter{fixed: 1000, messages: 500}
 	check := func(what string, want int) {
@@ -82,7 +82,7 @@ func TestFreed(t *testing.T) {
 	}
 }
 
-// Whatever the history, calls stay with their responses, and the last answer of the model stays.
+// For any history, calls stay with their responses, and the last answer of the model stays.
 func TestCutsKeepPairs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		history := []model.Message{model.Prompt("go")}

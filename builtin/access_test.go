@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// An error of Prepare comes with what it is about: only if policy allows that to be read is the model told.
-func TestErrorsSayWhatTheyAreAbout(t *testing.T) {
+// An error of Prepare has the access it is about: the model gets the error only if policy allows reading that.
+func TestErrorsHaveAccess(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ var twoQuestions = args{"questions": []args{
 	{"question": "What to test?", "multiSelect": true, "options": []args{{"label": "Units"}, {"label": "All\u202e"}, {"label": "None"}}},
 }}
 
-// The form is flat, in order, and shows nothing that cannot be seen; values stay what they are.
+// The form is flat, in order, and shows invisible characters; values are unchanged.
 func TestQuestionForm(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Yolo, chose(`{"q1":"Postgres"}`))
 	call(t, p.exec, "ask_user_question", twoQuestions)
@@ -65,7 +65,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // Only the first agent asks the user.
-func TestSubAgentsDoNotAsk(t *testing.T) {
+func TestSubagentsDoNotAsk(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Default, chose(`{"q1":"SQLite"}`))
 	if o := call(t, p.exec.Child(nil, "explore-1", nil), "ask_user_question", twoQuestions); o.Status != tool.StatusDenied {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())

@@ -83,12 +83,12 @@ func TestAttach(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// Nothing that was mentioned: nothing is added.
+	// Without mentions nothing is added.
 	if parts, notes, err := s.Attach(t.Context(), s.Mentions("just @text")); parts != nil || notes != nil || err != nil {
 		t.Errorf("%v %v %v", parts, notes, err)
 	}
 
-	// A picture travels as such.
+	// A picture is attached as an image.
 	if parts, _, _ := s.Attach(t.Context(), s.Mentions("@p.png")); len(parts) != 3 {
 		t.Errorf("%v", parts)
 	}
@@ -99,14 +99,14 @@ func TestAttach(t *testing.T) {
 		t.Errorf("%+v", ms)
 	}
 
-	// What was attached counts as read.
+	// Attached files count as read.
 	o := call(t, executor(s), "edit", args{"file_path": filepath.Join(dir, "a.txt"), "old_string": "hello", "new_string": "bye"})
 	if got, _ := os.ReadFile(filepath.Join(dir, "a.txt")); string(got) != "bye\n" {
 		t.Errorf("%q %+v", got, o.Error)
 	}
 }
 
-// Whatever a prompt holds, mentions are pieces of it, in order and apart.
+// For any prompt, mentions are parts of it, in order and disjoint.
 func FuzzMentions(f *testing.F) {
 	for _, seed := range []string{"@a", `@"a b" @'`, `@a\ b @[x]*`, "@\xff\x00@", "@{a,b}.c)", "@~/x @/"} {
 		f.Add(seed)

@@ -81,7 +81,7 @@ func TestStories(t *testing.T) {
 	tooltest.Stories(t, "testdata/*.txtar", func(t *testing.T, dir string) *tool.Executor { return executor(open(t, dir)) })
 }
 
-// All that a model sees is in one file that can be reviewed. It must stay small: it is sent with every request.
+// Everything that a model sees is in one file that can be reviewed. It must stay small: it is sent with every request.
 func TestDeclarations(t *testing.T) {
 	var b bytes.Buffer
 	size := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/search"
 )
 
-// stillThere goes through the content once; this is what it means.
+// stillThere agrees with a simple implementation.
 func TestStillThere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := rapid.StringMatching(`(a|b|\r|\n){0,12}`).Draw(t, "content")

@@ -76,7 +76,7 @@ func batchOf(x *tool.Executor, name string, a args) tool.Outcome {
 	return b.Wait()[0]
 }
 
-// Edits of one file at once, by one agent and by several sessions that do not know of each other, lose none.
+// Concurrent edits of one file, by one agent and by several independent sessions, lose none.
 func TestParallelEditsLoseNone(t *testing.T) {
 	n := soak.Count(60, 1000)
 	dir := t.TempDir()
@@ -131,7 +131,7 @@ func TestParallelSessionsLoseNone(t *testing.T) {
 	}
 }
 
-// editAll edits lines one by one, and reads again whenever another one was faster.
+// editAll edits lines one by one, and reads again after a conflict.
 func editAll(x *tool.Executor, path string, from, to int) error {
 	for i := from; i < to; {
 		batchOf(x, "read_file", args{"absolute_path": path, "limit": 1})

@@ -43,7 +43,7 @@ func Example() {
 	// run_shell_command denied
 }
 
-// A tool is offered when what it needs is wired: without a crew there is no task.
+// A tool is offered if its needs are met: without a crew there is no task.
 func ExampleSet_Tools() {
 	run := func(context.Context, builtin.TaskRequest) (tool.Result, error) {
 		return tool.TextResult("a report"), nil

@@ -39,9 +39,9 @@ func TestFailuresHaveTheirDocumentedTypes(t *testing.T) {
 	}
 }
 
-// A workspace whose directory is gone does not open; one that goes later gives clear errors and comes back with the
-// directory.
-func TestFolderThatIsGone(t *testing.T) {
+// A workspace without a directory doesn't open; if the directory is removed later, errors are clear, and it works again when
+// the directory returns.
+func TestMissingDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	if _, err := New(Options{Dir: dir}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the error is %v", err)

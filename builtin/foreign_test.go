@@ -54,7 +54,7 @@ var foreignCalls = []struct {
 	{"write_file", `{"file_path":"$DIR/more.txt","content":"x\n"}`, "write_file", "Successfully created"},
 }
 
-// foreignSet returns a set that can do all of foreignCalls, and an executor that judges by the declaration alone.
+// foreignSet returns a set that supports all of foreignCalls, and an executor that judges by the declaration alone.
 func foreignSet(t *testing.T, dir string, change func(*Options)) (x *tool.Executor, judged *[]string, site string) {
 	t.Helper()
 	host, engine := pages(t), engines(t)
@@ -82,7 +82,7 @@ func foreignSet(t *testing.T, dir string, change func(*Options)) (x *tool.Execut
 	return x, judged, host.URL
 }
 
-// Every call under another agent's name and with its arguments runs, as the tool of Adze that it is judged as.
+// Every call with another agent's name and arguments runs as the right tool of Adze.
 func TestForeignCalls(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", t.TempDir())
@@ -117,7 +117,7 @@ func TestForeignCalls(t *testing.T) {
 	}
 }
 
-// Nothing that is excluded can be called, or is suggested, under any name.
+// Excluded tools can't be called, and aren't suggested, by any name.
 func TestForeignNamesOfExcludedTools(t *testing.T) {
 	x, _, _ := foreignSet(t, t.TempDir(), func(o *Options) { o.Exclude = func(tool.Declaration) bool { return true } })
 	for _, c := range foreignCalls {
@@ -128,7 +128,7 @@ func TestForeignNamesOfExcludedTools(t *testing.T) {
 	}
 }
 
-// A wrong suggestion is worse than none: an unknown name leads to a typo's neighbor or to tools of one kind, or nowhere.
+// A wrong suggestion is worse than none: for an unknown name, suggestions are for typos or of tools of one kind.
 func TestSuggestions(t *testing.T) {
 	x, _, _ := foreignSet(t, t.TempDir(), nil)
 	for name, want := range map[string]string{

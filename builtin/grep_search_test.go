@@ -25,7 +25,7 @@ func TestGlobCheck(t *testing.T) {
 	)
 }
 
-// A name with a line break does not look like two results, and none with escapes in it looks like another name.
+// A name with a line break doesn't look like two results, and a name with escapes doesn't look like another one.
 func TestSearchResultsAreOneLineEach(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such names there")

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// A front end learns that a background command has ended, and then what to tell the model.
+// A front end is notified that a background command has ended, and gets the message for the model.
 func TestJobEnded(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the command is for a POSIX shell")

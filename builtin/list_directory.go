@@ -62,7 +62,7 @@ func listDirectory(f *files) tool.Tool {
 			if err := f.checkFolder(p); err != nil {
 				return inv, err
 			}
-			l := listing{files: f, dir: p, without: a.Ignore, showIgnored: a.Filter.showsIgnored()}
+			l := directoryListing{files: f, dir: p, without: a.Ignore, showIgnored: a.Filter.showsIgnored()}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return l.run(ctx) }
 			return inv, nil
 		},
@@ -82,8 +82,8 @@ func (f *files) checkFolder(p workspace.Path) error {
 	return nil
 }
 
-// listing reads one directory.
-type listing struct {
+// directoryListing reads one directory.
+type directoryListing struct {
 	files       *files
 	dir         workspace.Path
 	without     []string
@@ -105,7 +105,7 @@ type listed struct {
 	folder bool
 }
 
-func (l listing) run(ctx context.Context) (tool.Result, error) {
+func (l directoryListing) run(ctx context.Context) (tool.Result, error) {
 	entries, err := l.dir.ReadDir()
 	if err != nil {
 		return tool.Result{}, toList.failure(l.dir, err)
@@ -132,7 +132,7 @@ func (l listing) run(ctx context.Context) (tool.Result, error) {
 }
 
 // add shows or counts an entry.
-func (l *listing) add(e fs.DirEntry) {
+func (l *directoryListing) add(e fs.DirEntry) {
 	at := l.dir.Join(e.Name())
 	item := listed{name: e.Name(), entry: e, folder: e.IsDir(), at: at}
 	v := l.rules.Match(e.Name(), ignore.Kind(e.IsDir()))
@@ -157,7 +157,7 @@ func (l *listing) add(e fs.DirEntry) {
 }
 
 // follow resolves a link.
-func (l *listing) follow(item *listed) {
+func (l *directoryListing) follow(item *listed) {
 	item.target, _ = os.Readlink(item.at.Abs)
 	p, err := l.files.ws.Resolve(item.at.Abs)
 	if err != nil || !p.Exists {
@@ -168,7 +168,7 @@ func (l *listing) follow(item *listed) {
 	item.at, item.folder, item.lost = p, err == nil && info.IsDir(), errors.Is(err, fs.ErrNotExist)
 }
 
-func (l *listing) leavesOut(item listed) bool {
+func (l *directoryListing) leavesOut(item listed) bool {
 	for _, pattern := range l.without {
 		name, onlyFolders := strings.CutSuffix(pattern, "/")
 		if (!onlyFolders || item.folder) && matchName(name, item.name) {
@@ -185,7 +185,7 @@ func matchName(pattern, name string) bool {
 	return ok && err == nil
 }
 
-func (l *listing) result() tool.Result {
+func (l *directoryListing) result() tool.Result {
 	counts := l.counts()
 	if len(l.shown) == 0 {
 		return tool.Result{
@@ -212,7 +212,7 @@ func (l *listing) result() tool.Result {
 }
 
 // counts describes the entries that are not shown.
-func (l *listing) counts() string {
+func (l *directoryListing) counts() string {
 	var parts []string
 	for _, c := range []struct {
 		n    int

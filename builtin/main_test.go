@@ -10,10 +10,10 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 )
 
-// testHelper keeps the commands of the tests, as a program's own main would have it.
+// testHelper runs the commands of the tests, as from a program's main.
 var testHelper Helper
 
-// keeperVariable names the program for keepers, for tests in processes of their own.
+// keeperVariable names the program for helper processes, for tests in child processes.
 const keeperVariable = "BUILTIN_TEST_KEEPER"
 
 func TestMain(m *testing.M) {

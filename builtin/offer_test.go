@@ -22,7 +22,7 @@ func toolNames(tools []tool.Tool) []string {
 	return names
 }
 
-// A program that wires nothing gets only tools that need nothing; each thing that it wires brings the tools it serves.
+// A program that sets no options gets only tools without needs; each option adds the tools that need it.
 func TestToolsAreThoseThatAreServed(t *testing.T) {
 	dir := t.TempDir()
 	offered := func(o Options) []string {
@@ -102,7 +102,7 @@ func TestDeclarationsMentionOnlyOfferedTools(t *testing.T) {
 	}
 }
 
-// mentions matches a text that sends a model to a tool. A name that is also an ordinary word counts after such a word.
+// mentions matches a text that suggests a tool. A name that is also an ordinary word must follow a word such as "use".
 func mentions(name string) *regexp.Regexp {
 	if !strings.Contains(name, "_") {
 		return regexp.MustCompile(`(?i)\b(use|with|see|call|or) ` + name + `\b([^-]|$)`)
@@ -156,7 +156,7 @@ func TestTextsNameToolsThroughHints(t *testing.T) {
 	}
 }
 
-// Where a tool is not offered, errors and results do not send the model to it.
+// Errors and results don't suggest a tool that isn't offered.
 func TestHints(t *testing.T) {
 	for _, missing := range []bool{false, true} {
 		dir := t.TempDir()

@@ -92,7 +92,7 @@ func TestEnterPlanMode(t *testing.T) {
 	tooltest.Check(t, build, tooltest.Try{Args: `{}`})
 }
 
-// The user's choices, and what each leads to.
+// The user's choices, and their results.
 func TestPlanChoices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		answer tool.Decision
@@ -144,7 +144,7 @@ func TestPlanForm(t *testing.T) {
 	}
 }
 
-// In one answer: enter, a write that is refused, leave, a write that is done without approval, leave again.
+// In one answer: enter, a write that is denied, leave, a write without approval, leave again.
 func TestPlanModeInOneBatch(t *testing.T) {
 	dir := t.TempDir()
 	p := newPlanner(t, dir, permission.Default, chose(`{"choice":"auto-edit"}`))
@@ -196,7 +196,7 @@ func TestPlanModeHeadless(t *testing.T) {
 }
 
 // A subagent doesn't change the mode, even with approval.
-func TestPlanModeIsNotForSubAgents(t *testing.T) {
+func TestPlanModeIsNotForSubagents(t *testing.T) {
 	p := newPlanner(t, t.TempDir(), permission.Plan, chose(`{"choice":"auto-edit"}`))
 	child := p.exec.Child(nil, "explore-1", nil)
 	for _, name := range []string{"exit_plan_mode", "enter_plan_mode"} {

@@ -69,7 +69,7 @@ func TestReadFileLimits(t *testing.T) {
 	}
 }
 
-// A line that is too long to be shown at once is not a dead end: asked for alone it counts as read.
+// A line that is too long to be shown with others can still be read: requested alone it counts as read.
 func TestReadFileLongLineCountsWhenAlone(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a": "one\n" + strings.Repeat("x", 60_000) + "\nthree\n"})
@@ -82,7 +82,7 @@ func TestReadFileLongLineCountsWhenAlone(t *testing.T) {
 	}
 }
 
-// What was shown of long lines in a long file is not taken for the lines.
+// Cut lines of a long file don't count as read.
 func TestReadFileLongLinesOfALongFile(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"a": strings.Repeat(strings.Repeat("x", 5000)+"\n", 3000)})
@@ -98,7 +98,7 @@ func TestReadFileLongLinesOfALongFile(t *testing.T) {
 	}
 }
 
-// A sparse file of 5 GB, a pipe without a writer, a text of which the size is not known: an answer at once.
+// A sparse file of 5 GB, a pipe without a writer, and a text of unknown size are handled immediately.
 func TestReadFileOddFiles(t *testing.T) {
 	dir := t.TempDir()
 	sparse := filepath.Join(dir, "sparse")

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// The text that the user edited is what is written, and the model learns of it.
+// The edited text is written, and the model is informed.
 func TestRework(t *testing.T) {
 	for name, c := range map[string]struct {
 		first string

@@ -56,7 +56,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	if o.State != "" {
 		state = filepath.Join(o.State, "proc")
 		if _, err := proc.Reap(state); err != nil { // commands can run anyway
-			unclean = []string{"What an earlier run left behind could not be ended: " + err.Error() + "."}
+			unclean = []string{"Processes of an earlier run could not be stopped: " + err.Error() + "."}
 		}
 	}
 	b, err := newSandboxes(o, f, base, proc.Environ(base, o.PassEnv))

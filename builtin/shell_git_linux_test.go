@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// gitRepo is a repository with protected files, the branches of which differ in them or don't.
+// gitRepo is a repository with protected files and branches that differ in them or don't.
 type gitRepo struct {
 	dir, home string
 	env       []string
@@ -66,7 +66,7 @@ func newGitRepo(t *testing.T) *gitRepo {
 	return g
 }
 
-// sh runs a script outside of every sandbox.
+// sh runs a script without a sandbox.
 func (g *gitRepo) sh(t *testing.T, script string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-ec", script)
@@ -94,7 +94,7 @@ func (g *gitRepo) state(t *testing.T) string {
 	return b.String() + g.sh(t, "cat .git/config .git/HEAD; git show-ref; git stash list; GIT_OPTIONAL_LOCKS=0 git status --porcelain")
 }
 
-// call runs a command in the workspace sandbox. The user answers yes to what opens the sandbox, or no.
+// call runs a command in the workspace sandbox. The user approves or denies opening the sandbox.
 func (g *gitRepo) call(t *testing.T, s Sandbox, command string, yes bool) (o tool.Outcome, asked []string) {
 	t.Helper()
 	set, err := New(Options{Dir: g.dir, State: t.TempDir(), Helper: testHelper, Sandbox: s, Environ: g.env})
@@ -126,7 +126,7 @@ func (g *gitRepo) call(t *testing.T, s Sandbox, command string, yes bool) (o too
 // touchAll makes git unsure whether files have changed, as in a copy of a repository.
 const touchAll = "find . -name .git -prune -o -type f -exec touch -d 2020-01-01 {} +; "
 
-// gitCases are commands of every day.
+// gitCases are everyday commands.
 var gitCases = []struct{ name, setup, command, asks, check string }{
 	{"checkout elsewhere", "", "git checkout plain", "", "grep 3 b"},
 	{"checkout of protected", "", "git checkout ci", "git checkout changes .github/workflows, which the sandbox protects", "grep 2 .github/workflows/ci.yml"},
@@ -206,8 +206,8 @@ var gitCases = []struct{ name, setup, command, asks, check string }{
 	{"sparse-checkout", "", "git sparse-checkout set src", "changes .git/config", "test ! -e app/x"},
 }
 
-// What git changes of what the sandbox protects happens as a whole once the user approves it, and not at all otherwise.
-// What it doesn't change requires no approval.
+// Git's changes of protected paths are complete once the user approves them, and otherwise don't happen. Other changes
+// require no approval.
 func TestGitInWorkspace(t *testing.T) {
 	soak.Skip(t, 25, 100)
 	template := newGitRepo(t)
@@ -248,7 +248,7 @@ func TestGitInWorkspace(t *testing.T) {
 	}
 }
 
-// An approval opens what the prompt names, and nothing else.
+// An approval opens only the paths in the prompt.
 func TestGitOpeningIsNarrow(t *testing.T) {
 	template := newGitRepo(t)
 	for _, c := range []struct{ command, changed string }{
@@ -281,7 +281,7 @@ func TestGitOpeningIsNarrow(t *testing.T) {
 	}
 }
 
-// What a command needs is found out again before it runs: if it is more than what the user approved, it doesn't run.
+// The needs of a command are determined again before it runs: if they exceed the approval, it doesn't run.
 func TestGitChangesAfterApproval(t *testing.T) {
 	g := newGitRepo(t)
 	set, err := New(Options{Dir: g.dir, State: t.TempDir(), Helper: testHelper, Sandbox: Sandbox{Mode: "workspace"}, Environ: g.env})
@@ -304,7 +304,7 @@ func TestGitChangesAfterApproval(t *testing.T) {
 	}
 }
 
-// A script that git is stopped in says so, although it succeeds.
+// If git is stopped in a script, the result says so although the script succeeds.
 func TestGitStoppedHalfway(t *testing.T) {
 	g := newGitRepo(t)
 	g.sh(t, "echo 'git checkout -q ci; true' > s.sh")

@@ -13,8 +13,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sandboxedIn returns the tools of a directory with sandboxes, under a policy that grants commands that begin with cat or touch
-// nothing but to read, and allows or asks about others.
+// sandboxedIn returns the tools of a directory with sandboxes, under a policy that grants only reads to commands that begin
+// with cat or touch, and allows or asks about others.
 func sandboxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
 	t.Helper()
 	if !sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces) {
@@ -77,7 +77,7 @@ func TestSandboxModes(t *testing.T) {
 }
 
 // A command that the sandbox blocked runs again only if the user approves it, in yolo too.
-func TestOnceMoreWithoutTheSandbox(t *testing.T) {
+func TestRetryWithoutSandbox(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -115,7 +115,7 @@ func TestOnceMoreWithoutTheSandbox(t *testing.T) {
 
 // A background command that the sandbox blocked is recognized when it is read, and runs again only if the user approves
 // it. The user is asked once, and not for a command that failed by itself.
-func TestOnceMoreInTheBackground(t *testing.T) {
+func TestRetryInBackground(t *testing.T) {
 	for name, says := range map[string]tool.Verdict{"yes": tool.Allow, "no": tool.Deny} {
 		t.Run(name, func(t *testing.T) {
 			outside := filepath.Join(t.TempDir(), "outside")
@@ -178,8 +178,8 @@ func TestSandboxInTheConfirmation(t *testing.T) {
 	}
 }
 
-// Without a helper process there are no sandboxes: what reads runs all the same and says so once, and where one was
-// demanded nothing runs.
+// Without a helper process there are no sandboxes: read-only commands run anyway with one note, and if a sandbox is required
+// nothing runs.
 func TestSandboxWithoutHelper(t *testing.T) {
 	grant := func(tool.Request) tool.Decision {
 		return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}
@@ -213,7 +213,7 @@ func TestSandboxWithoutHelper(t *testing.T) {
 	}
 }
 
-// What can't be cleaned up after an earlier run is reported, and stops nothing.
+// A failed cleanup after an earlier run is reported, and stops nothing.
 func TestUncleanEarlierRun(t *testing.T) {
 	state := t.TempDir()
 	if err := os.WriteFile(state+"/proc", nil, 0o600); err != nil { // the ledger's directory
@@ -227,14 +227,14 @@ func TestUncleanEarlierRun(t *testing.T) {
 	x := executor(set)
 	for i := range 2 {
 		text := call(t, x, "run_shell_command", args{"command": "echo ran"}).Result.Text()
-		if !strings.Contains(text, "Output: ran") || strings.Contains(text, "Note: What an earlier run left behind could not be ended") != (i == 0) {
+		if !strings.Contains(text, "Output: ran") || strings.Contains(text, "Note: Processes of an earlier run could not be stopped") != (i == 0) {
 			t.Error(text)
 		}
 	}
 }
 
-// Where the kernel supports less, the permission prompt says so, and so does the result of the first command.
-func TestSandboxInBarrenPlaces(t *testing.T) {
+// If the kernel supports less, the permission prompt and the first result say so.
+func TestSandboxWithLessSupport(t *testing.T) {
 	for place, want := range map[string]struct{ warning, result string }{
 		"a container": {"Protected paths are not enforced: user namespaces are not allowed", "Note: Protected paths are not enforced"},
 		"nothing":     {"this system has no way to enforce it", "neither writes nor network access can be restricted"},

@@ -44,7 +44,7 @@ func TestStructuredOutput(t *testing.T) {
 	}
 }
 
-// Keywords that the check of parameters doesn't know hold all the same.
+// Keywords that the check of parameters doesn't know are enforced too.
 func TestStructuredOutputKeywords(t *testing.T) {
 	for _, tt := range []struct{ schema, good, bad string }{
 		{`{"properties":{"a":{},"b":{}},"dependentRequired":{"a":["b"]}}`, `{"a":1,"b":2}`, `{"a":1}`},
@@ -93,6 +93,6 @@ func TestResultSchemaErrors(t *testing.T) {
 			t.Errorf("%.80s: %v", text, err)
 		}
 	}
-	// A property that is called type is no type.
+	// A property called type isn't a type.
 	resultSchema(t, `{"type":"object","properties":{"type":{"enum":["x"]}},"default":{"type":"y"}}`)
 }

@@ -49,7 +49,7 @@ func (watchers) Stream(context.Context, model.Request) iter.Seq2[model.Event, er
 
 // A subagent in the background is read and stopped like a background command, only by the agent that started it. Its
 // commands stop with it, and all stop when the session ends.
-func TestBackgroundSubAgent(t *testing.T) {
+func TestBackgroundSubagent(t *testing.T) {
 	var crew *agent.Crew
 	set, err := New(Options{
 		Dir: t.TempDir(), Helper: testHelper, Tasks: crewJobs{&crew},

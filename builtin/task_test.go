@@ -57,8 +57,8 @@ func TestTaskArguments(t *testing.T) {
 	}
 }
 
-// editors is a model of several agents: the first gives two tasks, and each of those changes one line of one file again
-// and again.
+// editors is a model of several agents: the first starts two tasks, and each of them repeatedly changes one line of one
+// file.
 type editors struct {
 	path string
 	each int
@@ -117,7 +117,7 @@ func (sleepers) Stream(_ context.Context, r model.Request) iter.Seq2[model.Event
 }
 
 // Canceling a parent stops the commands of all its subagents. The goal is 250 ms; the bound only finds hangs.
-func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
+func TestCancelStopsCommandsOfSubagents(t *testing.T) {
 	var crew *agent.Crew
 	set, err := New(Options{
 		Dir: t.TempDir(), Helper: testHelper,
@@ -156,7 +156,7 @@ func TestCancelEndsCommandsOfSubAgents(t *testing.T) {
 }
 
 // Two subagents that edit one file at the same time lose no edit, and every prompt names its subagent.
-func TestTwoSubAgentsEditOneFile(t *testing.T) {
+func TestTwoSubagentsEditOneFile(t *testing.T) {
 	dir := real(t, t.TempDir())
 	put(t, dir, map[string]string{"f.txt": "a=0\n\n\nb=0\n"})
 	m := &editors{path: filepath.Join(dir, "f.txt"), each: 20}

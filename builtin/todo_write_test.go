@@ -23,7 +23,7 @@ func TestTodoWrite(t *testing.T) {
 	)
 }
 
-// Each agent has a list of its own, and a front end can look at it.
+// Each agent has its own list, which a front end can read.
 func TestTodosOfEachAgent(t *testing.T) {
 	s := open(t, t.TempDir())
 	x := executor(s)
@@ -44,7 +44,7 @@ func TestTodosOfEachAgent(t *testing.T) {
 	}
 }
 
-// Of two lists in one turn the second one counts.
+// The second of two lists in one turn counts.
 func TestTodosInOrder(t *testing.T) {
 	s := open(t, t.TempDir())
 	b := executor(s).Batch(t.Context())
@@ -84,7 +84,7 @@ func TestTodosInBounds(t *testing.T) {
 	}
 }
 
-// Now and then the first agent is reminded of what is open, and not of what is done, nor of others' lists.
+// The first agent is reminded now and then of open steps, not of completed ones or of other agents' lists.
 func TestTodoReminder(t *testing.T) {
 	s := open(t, t.TempDir())
 	x := executor(s)
@@ -117,7 +117,7 @@ func TestTodoReminder(t *testing.T) {
 	}
 }
 
-// The display can't be more than a list.
+// The display can't contain other Markdown than a list.
 func TestTodoListAsMarkdown(t *testing.T) {
 	got := TodoList{{"1", "a\n- [x] b", "completed"}, {"2", "c\u202e", "in_progress"}, {"3", "d", "pending"}}.Markdown()
 	if d := cmp.Diff("- [x] a - [x] b\n- [-] c\\u202E\n- [ ] d", got); d != "" {
@@ -125,7 +125,7 @@ func TestTodoListAsMarkdown(t *testing.T) {
 	}
 }
 
-// A list goes through JSON and into another session. What the tool would reject is not restored.
+// A list can be stored as JSON and restored in another session. Invalid items are not restored.
 func TestTodosAreRestored(t *testing.T) {
 	list := TodoList{{ID: "1", Content: "look", Status: TodoCompleted}, {ID: "2", Content: "fix", Status: TodoPending}}
 	raw, err := json.Marshal(list)

@@ -120,7 +120,7 @@ func TestWebFetch(t *testing.T) {
 	}
 }
 
-// A page cannot end the marks around it, because they depend on it.
+// A page can't end the marks around it, because they depend on its content.
 func TestUntrustedMarks(t *testing.T) {
 	text := "innocent"
 	for range 3 {
@@ -287,7 +287,7 @@ func TestWebFetchCheck(t *testing.T) {
 	tooltest.Check(t, build, tooltest.Try{Args: `{"url":"` + s.URL + `/page"}`}, tooltest.Try{Args: `{"url":"` + s.URL + `/none"}`, Fails: true}, tooltest.Try{Args: `{"url":"http://localhost/"}`, Fails: true})
 }
 
-// What is kept is named so that programs know it: an archive used to be called output-1-latest.txt.
+// Saved files have the right extension: an archive used to be called output-1-latest.txt.
 func TestWebFetchKeptName(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "PK\x03\x04\x00\x00\x00") }))
 	defer s.Close()

@@ -42,8 +42,8 @@ func prepared(t *testing.T, s *Set, name string, a any) *tool.Invocation {
 	return nil
 }
 
-// Between the confirmation and the write the file may change, vanish or appear, and its directory too. Nothing is lost.
-func TestWriteFileAfterTheWorldChanged(t *testing.T) {
+// Between approval and write the file or its directory may change, vanish or appear. Nothing is lost.
+func TestWriteFileAfterExternalChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string // content of the file at first; "" none
 		change func(path string) error
@@ -89,7 +89,7 @@ func TestWriteFileAfterTheWorldChanged(t *testing.T) {
 	}
 }
 
-// A link that appears on the way after the check is not followed.
+// A link that appears after the check is not followed.
 func TestWriteFileFollowsNoNewLink(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	put(t, dir, map[string]string{"sub/x": ""})

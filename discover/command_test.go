@@ -166,7 +166,7 @@ func TestBrokenDiscovery(t *testing.T) {
 	}
 }
 
-// What went wrong was told in words of Go, and a mistake in quoting as two.
+// Errors used to name Go types, and a quoting error was reported twice.
 func TestBrokenDiscoveryWords(t *testing.T) {
 	dir := t.TempDir()
 	plain, orphan := filepath.Join(dir, "plain"), filepath.Join(dir, "orphan")
@@ -204,7 +204,7 @@ func TestWordsAreShownAsTheyAre(t *testing.T) {
 	}
 }
 
-// A command's tools never get to see the keys of this process.
+// A command's tools don't get the keys of this process.
 func TestCommandEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret-secret")
 	path := script(t, greet+`echo "key=$OPENAI_API_KEY"`)
@@ -250,7 +250,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// What is quoted the shell's way comes back as it was, and bash agrees.
+// Quoted words are read back unchanged, also by bash.
 func TestWordsAsBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
@@ -338,7 +338,7 @@ func FuzzDeclarations(f *testing.F) {
 	})
 }
 
-// What users' servers have, in the words of their makers, shortened.
+// Tools of common servers, with shortened descriptions.
 const manyTools = `hub__create_issue: Create a new issue in a repository
 hub__list_issues: List issues in a repository with filtering options
 hub__get_issue: Get details of a specific issue
@@ -380,7 +380,7 @@ weather__forecast: Weather forecast for a place
 maps__directions: Directions between two places
 cal_dav__delete_event: Delete an event`
 
-// Of what a model may ask, in its own words, the right tool is among the five that are found.
+// For questions in a model's words, the right tool is among the first five.
 func TestRankRecall(t *testing.T) {
 	var all []tool.Declaration
 	for line := range strings.SplitSeq(manyTools, "\n") {

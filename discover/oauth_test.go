@@ -21,7 +21,7 @@ import (
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
-// A server that needs a login says so, and no login starts in a non-interactive session.
+// A server that needs a login is reported, and no login starts in a non-interactive session.
 func TestLoginNeeded(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,8 +41,8 @@ func TestLoginNeeded(t *testing.T) {
 	}
 }
 
-// Headers go to the configured server and to no other.
-func TestHeadersStayAtHome(t *testing.T) {
+// Headers are only sent to the configured server.
+func TestHeadersOnlyForServer(t *testing.T) {
 	var stolen string
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = r.Header.Get("X-Key") }))
 	t.Cleanup(other.Close)
@@ -78,7 +78,7 @@ func TestEndlessHTTPAnswer(t *testing.T) {
 	}
 }
 
-// guarded is an MCP server behind a login: it says nothing of where to log in, and its tokens last as long as it likes.
+// guarded is an MCP server behind a login: it doesn't announce where to log in, and its tokens expire on demand.
 type guarded struct {
 	mu        sync.Mutex
 	challenge string // of the last login
@@ -140,7 +140,7 @@ func (g *guarded) token(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":"r","token_type":"Bearer","expires_in":3600}`, g.valid)
 }
 
-// A login while the server is still being started without one ends well: it was told that a login is needed.
+// A login while the server is being started without one succeeds.
 func TestLoginDuringAStart(t *testing.T) {
 	t.Parallel()
 	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)
@@ -168,8 +168,8 @@ func TestLoginDuringAStart(t *testing.T) {
 	}
 }
 
-// A login with the addresses of the configuration is kept for the next session, and a token that the server no longer
-// takes is refreshed without a new login.
+// A login with configured URLs is saved for the next session, and a token that the server rejects is refreshed without a new
+// login.
 func TestLoginIsKeptAndRefreshed(t *testing.T) {
 	t.Parallel()
 	m := mcp.NewServer(&mcp.Implementation{Name: "guarded"}, nil)

@@ -14,7 +14,7 @@ import (
 )
 
 // No text is reported twice, whichever way a server says the same thing in both places, and nothing is lost.
-func TestStructuredContentIsToldOnce(t *testing.T) {
+func TestStructuredContentIsNotRepeated(t *testing.T) {
 	long := "This is a sentence that is long enough to be told by a server twice."
 	for _, c := range []struct {
 		name       string
@@ -97,8 +97,8 @@ func TestStructuredContentIsBounded(t *testing.T) {
 	}
 }
 
-// A server lists other tools to a client that offers its model, so that client has a cached manifest of its own. Until
-// there is one, the other will do, and the server is started without anybody waiting for it.
+// A server may list other tools to a client that offers its model, so that client has its own cached manifest. Until it
+// exists, the other one is used, and the server is started in the background.
 func TestManifestsWithAndWithoutAModel(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

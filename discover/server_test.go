@@ -82,7 +82,7 @@ func TestSelect(t *testing.T) {
 	}
 }
 
-// A new token makes no other server of it; another command, address or written variable does.
+// A new token doesn't change the identity; another command, URL or variable does.
 func TestIdentity(t *testing.T) {
 	written := Server{Command: "$BIN", Args: []string{"--root", "$DIR"}, Env: map[string]string{"TOKEN": "$TOKEN"}, OAuth: &OAuth{ClientSecret: "$TOKEN"}}
 	expand := func(s Server, token, bin string) Server {
@@ -111,7 +111,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A misspelt key, such as excludedTools, was silently nothing.
+// A misspelled key, such as excludedTools, used to be ignored silently.
 func TestUnknownKeys(t *testing.T) {
 	got := UnknownKeys([]byte(`{"command":"x","EXCLUDETOOLS":["a"],"excludedTools":["a"],"oauth":{},"tcp":"y"}`))
 	if !slices.Equal(got, []string{"excludedTools", "tcp"}) {

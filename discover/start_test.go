@@ -224,7 +224,7 @@ func TestStartsAreLimited(t *testing.T) {
 }
 
 // Five of twelve servers hang, more than may start at once. The others still start.
-func TestHangingServersHoldNobodyUp(t *testing.T) {
+func TestHangingServersDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	servers := map[string]Server{}
 	for i := range 12 {
@@ -341,7 +341,7 @@ func TestLaunchers(t *testing.T) {
 	}
 }
 
-// adze mcp serve among Adze's own servers brought every tool a second time.
+// adze mcp serve among Adze's own servers used to duplicate every tool.
 func TestItselfByItsCommandLine(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -398,7 +398,7 @@ func TestItselfByItsHandshake(t *testing.T) {
 	}
 }
 
-// Whatever a server runs can know that Adze started it, and its configuration cannot hide that.
+// Every server can detect that Adze started it, and its configuration can't hide that.
 func TestServersAreMarked(t *testing.T) {
 	env := serverEnv([]string{"PATH=/bin", Nested + "="}, map[string]string{Nested: "", "A": "b"})
 	if !slices.Contains(env, Nested+"=1") || slices.Contains(env, Nested+"=") {

@@ -66,7 +66,7 @@ func (p *pipe) Close() error {
 	return nil
 }
 
-// A server that is dialed serves its tools like any other. What it offers isn't kept for the next session.
+// A dialed server works like any other. Its lists aren't stored for the next session.
 func TestDialedServer(t *testing.T) {
 	state := t.TempDir()
 	registry := tool.NewRegistry()
@@ -93,9 +93,9 @@ func TestDialedServer(t *testing.T) {
 	}
 }
 
-// What came back from an address that is no server was told in the SDK's words: connection closed: calling "initialize":
+// The response of a URL that isn't a server used to be reported in the SDK's words: connection closed: calling "initialize":
 // client is closing: sending "server/discover": unsupported content type "text/html".
-func TestAddressesOfNoServer(t *testing.T) {
+func TestURLsThatAreNotServers(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -138,8 +138,8 @@ func TestAddressesOfNoServer(t *testing.T) {
 	}
 }
 
-// The SDK chooses by chance between what went wrong and the end of the connection.
-func TestAddressesOfNoServerByChance(t *testing.T) {
+// The SDK randomly returns the actual error or the end of the connection.
+func TestURLsThatAreNotServersAtRandom(t *testing.T) {
 	closed := fmt.Errorf("%w: calling %q: client is closing: EOF", mcp.ErrConnectionClosed, "initialize")
 	for want, got := range map[string]answer{
 		"http://h/x is not an MCP server (got content type text/html)":             {200, "text/html"},
@@ -157,8 +157,8 @@ func TestAddressesOfNoServerByChance(t *testing.T) {
 	}
 }
 
-// A key that a variable holds, or a password in an address, was shown by adze mcp list.
-func TestTargetHoldsNoSecret(t *testing.T) {
+// adze mcp list used to show keys in variables and passwords in URLs.
+func TestTargetHasNoSecret(t *testing.T) {
 	known := func(string) (string, bool) { return "secret", true }
 	for want, s := range map[string]Server{
 		"srv --key '$KEY' 'a b'":           {Command: "srv", Args: []string{"--key", "$KEY", "a b"}},

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// run runs one hook for a call, and returns what it says and what the user was told.
+// run runs one hook for a call, and returns its result and the messages to the user.
 func run(t *testing.T, h Hook) (Result, string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -17,8 +17,8 @@ type group struct {
 	Hooks      []json.RawMessage `json:"hooks"`
 }
 
-// entry is a hook in settings.
-type entry struct {
+// hookSetting is a hook in settings.
+type hookSetting struct {
 	Type      string            `json:"type"`
 	Command   string            `json:"command"`
 	Name      string            `json:"name"`
@@ -72,7 +72,7 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 	}
 	for i, raw := range g.Hooks {
 		at := fmt.Sprintf("%s.hooks[%d]", at, i)
-		var e entry
+		var e hookSetting
 		if err := json.Unmarshal(raw, &e); err != nil {
 			return nil, nil, fmt.Errorf("%s is not a valid hook: %s", at, shapeError(err))
 		}
@@ -96,7 +96,7 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 }
 
 // complete checks a hook of settings.
-func (h *Hook) complete(e entry) (note string, err error) {
+func (h *Hook) complete(e hookSetting) (note string, err error) {
 	switch e.OnFailure {
 	case "", FailureAsks, FailureAllows, FailureBlocks:
 	default:

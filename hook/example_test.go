@@ -9,8 +9,7 @@ import (
 	"github.com/adze-dev/adze/hook"
 )
 
-// A hook in Go that denies commands which delete directories. A program that settings name decides the same way, by what it
-// prints.
+// A hook in Go that denies commands that delete directories. A program in settings decides the same way, by its output.
 func Example() {
 	r := hook.Open(hook.Options{Hooks: []hook.Hook{{
 		Event:   hook.PreToolUse,

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// aged makes a session that was last used some days ago, with a content that only it uses and one that all use.
+// aged makes a session that was last used some days ago, with its own content and one that all share.
 func aged(t *testing.T, s Sessions, n, days int) {
 	t.Helper()
 	own := strings.Repeat(id(n), 3000)

@@ -15,8 +15,8 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// A disk that fills up leaves no half entry, and the writer writes nothing after the gap. The limit on file sizes is in
-// for the disk, in a child, because it applies to a whole process.
+// A full disk leaves no partial entry, and the writer writes nothing after the gap. A limit on file sizes simulates the
+// disk, in a child, because it applies to a whole process.
 func TestFullDisk(t *testing.T) {
 	home := os.Getenv("ADZE_TEST_FULL")
 	if home == "" {
@@ -71,8 +71,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A directory that can't be written is an error, not a session without a journal. Root can write anywhere, so that a file
-// is in for the directory.
+// A directory that can't be written is an error, not a session without a journal. Root can write anywhere, so a file
+// simulates the directory.
 func TestReadOnlyHome(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	if err := os.WriteFile(home, nil, 0o400); err != nil {

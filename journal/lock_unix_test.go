@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A process that is being forked for a command has all files until it executes its program. Close unlocks a session all
-// the same: it used to close the file only, and who opened the session then got "in use".
+// A child process that is being forked has all files until it executes its program. Close unlocks a session anyway: it used
+// to only close the file, and opening the session again failed with "in use".
 func TestCloseUnlocksWhatAForkHasToo(t *testing.T) {
 	t.Parallel()
 	s, _ := newSession(t, 1, 3)

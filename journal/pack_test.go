@@ -60,7 +60,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// No line is over the limit, whatever it is that is long.
+// No line exceeds the limit, whatever is long.
 func TestLongData(t *testing.T) {
 	t.Parallel()
 	many := func(n int, s string) []model.Part {
@@ -184,7 +184,7 @@ func TestLinesDecodedInParts(t *testing.T) {
 	}
 }
 
-// A line without an end is one broken line, however long it is.
+// A line without a newline is one broken line of any length.
 func TestEndlessLine(t *testing.T) {
 	s := Sessions{Home: t.TempDir()}
 	f := record(t, s, testID, "x", 1, Message{Message: model.Prompt("y")})

@@ -33,8 +33,7 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// Headless clients decline by themselves, without showing anything: the model read that the user had denied it, and told
-// the user so.
+// Non-interactive clients decline without showing anything: the model used to read that the user had denied the call.
 func TestDeniedByTheClient(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -66,8 +65,8 @@ func TestDeniedByTheClient(t *testing.T) {
 	}
 }
 
-// Clients show only the first lines of a question: those had a label of the command and the reason, and nothing of how
-// much an edit changes.
+// Clients show only the first lines of a question: those used to have a label of the command and the reason, but not the
+// size of an edit.
 func TestFirstLinesOfAQuestion(t *testing.T) {
 	long := "echo " + strings.Repeat("x", 2*maxLine)
 	for name, c := range map[string]struct {

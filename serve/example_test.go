@@ -15,7 +15,7 @@ type greeting struct {
 	Name string `json:"name" description:"Whom to greet."`
 }
 
-// A registry of one tool, offered to a client that speaks through two pipes: what stdin and stdout are to a program.
+// A registry of one tool, offered to a client over two pipes, like stdin and stdout of a program.
 func Example() {
 	hello := tool.Define(tool.Def[greeting]{
 		Name: "hello", Description: "Greets someone.", Kind: tool.Think,

@@ -61,7 +61,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// Each connection is a session of its own, which ends with it.
+// Each connection has its own session, which ends with it.
 func TestSessionsOverHTTP(t *testing.T) {
 	var mu sync.Mutex
 	begun, ended := 0, 0
@@ -159,7 +159,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Every POST left a context and a server behind, with a session or without: 0.7 KB each, until the server ended.
+// Every POST used to leak a context and a server, with a session or without: 0.7 KB each.
 func TestPostsLeaveNothingBehind(t *testing.T) {
 	var sessions atomic.Int64
 	handler := New(Options{Session: func(c Client) (*tool.Executor, func(), error) {

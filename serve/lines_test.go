@@ -12,8 +12,8 @@ import (
 
 const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
 
-// A line that is no message ended the connection, and the calls under way were never answered. So did one of 16 to 64
-// MB, which was let through to a transport that takes less; a request with the id 1.5 was answered as the request 1.
+// An invalid line used to end the connection, without answers to running calls. So did one of 16 to 64 MB, which was passed
+// to a transport with a lower limit; a request with the ID 1.5 was answered as request 1.
 func TestOddLinesAreAnswered(t *testing.T) {
 	for _, c := range []struct{ name, version, line, want string }{
 		{"no JSON", "2025-06-18", `{"jsonrpc":`, `null -32700`},
@@ -63,7 +63,7 @@ func asSet(list []string) map[string]bool {
 	return set
 }
 
-// talk sends lines to a server and gives the ids of the first answers, with the code of an error.
+// talk sends lines to a server and returns the IDs of the first responses, with error codes.
 func talk(t *testing.T, answers int, lines string) []string {
 	t.Helper()
 	in, toServer := io.Pipe()

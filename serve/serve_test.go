@@ -146,7 +146,7 @@ func TestListAndCall(t *testing.T) {
 	leave()
 }
 
-// web_search was said to reach nothing but this machine.
+// web_search was annotated as not using the network.
 func TestAnnotationsOfASearch(t *testing.T) {
 	for _, abroad := range []bool{false, true} {
 		a := annotations(tool.Declaration{Name: "x", Kind: tool.Search}, abroad)
@@ -156,8 +156,8 @@ func TestAnnotationsOfASearch(t *testing.T) {
 	}
 }
 
-// Claude Code and Codex send the model only structuredContent where it is present: it had a status and a summary, and the
-// model saw no file, no match, no output and no image.
+// Claude Code and Codex send the model only structuredContent if it is present: it used to have a status and a summary, and
+// the model saw no file, match, output or image.
 func TestResultsAreContentAlone(t *testing.T) {
 	cs, leave := client(t, New(Options{Session: testSession}), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"colour": "blue"}}, nil
@@ -185,7 +185,7 @@ func TestResultsAreContentAlone(t *testing.T) {
 	}
 }
 
-// A tool that needs what a connection does not have was offered, and failed at every call.
+// A tool whose needs a connection doesn't meet used to be offered, and failed at every call.
 func TestUnmetNeeds(t *testing.T) {
 	need := func(name string, n tool.Need) tool.Tool {
 		return tool.Define(tool.Def[textArgs]{Name: name, Description: "Needs " + string(n) + ".", Kind: tool.Think, Needs: n,
@@ -272,7 +272,7 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 }
 
-// Nothing but the protocol is written, one message a line.
+// Only protocol messages are written, one per line.
 func TestOnlyMessages(t *testing.T) {
 	in, toServer, _ := os.Pipe()
 	fromServer, out, _ := os.Pipe()

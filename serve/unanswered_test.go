@@ -13,7 +13,7 @@ type writeCloser struct{ io.Writer }
 
 func (writeCloser) Close() error { return nil }
 
-// The end of the input waits for answers, but not for long.
+// At the end of the input the server waits for running calls, but not for long.
 func TestInputWaitsForAnswers(t *testing.T) {
 	in := `{"jsonrpc":"2.0","id":1,"method":"a"}` + "\n" + `{"jsonrpc":"2.0","method":"note"}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n"
 	for _, answered := range []bool{true, false} {

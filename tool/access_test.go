@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The pairs of accesses that must not overlap. What is not listed here as disturbing does not.
+// The pairs of accesses that must not overlap. Pairs that aren't listed may.
 func TestDisturbs(t *testing.T) {
 	read, write := Access{Reads, "/a/b"}, Access{Writes, "/a/b"}
 	exec, reach, mode, todos := Access{Execs, "ls"}, Access{Reaches, "x.org"}, Access{Locks, "*"}, Access{Locks, "todos"}
@@ -50,8 +50,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Whatever a tool of a kind may declare is within what the kind is taken for until it has.
-func TestBoundHoldsWhatKindAllows(t *testing.T) {
+// The access that a tool of a kind may declare is within the maximum of its kind.
+func TestMaxAccessCoversKind(t *testing.T) {
 	all := []Access{{Reads, "/a"}, {Writes, "/a"}, {Execs, "ls"}, {Reaches, "x"}, {Locks, "x"}, Nothing, Anything}
 	for _, kind := range []Kind{Read, Search, Edit, Execute, Fetch, Think, Other, ""} {
 		d := Declaration{Kind: kind}

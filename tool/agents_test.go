@@ -77,8 +77,8 @@ func TestTasksNeitherDeadlockNorGainRights(t *testing.T) {
 	wantSame(t, "asked", nil, asked)
 }
 
-// Ids are an agent's own, and every event and question says whose it is.
-func TestTasksHaveIdsAndNamesOfTheirOwn(t *testing.T) {
+// IDs are unique per agent, and every event and question names its agent.
+func TestTasksHaveOwnIDsAndNames(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	var mu sync.Mutex
 	var by []string
@@ -112,7 +112,7 @@ func TestTasksHaveIdsAndNamesOfTheirOwn(t *testing.T) {
 	}, says(b.Wait()))
 }
 
-// Two tasks on one slot, each of which needs a slot for its own calls.
+// Two tasks on one slot, both of which need a slot for their own calls.
 func TestDelegatingCallGivesBackItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0", "b": "0"})
@@ -130,8 +130,8 @@ func TestDelegatingCallGivesBackItsSlot(t *testing.T) {
 	})
 }
 
-// A call that drives others holds nothing against them, whatever it declares.
-func TestDelegatingCallExcludesNobody(t *testing.T) {
+// A call that drives others doesn't block them, whatever it declares.
+func TestDelegatingCallBlocksNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		var x *tool.Executor
@@ -148,8 +148,8 @@ func TestDelegatingCallExcludesNobody(t *testing.T) {
 	})
 }
 
-// An agent's edit waits for a running call of another agent, and looks again after it.
-func TestAgentsKeepOutOfEachOthersWay(t *testing.T) {
+// An agent's edit waits for a running call of another agent, and is prepared again after it.
+func TestAgentsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		w.tasks["one"] = does("exec append 1 a")
@@ -164,7 +164,7 @@ func TestAgentsKeepOutOfEachOthersWay(t *testing.T) {
 		if w.did("run edit a") {
 			t.Error("an edit ran beside another agent's command")
 		}
-		// The edit of "1" cannot be prepared yet; its error is about a passing state.
+		// The edit of "1" can't be prepared yet; its error is temporary.
 		running()
 		out := append(b.Wait(), others.Wait()...)
 		for _, o := range out {
@@ -248,7 +248,7 @@ func nonZero(m map[string]int) map[string]int {
 	return m
 }
 
-// A subagent's sandbox is never wider than either policy wants it.
+// A subagent's sandbox is never less restrictive than either policy requires.
 func TestStricterGrants(t *testing.T) {
 	grant := func(as ...tool.Access) tool.Policy {
 		return func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow, Grant: as} }

@@ -9,7 +9,7 @@ import (
 
 // canRunAhead reports whether a call can run while earlier calls of the batch are tried: it only reads. If one of these
 // keeps something that it read, its result is discarded and it runs again.
-func (e *entry) canRunAhead(inv *Invocation) bool {
+func (e *scheduledCall) canRunAhead(inv *Invocation) bool {
 	if e.early || e.decl.Origin != "" || e.decl.kind() != Read && e.decl.kind() != Search || inv.MustAsk || inv.Form != nil {
 		return false
 	}
@@ -23,7 +23,7 @@ func (e *entry) canRunAhead(inv *Invocation) bool {
 
 // runAhead runs a call that reads while earlier calls are tried, if the policy allows it. From then on Run of the invocation
 // returns that result. The caller uses it only if nothing that was read has changed.
-func (e *entry) runAhead(ctx context.Context, inv *Invocation) {
+func (e *scheduledCall) runAhead(ctx context.Context, inv *Invocation) {
 	d := e.x.judge(e.request(*inv), e.hook)
 	if d.Verdict != Allow || d.Grant != nil {
 		return
@@ -66,20 +66,20 @@ func (e *entry) runAhead(ctx context.Context, inv *Invocation) {
 
 // startAhead marks a call as running that reads while earlier calls are tried. It reports false if no earlier call is tried,
 // or if another call must end first.
-func (c *scheduler) startAhead(e *entry, abort func()) bool {
+func (c *scheduler) startAhead(e *scheduledCall, abort func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	writes := func(f *entry) bool { return disturbs(f.seen(), e.access) }
-	if e.stale || e.lastEarlier(func(f *entry) bool { return f.unsettled() && writes(f) }) == nil ||
-		e.lastEarlier(func(f *entry) bool { return !f.unsettled() && writes(f) }) != nil ||
-		c.firstRunning(func(f *entry) bool { return disturbs(f.runs(), e.access) }) != nil {
+	writes := func(f *scheduledCall) bool { return disturbs(f.seen(), e.access) }
+	if e.stale || e.lastEarlier(func(f *scheduledCall) bool { return f.unsettled() && writes(f) }) == nil ||
+		e.lastEarlier(func(f *scheduledCall) bool { return !f.unsettled() && writes(f) }) != nil ||
+		c.firstRunning(func(f *scheduledCall) bool { return disturbs(f.runs(), e.access) }) != nil {
 		return false
 	}
 	c.running[e], e.ahead, e.abort = true, true, abort
 	return true
 }
 
-func (c *scheduler) aheadEnded(e *entry) {
+func (c *scheduler) aheadEnded(e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.freeSlot(e)

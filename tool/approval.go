@@ -10,7 +10,7 @@ import (
 
 // ask asks the user. It returns with the answer, or when a change of rules or of what was shown makes the question
 // obsolete. invalidated reports the latter; it is nil for a running call, which keeps its position in the order.
-func (e *entry) ask(ctx context.Context, r Request, why Decision, invalidated func() bool) step {
+func (e *scheduledCall) ask(ctx context.Context, r Request, why Decision, invalidated func() bool) step {
 	if e.x.Ask == nil {
 		return e.stop(Unapproved(r, why, "this session is non-interactive").outcome())
 	}
@@ -62,7 +62,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, invalidated fu
 }
 
 // put hands a question to the front end.
-func (e *entry) put(ctx context.Context, r Request, why Decision, answers chan<- answer) {
+func (e *scheduledCall) put(ctx context.Context, r Request, why Decision, answers chan<- answer) {
 	go func() {
 		a := answer{err: errors.New("no answer")}
 		defer func() { answers <- a }() // also when the front end ends this goroutine
@@ -87,7 +87,7 @@ func (x *Executor) question(ctx context.Context, r Request, why Decision) (a ans
 	return answer{d, err}
 }
 
-func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer) step {
+func (e *scheduledCall) answered(ctx context.Context, r Request, why Decision, a answer) step {
 	var unasked *DenialError
 	switch {
 	case a.err != nil && ctx.Err() != nil:
@@ -113,7 +113,7 @@ func (e *entry) answered(ctx context.Context, r Request, why Decision, a answer)
 }
 
 // askLive is Live.Ask: a question during Run, through the same policy.
-func (e *entry) askLive(ctx context.Context, q Invocation) (Decision, error) {
+func (e *scheduledCall) askLive(ctx context.Context, q Invocation) (Decision, error) {
 	q.Description = oneLine(q.Description)
 	more := func(a Access) bool { return a != Nothing }
 	if len(q.Access) == 0 || e.decl.Origin != "" && slices.ContainsFunc(q.Access, more) {

@@ -88,7 +88,7 @@ func TestRejudgeIsNotMissed(t *testing.T) {
 	})
 }
 
-// A front end that forgets the context of its question must not hold up the turn.
+// A front end that ignores the context of its question doesn't block the turn.
 func TestCancelInsideConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0", "b": "0"}), &desk{}
@@ -140,7 +140,7 @@ func TestQuestionIsAskedAgainWhenItShowsSomethingElse(t *testing.T) {
 	})
 }
 
-// counter returns a tool that shows the same to all but changes what it would do, or the other way round.
+// counter returns a tool that always shows the same but changes what it would do, or the reverse.
 func counter(n *atomic.Int32, describe func(int32) tool.Invocation) *fakeTool {
 	f := fake("count", tool.Edit, tool.Invocation{})
 	f.prepare = func(context.Context, json.RawMessage) (*tool.Invocation, error) {
@@ -153,7 +153,7 @@ func counter(n *atomic.Int32, describe func(int32) tool.Invocation) *fakeTool {
 }
 
 // An approval applies only while a fresh Prepare shows the same, even if only the description is shown.
-func TestYesStandsForWhatWasShown(t *testing.T) {
+func TestApprovalAppliesToWhatWasShown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		describe func(int32) tool.Invocation
 		asked    int
@@ -178,7 +178,7 @@ func TestYesStandsForWhatWasShown(t *testing.T) {
 					}
 					return tool.Decision{Verdict: tool.Allow}
 				}
-				// Another batch runs an edit of the file, so that the yes comes while its turn must wait.
+				// Another batch edits the file, so that the approval comes while the call must wait.
 				running := w.gate("run edit a")
 				other := begin(t.Context(), x, "edit a 0 1")
 				synctest.Wait()
@@ -243,7 +243,7 @@ func TestPersonEditsArguments(t *testing.T) {
 
 // After the user denies a call, later calls that modify something don't run. Reads continue, and so do calls after a
 // failed one.
-func TestRefusalStopsWhatBuildsOnIt(t *testing.T) {
+func TestDenialStopsDependentCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"deploy": "old", "b": "0"}), &desk{}
 		x := w.executor()
@@ -312,8 +312,8 @@ func TestWhoMayAllow(t *testing.T) {
 	}
 }
 
-// Setting the mode or a rule before the first call used to make the observer the one that was set then: none, so that a
-// terminal never showed a call.
+// Setting the mode or a rule before the first call used to fix the observer at that time: none, so that a terminal never
+// showed a call.
 func TestRejudgeBeforeTheObserver(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	x := w.executor()

@@ -9,7 +9,7 @@ import (
 
 // running is one run of a call. It can be started at most once.
 type running struct {
-	e    *entry
+	e    *scheduledCall
 	inv  *Invocation
 	d    Decision
 	mu   sync.Mutex // held while it runs
@@ -18,7 +18,7 @@ type running struct {
 }
 
 // run runs the call, wrapped by Executor.Around, and makes its outcome.
-func (e *entry) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
+func (e *scheduledCall) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
 	c := e.scheduler()
 	if err := c.takeSlot(ctx, e); err != nil {
 		c.returned(e)

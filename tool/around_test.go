@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// wrapper is an Around that notes what it sees.
+// wrapper is an Around that records what it sees.
 type wrapper struct {
 	mu  sync.Mutex
 	log []string
@@ -114,7 +114,7 @@ func TestAroundMisbehaves(t *testing.T) {
 	}
 }
 
-// A run that was handed out does nothing after Around has returned.
+// The run function does nothing after Around has returned.
 func TestAroundCannotRunLater(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	x := w.executor()
@@ -197,7 +197,7 @@ func TestHookApproves(t *testing.T) {
 	}
 }
 
-// A call that was approved by a hook asks like any other during its run.
+// A call that a hook approved asks like any other during its run.
 func TestHookApprovesNoQuestionOfARun(t *testing.T) {
 	f := fake("toy", tool.Other, tool.Invocation{Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 		_, err := l.Ask(ctx, tool.Invocation{Description: "more", Access: []tool.Access{tool.Anything}})

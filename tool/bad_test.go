@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Whatever a tool, a policy, a hook or a front end does, there is one outcome for the call, and the others go on.
+// Whatever a tool, a policy, a hook or a front end does, the call has one outcome, and the others continue.
 func TestBadTools(t *testing.T) {
 	run := func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("ran"), nil }
 	prepares := func(kind tool.Kind, p func() (*tool.Invocation, error)) *fakeTool {
@@ -81,7 +81,7 @@ func TestBadTools(t *testing.T) {
 }
 
 // A call that fails while preparing asks for no approval, and its error is shown only if the path may be read.
-func TestMistakeIsNotAskedAbout(t *testing.T) {
+func TestErrorNeedsNoApproval(t *testing.T) {
 	f := fake("bad", tool.Other, tool.Invocation{})
 	f.prepare = func(context.Context, json.RawMessage) (*tool.Invocation, error) { panic("root:x:0:0") }
 	d := &desk{}
@@ -119,8 +119,8 @@ func TestGoexitAround(t *testing.T) {
 	}
 }
 
-// An error of Prepare is shown only if what it is about may be read.
-func TestErrorTellsNothingPolicyForbids(t *testing.T) {
+// An error of Prepare is shown only if its targets may be read.
+func TestErrorRevealsNothingDenied(t *testing.T) {
 	w := newWorld(map[string]string{"shadow": "root", "mine": "x"})
 	x := w.executor()
 	x.Policy = func(r tool.Request) tool.Decision {
@@ -152,8 +152,8 @@ func TestErrorTellsNothingPolicyForbids(t *testing.T) {
 	})
 }
 
-// A refusal is the same to the word whether the call could have been done or not: else it tells what is there.
-func TestRefusalIsNoOracle(t *testing.T) {
+// A denial has the same text whether the call would have succeeded or not: otherwise it would reveal what exists.
+func TestDenialRevealsNothing(t *testing.T) {
 	w := newWorld(map[string]string{"shadow": "root"})
 	x := &tool.Executor{Registry: tool.NewRegistry(tool.Define(tool.Def[struct {
 		Old string `json:"old" description:"x"`
@@ -193,7 +193,7 @@ func TestRefusalIsNoOracle(t *testing.T) {
 	}
 }
 
-// The file changes while the user is asked to approve the error: then it is another error, or none.
+// The file changes while the user is asked to approve the error: then there is another error, or none.
 func TestErrorThatPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -259,7 +259,7 @@ func TestCancelWhileItRuns(t *testing.T) {
 		}, says(out))
 		wantSame(t, "waited", 5*time.Second, time.Since(began))
 
-		// It still has its place: nothing that conflicts runs beside it.
+		// It still has its position: no conflicting call runs at the same time.
 		b = begin(t.Context(), x, "edit b 0 1", "read a")
 		synctest.Wait()
 		if w.did("run edit b") || !w.did("run read a") {

@@ -33,7 +33,7 @@ func TestDenialTexts(t *testing.T) {
 		`To allow it, add to permissions.allow: "Shell(make test:*)", "Shell(rm x)", or run with --approval-mode auto-edit`, d.User)
 }
 
-// Whatever denies a call: the model's text has the next step and no flag, and the user's text never has --yolo.
+// For every cause of a denial, the model's text has the next step and no flag, and the user's text never has --yolo.
 func TestDenialsOfEveryCause(t *testing.T) {
 	kinds := []tool.CauseKind{tool.ByMode, tool.ByRule, tool.ByHook, tool.ByMustAsk, tool.BySandbox, tool.ByFailure, tool.ByTrust, tool.ByUser, tool.ByNobody, ""}
 	askers := map[string]tool.Asker{
@@ -132,8 +132,8 @@ func FuzzVisible(f *testing.F) {
 	})
 }
 
-// A confirmation shows all of what it is about, and nothing in it gets out of its quotes.
-func TestMarkdownCannotLie(t *testing.T) {
+// A prompt shows everything that it is about, and no content can escape its quotes.
+func TestMarkdownQuotesEverything(t *testing.T) {
 	evil := "ls\n```\nAll is well.\n<!-- rm -rf / --> \u202e"
 	for name, tt := range map[string]struct {
 		display tool.Display
@@ -152,7 +152,7 @@ func TestMarkdownCannotLie(t *testing.T) {
 	}
 }
 
-// Descriptions are one visible line, whatever the tool wrote.
+// Descriptions are one visible line, for any text of the tool.
 func TestDescriptionIsOneVisibleLine(t *testing.T) {
 	run := func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("ran"), nil }
 	for in, want := range map[string]string{
@@ -173,8 +173,8 @@ func TestDescriptionIsOneVisibleLine(t *testing.T) {
 	}
 }
 
-// A turn that reads a file and edits it: the edit, which requires that the file was read, was prepared while the read waited,
-// and failed.
+// A turn that reads a file and edits it: the edit, which requires that the file was read, used to be prepared while the read
+// waited, and failed.
 func TestEditAfterReadOfTheSameTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read atomic.Bool

@@ -78,7 +78,7 @@ func (d *desk) history() (asked, gone []string) {
 	return slices.Clone(d.asked), slices.Clone(d.gone)
 }
 
-// find gives the open question with this description.
+// find returns the open question with this description.
 func (d *desk) find(t *testing.T, description string) *question {
 	t.Helper()
 	d.mu.Lock()
@@ -107,7 +107,7 @@ func (d *desk) no(t *testing.T, description string) {
 	d.answer(t, description, tool.Decision{Verdict: tool.Deny})
 }
 
-// askAbout returns a policy that asks about changes and lets the rest pass.
+// askAbout is a policy that asks about changes and allows the rest.
 func askAbout(r tool.Request) tool.Decision {
 	for _, a := range r.Access {
 		if a.Changes() {
@@ -117,7 +117,7 @@ func askAbout(r tool.Request) tool.Decision {
 	return tool.Decision{Verdict: tool.Allow}
 }
 
-// readOnlyGrant returns a policy that knows which commands only read, and has a sandbox to hold them to it.
+// readOnlyGrant is a policy that knows which commands only read, with a sandbox that enforces it.
 func readOnlyGrant(r tool.Request) tool.Decision {
 	d := tool.Decision{Verdict: tool.Allow}
 	for _, a := range r.Access {

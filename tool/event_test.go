@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// recorder notes events as lines.
+// recorder records events as lines.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
@@ -109,7 +109,7 @@ func TestHundredsOfLiveDisplays(t *testing.T) {
 }
 
 // Displays of one call are at least 20 ms apart, and the newest is the one that comes.
-func TestDisplaysKeepTheirDistance(t *testing.T) {
+func TestMinimumTimeBetweenDisplays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
 		f := shower(0)
@@ -152,7 +152,7 @@ func TestShowAfterReturnIsIgnored(t *testing.T) {
 }
 
 // Wait waits for the events of its own calls, not for a screen that other calls keep busy.
-func TestBusyScreenHoldsUpNobody(t *testing.T) {
+func TestBusyObserverDelaysNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, r := newWorld(map[string]string{"a": "0"}), &recorder{pause: 30 * time.Millisecond}
 		x := w.executor(fake("busy", tool.Think, tool.Invocation{

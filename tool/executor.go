@@ -184,7 +184,7 @@ type Batch struct {
 	x         *Executor
 	ctx       context.Context // of the turn: a Batch is an operation, not a stored value
 	scheduler *scheduler
-	entries   []*entry // guarded by scheduler.mu
+	entries   []*scheduledCall // guarded by scheduler.mu
 	wg        sync.WaitGroup
 }
 
@@ -225,8 +225,8 @@ func (b *Batch) Wait() []Outcome {
 }
 
 // enter adds a call to the order. The error is why it cannot run.
-func (b *Batch) enter(c Call) (*entry, error) {
-	e := &entry{x: b.x, batch: b, call: c, decl: Declaration{Name: c.Name}}
+func (b *Batch) enter(c Call) (*scheduledCall, error) {
+	e := &scheduledCall{x: b.x, batch: b, call: c, decl: Declaration{Name: c.Name}}
 	e.call.By = b.x.by
 	id, fresh := b.x.claim(c.ID)
 	e.call.ID = id
@@ -245,26 +245,26 @@ func (b *Batch) enter(c Call) (*entry, error) {
 	return e, err
 }
 
-func (b *Batch) settle(e *entry, o Outcome) {
+func (b *Batch) settle(e *scheduledCall, o Outcome) {
 	o.Call, o.Name = e.call, e.decl.Name
 	b.scheduler.finish(e, o)
 	b.scheduler.out.push(Event{Stage: Done, Request: e.request(Invocation{}), Outcome: &o})
 }
 
-func (e *entry) request(inv Invocation) Request {
+func (e *scheduledCall) request(inv Invocation) Request {
 	inv.Run, inv.Trial = nil, nil
 	return Request{Call: e.call, Declaration: e.decl, Invocation: inv}
 }
 
 // ticket is a position in the queue of open questions, for an executor that asks in turn.
 type ticket struct {
-	e    *entry
+	e    *scheduledCall
 	live bool          // of a running call
 	turn chan struct{} // closed when the question may be put to the user
 }
 
 // lineUp adds a question to the queue. The returned channel is closed at its turn; leave makes room for the next.
-func (c *scheduler) lineUp(e *entry, live bool) (turn <-chan struct{}, leave func()) {
+func (c *scheduler) lineUp(e *scheduledCall, live bool) (turn <-chan struct{}, leave func()) {
 	t := &ticket{e, live, make(chan struct{})}
 	if !e.x.AskInTurn {
 		close(t.turn)
@@ -308,9 +308,9 @@ func (c *scheduler) callNext() {
 // mayAsk reports whether no earlier call of the batch can still ask: each is done, allowed, or in the queue itself. A
 // running call doesn't wait, because earlier calls may wait for it to end.
 func (c *scheduler) mayAsk(t *ticket) bool {
-	return t.live || t.e.lastEarlier(func(f *entry) bool { return !f.admitted && !c.queued(f) }) == nil
+	return t.live || t.e.lastEarlier(func(f *scheduledCall) bool { return !f.admitted && !c.queued(f) }) == nil
 }
 
-func (c *scheduler) queued(e *entry) bool {
+func (c *scheduler) queued(e *scheduledCall) bool {
 	return c.asked != nil && c.asked.e == e || slices.ContainsFunc(c.waiting, func(t *ticket) bool { return t.e == e })
 }

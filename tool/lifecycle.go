@@ -13,7 +13,7 @@ import (
 )
 
 // execute runs the whole lifecycle of a call.
-func (e *entry) execute(ctx context.Context) Outcome {
+func (e *scheduledCall) execute(ctx context.Context) Outcome {
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled before it started", e.decl.Name)
 	}
@@ -77,10 +77,10 @@ func (e *entry) execute(ctx context.Context) Outcome {
 	}
 }
 
-func (e *entry) scheduler() *scheduler { return e.batch.scheduler }
+func (e *scheduledCall) scheduler() *scheduler { return e.batch.scheduler }
 
 // before runs the hooks.
-func (e *entry) before(ctx context.Context) *Outcome {
+func (e *scheduledCall) before(ctx context.Context) *Outcome {
 	if e.x.Before == nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (e *entry) before(ctx context.Context) *Outcome {
 }
 
 // prepare calls the tool's Prepare.
-func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
+func (e *scheduledCall) prepare(ctx context.Context) (*Invocation, error) {
 	e.scheduler().prepare(e)
 	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
 	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access), err == nil && (e.canTry(inv) && e.trials == 0 || e.canRunAhead(inv)))
@@ -180,7 +180,7 @@ func scheduled(k Kind, access []Access) []Access {
 
 // tell returns the error of a Prepare as the outcome, if the model may read the paths that the error is about. again reports
 // that these have changed meanwhile.
-func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
+func (e *scheduledCall) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled while preparing", e.decl.Name), false
 	}
@@ -244,7 +244,7 @@ func (a *approval) covers(inv *Invocation) bool {
 }
 
 // decide judges the call, and asks if necessary.
-func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
+func (e *scheduledCall) decide(ctx context.Context, inv *Invocation, yes *approval) (step, *approval) {
 	r := e.request(*inv)
 	d := e.x.judge(r, e.hook)
 	if e.untried != "" && d.Verdict != Allow {
@@ -283,10 +283,10 @@ func editedBy(who string, args json.RawMessage) string {
 	return who + " edited this call. New arguments: " + shorten(compactJSON(args), 2000)
 }
 
-func (e *entry) stop(o Outcome) step { return step{end: &o} }
+func (e *scheduledCall) stop(o Outcome) step { return step{end: &o} }
 
 // withNotes adds the notes for the model as last lines of the result.
-func (e *entry) withNotes(inv *Invocation, o Outcome) Outcome {
+func (e *scheduledCall) withNotes(inv *Invocation, o Outcome) Outcome {
 	notes := slices.Concat(e.repairs, inv.Notes, e.notes)
 	if len(notes) == 0 {
 		return o
@@ -348,7 +348,7 @@ func call(ctx context.Context, inv *Invocation, l *Live, over chan<- ran) {
 
 // awaitRun waits for Run, and for stopGrace after a cancel. A Run that continues after that keeps its position in the
 // order until it returns, so that no conflicting call runs at the same time.
-func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stopped bool) {
+func (e *scheduledCall) awaitRun(ctx context.Context, over chan ran) (result ran, stopped bool) {
 	select {
 	case result = <-over:
 		return result, true
@@ -369,7 +369,7 @@ func (e *entry) awaitRun(ctx context.Context, over chan ran) (result ran, stoppe
 }
 
 // conclude turns the result of Run into an outcome.
-func (e *entry) conclude(ctx, limited context.Context, inv *Invocation, r ran, stopped bool) Outcome {
+func (e *scheduledCall) conclude(ctx, limited context.Context, inv *Invocation, r ran, stopped bool) Outcome {
 	o := Outcome{Status: StatusSuccess, Result: r.Result}
 	switch {
 	case r.err == nil:

@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sandboxed returns a command that finds in the middle of its Run that it needs more than it was granted.
+// sandboxed returns a command that needs more during its Run than it was granted.
 func sandboxed(w *world, q tool.Invocation) *fakeTool {
 	return fake("sandboxed", tool.Execute, tool.Invocation{
 		Description: "make", Access: []tool.Access{{Verb: tool.Execs, Target: "make"}},
@@ -75,8 +75,8 @@ func TestAskInTheMiddleOfRun(t *testing.T) {
 	}
 }
 
-// A tool from outside may not dress up what it asks for as something harmless.
-func TestForeignQuestionIsAnything(t *testing.T) {
+// An external tool can't disguise what it asks for as harmless.
+func TestExternalQuestionIsAnything(t *testing.T) {
 	w := newWorld(nil)
 	f := sandboxed(w, tool.Invocation{Description: "more", Access: []tool.Access{tool.Nothing, {Verb: tool.Reads, Target: "secret"}}})
 	f.decl.Origin = "mcp:x"
@@ -95,12 +95,12 @@ func TestForeignQuestionIsAnything(t *testing.T) {
 	wantSame(t, "judged as", []tool.Access{tool.Anything}, judged)
 }
 
-// While a running call asks, its place is free for others; it takes it again, and only while it runs.
+// While a running call asks, its slot is free for others; it takes a slot again, and only while it runs.
 func TestSlotIsFreeWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
 		question := tool.Invocation{Description: "which?", Access: []tool.Access{tool.Nothing}, MustAsk: true}
-		// hasty returns and leaves its question to a goroutine of its own.
+		// hasty returns and leaves its question to a goroutine.
 		hasty := fake("hasty", tool.Think, tool.Invocation{
 			Access: []tool.Access{tool.Nothing},
 			Run: func(ctx context.Context, l *tool.Live) (tool.Result, error) {

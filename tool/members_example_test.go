@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// shout is a tool as the documentation's page describes one. BaseTool has the members it does not write.
+// shout is a tool in the documented form. BaseTool has the other methods.
 type shout struct{ tool.BaseTool }
 
 func (shout) GetDescription(params map[string]any) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// page is a tool in the form of the page that notes what is called.
+// page is a tool in the documented form that records its calls.
 type page struct {
 	tool.BaseTool
 	calls   *[]string
@@ -73,7 +73,7 @@ func TestMembersAreCalledInTheDocumentedOrder(t *testing.T) {
 	wantSame(t, "shown", true, strings.Contains(strings.Join(r.seen(), "\n"), "showing page turning"))
 }
 
-// What such a tool touches is unknown: that it sees no need to ask passes neither plan mode nor a deny rule.
+// The access of such a tool is unknown: a nil from ShouldConfirmExecute passes neither plan mode nor a deny rule.
 func TestMembersAreJudgedAsAnything(t *testing.T) {
 	broken := func(p *page) { p.broken = errors.New("cannot tell") }
 	asks := func(p *page) { p.confirm = tool.Markdown("sure?") }
@@ -153,7 +153,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A page-style tool refuses what its schema does not know, unless the schema has its own word on it.
+// Such a tool rejects unknown parameters, unless its schema allows them.
 func TestMembersAreStrict(t *testing.T) {
 	for schema, want := range map[string]string{
 		`{"properties":{"text":{"type":"string"}}}`:                                                      `error: shout: txt: unknown parameter. Did you mean "text"?`,

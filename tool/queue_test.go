@@ -11,8 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Prompts of parallel calls came in the order in which their calls were prepared: the second call's came first if it had
-// less to look at.
+// Prompts of parallel calls used to be in the order in which their calls were prepared.
 func TestAskInTurnFollowsTheCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0", "b": "0", "c": "0"}), &desk{}
@@ -32,8 +31,8 @@ func TestAskInTurnFollowsTheCalls(t *testing.T) {
 	})
 }
 
-// An earlier call that needs no approval, fails or is denied holds up no prompt once that is known, and neither does one
-// that runs.
+// An earlier call that needs no approval, fails or is denied doesn't delay a prompt once that is known, and neither does a
+// running one.
 func TestAskInTurnWaitsOnlyForCallsThatMayAsk(t *testing.T) {
 	for name, earlier := range map[string]string{"runs": "read a", "fails": "edit a 7 8", "invalid": "edit", "denied": "edit secret 0 1"} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +126,7 @@ func TestAskInTurnOfARunningCall(t *testing.T) {
 }
 
 // A read after a call that is tried runs at the same time. If the trial keeps what was read, it runs again, and its outcome
-// is that of the calls one by one. It waited for the end of the trial.
+// is that of the calls one by one. It used to wait for the end of the trial.
 func TestReadsAheadOfTrial(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, read string
@@ -212,7 +211,7 @@ func TestOthersWaitForTrial(t *testing.T) {
 	})
 }
 
-// The outcome of a truncated result has the path of the full text, so that no reader looks for it in the text.
+// The outcome of a truncated result has the path of the full text, so that it needn't be parsed from the text.
 func TestOutcomeHasSavedPaths(t *testing.T) {
 	long := strings.Repeat("0123456789\n", 1000)
 	for name, tt := range map[string]struct {

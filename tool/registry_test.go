@@ -66,7 +66,7 @@ func TestRegistryNamesAndAliases(t *testing.T) {
 	}
 }
 
-// Names of built-in tools cannot be taken, not even by one who came first.
+// External tools can't take names of built-in tools, not even if they were added first.
 func TestBuiltinComesFirst(t *testing.T) {
 	r := &tool.Registry{}
 	if err := r.Set("mcp:x", []tool.Tool{named("edit", "mcp:x"), named("old", "mcp:x"), named("mine", "mcp:x")}); err != nil {
@@ -85,8 +85,8 @@ func TestBuiltinComesFirst(t *testing.T) {
 	wantSame(t, "declared", []string{"edit of ", "mine of mcp:x"}, names)
 }
 
-// A rule names a tool by its display name or by a class name too: an external tool that goes by one of these would be
-// covered by a rule that was written for the built-in one.
+// Rules also name a tool by its display name or by a class name: an external tool with such a name would be covered by a
+// rule for the built-in one.
 func TestNamesOfRulesCannotBeTaken(t *testing.T) {
 	reader := named("read_file", "")
 	reader.decl.DisplayName, reader.decl.RuleNames = "ReadFile", []string{"Reader"}
@@ -116,7 +116,7 @@ func TestNamesOfRulesCannotBeTaken(t *testing.T) {
 	wantSame(t, "those that came first", 2, len(late.All()))
 }
 
-// A hidden tool is nowhere, not even in a suggestion; its names stay taken, and tools that come later are hidden too.
+// A hidden tool is never shown, not even in a suggestion; its names stay taken, and later tools are hidden too.
 func TestHide(t *testing.T) {
 	r := tool.NewRegistry(named("read_file", "", "cat"), named("edit", ""))
 	r.Hide(func(d tool.Declaration) bool { return d.Name == "read_file" || d.Name == "x__secret" })

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// todoList is a display that marshals itself: a type of some tool, unknown when it is read back.
+// todoList is a display that marshals itself, of a type that is unknown when it is read.
 type todoList struct{}
 
 func (todoList) Markdown() string { return "- [ ] todo" }
@@ -187,7 +187,7 @@ func TestDeniedNetwork(t *testing.T) {
 	}
 }
 
-// Long lists are cut, but not what is warned about.
+// Long lists are cut, except warnings.
 func TestManyEffects(t *testing.T) {
 	var f tool.Effects
 	for i := range 100 {
@@ -201,7 +201,7 @@ func TestManyEffects(t *testing.T) {
 	wantSame(t, "cells", []string{"f19", "f99", "79 more"}, cells[19:])
 }
 
-// A batch gives byte for byte the results and the files of its calls run one by one.
+// A batch has byte for byte the results and files of its calls run one by one.
 func TestEqualsOneByOne(t *testing.T) {
 	batches, calls := 60+int(3000*soak.Share()), 40
 	for seed := range batches {
@@ -234,7 +234,7 @@ func TestEqualsOneByOne(t *testing.T) {
 	}
 }
 
-// randomLine reads, edits, creates, and runs commands that read, write or turn a link round.
+// randomLine reads, edits, creates, and runs commands that read, write or change a link.
 func randomLine(rnd *rand.Rand) string {
 	names := []string{"f0", "f1", "f2", "f3", "f4", "l0", "l1"}
 	path := names[rnd.IntN(len(names))]

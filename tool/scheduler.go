@@ -14,18 +14,18 @@ import (
 // slots.
 type scheduler struct {
 	mu      sync.Mutex
-	live    map[*entry]bool  // not done yet
-	running map[*entry]bool  // leaf calls whose Run has begun and has not returned
-	asking  map[*waiter]bool // open questions
-	waiting []*ticket        // open questions that wait for their turn, in order of arrival
-	asked   *ticket          // the one that has it
+	live    map[*scheduledCall]bool // not done yet
+	running map[*scheduledCall]bool // leaf calls whose Run has begun and has not returned
+	asking  map[*waiter]bool        // open questions
+	waiting []*ticket               // open questions that wait for their turn, in order of arrival
+	asked   *ticket                 // the one that has it
 	slots   chan struct{}
 	out     *outbox
 }
 
 // waiter wakes an open question of a call.
 type waiter struct {
-	e *entry
+	e *scheduledCall
 	c chan struct{}
 }
 
@@ -38,16 +38,16 @@ func (p *waiter) wake() {
 
 func newScheduler(limit int, observe func(Event)) *scheduler {
 	return &scheduler{
-		live:    map[*entry]bool{},
-		running: map[*entry]bool{},
+		live:    map[*scheduledCall]bool{},
+		running: map[*scheduledCall]bool{},
 		asking:  map[*waiter]bool{},
 		slots:   make(chan struct{}, limit),
 		out:     newOutbox(observe),
 	}
 }
 
-// entry is one call in an executor.
-type entry struct {
+// scheduledCall is one call in an executor.
+type scheduledCall struct {
 	x     *Executor
 	batch *Batch
 	index int // in the batch
@@ -86,8 +86,8 @@ type entry struct {
 	outcome     Outcome
 }
 
-// enter adds an entry after all entries of its batch.
-func (c *scheduler) enter(b *Batch, e *entry) {
+// enter adds a call after all calls of its batch.
+func (c *scheduler) enter(b *Batch, e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.index = len(b.entries)
@@ -97,14 +97,14 @@ func (c *scheduler) enter(b *Batch, e *entry) {
 	c.live[e] = true
 }
 
-func (c *scheduler) signal(e *entry) {
+func (c *scheduler) signal(e *scheduledCall) {
 	close(e.changed)
 	e.changed = make(chan struct{})
 	c.callNext()
 }
 
 // prepare marks the start of a Prepare.
-func (c *scheduler) prepare(e *entry) {
+func (c *scheduler) prepare(e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.preparing, e.invalidated, e.stale, e.admitted, e.reader, e.hasty = true, nil, false, false, false, false
@@ -112,7 +112,7 @@ func (c *scheduler) prepare(e *entry) {
 }
 
 // prepared records the access of a call. hasty: it may be tried, or read, before earlier trials of the batch are settled.
-func (c *scheduler) prepared(e *entry, access []Access, hasty bool) {
+func (c *scheduler) prepared(e *scheduledCall, access []Access, hasty bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.access, e.preparing, e.settled, e.hasty = access, false, true, hasty
@@ -124,7 +124,7 @@ func (c *scheduler) prepared(e *entry, access []Access, hasty bool) {
 }
 
 // invalidate records that a call with access w has ended and may have changed what e used.
-func (c *scheduler) invalidate(e *entry, w, used []Access) {
+func (c *scheduler) invalidate(e *scheduledCall, w, used []Access) {
 	if e.preparing {
 		e.invalidated = append(e.invalidated, w)
 		return
@@ -147,7 +147,7 @@ func (c *scheduler) invalidate(e *entry, w, used []Access) {
 }
 
 // seen returns the access that other calls take into account.
-func (e *entry) seen() []Access {
+func (e *scheduledCall) seen() []Access {
 	if e.settled {
 		return e.uses() // a tried call may be tried again: later writers wait
 	}
@@ -155,7 +155,7 @@ func (e *entry) seen() []Access {
 }
 
 // admit records that the call may run, and its granted access if that is less than it declared.
-func (c *scheduler) admit(e *entry, grant []Access) {
+func (c *scheduler) admit(e *scheduledCall, grant []Access) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.admitted = true
@@ -167,7 +167,7 @@ func (c *scheduler) admit(e *entry, grant []Access) {
 }
 
 // refuse records that the user denied the call.
-func (c *scheduler) refuse(e *entry) {
+func (c *scheduler) refuse(e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.refused = true
@@ -175,9 +175,9 @@ func (c *scheduler) refuse(e *entry) {
 
 // awaitQuestion waits until the call can be judged: earlier writers of what it uses are done, and earlier readers of what
 // it writes have been judged.
-func (c *scheduler) awaitQuestion(ctx context.Context, e *entry) error {
-	return c.await(ctx, func() *entry {
-		return e.lastEarlier(func(f *entry) bool {
+func (c *scheduler) awaitQuestion(ctx context.Context, e *scheduledCall) error {
+	return c.await(ctx, func() *scheduledCall {
+		return e.lastEarlier(func(f *scheduledCall) bool {
 			if e.hasty && f.unsettled() {
 				return false
 			}
@@ -187,12 +187,12 @@ func (c *scheduler) awaitQuestion(ctx context.Context, e *entry) error {
 }
 
 // awaitTurn waits until the call can run and marks it running, unless what it read has changed meanwhile.
-func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error) {
-	err = c.await(ctx, func() *entry {
-		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.uses()) }); f != nil {
+func (c *scheduler) awaitTurn(ctx context.Context, e *scheduledCall) (ok bool, err error) {
+	err = c.await(ctx, func() *scheduledCall {
+		if f := e.lastEarlier(func(f *scheduledCall) bool { return conflict(f.seen(), e.uses()) }); f != nil {
 			return f
 		}
-		return c.firstRunning(func(f *entry) bool { return f != e && conflict(f.runs(), e.access) })
+		return c.firstRunning(func(f *scheduledCall) bool { return f != e && conflict(f.runs(), e.access) })
 	}, func() {
 		ok = !e.stale
 		if ok {
@@ -204,18 +204,18 @@ func (c *scheduler) awaitTurn(ctx context.Context, e *entry) (ok bool, err error
 
 // awaitQuiet waits until no earlier or running call can change what e depends on, and reports whether none has since its
 // Prepare: its error may be temporary. Earlier calls include those that only read: an edit requires that the file was read.
-func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err error) {
-	err = c.await(ctx, func() *entry {
-		if f := e.lastEarlier(func(f *entry) bool { return conflict(f.seen(), e.uses()) }); f != nil {
+func (c *scheduler) awaitQuiet(ctx context.Context, e *scheduledCall) (ok bool, err error) {
+	err = c.await(ctx, func() *scheduledCall {
+		if f := e.lastEarlier(func(f *scheduledCall) bool { return conflict(f.seen(), e.uses()) }); f != nil {
 			return f
 		}
-		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.runs(), e.access) })
+		return c.firstRunning(func(f *scheduledCall) bool { return f != e && disturbs(f.runs(), e.access) })
 	}, func() { ok = !e.stale && e.over == e.overBefore() })
 	return ok, err
 }
 
 // overBefore returns how many earlier calls of the batch have run.
-func (e *entry) overBefore() (n int) {
+func (e *scheduledCall) overBefore() (n int) {
 	for _, f := range e.batch.entries[:e.index] {
 		if f.done || f.left {
 			n++
@@ -225,7 +225,7 @@ func (e *entry) overBefore() (n int) {
 }
 
 // await waits until no call blocks, then calls last while holding mu.
-func (c *scheduler) await(ctx context.Context, blocker func() *entry, last func()) error {
+func (c *scheduler) await(ctx context.Context, blocker func() *scheduledCall, last func()) error {
 	for {
 		c.mu.Lock()
 		f := blocker()
@@ -249,7 +249,7 @@ func (c *scheduler) await(ctx context.Context, blocker func() *entry, last func(
 
 // lastEarlier finds the last earlier call of the batch that is not done and blocks. The others are usually done before it
 // is, so one wait suffices.
-func (e *entry) lastEarlier(blocks func(*entry) bool) *entry {
+func (e *scheduledCall) lastEarlier(blocks func(*scheduledCall) bool) *scheduledCall {
 	for i := e.index - 1; i >= 0; i-- {
 		if f := e.batch.entries[i]; !f.done && blocks(f) {
 			return f
@@ -258,7 +258,7 @@ func (e *entry) lastEarlier(blocks func(*entry) bool) *entry {
 	return nil
 }
 
-func (c *scheduler) firstRunning(blocks func(*entry) bool) *entry {
+func (c *scheduler) firstRunning(blocks func(*scheduledCall) bool) *scheduledCall {
 	for f := range c.running {
 		if blocks(f) {
 			return f
@@ -268,7 +268,7 @@ func (c *scheduler) firstRunning(blocks func(*entry) bool) *entry {
 }
 
 // deniedBefore finds an earlier call of the batch that the user denied and that this one depends on.
-func (c *scheduler) deniedBefore(e *entry) *entry {
+func (c *scheduler) deniedBefore(e *scheduledCall) *scheduledCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !changes(e.access) {
@@ -283,7 +283,7 @@ func (c *scheduler) deniedBefore(e *entry) *entry {
 }
 
 // takeSlot waits for one of the slots for running calls.
-func (c *scheduler) takeSlot(ctx context.Context, e *entry) error {
+func (c *scheduler) takeSlot(ctx context.Context, e *scheduledCall) error {
 	select {
 	case c.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -300,13 +300,13 @@ func (c *scheduler) takeSlot(ctx context.Context, e *entry) error {
 }
 
 // giveSlot releases the slot of e, and reports whether it had one.
-func (c *scheduler) giveSlot(e *entry) bool {
+func (c *scheduler) giveSlot(e *scheduledCall) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.freeSlot(e)
 }
 
-func (c *scheduler) freeSlot(e *entry) bool {
+func (c *scheduler) freeSlot(e *scheduledCall) bool {
 	had := e.hasSlot
 	if had {
 		e.hasSlot = false
@@ -316,14 +316,14 @@ func (c *scheduler) freeSlot(e *entry) bool {
 }
 
 // leave removes the call from the running ones.
-func (c *scheduler) leave(e *entry) {
+func (c *scheduler) leave(e *scheduledCall) {
 	e.left = true
 	c.freeSlot(e)
 	delete(c.running, e)
 }
 
 // delegate makes a running call a driver of other calls: it takes no slot and blocks no call.
-func (c *scheduler) delegate(e *entry) {
+func (c *scheduler) delegate(e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave(e)
@@ -331,7 +331,7 @@ func (c *scheduler) delegate(e *entry) {
 }
 
 // returned records that Run has returned and invalidates calls that read what it may have changed.
-func (c *scheduler) returned(e *entry) {
+func (c *scheduler) returned(e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leave(e)
@@ -351,7 +351,7 @@ func (c *scheduler) returned(e *entry) {
 }
 
 // finish removes the call from the order.
-func (c *scheduler) finish(e *entry, o Outcome) {
+func (c *scheduler) finish(e *scheduledCall, o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.outcome, e.done = o, true
@@ -369,7 +369,7 @@ func (c *scheduler) rejudge() {
 }
 
 // open registers a question to be woken when something changes that may answer it, until close is called.
-func (c *scheduler) open(e *entry) (woken <-chan struct{}, close func()) {
+func (c *scheduler) open(e *scheduledCall) (woken <-chan struct{}, close func()) {
 	p := &waiter{e, make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -381,7 +381,7 @@ func (c *scheduler) open(e *entry) (woken <-chan struct{}, close func()) {
 	}
 }
 
-func (c *scheduler) isStale(e *entry) bool {
+func (c *scheduler) isStale(e *scheduledCall) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return e.stale
@@ -391,7 +391,7 @@ func (c *scheduler) isStale(e *entry) bool {
 var everything = Access{Reads, "*"}
 
 // uses returns what the outcome of a call depends on. A tried call has read everything.
-func (e *entry) uses() []Access {
+func (e *scheduledCall) uses() []Access {
 	if e.reader {
 		return append(slices.Clip(e.access), everything)
 	}
@@ -399,7 +399,7 @@ func (e *entry) uses() []Access {
 }
 
 // runs returns the access of a running call.
-func (e *entry) runs() []Access {
+func (e *scheduledCall) runs() []Access {
 	if e.trying {
 		return []Access{everything}
 	}
@@ -407,10 +407,10 @@ func (e *entry) runs() []Access {
 }
 
 // unsettled reports whether the call is being tried, or was tried and its effects aren't approved yet.
-func (e *entry) unsettled() bool { return e.trying || e.reader && !e.admitted }
+func (e *scheduledCall) unsettled() bool { return e.trying || e.reader && !e.admitted }
 
 // calm makes a hasty call wait for earlier trials, and reports whether it was hasty.
-func (c *scheduler) calm(e *entry) bool {
+func (c *scheduler) calm(e *scheduledCall) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	was := e.hasty
@@ -421,13 +421,13 @@ func (c *scheduler) calm(e *entry) bool {
 // awaitTrial waits until no call writes what the trial would read, and marks it running, unless what Prepare read has changed
 // meanwhile. The first trial doesn't wait for earlier calls that are tried too: if these keep something, it is stopped and
 // repeated.
-func (c *scheduler) awaitTrial(ctx context.Context, e *entry, abort func()) (ok bool, err error) {
+func (c *scheduler) awaitTrial(ctx context.Context, e *scheduledCall, abort func()) (ok bool, err error) {
 	all := []Access{everything}
-	err = c.await(ctx, func() *entry {
-		if f := e.lastEarlier(func(f *entry) bool { return !(e.hasty && f.unsettled()) && disturbs(f.seen(), all) }); f != nil {
+	err = c.await(ctx, func() *scheduledCall {
+		if f := e.lastEarlier(func(f *scheduledCall) bool { return !(e.hasty && f.unsettled()) && disturbs(f.seen(), all) }); f != nil {
 			return f
 		}
-		return c.firstRunning(func(f *entry) bool { return f != e && disturbs(f.runs(), all) })
+		return c.firstRunning(func(f *scheduledCall) bool { return f != e && disturbs(f.runs(), all) })
 	}, func() {
 		if ok = !e.stale; ok {
 			c.running[e], e.trying, e.abort = true, true, abort
@@ -438,7 +438,7 @@ func (c *scheduler) awaitTrial(ctx context.Context, e *entry, abort func()) (ok 
 }
 
 // trialEnded records that a trial has ended without effects that could be kept.
-func (c *scheduler) trialEnded(e *entry) {
+func (c *scheduler) trialEnded(e *scheduledCall) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leaveTrial(e)
@@ -446,7 +446,7 @@ func (c *scheduler) trialEnded(e *entry) {
 }
 
 // tried records what keeping the effects of a trial would access.
-func (c *scheduler) tried(e *entry, access []Access) {
+func (c *scheduler) tried(e *scheduledCall, access []Access) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leaveTrial(e)
@@ -454,14 +454,14 @@ func (c *scheduler) tried(e *entry, access []Access) {
 	c.signal(e)
 }
 
-func (c *scheduler) leaveTrial(e *entry) {
+func (c *scheduler) leaveTrial(e *scheduledCall) {
 	c.freeSlot(e)
 	delete(c.running, e)
 	e.trying, e.abort = false, nil
 }
 
 // abortLater stops the trials and early reads of later calls of the batch, which have read what e is going to change.
-func (c *scheduler) abortLater(e *entry) {
+func (c *scheduler) abortLater(e *scheduledCall) {
 	if !changes(e.access) {
 		return
 	}

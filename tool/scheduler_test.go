@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Prepared all at once, each of these fails: the text of the second edit is not there yet, the second place is in a
-// file that changed since, and the file to edit does not exist.
+// Prepared all at once, each of these fails: the text of the second edit doesn't exist yet, the second place is in a file
+// that has changed, and the file to edit doesn't exist.
 func TestTwoEditsOfOneFile(t *testing.T) {
 	for name, tt := range map[string]struct {
 		calls []string
@@ -63,8 +63,8 @@ func TestAccessThatDependsOnDisk(t *testing.T) {
 	wantSame(t, "files", map[string]string{"a": "x", "b": "y"}, w.snapshot())
 }
 
-// While it is not known where the link leads, the edit counts as an edit of anything: the read of b must wait for it.
-func TestUnsettledAccessIsItsBound(t *testing.T) {
+// While the target of the link is unknown, the edit counts as an edit of anything: the read of b must wait for it.
+func TestUnsettledAccessIsMaxAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "x", "b": "x"})
 		w.links["link"] = "a"
@@ -107,7 +107,7 @@ func TestReadsOverlap(t *testing.T) {
 	})
 }
 
-// Only policy knows that a command does not write, and only if a sandbox holds it to that.
+// Only policy knows that a command doesn't write, and only if a sandbox enforces it.
 func TestReadOnlyCommandsOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
@@ -125,8 +125,8 @@ func TestReadOnlyCommandsOverlap(t *testing.T) {
 	})
 }
 
-// A tool that declares nothing has not said that it touches nothing.
-func TestForgottenAccessIsAnything(t *testing.T) {
+// A tool without declared access may access anything.
+func TestMissingAccessIsAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		var judged []tool.Access
@@ -152,9 +152,9 @@ func TestForgottenAccessIsAnything(t *testing.T) {
 	})
 }
 
-// A tool from outside is judged, and ordered, as one that may do anything, whatever it says of itself: also before
-// its Prepare has answered.
-func TestForeignToolIsAnything(t *testing.T) {
+// An external tool is judged, and ordered, as one that may do anything, whatever it declares, even before its Prepare has
+// returned.
+func TestExternalToolIsAnything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		foreign := fake("foreign", tool.Read, tool.Invocation{Access: []tool.Access{tool.Nothing}, Run: w.runs("foreign")})
@@ -223,7 +223,7 @@ func TestSlowPrepareHoldsOnlyWhatMightConflict(t *testing.T) {
 	})
 }
 
-// The question for an edit need not wait for those who read the file before it. Its Run does.
+// The question for an edit needn't wait for earlier readers of the file. Its Run does.
 func TestQuestionDoesNotWaitForEarlierReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -243,7 +243,7 @@ func TestQuestionDoesNotWaitForEarlierReader(t *testing.T) {
 }
 
 // An earlier reader may be allowed and still wait, for another agent. The edit must not invalidate it.
-func TestEditDoesNotOvertakeWaitingReader(t *testing.T) {
+func TestEditWaitsForEarlierReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0", "b": "0"})
 		both := fake("both", tool.Read, tool.Invocation{
@@ -265,7 +265,7 @@ func TestEditDoesNotOvertakeWaitingReader(t *testing.T) {
 	})
 }
 
-// But an earlier reader that is not yet allowed may be refused, and then the edit must know.
+// An earlier reader that isn't allowed yet may be denied, and then the edit must know.
 func TestQuestionWaitsForEarlierQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, d := newWorld(map[string]string{"a": "0"}), &desk{}
@@ -303,7 +303,7 @@ func TestWaitingConfirmationHoldsNoReads(t *testing.T) {
 	})
 }
 
-// A tool that fetches may also save what it fetched: its kind promises nothing about files.
+// A tool that fetches may also save: its kind allows files to be written.
 func TestFetchMayWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
@@ -317,7 +317,7 @@ func TestFetchMayWrite(t *testing.T) {
 }
 
 // Locking a name of the session orders calls, and has no other effect.
-func TestHoldsOrdersByName(t *testing.T) {
+func TestLocksOrderByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "0"})
 		holds := func(name, what string) *fakeTool {
@@ -360,8 +360,8 @@ func TestManyEditsOfOneFile(t *testing.T) {
 	t.Logf("%d edits: %d prepares, %v", n, w.prepares["edit a"], took)
 }
 
-// A writer that ends while Prepare looks may have changed what it saw: the answer is already old.
-func TestOvertakenDuringPrepare(t *testing.T) {
+// A writer that ends during Prepare may have changed what it read: the result is stale.
+func TestInvalidatedDuringPrepare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(map[string]string{"a": "one"})
 		seen := make(chan struct{})
@@ -380,7 +380,7 @@ func TestOvertakenDuringPrepare(t *testing.T) {
 	})
 }
 
-// slowEdit is an edit whose first Prepare dawdles after it has looked.
+// slowEdit is an edit whose first Prepare is slow after reading.
 type slowEdit struct {
 	tool.Tool
 	seen   chan struct{}

@@ -193,7 +193,7 @@ type Live struct {
 	// order of calls.
 	Ask func(ctx context.Context, q Invocation) (Decision, error)
 
-	entry *entry // its position in the order, and its slot
+	entry *scheduledCall // its position in the order, and its slot
 }
 
 // Verb is how a call uses a target.

@@ -14,11 +14,13 @@ import (
 const maxTrials = 2
 
 // canTry reports whether a call can be tried, if the policy lets it.
-func (e *entry) canTry(inv *Invocation) bool { return inv.Trial != nil && e.untried == "" && !e.direct }
+func (e *scheduledCall) canTry(inv *Invocation) bool {
+	return inv.Trial != nil && e.untried == "" && !e.direct
+}
 
 // awaitQuestion waits until the call can be judged, and reports whether it is tried then. failed is the error of its
 // Prepare.
-func (e *entry) awaitQuestion(ctx context.Context, inv *Invocation, failed error) (try bool, err error) {
+func (e *scheduledCall) awaitQuestion(ctx context.Context, inv *Invocation, failed error) (try bool, err error) {
 	c := e.scheduler()
 	if err := c.awaitQuestion(ctx, e); err != nil || failed != nil || c.isStale(e) {
 		return false, err
@@ -36,7 +38,7 @@ func (e *entry) awaitQuestion(ctx context.Context, inv *Invocation, failed error
 }
 
 // try runs the call as a trial, then judges and asks about its effects. Without an outcome the call is prepared again.
-func (e *entry) try(ctx context.Context, inv *Invocation, yes *approval) (*Outcome, *approval) {
+func (e *scheduledCall) try(ctx context.Context, inv *Invocation, yes *approval) (*Outcome, *approval) {
 	c := e.scheduler()
 	trial, abort := context.WithCancel(ctx)
 	defer abort()
@@ -67,7 +69,7 @@ func (e *entry) try(ctx context.Context, inv *Invocation, yes *approval) (*Outco
 	return e.settle(ctx, inv, t, yes)
 }
 
-func (e *entry) ended(o Outcome) (*Outcome, *approval) { return &o, nil }
+func (e *scheduledCall) ended(o Outcome) (*Outcome, *approval) { return &o, nil }
 
 // trialResult is what a Trial returns.
 type trialResult struct {
@@ -92,7 +94,7 @@ func callTrial(ctx context.Context, inv *Invocation, l *Live, over chan<- trialR
 
 // runTrial runs the Trial of a call. It returns the effects that can be kept, or an outcome. With neither, the call is
 // prepared again, and then tried again or not at all.
-func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision) (*tried, *Outcome) {
+func (e *scheduledCall) runTrial(ctx, trial context.Context, inv *Invocation, d Decision) (*tried, *Outcome) {
 	e.trials++
 	req := e.request(*inv)
 	if e.x.Tries != nil {
@@ -156,7 +158,7 @@ func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision
 }
 
 // awaitTrialEnd waits for Trial like awaitRun for Run. The result of a Trial that returns too late is dropped.
-func (e *entry) awaitTrialEnd(ctx context.Context, over chan trialResult) (r trialResult, stopped bool) {
+func (e *scheduledCall) awaitTrialEnd(ctx context.Context, over chan trialResult) (r trialResult, stopped bool) {
 	select {
 	case r = <-over:
 		return r, true
@@ -234,7 +236,7 @@ func (t *tried) drop() (r Result) {
 }
 
 // settle judges the effects of a trial, asks about them, and keeps or drops them.
-func (e *entry) settle(ctx context.Context, inv *Invocation, t *tried, yes *approval) (*Outcome, *approval) {
+func (e *scheduledCall) settle(ctx context.Context, inv *Invocation, t *tried, yes *approval) (*Outcome, *approval) {
 	c := e.scheduler()
 	defer t.drop() // in all cases
 	if err := c.awaitQuestion(ctx, e); err != nil {
@@ -275,7 +277,7 @@ func (e *entry) settle(ctx context.Context, inv *Invocation, t *tried, yes *appr
 }
 
 // again drops a trial that read files which have changed since. After the second one the user is asked first.
-func (e *entry) again(t *tried) {
+func (e *scheduledCall) again(t *tried) {
 	t.drop()
 	if e.trials >= maxTrials {
 		e.untried = fmt.Sprintf("other calls changed files while it was tried, %d times", e.trials)
@@ -283,7 +285,7 @@ func (e *entry) again(t *tried) {
 }
 
 // dropped returns o with what the trial did, and why nothing of it is kept. s is the user's answer, if any.
-func (e *entry) dropped(t *tried, s step, o Outcome) Outcome {
+func (e *scheduledCall) dropped(t *tried, s step, o Outcome) Outcome {
 	r := t.drop()
 	line := nothingKept(t, s, o)
 	parts := slices.Clone(r.Content)

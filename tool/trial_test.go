@@ -49,7 +49,7 @@ func asks(w *world, answer tool.Asker) *tool.Executor {
 	return x
 }
 
-// trialCase is a call that may be tried, and what comes of it.
+// trialCase is a call that may be tried, and the expected result.
 type trialCase struct {
 	x     func(w *world) *tool.Executor
 	line  string
@@ -160,7 +160,7 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// Around sees what is kept, with the access of that, and never a Trial; Tries sees every trial.
+// Around sees what is kept, with its access, and never a Trial; Tries sees every trial.
 func TestAroundSeesNoTrial(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	x := w.trying("b")
@@ -182,7 +182,7 @@ func TestAroundSeesNoTrial(t *testing.T) {
 	}, log)
 }
 
-// An Around that doesn't run the call leaves nothing: the effects are dropped.
+// If Around doesn't run the call, the effects are dropped.
 func TestAroundStopsKeeping(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	x := w.trying()
@@ -245,7 +245,7 @@ func TestTrialOverlapsReads(t *testing.T) {
 	})
 }
 
-// A writer of another agent that finishes while the user looks at the effects makes them void: the call is tried again, and
+// A writer of another agent that finishes while the user reviews the effects invalidates them: the call is tried again, and
 // after that it needs approval without a trial.
 func TestTrialIsRepeatedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -474,7 +474,7 @@ func TestStricterTries(t *testing.T) {
 }
 
 // A batch with trials gives the results and files of its calls one by one. No call runs or is kept twice, each is tried at
-// most twice, and what is denied leaves nothing.
+// most twice, and denied calls leave nothing.
 func TestTrialsEqualOneByOne(t *testing.T) {
 	batches, calls := 60+int(3000*soak.Share()), 30
 	for seed := range batches {
@@ -534,7 +534,7 @@ func TestTrialsEqualOneByOne(t *testing.T) {
 	}
 }
 
-// Agents that try, write, read and are denied at the same time all come to an end, and every change is one that was approved.
+// Agents that try, write, read and are denied at the same time all finish, and every change was approved.
 func TestTrialsOfManyAgents(t *testing.T) {
 	for seed := range 10 + int(500*soak.Share()) {
 		w := newWorld(map[string]string{"f0": "", "f1": "", "f2": "", "f3": "", "f4": ""})

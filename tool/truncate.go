@@ -29,7 +29,7 @@ func withResult(o Outcome, r Result) Outcome {
 
 // fit ensures that the result has text (only a tool that limits its own text may return none) and that all texts together
 // are within the budget. A longer text is saved in full, and the model gets its start and end. saved are the paths.
-func (e *entry) fit(parts []Part) (fitting []Part, saved []string) {
+func (e *scheduledCall) fit(parts []Part) (fitting []Part, saved []string) {
 	if len(parts) == 0 || len(parts) == 1 && e.decl.Budget >= 0 && isBlank(parts[0]) {
 		return []Part{Text("(" + e.decl.Name + " returned no output)")}, nil
 	}
@@ -138,7 +138,7 @@ func share(parts []Part, sizes []int, budget int) []int {
 }
 
 // shortened returns the start and the end of a text, and the path of the full text; "": it isn't saved.
-func (e *entry) shortened(s string, chars, budget int) (short, path string) {
+func (e *scheduledCall) shortened(s string, chars, budget int) (short, path string) {
 	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
 	where := "The full output was not saved."
 	if e.x.Spill != nil {

@@ -82,7 +82,7 @@ func TestBudgetOfTools(t *testing.T) {
 	}
 }
 
-// Several texts share the budget: the short ones stay whole, and many are not each given a header.
+// Several texts share the budget: short ones stay complete, and not each of many gets a header.
 func TestBudgetIsShared(t *testing.T) {
 	image := tool.Media{MIMEType: "image/png", Data: []byte{1}}
 	long := tool.Text(strings.Repeat("x", 5000))
@@ -161,7 +161,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// honest reports whether out is a head of s, a line that says how much is missing, and a tail of s.
+// honest reports whether out is a head of s, a line with the omitted length, and a tail of s.
 func honest(s, out string) bool {
 	const open, shut = "… [", " characters omitted] …\n"
 	for i := 0; ; {
@@ -189,14 +189,14 @@ func honest(s, out string) bool {
 	}
 }
 
-// Results of a megabyte each, in turns of ten: what stays is what the model is given.
+// Results of a megabyte each, in turns of ten: only what the model gets stays in memory.
 func TestHeapStaysSmall(t *testing.T) {
 	if highest := megabytes(t, int(20+80*soak.Share())); highest > 64 {
 		t.Errorf("the heap grew to %d MB", highest)
 	}
 }
 
-// BenchmarkMegabyteResults is of a thousand of them, and of the highest heap meanwhile.
+// BenchmarkMegabyteResults runs a thousand of them, and reports the highest heap.
 func BenchmarkMegabyteResults(b *testing.B) {
 	var highest uint64
 	for b.Loop() {
@@ -205,7 +205,7 @@ func BenchmarkMegabyteResults(b *testing.B) {
 	b.ReportMetric(float64(highest), "heap-MB")
 }
 
-// megabytes runs turns of ten calls, and gives the highest heap after a turn.
+// megabytes runs turns of ten calls, and returns the highest heap after a turn.
 func megabytes(t testing.TB, turns int) (highest uint64) {
 	f := fake("say", tool.Think, tool.Invocation{
 		Access: []tool.Access{tool.Nothing},

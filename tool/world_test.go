@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// world is a disk in memory and toy tools on it: enough to break an executor, and nothing that a test must wait for.
+// world is a disk in memory with fake tools, for executor tests that never wait for a clock.
 type world struct {
 	mu       sync.Mutex
 	files    map[string]string
@@ -43,7 +43,7 @@ func (w *world) gate(step string) (open func()) {
 	return sync.OnceFunc(func() { close(c) })
 }
 
-// at notes a step, and waits at its gate.
+// at records a step, and waits at its gate.
 func (w *world) at(ctx context.Context, step string) {
 	w.mu.Lock()
 	w.log = append(w.log, step)
@@ -145,7 +145,7 @@ type editArgs struct {
 	New  string `json:"new"`
 }
 
-// edit replaces the one place where old stands. Its Run holds to what Prepare saw.
+// edit replaces the only occurrence of old. Its Run checks what Prepare read.
 func (w *world) edit() tool.Tool {
 	return tool.Define(tool.Def[editArgs]{
 		Name: "edit", Description: "Edits a file.", Kind: tool.Edit,
@@ -182,7 +182,7 @@ func (w *world) write() tool.Tool {
 	})
 }
 
-// change plans to make a file hold text where it held seen; nil: where there was none.
+// change plans to replace the content seen of a file by text; nil: the file doesn't exist.
 func (w *world) change(line, path string, seen *string, text string) *tool.Invocation {
 	return &tool.Invocation{
 		Description: line,
@@ -314,7 +314,7 @@ func (w *world) tools() []tool.Tool {
 	return []tool.Tool{w.read(), w.edit(), w.write(), w.exec(), w.exitPlan(), w.task()}
 }
 
-// executor returns one that allows everything the mode allows: in plan mode nothing changes.
+// executor returns an executor that allows everything the mode allows: in plan mode no changes.
 func (w *world) executor(more ...tool.Tool) *tool.Executor {
 	x := &tool.Executor{Registry: tool.NewRegistry(append(w.tools(), more...)...), Policy: w.policy}
 	w.tasker = x

@@ -125,7 +125,7 @@ func TestAlwaysIsBoundToTheTool(t *testing.T) {
 	has(t, screen, "s  yes, for this session         fake__echo (this version)", "and the tool changed since you approved it", "-Says what it is told.", "+Says what it is told, and sends it to its maker.")
 }
 
-// What runs a tool is part of what was allowed.
+// The command of a tool is part of the approval.
 func TestChangedCommandAsksAgain(t *testing.T) {
 	d := newDesk(t, `{"mcpServers":{"fake":{"command":"mcpserver"}}}`)
 	call := []string{"tool", "call", "fake__echo", `{"text":"you"}`}

@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// badServers are servers that each do one thing wrong, what adze mcp list must say of each, and how a call of its tool
-// must end.
+// badServers are servers that each do one thing wrong, with the expected line of adze mcp list, and the expected end of a
+// call.
 var badServers = []struct {
 	name, command, args string
 	says                string // why it does not start; empty: it does
@@ -56,8 +56,8 @@ func TestBadServers(t *testing.T) {
 	servers = append(servers, `"nowhere":{"httpUrl":"http://127.0.0.1:1/mcp"}`, `"sse":{"url":"http://127.0.0.1:1/sse"}`)
 	settings := `{"mcpServers":{` + strings.Join(servers, ",") + `},"tools":{"toolDiscoveryCommand":"sleep 3600","toolCallCommand":"true"}}`
 	h.settings(t, settings)
-	// A tool of a server that works is not held up by those that do not answer, nor by the discovery: who waited for
-	// them says what became of them.
+	// A working server's tool doesn't wait for servers that don't answer, nor for the discovery: commands that wait for
+	// those report their failures.
 	out, err := h.run("tool", "call", "good__do", "{}", "--yolo")
 	if err != nil || !strings.Contains(out, "called do") || strings.Contains(out, "MCP server ") || strings.Contains(out, "discover") {
 		t.Errorf("%v: %s", err, out)
@@ -108,8 +108,8 @@ func TestBadServers(t *testing.T) {
 	}
 }
 
-// Of twelve servers three never answer. The first prompt waits ten seconds for them and goes on with the others; the
-// next one does not wait.
+// Three of twelve servers never answer. The first prompt waits ten seconds for them and continues with the others; the next
+// one doesn't wait.
 func TestHangingServersAndAPrompt(t *testing.T) {
 	t.Parallel()
 	h := house{t.TempDir()}
@@ -192,7 +192,7 @@ const hugeServer = `while read -r line; do
   esac
 done`
 
-// An answer of a gigabyte costs little memory, and the error says what it was.
+// A response of a gigabyte takes little memory, and the error describes it.
 func TestHugeLine(t *testing.T) {
 	size := strconv.Itoa(soak.Count(100, 1024))
 	h := house{t.TempDir()}

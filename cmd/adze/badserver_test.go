@@ -91,8 +91,8 @@ func badList(what string) string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// commands is text that takes a terminal over if it arrives there as it is: title, clipboard, modes, other screens, a reset,
-// C1 controls, and characters that reorder text.
+// commands is text that controls a terminal if it is printed unchanged: title, clipboard, modes, other screens, a reset, C1
+// controls, and characters that reorder text.
 const commands = "\x1b]0;pwned\x07\x1b]2;pwned\x1b\\\x1b]52;c;cHduZWQ=\x07\x1bPtmux;\x1b\x1b]52;c;cHduZWQ=\x07\x1b\\\x1b_pwned\x1b\\\x1b^pwned\x1b\\" +
 	"\x1b]777;notify;pwned;pwned\x07\x1b]9;pwned\x07\x1b]4;1;red\x07\x1b[?1003h\x1b[?1006h\x1b[?5h\x1b[?1049h\x1b[?47h\x1b[4h\x1b[!p\x1b[2J\x1b[3J\x1b[1;5r" +
 	"\x1b[8;1;1t\x1b[21t\x1b[5i\x1bc\x1b(0\x0e\x08\x0b\x0c\u009b?1003h\u009d0;pwned\u009c\u0090pwned\u009c\u202epwned\u2066\u200f\u061c\u0085"

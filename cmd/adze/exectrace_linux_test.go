@@ -25,8 +25,8 @@ type execution struct {
 	exe  string // what runs
 }
 
-// traced runs a command to its end and tells every program that was executed on its behalf: by itself, and by all that
-// descends from it, whatever namespaces those are in. It is what strace -f -e execve would tell.
+// traced runs a command to its end and returns every program that it and its descendants executed, in any namespaces, like
+// strace -f -e execve.
 func traced(t *testing.T, cmd *exec.Cmd) (out string, seen []execution) {
 	t.Helper()
 	file, err := os.CreateTemp(t.TempDir(), "out-")
@@ -62,7 +62,7 @@ type tracer struct {
 	fresh map[int]bool // who lives, and whether it has yet to stop for the first time
 }
 
-// wnothread waits for children of this thread only: others of this process are none of our business.
+// wnothread waits only for children of this thread.
 const wnothread = 0x20000000
 
 func (tr *tracer) run(cmd *exec.Cmd) error {
@@ -99,7 +99,7 @@ func (tr *tracer) run(cmd *exec.Cmd) error {
 	}
 }
 
-// step lets a process go on that has stopped.
+// step continues a stopped process.
 func (tr *tracer) step(pid int, ws unix.WaitStatus) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -132,8 +132,8 @@ func (tr *tracer) killAll() {
 	}
 }
 
-// executed asks the kernel what a process has just executed. A process that was killed in this very stop has no memory
-// left to read: it ran no instruction of the new program, and is not alive.
+// executed asks the kernel what a process has just executed. A process that was killed in this stop has no memory left to
+// read: it ran no instruction of the new program.
 func executed(pid int) (e execution, alive bool) {
 	proc := fmt.Sprintf("/proc/%d/", pid)
 	exe, _ := os.Readlink(proc + "exe")

@@ -13,8 +13,8 @@ import (
 	"github.com/adze-dev/adze/model/gemini/geminitest"
 )
 
-// A conversation over the Gemini API: two calls at once, an image in a result, and signatures that go back. The model
-// takes no media in results: they follow, from then on. The server rejects a signature in another part than it came in.
+// A conversation over the Gemini API: two calls at once, an image in a result, and signatures that are sent back. The model
+// accepts no media in results: they follow, from then on. The server rejects a signature in another part than it came in.
 func TestGeminiConversation(t *testing.T) {
 	t.Parallel()
 	h, dir := house{t.TempDir()}, t.TempDir()

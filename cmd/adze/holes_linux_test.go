@@ -65,7 +65,7 @@ func newDen(t *testing.T, program string, uid int) *den {
 	}
 	d.put("README.md", "plain\n", 0o644)
 	d.put("sub/main.go", "package main\n", 0o644)
-	// If it runs outside a sandbox it leaves a witness; inside one, what it prints tells.
+	// Outside a sandbox it leaves a witness file; inside one, its output shows the result.
 	d.put("evil", "#!/bin/sh\nprintf 'C4%s ran\\n' N4RY\nprintf 'C4%s ran\\n' N4RY >&2\n: > "+d.witness()+"\n", 0o755)
 	d.mkdir("/bin")
 	d.mkdir("/tmp")
@@ -301,13 +301,13 @@ func (h *hole) test(t *testing.T, d *den) {
 	}
 }
 
-// disclosure is what no sandbox hides. asks: where there is no sandbox, the command requires approval.
+// disclosure is something that no sandbox hides. asks: without a sandbox, the command requires approval.
 type disclosure struct {
 	hole
 	asks bool
 }
 
-// What docs/security.md lists as not enforced is disclosed indeed: this fails when it no longer is.
+// What docs/security.md lists as not enforced is really disclosed: this fails when it no longer is.
 func TestKnownDisclosures(t *testing.T) {
 	t.Parallel()
 	program := plainProgram(t)

@@ -72,7 +72,7 @@ var disclosures = []disclosure{
 	{hole: hole{name: "14 objects of a secret that was committed once", build: buildHistory, lines: []string{`git log -p`, `git show HEAD~1`}}},
 }
 
-// evasion are lines that do what a deny rule is about without saying so.
+// evasion are lines that do what a deny rule forbids without naming it.
 type evasion struct {
 	rule  string
 	lines []string

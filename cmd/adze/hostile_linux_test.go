@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// hostile is a directory as someone might send it: whatever a program could obey in it leads to a program in it.
+// hostile is a directory from an attacker: everything in it that a program could obey leads to a program in it.
 type hostile struct {
 	dir, home, witness string
 	env                []string
@@ -186,7 +186,7 @@ func lookingModel(t *testing.T, dir string) string {
 	return server.URL
 }
 
-// Whatever a user starts in a directory from elsewhere, no program of that directory is executed before they approve it.
+// Whatever a user starts in such a directory, no program of the directory is executed before they approve it.
 func TestHostileFolderRunsNothing(t *testing.T) {
 	binary := plainProgram(t)
 	h := newHostile(t)
@@ -212,7 +212,7 @@ func TestHostileFolderRunsNothing(t *testing.T) {
 	h.controls(t, binary)
 }
 
-// calm takes away what makes Adze ask about git.
+// calm removes what makes Adze ask about git.
 func (h *hostile) calm(t *testing.T) {
 	t.Helper()
 	config, err := os.ReadFile(h.dir + "/.git/config")

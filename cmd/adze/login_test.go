@@ -229,7 +229,7 @@ func TestLogin(t *testing.T) {
 	call := []string{"tool", "call", "l__hello", "{}", "--yolo"}
 	want(true, "hello", call...)
 
-	// The access token is good no more: of six processes at once one refreshes it, and none logs in again.
+	// The access token has expired: one of six concurrent processes refreshes it, and none logs in again.
 	l.set(func() { l.access = "none" })
 	var wg sync.WaitGroup
 	for range 6 {
@@ -241,7 +241,7 @@ func TestLogin(t *testing.T) {
 			t.Error(diff)
 		}
 	})
-	// Revoked: what to do is said, and does it.
+	// Revoked: the error has the next step, and it works.
 	l.set(func() { l.access, l.refresh = "none", "" })
 	want(false, "login expired: the server rejected the refresh token (it was revoked). Run 'adze mcp login l'", call...)
 	want(false, "login required: run 'adze mcp login l'", call...)

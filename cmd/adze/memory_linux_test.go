@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// measured runs a command and tells what it printed and the most resident memory, in bytes, that it was seen to have.
-// What the kernel reports about a process at its end cannot be used: it counts the memory of the process that started it.
+// measured runs a command and returns its output and its highest observed resident memory, in bytes. The kernel's own count
+// at the end can't be used: it includes the memory of the parent process.
 func measured(cmd *exec.Cmd) (out []byte, peak int64, err error) {
 	var b bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &b, &b

@@ -50,7 +50,7 @@ func TestSamplingRefused(t *testing.T) {
 	}
 }
 
-// Where there is no model, a server is not offered one.
+// Without a model, sampling isn't offered to servers.
 func TestSamplingWithoutAModel(t *testing.T) {
 	d := newDesk(t, asking)
 	out, _ := d.run(t, nil, "", "tool", "call", "fake__ask_model", `{}`)

@@ -121,7 +121,7 @@ func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	}
 }
 
-// elsewhere returns a directory that anyone may write to and that is no temp directory, or nothing.
+// elsewhere returns a writable directory that isn't a temp directory, or "".
 func elsewhere() string {
 	for _, dir := range []string{"/run/lock", "/var/lib/misc"} {
 		if probe, err := os.MkdirTemp(dir, "adze-story-"); err == nil {

@@ -31,7 +31,7 @@ func sit(t *testing.T) *sitting {
 	return &sitting{Terminal: ptytest.Open(t), desk: newDesk(t, `{}`), env: []string{"TERM=xterm"}}
 }
 
-// begin starts adze. end waits for it and gives its exit code.
+// begin starts adze. end waits for it and returns its exit code.
 func (s *sitting) begin(t *testing.T, model *openaitest.Server, args ...string) (end func() int) {
 	t.Helper()
 	cmd := exec.Command("adze", args...)
@@ -107,7 +107,7 @@ func TestTerminalShowsACommandAtWork(t *testing.T) {
 	}
 }
 
-// After Ctrl-C, what the model had said before its call was printed again, as if it were the answer.
+// After Ctrl-C, text of the model before its call used to be printed again, as if it were the answer.
 func TestCtrlCPrintsNoAnswer(t *testing.T) {
 	for name, piped := range map[string]bool{"terminal": false, "pipe": true} {
 		t.Run(name, func(t *testing.T) {

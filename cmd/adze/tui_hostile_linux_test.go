@@ -158,7 +158,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// checkUnharmed checks what the program sent to the terminal: its own modes, and no command of anyone else.
+// checkUnharmed checks what the program sent to the terminal: only its own modes and commands.
 func checkUnharmed(t *testing.T, g *glass) {
 	t.Helper()
 	modes := []string{"7", "25", "1004", "1036;1039", "2004", "2026"}

@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A file with unsaved changes in the editor is not edited; the model is told why.
+// A file with unsaved changes in the editor is not edited; the model gets the reason.
 func TestUnsaved(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, shown, want string }{
@@ -180,7 +180,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A cancel ends the command that runs, and the prompt's response says so. The session goes on.
+// A cancel stops the running command, and the prompt's response says so. The session continues.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	e := open(t)

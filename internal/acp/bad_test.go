@@ -25,7 +25,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Requests that can't be answered get an error that says what to do, and the connection goes on.
+// Invalid requests get an error with the next step, and the connection continues.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	e := open(t)
@@ -70,7 +70,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Lines that are no messages.
+// Lines that aren't messages.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	e := open(t)
@@ -100,7 +100,7 @@ func TestBadLines(t *testing.T) {
 	e.initialize(`{}`)
 }
 
-// Without a model the editor gets auth_required with the text of adze doctor. Once there is one, it can go on.
+// Without a model the editor gets auth_required with the text of adze doctor. Once there is one, it can continue.
 func TestNoModel(t *testing.T) {
 	t.Parallel()
 	e := open(t)
@@ -119,7 +119,7 @@ func TestNoModel(t *testing.T) {
 	e.session()
 }
 
-// What a prompt can have: an image, a file by its link, a text of the editor.
+// The parts of a prompt: an image, a file by its link, a text of the editor.
 func TestPromptBlocks(t *testing.T) {
 	t.Parallel()
 	e := open(t)

@@ -34,7 +34,7 @@ func TestGone(t *testing.T) {
 	waittest.Until(t, "the command is killed", func() bool { return errors.Is(syscall.Kill(n, 0), syscall.ESRCH) })
 }
 
-// The question about a command that was tried has its changes as diffs, and what is kept is on disk.
+// The question about a tried command has its changes as diffs, and kept changes are on disk.
 func TestTrial(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ answer, a string }{{"once", "two\n"}, {"no", "one\n"}, {"run", "two\n"}} {

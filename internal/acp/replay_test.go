@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// A replay omits what was rewound, what subagents did, and the data of entries that it doesn't need.
+// A replay omits rewound entries, those of subagents, and data that it doesn't need.
 func TestReplayed(t *testing.T) {
 	t.Parallel()
 	log := &journal.Memory{}

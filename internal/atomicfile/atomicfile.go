@@ -118,7 +118,7 @@ type write struct {
 }
 
 func (w *write) run() (err error) {
-	made, err := openFolder(filepath.Dir(w.path), w.opts.Old == nil)
+	made, err := openDirectory(filepath.Dir(w.path), w.opts.Old == nil)
 	if errors.Is(err, fs.ErrNotExist) && w.opts.Old != nil {
 		return &ChangedError{Path: w.path, How: "is gone"}
 	}
@@ -131,7 +131,7 @@ func (w *write) run() (err error) {
 		return err
 	}
 	defer w.handle.Close()
-	unlock, err := lockFolder(w.handle, w.opts.wait())
+	unlock, err := lockDirectory(w.handle, w.opts.wait())
 	if err != nil {
 		return err
 	}

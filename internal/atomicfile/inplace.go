@@ -66,11 +66,11 @@ func (w *write) refill(f *os.File, content []byte) error {
 }
 
 // save saves a content in the backup directory, and syncs it.
-func save(folder, base string, content []byte) (string, error) {
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+func save(dirPath, base string, content []byte) (string, error) {
+	if err := os.MkdirAll(dirPath, 0o700); err != nil {
 		return "", err
 	}
-	dir, err := os.OpenRoot(folder)
+	dir, err := os.OpenRoot(dirPath)
 	if err != nil {
 		return "", err
 	}
@@ -89,7 +89,7 @@ func save(folder, base string, content []byte) (string, error) {
 		dir.Remove(name)
 		return "", err
 	}
-	return filepath.Join(folder, final), nil
+	return filepath.Join(dirPath, final), nil
 }
 
 // shortened limits a long name to what every file system accepts.

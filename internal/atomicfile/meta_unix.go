@@ -64,9 +64,9 @@ func alive(pid int) bool {
 	return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// lockFolder waits for the directory's advisory lock, which ends with the process. On a file system without locks it does
+// lockDirectory waits for the directory's advisory lock, which ends with the process. On a file system without locks it does
 // nothing.
-func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
+func lockDirectory(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	fd := int(dir.Fd())
 	pause := 200 * time.Microsecond
 	for end := time.Now().Add(wait); ; {
@@ -86,8 +86,8 @@ func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	}
 }
 
-// syncFolder syncs a rename. Some file systems don't support it.
-func syncFolder(dir *os.File) error {
+// syncDirectory syncs a rename. Some file systems don't support it.
+func syncDirectory(dir *os.File) error {
 	err := dir.Sync()
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EBADF) {
 		return nil

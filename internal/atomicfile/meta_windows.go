@@ -27,8 +27,8 @@ func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {
 // alive returns true: it can't be determined cheaply. Leftovers are removed when they are old.
 func alive(int) bool { return true }
 
-// lockFolder opens a file that can have only one handle and is deleted with it.
-func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
+// lockDirectory opens a file that can have only one handle and is deleted with it.
+func lockDirectory(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	name, err := windows.UTF16PtrFromString(filepath.Join(dir.Name(), ".adze-lock"))
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	}
 }
 
-func syncFolder(*os.File) error { return nil }
+func syncDirectory(*os.File) error { return nil }
 
 // renameFile retries while a virus scanner or an editor has the file open.
 func renameFile(dir *os.Root, from, to string) error {

@@ -36,7 +36,7 @@ func TestModeStays(t *testing.T) {
 	}
 }
 
-// As nobody: a directory that is not writable, a file of another, a file that may
+// As another user: a directory that is not writable, a file of another, a file that may
 // not be written.
 func TestAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -48,8 +48,7 @@ func TestAsNobody(t *testing.T) {
 	}
 }
 
-// nobodysFolder is in a directory that nobody can reach, unlike t.TempDir's
-// parents under some settings.
+// nobodysFolder is in a directory that every user can enter, unlike t.TempDir's parents under some settings.
 func nobodysFolder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "adze-nobody-")
 	if err != nil {
@@ -80,7 +79,7 @@ func playUnix(part string, args []string) error {
 }
 
 func asNobody(dir string) error {
-	// The test binary may be where nobody can start it, so root starts it.
+	// The test binary may be where that user can't start it, so root starts it.
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)); err != nil {
 		return err
 	}

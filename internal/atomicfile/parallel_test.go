@@ -18,8 +18,7 @@ import (
 
 func asChanged(err error, changed **ChangedError) bool { return errors.As(err, changed) }
 
-// The file is old or new at whatever moment a writer is killed, and the next
-// writer leaves none of its temporary files.
+// Whenever a writer is killed, the file is old or new, and the next writer removes its temporary files.
 func TestKilledWriters(t *testing.T) {
 	kills := soak.Count(40, 2000)
 	dir := folderOf(t)
@@ -156,7 +155,7 @@ func TestLockIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	unlock, err := lockFolder(dir, time.Minute)
+	unlock, err := lockDirectory(dir, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func (w *write) create() (err error) {
 		return err
 	}
 	w.out.Created = true
-	return syncFolder(w.handle)
+	return syncDirectory(w.handle)
 }
 
 // replace renames a new file over the old one, or writes in place if that would lose something.
@@ -93,7 +93,7 @@ func (w *write) renameOver() (why string, err error) {
 		return cannotRename(err)
 	}
 	renamed = true
-	return "", syncFolder(w.handle)
+	return "", syncDirectory(w.handle)
 }
 
 // dress copies the metadata of the old file to the new one.

@@ -95,7 +95,7 @@ func longAPIs() []bareAPI {
 // measureGaps times the last requests of a long conversation: from the last byte of an answer to the first of the next
 // request, with the call in between.
 func measureGaps(binary string, api bareAPI) ([]time.Duration, error) {
-	place, err := newPlace(longResult)
+	place, err := newWorkDir(longResult)
 	if err != nil {
 		return nil, err
 	}
@@ -122,20 +122,20 @@ func measureGaps(binary string, api bareAPI) ([]time.Duration, error) {
 	return gaps, nil
 }
 
-// place is a directory with a file, and a home directory.
-type place struct{ dir, home, project, file string }
+// workDir is a directory with a file, and a home directory.
+type workDir struct{ dir, home, project, file string }
 
-func newPlace(size int) (place, error) {
+func newWorkDir(size int) (workDir, error) {
 	dir, err := os.MkdirTemp("", "adze-bench-")
 	if err != nil {
-		return place{}, err
+		return workDir{}, err
 	}
-	p := place{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
+	p := workDir{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
 	p.file = filepath.Join(p.project, "file.txt")
 	return p, writeAll(map[string]string{filepath.Join(p.home, "settings.json"): "{}", p.file: strings.Repeat("0123456789 abcde\n", size/17)})
 }
 
-func (p place) set(cmd *exec.Cmd, env ...string) {
+func (p workDir) set(cmd *exec.Cmd, env ...string) {
 	cmd.Dir = p.project
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "ADZE_HOME=" + p.home}, env...)
 }
@@ -218,7 +218,7 @@ func (s *bulkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // measureBulk runs a long task that doesn't fit into the window, and returns the mean time of its first and last 100 turns,
 // including the server's work, and its peak memory.
 func measureBulk(binary string) (first, last time.Duration, rss int64, err error) {
-	p, err := newPlace(bulkResult)
+	p, err := newWorkDir(bulkResult)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -35,7 +35,7 @@ func tree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// names are the files that were loaded, each with who imports it.
+// names are the loaded files, each with the file that imports it.
 func loadedNames(l Loaded, dir string) []string {
 	var out []string
 	for _, f := range l.Files {
@@ -189,7 +189,7 @@ func TestImportDepth(t *testing.T) {
 	notesHold(t, l.Notes, "f4.md: @f5.md is not imported: imports go 5 deep at most")
 }
 
-// However much is there, what comes of it is small, and what is omitted is told.
+// However large the files are, the result is small, and omitted parts are reported.
 func TestBounds(t *testing.T) {
 	line := strings.Repeat("ä", 50) + "\n"
 	files := map[string]string{
@@ -221,7 +221,7 @@ func TestTextStaysInItsFrame(t *testing.T) {
 	}
 }
 
-// Files that are no text are told and left.
+// Binary files are reported and skipped.
 func TestNoText(t *testing.T) {
 	dir := tree(t, map[string]string{"AGENTS.md": "\x00\x01\xff", "QWEN.md": "\ufeff\u00e9t\u00e9\r\nx\r\n", ".aiignore": "no.md", "no.md": "no", "d/QWEN.md": "@../no.md"})
 	if err := os.Mkdir(filepath.Join(dir, "d", "AGENTS.md"), 0o777); err != nil {

@@ -248,8 +248,8 @@ func TestRenderIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzEditCell: whatever the file, an edit gives JSON in which all other cells, and all bytes around the cells, stand
-// as they stood.
+// FuzzEditCell checks that for any file, an edit gives JSON in which all other cells, and all bytes around the cells, are
+// unchanged.
 func FuzzEditCell(f *testing.F) {
 	f.Add([]byte(notebook), 0, 1, "print(1)\n", "code")
 	f.Add([]byte(`{"cells":[{"source":"","attachments":{}},{"outputs":[],"source":[],"execution_count":1}]}`), 0, 1, "x", "markdown")

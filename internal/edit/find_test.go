@@ -130,7 +130,7 @@ func TestFindReindents(t *testing.T) {
 	}
 }
 
-// An edit whose Old is missing was made before only where New stands as lines of its own, and nothing else is like Old.
+// An edit whose Old is missing was applied before only if New occurs as separate lines, and nothing else is similar to Old.
 func TestFindApplied(t *testing.T) {
 	const code = "func f(timeout int) error {\n\tif timeout > 0 {\n\t\treturn wait(timeout)\n\t}\n\treturn nil\n}\n"
 	const applied, missing = "already applied", "not found"
@@ -159,7 +159,7 @@ func TestFindApplied(t *testing.T) {
 		{name: "a line of dashes", text: "Title\n------------\n", old: "============\n", new: "------------\n", want: missing},
 		{name: "twice", text: "return wait(timeout)\nreturn wait(timeout)\n", old: "return wait()", new: "return wait(timeout)", want: missing},
 
-		// Old is mistyped and still to be changed; what New says stands elsewhere too.
+		// Old is mistyped and not yet changed; the text of New also occurs elsewhere.
 		{name: "the old text is elsewhere", text: "# server A\ntimeout = 60 seconds\n# server B\ntimeout = 30 secs # b\n",
 			old: "timeout = 30 seconds # b", new: "timeout = 60 seconds", want: missing},
 		{name: "the old text is there, escaped", text: "a \"quoted\" word\n\nanother kind of line\n", old: `a \"quoted\" word`, new: "another kind of line", want: missing},

@@ -86,7 +86,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("git %s: %s", c.args, d)
 		}
 	}
-	// What isn't known, or changes before the command runs, may be anything.
+	// Unknown arguments, or those that change before the command runs, may be anything.
 	for _, c := range []Call{{Args: []string{"checkout"}}, {Args: []string{"checkout", "-"}, Literal: true, Later: true}, {Args: []string{"merge", "new"}, Literal: true, Later: true}} {
 		c.Dir = "/w"
 		if e := Of(c, fake(answers)); !e.Tracked {

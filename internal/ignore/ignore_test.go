@@ -192,7 +192,7 @@ func TestChangesAreNoticed(t *testing.T) {
 	}
 }
 
-// What an unreadable .aiignore meant to protect is not known, so everything beside it is refused.
+// What an unreadable .aiignore protects is unknown, so everything beside it is denied.
 func TestUnreadableAIFileRefuses(t *testing.T) {
 	top := tree(t, map[string]string{"w/": ""})
 	if err := os.Symlink("gone", filepath.Join(top, "w", ".aiignore")); err != nil {

@@ -166,8 +166,8 @@ func TestAgentsSeeResults(t *testing.T) {
 	}
 }
 
-// Neither agent shows an approval request when nobody is at its terminal. The model learns that the client denied it,
-// not the user, and what would allow it.
+// Neither agent shows an approval request without a terminal. The model learns that the client denied it, not the user, and
+// what would allow it.
 func TestAgentsWithoutAUserDeny(t *testing.T) {
 	for name, run := range agents() {
 		t.Run(name, func(t *testing.T) {

@@ -180,14 +180,14 @@ func TestConfiguration(t *testing.T) {
 	}
 	mu.Unlock()
 
-	// What is trusted runs unasked; what is not, does not; a call gets as much time as its server's timeout.
+	// Trusted tools run without approval, others don't; a call has its server's timeout.
 	if out := p.must("tool", "call", "f__kinds", "{}"); !strings.Contains(out, "all kinds") {
 		t.Error(out)
 	}
 	if _, stderr, err := p.run("tool", "call", "http__echo", `{"message":"x"}`); err == nil || !strings.Contains(stderr, "(from mcp:") {
 		t.Errorf("%v %s", err, stderr)
 	}
-	// A tool that its server calls read-only is asked about like any other.
+	// A tool that its server calls read-only requires approval like any other.
 	if _, stderr, err := p.run("tool", "call", "hints__die_read", "{}"); err == nil || !strings.Contains(stderr, "(from mcp:") {
 		t.Errorf("%v %s", err, stderr)
 	}

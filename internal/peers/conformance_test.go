@@ -42,8 +42,8 @@ var (
 
 var summaryLine = regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed`)
 
-// checkSummary compares the suite's counts with what is known. Its exit code says less: a scenario without checks is
-// no pass.
+// checkSummary compares the suite's counts with the expected ones. Its exit code is less precise: a scenario without checks
+// isn't a pass.
 func checkSummary(t *testing.T, out []byte, misses map[string]string, atLeast int) {
 	t.Helper()
 	passedScenarios := 0

@@ -173,7 +173,7 @@ func TestURLElicitation(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked, the server is told no, and the model why.
+// Without a user, the server's question is declined, and the model gets the reason.
 func TestElicitationHeadless(t *testing.T) {
 	d := open(t, map[string]discover.Server{"ev": npmServer(t, "everything", "stdio")}, discover.Options{}, nil)
 	d.want(t, "ev__trigger-elicitation-request", `{}`, "requires approval")
@@ -185,7 +185,7 @@ func TestLoggingAndResourcesChanged(t *testing.T) {
 	d.want(t, "ev__gzip-file-as-resource", `{"name":"x.gz","data":"data:text/plain,hello","outputType":"resourceLink"}`, "x.gz")
 	waittest.Until(t, "the new resource is listed", func() bool { return len(d.Resources()) > before })
 	d.want(t, "ev__toggle-simulated-logging", `{}`, "ogging")
-	// It says something every five seconds, of a level by chance, and the lowest are not for us.
+	// It logs something every five seconds, at a random level, and the lowest are filtered.
 	waittest.Until(t, "the server's messages are in the log", func() bool {
 		lines, err := d.Logs("ev")
 		all := strings.Join(lines, "\n")

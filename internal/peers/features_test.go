@@ -157,7 +157,7 @@ func TestStructured(t *testing.T) {
 	if o := d.call(t.Context(), "f__failing", `{}`); o.Status != tool.StatusError || o.Error.Type != discover.FailedMCP || !strings.Contains(o.Error.Message, "the disk is full") {
 		t.Errorf("%+v", o)
 	}
-	// A schema of draft-07 with definitions, with a pattern that no engine here knows and a keyword that nobody knows.
+	// A schema of draft-07 with definitions, an unsupported pattern and an unknown keyword.
 	d.want(t, "f__draft", `{"a":2,"b":3,"code":"anything"}`, "area 6")
 	if o := d.call(t.Context(), "f__draft", `{"a":0}`); o.Error == nil || o.Error.Type != tool.InvalidParams {
 		t.Errorf("%+v", o)
@@ -291,7 +291,7 @@ func TestGroupEnds(t *testing.T) {
 	waittest.Until(t, "the child is gone", func() bool { return gone(pid) })
 }
 
-// gone reports whether a process has ended; one that nobody has waited for yet has.
+// gone reports whether a process has ended, including one that wasn't reaped yet.
 func gone(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(stat), ") Z ")
@@ -322,10 +322,10 @@ func TestQuestionsOfFixture(t *testing.T) {
 	if o := d.call(t.Context(), "f__sample", `{}`); o.Error == nil {
 		t.Errorf("sampling that nobody offered: %+v", o)
 	}
-	d.want(t, "f__roots", `{}`, `[]`) // nobody agreed to any
+	d.want(t, "f__roots", `{}`, `[]`) // no roots are configured
 }
 
-// What a server says of its tools is bounded and freed of what nobody sees; a tool that has changed since it was known
+// Declarations of a server's tools are bounded and have no invisible characters; a tool that has changed since it was known
 // is not called before the model has seen what it is now.
 func TestDescriptions(t *testing.T) {
 	marks, state := t.TempDir(), t.TempDir()

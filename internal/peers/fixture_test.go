@@ -19,8 +19,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// conformanceClient does at a server of the conformance suite what its scenario asks for: all of it comes down to
-// logging in where that is wanted and calling what is there.
+// conformanceClient runs the scenario of a server of the conformance suite: it logs in if required and calls the tools.
 func conformanceClient(url string) error {
 	state, err := os.MkdirTemp("", "adze-conformance")
 	if err != nil {
@@ -138,7 +137,7 @@ func fixtureServer() error {
 	return http.Serve(l, s.Handler(context.Background()))
 }
 
-// fixed is a tool with a schema as it stands.
+// fixed is a tool with a given schema.
 type fixed struct {
 	name, schema string
 	access       tool.Access

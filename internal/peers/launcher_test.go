@@ -123,7 +123,7 @@ func (r *slowRegistry) again(t *testing.T, conf discover.Server) {
 	t.Logf("the package was downloaded %d times", r.requests.Load())
 }
 
-// An npx whose install takes longer than a start may is let go on, and its server used when it answers.
+// If an npx install takes longer than the start limit, it continues, and its server is used when it answers.
 func TestSlowInstall(t *testing.T) {
 	node(t)
 	r := newSlowRegistry(t)

@@ -115,7 +115,7 @@ func TestLogin(t *testing.T) {
 	if diff := cmp.Diff(counts{Registrations: 1, Logins: 1, Refreshes: 1, Resources: []string{base + "/mcp"}}, got); diff != "" {
 		t.Error(diff)
 	}
-	// Revoked: the user is told what to do, and can.
+	// Revoked: the user gets the next step, and it works.
 	request(t, http.MethodPost, base+"/revoke")
 	if _, stderr, err := call(); err == nil || !strings.Contains(stderr, "login expired") || !strings.Contains(stderr, "adze mcp login s") {
 		t.Errorf("%v %s", err, stderr)

@@ -60,7 +60,7 @@ func callOf(t *testing.T, name string, args object) openaitest.Answer {
 	return openaitest.Answer{Calls: []openaitest.Call{{ID: "call_0", Name: name, Args: raw(t, args)}}}
 }
 
-// sdkCase is a scenario of fixture/sdk.mjs, the model's part in it, and what comes of it.
+// sdkCase is a scenario of fixture/sdk.mjs, the model's part in it, and the expected result.
 type sdkCase struct {
 	scenario string
 	answers  func(t *testing.T, p *program) []openaitest.Answer

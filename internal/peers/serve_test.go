@@ -82,7 +82,7 @@ func serveTo(t *testing.T, p *program, canAsk string) clientReport {
 
 const slack = 3 // on a busy machine
 
-// A client that can ask: its root narrows the workspace, what needs a yes is asked, progress comes, a cancel ends the
+// A client that can ask: its root narrows the workspace, calls that require approval ask, progress comes, a cancel ends the
 // command, and nothing is left when stdin closes.
 func TestServeToClientThatCanAsk(t *testing.T) {
 	r := serveTo(t, adze(t), "yes")
@@ -113,7 +113,7 @@ func TestServeToClientThatCanAsk(t *testing.T) {
 	annotationsAreTrue(t, r)
 }
 
-// annotationsAreTrue compares what is said of tools with what they do.
+// annotationsAreTrue compares the annotations of tools with what they do.
 func annotationsAreTrue(t *testing.T, r clientReport) {
 	t.Helper()
 	seen := map[string]string{}
@@ -161,7 +161,7 @@ func running(t *testing.T, line string) bool {
 	return false
 }
 
-// A client that cannot ask is told which rule would have allowed it.
+// A client that can't ask gets the rule that would have allowed the call.
 func TestServeToClientThatCannotAsk(t *testing.T) {
 	r := serveTo(t, adze(t), "no")
 	for _, s := range []served{r.Outside, r.Declined, r.Written} {
@@ -220,7 +220,7 @@ func sortedJSON(t *testing.T, raw json.RawMessage) string {
 	return string(out)
 }
 
-// overHTTP does the same over HTTP, with the token, and sees that nobody gets in without it.
+// overHTTP does the same over HTTP, with the token, and checks that requests without it are rejected.
 func overHTTP(t *testing.T, p *program) {
 	t.Helper()
 	const token = "a-token-of-enough-characters"

@@ -49,7 +49,7 @@ func TestFilesystem(t *testing.T) {
 	}
 }
 
-// No directory is told to a server that the user did not agree to: the filesystem server would open it.
+// Only directories that the user configured are sent to a server: the filesystem server would open it.
 func TestRootsOnlyAsAgreed(t *testing.T) {
 	dir, agreed := t.TempDir(), t.TempDir()
 	conf := npmServer(t, "filesystem", dir)

@@ -36,4 +36,4 @@ func (t *bare) awaitNone(most time.Duration) bool {
 	return false
 }
 
-func (t *bare) record(*ledger) *entry { return nil }
+func (t *bare) record(*ledger) *ledgerEntry { return nil }

@@ -28,7 +28,7 @@ func (t *bare) count() int {
 
 func (t *bare) end(grace time.Duration) int { return endAll(t.members, nil, grace) }
 
-func (t *bare) record(l *ledger) *entry {
+func (t *bare) record(l *ledger) *ledgerEntry {
 	brand(t.process.Pid, t.marker)
 	s, _ := statusOf(t.process.Pid)
 	return l.add(s.target, t.marker)

@@ -25,7 +25,7 @@ type bare struct {
 }
 
 // startBare starts a command as a direct child.
-func startBare(s *spec, l *ledger) (tree, *os.File, *entry, error) {
+func startBare(s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	r, w, err := pipeOf()
 	if err != nil {
 		return nil, nil, nil, err

@@ -43,7 +43,7 @@ type bare struct {
 	once    sync.Once
 }
 
-func startBare(s *spec, _ *ledger) (tree, *os.File, *entry, error) {
+func startBare(s *spec, _ *ledger) (tree, *os.File, *ledgerEntry, error) {
 	if s.script != "" {
 		return nil, nil, nil, errors.New("command line too long for this system; put it in a file")
 	}

@@ -97,7 +97,7 @@ func TestRunawayAtNextStart(t *testing.T) {
 	}
 }
 
-// A brand is read back, and is no other's.
+// A brand is read back, and doesn't match another marker.
 func TestBrand(t *testing.T) {
 	marker := newMarker()
 	sleeper := sleeping(t)

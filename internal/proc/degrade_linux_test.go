@@ -55,7 +55,7 @@ func TestMissingLayers(t *testing.T) {
 	os.Remove("/etc/adze-must-not-be")
 }
 
-// A program without a helper cannot box: it says so instead.
+// A program without a helper can't use sandboxes, and says so.
 func TestNoKeeperNoBox(t *testing.T) {
 	r := bareRunner(t)
 	spec := &sandbox.Spec{Mode: sandbox.ReadOnly}
@@ -83,7 +83,7 @@ func TestNamespacesBreakLater(t *testing.T) {
 	}
 }
 
-// What failed for the sandbox's sake is told from what failed by itself.
+// Failures because of the sandbox are distinguished from others.
 func TestSuspect(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})
@@ -121,7 +121,7 @@ func TestBoxLeavesNothing(t *testing.T) {
 		found, _ := filepath.Glob(filepath.Join(os.TempDir(), "adze-box-*"))
 		return found
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // where nobody else has sandboxes
+	t.Setenv("TMPDIR", t.TempDir()) // without sandboxes of other programs
 	for _, s := range []*sandbox.Spec{spec, {Mode: sandbox.ReadOnly}} {
 		o := run(t, r, Command{Line: "for f in /proc/self/fd/*; do [ -e $f ] && echo ${f##*/}; done | tr '\\n' ' '; echo $TMPDIR", Dir: dir, Sandbox: s})
 		if !strings.HasPrefix(o.Output.Head, "0 1 2 ") || len(strings.Fields(o.Output.Head)) > 4 {
@@ -182,8 +182,7 @@ func TestNoUserNamespaces(t *testing.T) {
 	againIn(t, "BOX_NO_NAMESPACES=1")
 }
 
-// againIn runs the test again, as root of a user and a mount namespace, with a
-// variable that tells it so.
+// againIn runs the test again, as root of a user and a mount namespace, with a variable that marks it.
 func againIn(t *testing.T, variable string) {
 	t.Helper()
 	attr := sandbox.Apart{}.Attr()
@@ -191,7 +190,7 @@ func againIn(t *testing.T, variable string) {
 	again(t, t.Name(), attr, variable)
 }
 
-// again runs a test in a process of its own, with a variable that tells it so.
+// again runs a test in a child process, with a variable that marks it.
 func again(t *testing.T, name string, attr *syscall.SysProcAttr, variable string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+name+"$", "-test.v")

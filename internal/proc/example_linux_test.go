@@ -48,7 +48,7 @@ func ExampleJobs() {
 	// stopped
 }
 
-// Main comes first in a program's main; without it there are no boxes.
+// Main comes first in a program's main; without it there are no sandboxes.
 func ExampleCommand_sandbox() {
 	r := Open(Options{Helper: helper})
 	defer r.Close()

@@ -17,8 +17,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// A person's command has the streams of this program. It is not run in
-// parallel: the streams are exchanged.
+// A user's command has the streams of this program. It is not run in parallel: the streams are exchanged.
 func TestHere(t *testing.T) {
 	needsLayers(t)
 	dir := t.TempDir()

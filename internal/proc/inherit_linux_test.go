@@ -29,8 +29,7 @@ func sleeping(t *testing.T) (pid int) {
 // listDescriptors prints what a shell has open.
 const listDescriptors = "for f in /proc/$$/fd/*; do [ -e $f ] && printf '%s ' ${f##*/}; done"
 
-// left opens a directory as a careless caller does, who leaves it open for all
-// programs, and shows that it reaches a child.
+// left opens a directory without close-on-exec, like a careless caller, and shows that a child inherits it.
 func left(t *testing.T) {
 	t.Helper()
 	fd, err := unix.Open("/", unix.O_RDONLY, 0)

@@ -146,7 +146,7 @@ func (k *keepers) note() string {
 // start starts a command, under a keeper if possible. If the context ends before it is known to have started, it counts as
 // started. A sandbox that can't be made is tried again; then the command doesn't run. It never runs with less protection
 // than earlier commands of its kind.
-func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
+func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	failed := map[kind]bool{} // before their command was known
 	for tries := 1; k.works(); tries++ {
 		want, err := k.kindFor(s)

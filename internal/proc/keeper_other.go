@@ -28,7 +28,7 @@ func (*keepers) note() string {
 	return "This system doesn't support supervisor processes: a child process that leaves its process group may keep running."
 }
 
-func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
+func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	if err := s.unbox(); err != nil {
 		return nil, nil, nil, err
 	}
@@ -66,7 +66,7 @@ func closeInherited() {}
 // ledger is only used on Linux: elsewhere a process can't be cheaply distinguished from a later one with the same ID.
 type ledger struct{ wanted bool }
 
-type entry struct{}
+type ledgerEntry struct{}
 
 func openLedger(dir string) *ledger { return &ledger{wanted: dir != ""} }
 
@@ -77,7 +77,7 @@ func (l *ledger) note() string {
 	return "Running commands are not recorded on this system: if this program is killed, the next start can't clean up after it."
 }
 
-func (e *entry) remove() {}
+func (e *ledgerEntry) remove() {}
 
 // Reap stops processes that programs left running which have exited. On this system nothing is recorded, so it does nothing.
 func Reap(string) (ended int, err error) { return 0, nil }

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// kernels are what is to be expected in the places of package kerneltest.
+// kernels are the expected results for the kernels of package kerneltest.
 var kernels = map[string]struct {
 	says string // in what is said of the sandbox
 	runs string // which modes can be had: r(ead-only), w(orkspace)
@@ -28,8 +28,7 @@ var kernels = map[string]struct {
 	"nothing":          {"No sandbox is available", ""},
 }
 
-// Wherever one is, a command runs with a word about what is missing, or does
-// not run with a word about it. Nothing hangs.
+// With any kernel, a command runs with a note about what is missing, or doesn't run with an error about it. Nothing hangs.
 func TestBarrenPlaces(t *testing.T) {
 	if name := os.Getenv("BOX_BARREN"); name != "" {
 		withKernel(t, name)

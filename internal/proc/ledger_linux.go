@@ -59,10 +59,10 @@ func (l *ledger) note() string {
 	return fmt.Sprintf("Running commands are not recorded (%v): if this program is killed, the next start can't clean up after it.", l.err)
 }
 
-// entry is one command in the ledger; nil if it isn't recorded.
-type entry struct{ path string }
+// ledgerEntry is one command in the ledger; nil if it isn't recorded.
+type ledgerEntry struct{ path string }
 
-func (l *ledger) add(t target, marker string) *entry {
+func (l *ledger) add(t target, marker string) *ledgerEntry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.dir == "" || l.prefix == "" {
@@ -74,11 +74,11 @@ func (l *ledger) add(t target, marker string) *entry {
 		return nil
 	}
 	f.Close()
-	return &entry{path}
+	return &ledgerEntry{path}
 }
 
 // remove removes the entry. If that fails, the next Reap does.
-func (e *entry) remove() {
+func (e *ledgerEntry) remove() {
 	if e != nil {
 		os.Remove(e.path)
 	}

@@ -73,7 +73,7 @@ func eachLimited(t *testing.T, test func(t *testing.T, l *limited)) {
 	})
 }
 
-// What a limited command must not read or run, it does not; without the limits it does.
+// A limited command doesn't read or run what it must not; without the limits it does.
 func TestLimitsHold(t *testing.T) { eachLimited(t, testLimitsHold) }
 
 func testLimitsHold(t *testing.T, l *limited) {

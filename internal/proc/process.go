@@ -58,7 +58,7 @@ type Process struct {
 	began  time.Time
 	out    []*stream // its output, and its standard error if that is separate
 	tree   tree
-	entry  *entry // in the ledger
+	entry  *ledgerEntry // in the ledger
 	cap    *capture
 	notes  []string
 	mode   sandbox.Mode // of its sandbox

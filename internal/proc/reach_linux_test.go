@@ -51,7 +51,7 @@ func reaches() map[string]func() error {
 	return all
 }
 
-// reach connects and sees who answers.
+// reach connects and returns the response.
 func reach(path string) error {
 	c, err := net.DialTimeout("unix", path, time.Minute)
 	if err != nil {

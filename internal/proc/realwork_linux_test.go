@@ -79,7 +79,7 @@ func missing(needs string) string {
 	return ""
 }
 
-// A sandbox that breaks what users do all day is turned off. What it refuses, it says why, and how to allow it.
+// A sandbox that breaks everyday work would be turned off. Denials have the reason, and how to allow it.
 func TestRealWork(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})

@@ -42,8 +42,7 @@ var columns = []struct {
 	{name: "workspace by bubblewrap without Landlock", mode: sandbox.Workspace, without: sandbox.Landlock, wrapped: true},
 }
 
-// rows say of every attempt in which column it succeeds. "." is where what
-// would refuse it was omitted of the sandbox, and a note says so.
+// rows list in which columns each attempt succeeds. "." means that the layer that would deny it is missing, with a note.
 var rows = map[string]string{
 	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets, without Landlock and pids, bubblewrap ×3, read-only by Landlock, bubblewrap without Landlock
 	"read outside":             "+ + + + + + + + + + + + + +",
@@ -337,7 +336,7 @@ func (f *field) attempt(t *testing.T, r *Runner, spec *sandbox.Spec) map[string]
 	return got
 }
 
-// intact sees to it that what was refused was: nothing outside has changed.
+// intact checks that denied attempts had no effect outside.
 func (f *field) intact(t *testing.T, mode sandbox.Mode) {
 	t.Helper()
 	if mode == sandbox.Off {

@@ -142,8 +142,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// Without a session process, each command has a network and sockets of its own,
-// and a note says so.
+// Without a session process, each command has its own network and sockets, with a note.
 func TestNoSession(t *testing.T) {
 	inSandboxes(t, func(t *testing.T, r *Runner, f *field, spec *sandbox.Spec) {
 		r.keeper.breaks(inSession, errors.New("a test says so"))
@@ -180,7 +179,7 @@ func TestSessionFull(t *testing.T) {
 	}
 }
 
-// The session process ends with the program, whatever ends that.
+// The session process exits with the program, whatever ends that.
 func TestSessionEndsWithProgram(t *testing.T) {
 	needsSockets(t)
 	t.Parallel()

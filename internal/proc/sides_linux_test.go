@@ -15,9 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sideAttempts returns those on what is neither a file nor the network: sockets by
-// name, memory that programs share, other processes, terminals, pipes and the
-// kernel's settings.
+// sideAttempts returns attempts on things other than files and the network: abstract sockets, shared memory, other
+// processes, terminals, pipes and kernel settings.
 func sideAttempts(out string, sleeper int) map[string]func() error {
 	key, _ := strconv.Atoi(os.Getenv("BOX_KEY"))
 	pid := uintptr(sleeper)

@@ -153,7 +153,7 @@ func TestServerAndClient(t *testing.T) {
 	})
 }
 
-// What goes wrong goes wrong with the error that the kernel gives.
+// Failures have the same errors as from the kernel.
 func TestConnectErrors(t *testing.T) {
 	inSandboxes(t, func(t *testing.T, r *Runner, f *field, spec *sandbox.Spec) {
 		none := *spec
@@ -245,7 +245,7 @@ func flood() error {
 		go func() {
 			var err error
 			for range 10000 / cap(failed) {
-				// A full queue is no failure.
+				// A full queue isn't a failure.
 				if err = dial(l[i%2].Addr().Network(), l[i%2].Addr().String()); err != nil && !errors.Is(err, unix.EAGAIN) {
 					break
 				}

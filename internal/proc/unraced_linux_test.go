@@ -20,7 +20,7 @@ var setuid string
 const unracedVariable = "PROC_TEST_UNRACED"
 
 // makeUnraced sets unraced and setuid. No other goroutine starts a process yet: one that is being forked would have the copies
-// open for writing, and nobody could execute them ("text file busy").
+// open for writing, and they could not be executed ("text file busy").
 func makeUnraced() (remove func(), err error) {
 	setuid = os.Getenv("BOX_SETUID")
 	if unraced = os.Getenv(unracedVariable); unraced != "" { // a test in a process of its own

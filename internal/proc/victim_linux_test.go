@@ -176,8 +176,7 @@ func TestReapAtNextStart(t *testing.T) {
 	}
 }
 
-// Entries that name a living process by number but not by start time, and
-// files that are no entries, are left alone.
+// Entries with the ID of a running process but another start time, and files that aren't entries, are ignored.
 func TestReapOnlyOwn(t *testing.T) {
 	dir := t.TempDir()
 	boot, ns, _ := here()

@@ -51,7 +51,7 @@ func TestArchivesAreReproducible(t *testing.T) {
 	}
 }
 
-// A release is built twice, in two clones of the repository: the same bytes, and what is in it works.
+// A release is built twice, in two clones of the repository: the bytes are the same, and the programs work.
 func TestRelease(t *testing.T) {
 	buildsReleases(t)
 	nfpm := os.Getenv("ADZE_NFPM") // "": no packages

@@ -138,7 +138,7 @@ type lister struct {
 func (l *lister) visit(at *openDir, name []byte, k kind) {
 	var f Found
 	if l.req.Order == Newest || k == link {
-		kd, mod, err := at.folder.stat(name, k == link)
+		kd, mod, err := at.handle.stat(name, k == link)
 		if err != nil || kd != regular {
 			if err != nil && k != link {
 				l.sum.problem(at.file(name), err)

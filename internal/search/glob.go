@@ -247,8 +247,8 @@ func (f *filter) file(dir, name string) bool {
 	return anyMatch(f.include, dir, name) && anyMatch(f.types, dir, name) && !someMatch(f.exclude, dir, name)
 }
 
-// folder reports whether a directory may contain selected files.
-func (f *filter) folder(dir, name string) bool {
+// mayContain reports whether a directory may contain selected files.
+func (f *filter) mayContain(dir, name string) bool {
 	if someMatch(f.exclude, dir, name) {
 		return false
 	}

@@ -52,7 +52,7 @@ func newGrepper(c *collector, sum *Summary) *grepper {
 }
 
 func (g *grepper) visit(at *openDir, name []byte, _ kind) {
-	r, err := at.folder.open(&g.scratch, name)
+	r, err := at.handle.open(&g.scratch, name)
 	if err != nil {
 		g.sum.problem(at.file(name), err)
 		return

@@ -136,7 +136,7 @@ func runAsNobody(t *testing.T, top string) {
 	}
 }
 
-// peak runs f and tells by how much the heap grew meanwhile.
+// peak runs f and returns by how much the heap grew.
 func peak(f func()) uint64 {
 	debug.FreeOSMemory()
 	var before, now runtime.MemStats

@@ -14,7 +14,7 @@
 //
 // How it is fast:
 //
-//	walk     getdents64 and openat on raw descriptors, ignore rules as linked sets    folder_linux.go, walk.go
+//	walk     getdents64 and openat on raw descriptors, ignore rules as linked sets    directory_linux.go, walk.go
 //	finder   the rarest byte of a literal every match must contain, then the line     literal.go, scan.go, finder.go
 //	dfa      a lazy DFA over bytes where there is no literal, and to confirm          program.go, dfa.go
 //	regexp   only for lines with characters beyond ASCII, and to place the match

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What models write for other engines is refused in words that say what to write instead.
+// Syntax of other engines is rejected with an error that says what to write instead.
 func TestRefusalsTeach(t *testing.T) {
 	cases := map[string]string{
 		`foo(?=bar)`:     "match the text that follows",

@@ -87,7 +87,7 @@ func show(res *GrepResult) string {
 
 func rel(top, s string) string { return strings.ReplaceAll(s, top+string(filepath.Separator), "") }
 
-// Tree lists everything, enters no directory that git ignores, and follows no link. What is known stays as it is known.
+// Tree lists everything, enters no directory that git ignores, and follows no link. Known directories stay as they are.
 func TestTree(t *testing.T) {
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

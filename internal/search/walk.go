@@ -29,15 +29,15 @@ type visitor interface {
 // openDir is a directory being visited. It stays open while jobs refer to it: its files, or subdirectories that are opened
 // relative to it.
 type openDir struct {
-	folder folder
+	handle dirHandle
 	rules  *ignore.Dir
 	base   int // length of the path of the directory that the walk began in
 	users  atomic.Int32
 }
 
 // hold returns an openDir with one reference.
-func (w *walk) hold(f folder, rules *ignore.Dir, base int) *openDir {
-	s := &openDir{folder: f, rules: rules, base: base}
+func (w *walk) hold(f dirHandle, rules *ignore.Dir, base int) *openDir {
+	s := &openDir{handle: f, rules: rules, base: base}
 	s.users.Store(1)
 	w.live.Add(1)
 	return s
@@ -46,7 +46,7 @@ func (w *walk) hold(f folder, rules *ignore.Dir, base int) *openDir {
 // leave drops a reference; the last one closes the directory.
 func (w *walk) leave(s *openDir) {
 	if s.users.Add(-1) == 0 {
-		s.folder.close()
+		s.handle.close()
 		w.live.Add(-1)
 	}
 }
@@ -77,7 +77,7 @@ type walk struct {
 	heavy  bool // visits are worth sharing: they open the file
 	whole  bool // everything is visited: see Tree
 	tree   *TreeRequest
-	open   func(path string, named bool) (folder, error)
+	open   func(path string, named bool) (dirHandle, error)
 	named  map[string]bool // the directories that the walk begins in, if there are several
 
 	stop atomic.Bool
@@ -97,7 +97,7 @@ type job struct {
 	name   string
 	rules  *ignore.Dir // of the parent
 	base   int
-	files  *listing // with at: files of that directory
+	files  *dirEntries // with at: files of that directory
 	at     *openDir
 }
 
@@ -105,7 +105,7 @@ type job struct {
 const maxLive = 192
 
 func newWalk(s *Scope, f *filter) *walk {
-	w := &walk{scope: s, filter: f, open: openFolder, workers: s.Workers}
+	w := &walk{scope: s, filter: f, open: openHandle, workers: s.Workers}
 	if s.portable {
 		w.open = openPortable
 	}
@@ -368,7 +368,7 @@ type gatherer struct {
 }
 
 func (g *gatherer) visit(at *openDir, name []byte, k kind) {
-	st, err := at.folder.describe(name)
+	st, err := at.handle.describe(name)
 	if err != nil {
 		return // it no longer exists
 	}
@@ -385,7 +385,7 @@ func (g *gatherer) named(path string) error {
 }
 
 // whole returns an entry as Tree lists it; false if it isn't listed.
-func (k *worker) whole(at *openDir, e entry, name string) (entry, bool) {
+func (k *worker) whole(at *openDir, e dirEntry, name string) (dirEntry, bool) {
 	if k.skipped(at, name) {
 		return e, false
 	}

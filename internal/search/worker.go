@@ -9,8 +9,8 @@ type worker struct {
 	walk    *walk
 	visitor visitor
 	sum     Summary
-	list    listing
-	files   []entry
+	list    dirEntries
+	files   []dirEntry
 	jobs    []job
 }
 
@@ -44,7 +44,7 @@ func (k *worker) enter(j job) {
 		at = k.walk.hold(f, nil, j.base)
 	}
 	defer k.walk.leave(at)
-	if err := at.folder.list(&k.list); err != nil {
+	if err := at.handle.list(&k.list); err != nil {
 		k.sum.problem(j.path(), err)
 		return
 	}
@@ -59,11 +59,11 @@ func (k *worker) enter(j job) {
 	k.visitAll(at, &k.list, k.files)
 }
 
-func (k *worker) openJob(j job) (folder, error) {
+func (k *worker) openJob(j job) (dirHandle, error) {
 	if j.parent == nil {
 		return k.walk.open(j.path(), false)
 	}
-	f, err := j.parent.folder.enter(j.name)
+	f, err := j.parent.handle.enter(j.name)
 	k.walk.leave(j.parent)
 	return f, err
 }
@@ -77,7 +77,7 @@ func (k *worker) sort(at *openDir) {
 		raw := k.list.name(e)
 		name := view(raw)
 		if e.kind == unknownKind {
-			e.kind, _, _ = at.folder.stat(raw, false)
+			e.kind, _, _ = at.handle.stat(raw, false)
 		}
 		if k.walk.whole {
 			if e, ok := k.whole(at, e, name); ok {
@@ -101,7 +101,7 @@ func (k *worker) sort(at *openDir) {
 			}
 			continue
 		}
-		if !k.walk.filter.folder(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
+		if !k.walk.filter.mayContain(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
 			continue
 		}
 		k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
@@ -141,7 +141,7 @@ func (k *worker) allowed(at *openDir, name string, kd kind) bool {
 }
 
 // visitAll visits files of one directory; an idle worker gets half of the remaining ones.
-func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
+func (k *worker) visitAll(at *openDir, names *dirEntries, files []dirEntry) {
 	for i := 0; i < len(files); i++ {
 		if k.walk.stop.Load() {
 			return
@@ -155,8 +155,8 @@ func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
 }
 
 // share pushes files of a directory on the stack and returns how many.
-func (k *worker) share(at *openDir, names *listing, files []entry) int {
-	copied := &listing{}
+func (k *worker) share(at *openDir, names *dirEntries, files []dirEntry) int {
+	copied := &dirEntries{}
 	for _, e := range files {
 		copied.add(view(names.name(e)), e.kind)
 	}

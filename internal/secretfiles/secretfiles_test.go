@@ -199,7 +199,7 @@ func TestCompareTakesTooLong(t *testing.T) {
 	}
 }
 
-// List waits for the walk no longer than it may, and the walk goes on.
+// List waits for the walk no longer than wait, and the walk continues.
 func TestListDoesNotWait(t *testing.T) {
 	root := newRoot(t)
 	writes(".env")(t, root)

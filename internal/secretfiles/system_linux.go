@@ -80,18 +80,18 @@ func (w *inotify) read(visit func(event)) error {
 	}
 }
 
-// listing is an open directory.
-type listing struct {
+// dirReader is an open directory.
+type dirReader struct {
 	fd     int
 	path   string
 	buffer []byte
 }
 
-func openDir(path string, buffer []byte) (*listing, error) {
+func openDir(path string, buffer []byte) (*dirReader, error) {
 	for {
 		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 		if err == nil {
-			return &listing{fd, path, buffer}, nil
+			return &dirReader{fd, path, buffer}, nil
 		}
 		if err != unix.EINTR {
 			return nil, err
@@ -99,9 +99,9 @@ func openDir(path string, buffer []byte) (*listing, error) {
 	}
 }
 
-func (l *listing) close() { unix.Close(l.fd) }
+func (l *dirReader) close() { unix.Close(l.fd) }
 
-func (l *listing) stamp() (stamp, error) {
+func (l *dirReader) stamp() (stamp, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(l.fd, &st)
 	return newStamp(&st, err)
@@ -115,7 +115,7 @@ const (
 )
 
 // each visits the entries until visit returns false.
-func (l *listing) each(visit func(name string, kind kind) bool) error {
+func (l *dirReader) each(visit func(name string, kind kind) bool) error {
 	for {
 		n, err := unix.Getdents(l.fd, l.buffer)
 		switch {
@@ -136,7 +136,7 @@ func (l *listing) each(visit func(name string, kind kind) bool) error {
 }
 
 // kind returns the type in an entry, which some file systems don't fill in.
-func (l *listing) kind(name string, typ byte) kind {
+func (l *dirReader) kind(name string, typ byte) kind {
 	if typ != unix.DT_UNKNOWN {
 		return kindOf(uint32(typ) << 12)
 	}

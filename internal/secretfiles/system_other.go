@@ -11,10 +11,10 @@ import (
 
 func newWatcher() (watcher, error) { return nil, errors.ErrUnsupported }
 
-// listing is an open directory.
-type listing struct{ file *os.File }
+// dirReader is an open directory.
+type dirReader struct{ file *os.File }
 
-func openDir(path string, _ []byte) (*listing, error) {
+func openDir(path string, _ []byte) (*dirReader, error) {
 	st, err := lstat(path)
 	if err == nil && st.kind != kindDir {
 		err = fs.ErrNotExist
@@ -23,13 +23,13 @@ func openDir(path string, _ []byte) (*listing, error) {
 		return nil, err
 	}
 	f, err := os.Open(path)
-	return &listing{f}, err
+	return &dirReader{f}, err
 }
 
-func (l *listing) close() { l.file.Close() }
+func (l *dirReader) close() { l.file.Close() }
 
 // each visits the entries until visit returns false.
-func (l *listing) each(visit func(name string, kind kind) bool) error {
+func (l *dirReader) each(visit func(name string, kind kind) bool) error {
 	for {
 		entries, err := l.file.ReadDir(512)
 		for _, e := range entries {
@@ -46,7 +46,7 @@ func (l *listing) each(visit func(name string, kind kind) bool) error {
 	}
 }
 
-func (l *listing) stamp() (stamp, error) { return lstat(l.file.Name()) }
+func (l *dirReader) stamp() (stamp, error) { return lstat(l.file.Name()) }
 
 func typeOf(mode fs.FileMode) kind {
 	switch {

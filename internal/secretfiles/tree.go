@@ -29,7 +29,7 @@ type tree struct {
 
 	lost  bool   // only a new walk helps
 	queue []*dir // to be read
-	names map[entry]struct{}
+	names map[changedName]struct{}
 	list  []string // the last result
 
 	mu      sync.Mutex
@@ -64,8 +64,8 @@ type dir struct {
 	files   map[string]*file
 }
 
-// entry is a name in a directory that must be checked.
-type entry struct {
+// changedName is a name in a directory that must be checked.
+type changedName struct {
 	dir  *dir
 	name string
 }
@@ -83,7 +83,7 @@ func (d *dir) path() string {
 func newTree(o *Options, s system, stop *atomic.Bool) *tree {
 	t := &tree{
 		options: o, system: s, stop: stop, byWd: map[int32][]*dir{}, files: map[*file]struct{}{}, unread: map[*dir]struct{}{},
-		names: map[entry]struct{}{},
+		names: map[changedName]struct{}{},
 	}
 	t.places = outermost(append(slices.Clone(o.Roots), o.Once...))
 	t.repos = newRepos(o.Roots)
@@ -213,9 +213,9 @@ func (t *tree) readEvents() {
 			case e.self && d.parent == nil:
 				t.lost = true
 			case e.self:
-				t.names[entry{d.parent, d.name}] = struct{}{}
+				t.names[changedName{d.parent, d.name}] = struct{}{}
 			case e.name != "":
-				t.names[entry{d, e.name}] = struct{}{}
+				t.names[changedName{d, e.name}] = struct{}{}
 			}
 			if e.ended {
 				d.wd = unwatchedWd
@@ -265,7 +265,7 @@ func (t *tree) catchUp() {
 		return
 	}
 	changed := t.names
-	t.names = map[entry]struct{}{}
+	t.names = map[changedName]struct{}{}
 	for e := range changed {
 		if !e.dir.dropped && !t.stop.Load() {
 			t.look(e.dir, e.name)

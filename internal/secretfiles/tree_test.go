@@ -58,7 +58,7 @@ func fewWatches(n int) func() (watcher, error) {
 	}
 }
 
-// lossy loses all events but says so.
+// lossy loses all events but reports it.
 type lossy struct{ watcher }
 
 func (l *lossy) read(visit func(event)) error {

@@ -69,7 +69,7 @@ func (t *tree) read(d *dir, buffer []byte) (found []*dir) {
 	return t.readEntries(d, path, list)
 }
 
-func (t *tree) readEntries(d *dir, path string, list *listing) (found []*dir) {
+func (t *tree) readEntries(d *dir, path string, list *dirReader) (found []*dir) {
 	known, old := d.dirs, d.files
 	d.dirs, d.files = nil, nil
 	t.entries.Add(-int64(d.entries))

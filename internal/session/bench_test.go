@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// What every command but version pays before it does anything.
+// The startup cost of every command except version.
 func BenchmarkOpenSession(b *testing.B) {
 	env := Env{Home: b.TempDir(), Getenv: func(string) string { return "" }}
 	dir := Canonical(b.TempDir())
@@ -27,7 +27,7 @@ func BenchmarkOpenSession(b *testing.B) {
 	}
 }
 
-// What recording adds before the first request: the journal and its first entry.
+// The cost of recording before the first request: the journal and its first entry.
 func BenchmarkBeginJournal(b *testing.B) {
 	home, dir := b.TempDir(), Canonical(b.TempDir())
 	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
@@ -47,7 +47,7 @@ func BenchmarkBeginJournal(b *testing.B) {
 	}
 }
 
-// What continuing a session of 1,000 turns (10 MB) takes.
+// The cost of continuing a session of 1,000 turns (10 MB).
 func BenchmarkResume(b *testing.B) {
 	home, dir := b.TempDir(), Canonical(b.TempDir())
 	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}

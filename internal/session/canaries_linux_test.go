@@ -178,8 +178,8 @@ func (tree *canaryTree) commands(count int, with string) (numbers []int) {
 	return numbers
 }
 
-// disclosed runs generated commands, whatever the policy thinks of them, in a read-only sandbox, and returns those that
-// print a canary.
+// disclosed runs generated commands, regardless of the policy, in a read-only sandbox, and returns those that print a
+// canary.
 func (tree *canaryTree) disclosed(t *testing.T, numbers []int, limits *sandbox.Limits) []int {
 	t.Helper()
 	r := proc.Open(proc.Options{Helper: helper})
@@ -213,7 +213,7 @@ func (tree *canaryTree) disclosed(t *testing.T, numbers []int, limits *sandbox.L
 	return found
 }
 
-// The limits alone keep the secrets, whatever command is auto-approved by mistake. Without any one of them, some are
+// The limits alone protect the secrets, even if a command is auto-approved by mistake. Without any one of them, some are
 // printed, so the commands would find a hole.
 func TestLimitsKeepSecretsFromAnyCommand(t *testing.T) {
 	tree := newCanaryTree(t)
@@ -332,8 +332,8 @@ func (tree *canaryTree) git(t *testing.T, dir string) {
 	tree.put(t, dir+"/tracked.txt", "changed\n", 0o644)
 }
 
-// discloses reports whether a text contains a canary: as it is, in another case, reversed, spaced out, in hexadecimal or
-// in base64.
+// discloses reports whether a text contains a canary: unchanged, in another case, reversed, spaced out, in hexadecimal or in
+// base64.
 func discloses(text string) bool {
 	plain := strings.Join(strings.Fields(text), "")
 	for i := range 3 { // the three ways that bytes fall into groups

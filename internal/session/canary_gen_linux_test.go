@@ -44,7 +44,7 @@ func (g *readCommands) fill(text string) string {
 	}
 }
 
-// frames are the shapes of lines. ‹kind› stands for one of kinds.
+// frames are templates of lines. ‹kind› is replaced by one of kinds.
 var frames = []string{
 	"‹cmd›", "‹cmd›", "‹cmd›", "‹cmd›", "‹cmd›", "‹cmd›", "‹cmd›", "‹cmd› | ‹filter›", "‹cmd› | ‹filter›", "‹cmd› 2>&1 | ‹filter› | ‹filter›", "‹cmd›; ‹cmd›",
 	"‹cmd› && ‹cmd›", "‹cmd› || ‹cmd›", "(‹cmd›)", "{ ‹cmd›; ‹cmd›; }", "! ‹cmd›", "‹cmd› 2>/dev/null", "echo \"$(‹cmd›)\"", "echo $(‹cmd›)",
@@ -57,7 +57,7 @@ var frames = []string{
 	"‹exec›", "‹escape›",
 }
 
-// kinds are what stands for a kind of word or command.
+// kinds are the replacements for each kind of word or command.
 var kinds = map[string][]string{
 	"cmd": {
 		"‹reader› ‹words›", "‹reader› ‹words›", "‹reader› ‹words›", "‹reader› ‹words›", "‹search›", "‹search›", "‹search›", "‹search›", "‹search›", "‹search›", "‹find›", "‹find›", "‹find›", "‹git›", "‹git›", "‹awk›", "‹pack›",

@@ -107,7 +107,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// What an entry configures reaches the adapter.
+// The configuration of an entry is passed to the adapter.
 func TestEntryOptions(t *testing.T) {
 	var e settings.Provider
 	if err := json.Unmarshal([]byte(`{"id":"m","baseUrl":"http://u","generationConfig":{"contextWindowSize":5,"timeout":1500,"maxRetries":2,

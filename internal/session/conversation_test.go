@@ -133,8 +133,8 @@ func TestConverseTwice(t *testing.T) {
 	s.Converse(t.Context(), session.ConversationOptions{Model: m})
 }
 
-// A user who changes the mode doesn't change what was sent before: the model gets a message, so servers can reuse the
-// start of the request.
+// A change of mode doesn't change earlier parts of the request: the model gets a message, so servers can reuse the start of
+// the request.
 func TestModeIsAMessage(t *testing.T) {
 	f := newFront(t, `{}`)
 	server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{

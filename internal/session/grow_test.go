@@ -140,7 +140,7 @@ func checkGrowth(t *testing.T, requests []openaitest.Request) {
 	}
 }
 
-// What every turn carries is paid for with every turn: the system prompt and all declarations together.
+// The system prompt and all declarations are part of every request, so they must stay small.
 func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 	s, err := Open(Env{HasUser: true, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
 	if err != nil {

@@ -169,8 +169,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// /compress replaces the conversation by a summary that compactionModel writes. What had changed since the system prompt is
-// sent again, because the messages about it are gone.
+// /compress replaces the conversation by a summary that compactionModel writes. Changes since the system prompt are sent
+// again, because the messages about them are gone.
 func TestCompress(t *testing.T) {
 	server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 		{Text: strings.Repeat("A long answer. ", 400)},

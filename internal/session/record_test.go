@@ -242,7 +242,7 @@ func TestResumedRequestsOnlyGrow(t *testing.T) {
 	}
 }
 
-// What was read and what is to do is known after a resume; a file that changed meanwhile has to be read again.
+// Read files and the to-do list are known after a resume; a file that changed meanwhile has to be read again.
 func TestResumeKnows(t *testing.T) {
 	d := newDesk(t)
 	same, other := filepath.Join(d.dir, "same.txt"), filepath.Join(d.dir, "other.txt")
@@ -415,7 +415,7 @@ func TestRecordingWithoutConversation(t *testing.T) {
 	}
 }
 
-// A journal that was torn or damaged is repaired, and the session continues with what is left of it.
+// A damaged journal is repaired, and the session continues with the rest.
 func TestResumeOfADamagedJournal(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(lines []string) string
@@ -502,7 +502,7 @@ func TestResumeOnAReadOnlyDisk(t *testing.T) {
 	}
 }
 
-// A copy continues on its own, and the session it is a copy of stays as it is.
+// A copy continues independently, and the original session is unchanged.
 func TestFork(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "one"}, openaitest.Answer{Text: "two", Expect: []string{"first prompt", "second prompt"}})
 	s, c := d.open(t, &Recording{})
@@ -524,7 +524,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// After a compaction a resumed session has what was left of the conversation.
+// After a compaction a resumed session has the compacted conversation.
 func TestResumeAfterACompaction(t *testing.T) {
 	answers := slices.Repeat([]openaitest.Answer{{Text: "fine"}}, 12)
 	d := newDesk(t, append(answers, openaitest.Answer{Text: "The user said a lot. " + strings.Repeat("Summary. ", 20)})...)

@@ -49,8 +49,8 @@ func TestTrustedServersRunUnasked(t *testing.T) {
 	}
 }
 
-// In every mode, whatever is denied: the model's text names no flag, and the user's never --yolo. Where a rule would
-// allow the call, the user's text names the narrowest one, before any flag.
+// For every denial in every mode, the model's text names no flag, and the user's never --yolo. If a rule would allow the
+// call, the user's text names the narrowest one, before any flag.
 func TestDenialsOfEveryMode(t *testing.T) {
 	accesses := map[string]tool.Access{
 		"read": {Verb: tool.Reads, Target: "/srv/x"}, "secret": {Verb: tool.Reads, Target: "/app/.env"},
@@ -152,7 +152,7 @@ func TestCheckupCountsProblems(t *testing.T) {
 	}
 }
 
-// Each layer and each mode of the sandbox has a mark; a layer that isn't chosen is no problem.
+// Each layer and each mode of the sandbox has a mark; a layer that isn't selected isn't a problem.
 func TestCheckupOfTheSandbox(t *testing.T) {
 	var out bytes.Buffer
 	c := &Checkup{w: &out}

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// front is a front end of a few lines: a directory, settings, and what the user was told.
+// front is a minimal front end: a directory, settings, and the messages to the user.
 type front struct {
 	dir, home string
 	vars      map[string]string
@@ -95,7 +95,7 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 	}
 }
 
-// Front ends tell mistakes apart by their kinds, and show their texts as they are.
+// Front ends distinguish errors by their kinds, and show their texts unchanged.
 func TestKindsOfMistakes(t *testing.T) {
 	open := func(settings string, o session.Options, more func(*session.Session) error) error {
 		s, err := newFront(t, settings).open(t, o)

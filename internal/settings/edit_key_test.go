@@ -64,7 +64,7 @@ func TestSetKeyErrors(t *testing.T) {
 	}
 }
 
-// Whatever the file, a change either fails or leaves a file that says what was set, and nothing else is lost.
+// For any file, a change either fails or has the intended effect, and nothing else is lost.
 func FuzzSetKey(f *testing.F) {
 	for _, text := range []string{"", "{}", "// x", `{"tools":{"core":[],},}`, `{"model":"m","model":{"name":1}}`, "{/*a*/\"tools\"/*b*/:/*c*/{/*d*/}/*e*/}", "{\"a\":1,//x\n}"} {
 		f.Add(text, "tools.core", `["a"]`)

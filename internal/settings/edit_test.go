@@ -71,7 +71,7 @@ func TestRemoveServer(t *testing.T) {
 	}
 }
 
-// What cannot be read is not written over.
+// An invalid file is not overwritten.
 func TestEditsLeaveBrokenFilesAlone(t *testing.T) {
 	for _, text := range []string{"{", "[]", `{"mcpServers": 3}`, "{\"a\": \xff}", `{"mcpServers": {"x": {}}`} {
 		if _, err := SetServer("s.json", []byte(text), "x", json.RawMessage(echoServer)); err == nil {

@@ -259,7 +259,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// What an untrusted project says is ignored, but a file of it that cannot be read may hold rules that forbid.
+// Settings of an untrusted project are ignored, but an unreadable file may have deny rules.
 func TestUntrustedFileMustBeReadable(t *testing.T) {
 	dir, src := place(t, map[string]string{"app/.adze": `{"model":{"name":3}}`})
 	s, err := Load(src)

@@ -138,7 +138,7 @@ func TestServersMergeByName(t *testing.T) {
 	}
 }
 
-// A .mcp.json protects nobody: what is wrong in it is told and stops nothing.
+// A .mcp.json has no rules that protect: errors in it are reported and don't stop the start.
 func TestBrokenMCPFile(t *testing.T) {
 	for text, note := range map[string]string{
 		"{":                           "the file is ignored: unexpected end of JSON input",

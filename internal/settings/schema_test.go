@@ -14,7 +14,8 @@ var values = []string{
 	`"x"`, `""`, `"plan"`, `"auto"`, `"openai"`, `"built-in"`, `3`, `1`, `0.5`, `-1`, `2.5`, `true`, `false`, `[]`, `["x"]`, `[1]`, `{}`, `{"a":{}}`, `{"a":[]}`, `{"a":1}`, `[{}]`,
 }
 
-// The schema accepts no value that a settings file can't have. What it rejects and Adze accepts are values of Qwen Code.
+// The schema accepts no value that a settings file can't have. Values that it rejects and Adze accepts are those of Qwen
+// Code.
 func TestSchemaAgreesWithKeys(t *testing.T) {
 	for _, k := range keys() {
 		if k.about == "" || !strings.HasSuffix(k.about, ".") {

@@ -24,7 +24,7 @@ func TestNamedPipe(t *testing.T) {
 	}
 }
 
-// Root may read everything, so as root the reading is done by a child that is nobody.
+// Root may read everything, so as root a child with another user does the reading.
 func TestUnreadable(t *testing.T) {
 	if path := os.Getenv("ADZE_TEST_UNREADABLE"); path != "" {
 		if err := syscall.Setuid(65534); err != nil {

@@ -109,7 +109,7 @@ func list(root string) ([]string, error) {
 
 // writeRest writes the files that pages refer to: the style, the search and its index, pictures.
 func writeRest(root, out string, pages []*page) error {
-	var index []entry
+	var index []indexEntry
 	for _, p := range pages {
 		index = append(index, p.index...)
 	}

@@ -28,14 +28,14 @@ type page struct {
 	anchors  map[string]bool
 	links    []link
 	pictures []string // paths in the repository
-	index    []entry
+	index    []indexEntry
 }
 
 // link is a link to another page of the repository, or to a file in it.
 type link struct{ to, anchor string }
 
-// entry is a section in the index of the search.
-type entry struct {
+// indexEntry is a section in the index of the search.
+type indexEntry struct {
 	File    string `json:"f"` // with the anchor
 	Page    string `json:"p"`
 	Heading string `json:"h"`
@@ -89,7 +89,7 @@ func (p *page) visit(n ast.Node, content []byte) {
 		if n.Level == 1 {
 			p.Title = heading
 		}
-		p.index = append(p.index, entry{File: p.File + "#" + string(name), Page: p.Title, Heading: heading})
+		p.index = append(p.index, indexEntry{File: p.File + "#" + string(name), Page: p.Title, Heading: heading})
 	case *ast.Link:
 		n.Destination = []byte(p.target(string(n.Destination)))
 	case *ast.Image:

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An output that never ends is kept up to the limits of its own and of the session, and what was dropped is told.
+// An endless output is saved up to its own limit and the session's, and the dropped bytes are reported.
 func TestFileKeepsWithinLimits(t *testing.T) {
 	dir, err := Open(t.TempDir(), "session", Limits{PerResult: 10, PerSession: 15})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A process that is being forked has all files until it executes its program. A closed session is not in use all the same.
+// A child process that is being forked has all files until it executes its program. A closed session isn't in use anyway.
 func TestCloseUnlocksWhatAForkHasToo(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

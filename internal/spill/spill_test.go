@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What an earlier run of the session kept counts too.
+// Files of an earlier run of the session count too.
 func TestLimitAfterResume(t *testing.T) {
 	state := t.TempDir()
 	d := open(t, state, "s1", Limits{PerSession: 10})
@@ -174,7 +174,7 @@ func TestRootIsResolved(t *testing.T) {
 	}
 }
 
-// Whoever could plant a link in place of a file or directory gets nothing written through it.
+// A planted link in place of a file or directory isn't written through.
 func TestLinksAreNotFollowed(t *testing.T) {
 	state, victim := t.TempDir(), t.TempDir()
 	d := open(t, state, "s1", Limits{})

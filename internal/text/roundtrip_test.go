@@ -96,7 +96,7 @@ func rawAt(t *rapid.T, d *Document, shown int) int {
 	return raw
 }
 
-// Every byte outside an edit is what it was; the text inside is what was asked.
+// Every byte outside an edit is unchanged; the text inside is as requested.
 func TestEditKeepsOtherBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDocument(t)
@@ -125,7 +125,7 @@ func TestEditKeepsOtherBytes(t *testing.T) {
 	})
 }
 
-// Rewriting with what is shown changes no byte.
+// Rewriting with the shown text changes no byte.
 func TestRewriteWithSameText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDocument(t)
@@ -183,7 +183,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What surrounds the edit is found again around the new bytes.
+		// The text around the edit is found again around the new bytes.
 		same, err := d.Replace(Edit{a, b, d.Text[a:b]})
 		if err != nil || !bytes.Equal(same.Bytes(), raw) {
 			t.Fatalf("replacing %q by itself: % x became % x (%v)", d.Text[a:b], raw, same.Bytes(), err)

@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 )
 
-// Whatever something else does to a file that a trial changed, before it runs or
-// before it is kept, the trial isn't kept and the file stays as it is.
+// If another process changes a file that a trial changed, before it runs or before it is kept, the trial isn't kept and the
+// file is unchanged.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})

@@ -171,7 +171,7 @@ func (b *bench) killedAt(n int) (state string) {
 	return filepath.Join(base, "killed-state")
 }
 
-// What was written to a file with several names after a kill is never lost.
+// Data written to a file with several names after a kill is never lost.
 func TestWrittenAfterKill(t *testing.T) {
 	t.Parallel()
 	n := slices.IndexFunc(points(t), func(point string) bool { return strings.HasPrefix(point, "written ") })

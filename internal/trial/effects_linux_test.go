@@ -90,7 +90,7 @@ func TestGitInTrial(t *testing.T) {
 		if strings.Contains(line, "status") && !e.None() {
 			t.Errorf("git status changed %s", b.list(e))
 		}
-		// One path of a git directory stands for all of it.
+		// One path of a git directory selects all of it.
 		if _, err := tr.Keep(context.Background(), func(path string) bool { return !strings.Contains(path, "/.git/") || strings.HasSuffix(path, "/HEAD") }); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestGitInTrial(t *testing.T) {
 	}
 }
 
-// What a trial tried to reach is known, and it doesn't wait for it.
+// Denied connections of a trial are reported, and it doesn't wait for them.
 func TestNetwork(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("getent"); err != nil {
@@ -282,8 +282,7 @@ func TestPlantedLinks(t *testing.T) {
 	}
 }
 
-// What a trial leaves running ends with it, and one that runs out of time has
-// effects.
+// Leftover processes of a trial are stopped with it, and one that times out has effects.
 func TestEndOfTrial(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})

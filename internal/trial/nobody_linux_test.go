@@ -42,7 +42,7 @@ func TestByBubblewrap(t *testing.T) {
 	testAsNobody(t, "TRIAL_LAUNCHED=1")
 }
 
-// The command has no capabilities whoever makes its namespaces, and can be stopped.
+// The command has no capabilities, with built-in namespaces or bubblewrap's, and can be stopped.
 func TestLaunched(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})

@@ -10,7 +10,7 @@ import (
 )
 
 // A session was killed while it started a process, which had its lock for a moment: the next session left its directory
-// behind. Here another process has the lock until it is told to exit.
+// behind. Here another process has the lock until it is asked to exit.
 func TestLockOfAProcessThatIsStarting(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

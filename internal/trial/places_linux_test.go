@@ -76,7 +76,7 @@ func TestPlacesInside(t *testing.T) {
 	p.refuses("overlay", p.overlay(), "is on overlayfs itself")
 }
 
-// What belongs to another user can't be copied to an upper.
+// Files of another user can't be copied to an upper.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() == 0 {

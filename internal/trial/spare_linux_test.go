@@ -76,7 +76,7 @@ func TestSparesOfConcurrentTrials(t *testing.T) {
 			t.Errorf("%d spares", n)
 		}
 	}
-	// What a process that was not dead yet has written meanwhile is nobody's effect.
+	// What a process that was not dead yet has written meanwhile isn't an effect of a trial.
 	for _, s := range b.layers.spare[1:] {
 		if err := os.WriteFile(filepath.Join(upperIn(s.dirs[b.layers.kept[0].dir], 0), "late"), nil, 0o600); err != nil {
 			t.Fatal(err)

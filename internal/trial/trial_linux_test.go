@@ -139,7 +139,7 @@ func (b *bench) tryWith(c proc.Command, limits *sandbox.Limits) (*Trial, proc.Ou
 	return t, out, e
 }
 
-// What a trial changes is kept as a whole, and its pre-images are known.
+// The changes of a trial are kept as a whole, and their old states are known.
 func TestTryKeepDrop(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})

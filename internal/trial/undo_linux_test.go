@@ -51,7 +51,7 @@ func contents(t testing.TB, root string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Undoing what was kept of a random command is the same as not having run it, and what can't be undone is said.
+// Undoing the kept changes of a random command is the same as not having run it, and what can't be undone is reported.
 func TestUndoOfKept(t *testing.T) {
 	t.Parallel()
 	b := opened(t, Options{})
@@ -75,7 +75,7 @@ func TestUndoOfKept(t *testing.T) {
 	}
 }
 
-// What was kept in a git directory is undone with the rest.
+// Kept changes in a git directory are undone with the rest.
 func TestUndoOfGit(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {

@@ -78,7 +78,7 @@ func TestManyAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// What cannot be read is not trusted, and says so.
+// An unreadable store means not trusted, with an error.
 func TestBrokenStore(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "trust.json"), []byte("{"), 0o600); err != nil {

@@ -78,7 +78,7 @@ func TestChangedIgnoreFile(t *testing.T) {
 	}
 }
 
-// What someone else saves between two commands is theirs, and stays.
+// Changes of other programs between two commands are not undone.
 func TestSomeoneElse(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")
@@ -100,7 +100,7 @@ func TestSomeoneElse(t *testing.T) {
 	}
 }
 
-// What changes while a background command runs belongs to the call that started it.
+// Changes while a background command runs belong to the call that started it.
 func TestBackgroundCommand(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")
@@ -190,8 +190,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Of a workspace with too many files, such as a home directory, some are covered, and the result says so. Nothing looks
-// deleted or new because it wasn't visited.
+// In a workspace with too many files, such as a home directory, some are covered, with a note. Unvisited files don't look
+// deleted or new.
 func TestTooManyFiles(t *testing.T) {
 	p := newPlace(t)
 	p.open(undo.Limits{FileBytes: 1 << 20, Bytes: 1 << 30, Files: 50})
@@ -283,7 +283,7 @@ func TestOddNames(t *testing.T) {
 	p.same(was, "undone")
 }
 
-// A store that is gone, or can't be made: the result says so, and nothing else changes.
+// If the store is missing, or can't be created, the result says so, and nothing else changes.
 func TestStoreGone(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")

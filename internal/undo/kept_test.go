@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// What a tried call changed is undone and redone from what it replaced: nothing is saved before, and nothing is scanned.
+// Changes of a tried call are undone and redone from what they replaced: nothing is saved before, and nothing is scanned.
 func TestKept(t *testing.T) {
 	p := newPlace(t)
 	p.write("changed", "old")
@@ -24,7 +24,7 @@ func TestKept(t *testing.T) {
 	before := p.tree()
 	upper := t.TempDir()
 	var paths []undo.KeptPath
-	// replace moves what is there away, as keeping does.
+	// replace moves the old file away, as keeping does.
 	replace := func(name string, fill func()) {
 		k := undo.KeptPath{Path: p.path(name)}
 		if _, err := os.Lstat(k.Path); err == nil {

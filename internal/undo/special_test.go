@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/undo"
 )
 
-// A pipe that a command makes or removes can't be restored, and a note says so. What is written to one is not a change.
+// A pipe that a command creates or removes can't be restored, with a note. Writing to one isn't a change.
 func TestPipesAreNamed(t *testing.T) {
 	p := newPlace(t)
 	pipe := func(name string) {

@@ -182,7 +182,7 @@ func TestStatusErrors(t *testing.T) {
 	}
 }
 
-// What is in an error outside of the marks is never a server's free words.
+// Text of a server in an error is always inside the marks.
 func TestRetryAfter(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "", "120": "120 seconds", " 1 ": "1 second", "0": "0 seconds", "-1": "", "99999999999": "",
@@ -287,7 +287,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// A bomb costs no more memory than what is kept of it.
+// A zip bomb takes no more memory than the limit.
 func TestBombMemory(t *testing.T) {
 	bomb := gzipped(300 << 20)
 	_, c := site(t, func(w http.ResponseWriter, r *http.Request) {

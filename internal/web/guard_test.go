@@ -118,7 +118,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// What is public is dialed at the address that was checked.
+// Public hosts are dialed at the checked address.
 func TestPublicIsDialled(t *testing.T) {
 	names := map[string][]string{"example.com": {"93.184.216.34"}, "xn--bcher-kva.example": {"93.184.216.34"}, "six.test": {"2606:4700::1111"}, "nat.test": {"64:ff9b::8.8.8.8"},
 		"both.test": {"2606:4700::1111", "93.184.216.34"}, "foo_bar.test": {"93.184.216.34"}}
@@ -286,7 +286,7 @@ func FuzzReserved(f *testing.F) {
 	})
 }
 
-// Whatever is fetched, nothing but a public address is dialed, and a URL that was read once reads the same again.
+// For any URL, only public addresses are dialed, and a parsed URL parses the same again.
 func FuzzFetchURL(f *testing.F) {
 	for _, s := range privateSpellings() {
 		f.Add(s)

@@ -18,7 +18,7 @@ import (
 	"github.com/adze-dev/adze/model/anthropic/anthropictest"
 )
 
-// whole is an answer with everything in it, and what comes out of it.
+// whole is an answer with all kinds of content, and the expected events.
 var whole = answer{
 	Thought: "Grüße, 世界 😀", Signature: "EqQB/+=", Redacted: "b64==", Text: "Ü 🎉 \\ \"",
 	Calls: []call{
@@ -167,7 +167,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// A stream that ends or breaks at any byte is an error, and never a shorter answer: what came out before it is the beginning
+// A stream that ends or breaks at any byte is an error, and never a shorter answer: the events before it are the beginning
 // of the whole answer, and each call in it is complete.
 func TestCutAtEveryByte(t *testing.T) {
 	whole := stream(t, whole)

@@ -60,7 +60,7 @@ func play(ctx context.Context, m model.Model, r model.Request) (string, error) {
 	return text, err
 }
 
-// converse also gives the answer as a message, as an agent keeps it.
+// converse also returns the answer as a message, as an agent stores it.
 func converse(ctx context.Context, m model.Model, r model.Request) (string, model.Message, error) {
 	var b strings.Builder
 	kept := model.Message{Role: model.Assistant}
@@ -114,7 +114,7 @@ func members(t *testing.T, body string) map[string]json.RawMessage {
 	return out
 }
 
-// Signed thinking, parallel calls and an image in a result: what the server sent goes back unchanged, and nothing before it
+// Signed thinking, parallel calls and an image in a result: the server's data is sent back unchanged, and nothing before it
 // changes. The scripted server checks that.
 func TestConversation(t *testing.T) {
 	png := tool.Media{MIMEType: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}

@@ -126,7 +126,7 @@ func TestNoCacheMarks(t *testing.T) {
 	}
 }
 
-// A rejected signature is removed with all thinking so far, once, and the user is told. What the model thinks later goes back.
+// A rejected signature is removed with all thinking so far, once, and the user is informed. Later thinking is sent back.
 func TestRejectedSignature(t *testing.T) {
 	for _, why := range []string{
 		"messages.1.content.0: Invalid `signature` in `thinking` block",
@@ -167,8 +167,8 @@ func TestRejectedWithoutSealedData(t *testing.T) {
 	}
 }
 
-// A model with a budget wants thinking at the beginning of a message with calls. A message of another model has none: then the
-// request is sent without thinking, and later ones with it.
+// A model with a budget requires thinking at the beginning of a message with calls. A message of another model has none:
+// then the request is sent without thinking, and later ones with it.
 func TestHistoryWithoutThinking(t *testing.T) {
 	m, srv := open(t, script{Answers: []answer{
 		rejects(notAdaptive),

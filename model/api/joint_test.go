@@ -39,7 +39,7 @@ func TestJointMendsWhatWasCut(t *testing.T) {
 	}
 }
 
-// Pieces joined are the repaired whole, wherever it was cut; and a whole string is what encoding/json makes of it.
+// Joined pieces equal the repaired whole, wherever it was split; and a whole string is decoded like by encoding/json.
 func FuzzJoint(f *testing.F) {
 	f.Add([]byte("a€😀\xff"), []byte{1, 1, 1, 2})
 	f.Add([]byte("\xed\xa0\xbd\xed\xb8\x80"), []byte{1, 1, 1, 1, 1})

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// element is what a message becomes in these tests, and counts how often it is written.
+// element is the encoding of a message in these tests, and counts how often it is written.
 type element struct {
 	text  string
 	wrote *int

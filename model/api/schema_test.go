@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Schemas as servers send them, and what becomes of them. Each "want" was written by hand.
+// Schemas of servers, and the expected results, which were written by hand.
 func TestLowered(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"plain stays", `{"type":"object","properties":{"a":{"type":"string","description":"x"}},"required":["a"],"additionalProperties":false}`,

@@ -94,7 +94,7 @@ func TestAnotherModel(t *testing.T) {
 	turn(t, other, &r)
 }
 
-// A rejected signature is dropped and the user is told once. The ID stays. What is signed after that goes back.
+// A rejected signature is dropped and the user is informed once. The ID stays. Later signatures are sent back.
 func TestRejectedSignature(t *testing.T) {
 	const signature = "Zmlyc3Q="
 	m, srv := open(t, script{Answers: []answer{
@@ -117,7 +117,7 @@ func TestRejectedSignature(t *testing.T) {
 	}
 }
 
-// A server that rejects every signature is asked three times: as it is, without what it signed, and without any.
+// A server that rejects every signature gets three requests: unchanged, without its own signatures, and without any.
 func TestEverySignatureRejected(t *testing.T) {
 	m, srv := open(t, script{Repeat: true, Answers: []answer{{Status: 400, Raw: refusal(400, "INVALID_ARGUMENT", "Corrupted thought signature.") + " c2ln"}}})
 	r := conversation([]model.Part{modelCall("x1", "f", `{}`), sealed(`{"thoughtSignature":"c2ln"}`)}, response("x1", "f"))

@@ -192,7 +192,8 @@ func show(calls []model.Call) string {
 	return strings.Join(out, " | ")
 }
 
-// FuzzCalls cuts the arguments of two calls anywhere, in each style of server, and wants what the whole would give.
+// FuzzCalls splits the arguments of two calls anywhere, in each style of server, and expects the same result as without a
+// split.
 func FuzzCalls(f *testing.F) {
 	f.Add(`{"p":"a€😀"}`, `{"q":[1,{"r":"}"}]}`, []byte{1, 2, 1}, uint8(0))
 	f.Add(`{}`, `not json`, []byte{1}, uint8(3))

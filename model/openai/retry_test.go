@@ -96,7 +96,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Whoever reads the events may take an hour over one: that is not the server's silence.
+// A slow consumer of the events doesn't count as silence of the server.
 func TestSlowReaderIsNotSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := inBubble(t, script{Answers: []answer{{Text: "abc", Faults: faults{Split: 1}}}}, openai.Options{})
@@ -232,7 +232,7 @@ func TestRetriesAreBounded(t *testing.T) {
 	}
 }
 
-// The list of models is asked for before the user has seen anything: nobody waits ten minutes for that.
+// The list of models is requested at startup, so its timeout is short.
 func TestOpenDoesNotWaitLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pipes{c: make(chan net.Conn), done: make(chan struct{})}

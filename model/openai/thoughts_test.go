@@ -27,7 +27,7 @@ func answered(t *testing.T, m model.Model, before []model.Message) []model.Messa
 	return append(before, said, done)
 }
 
-// A thought goes back to the server that sent it, in the field it came in, and to no other.
+// A thought is sent back only to the server that sent it, in the same field.
 func TestThoughtsGoBack(t *testing.T) {
 	read := []call{{ID: "a", Name: "read", Args: json.RawMessage(`{}`)}}
 	for _, tt := range []struct {

@@ -239,7 +239,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Whoever stops reading ends the request.
+// A consumer that stops reading cancels the request.
 func TestCancel(t *testing.T) {
 	m, _ := open(t, script{Answers: []answer{{Text: strings.Repeat("a", 100), Faults: faults{Split: 1, Pause: responsestest.Duration(time.Millisecond)}}}})
 	ctx, cancel := context.WithCancel(t.Context())

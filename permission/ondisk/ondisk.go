@@ -218,19 +218,19 @@ func runs(file string) bool {
 // now returns the disk for one decision, which caches what it looks up. It is for one goroutine.
 func (d *disk) now() *disk {
 	now := *d
-	now.memo = &memo{folders: map[string]listing{}, absent: map[string]bool{}}
+	now.memo = &memo{folders: map[string]dirListing{}, absent: map[string]bool{}}
 	return &now
 }
 
 // memo is the cache of one decision.
 type memo struct {
 	resolver realpath.Resolver
-	folders  map[string]listing
+	folders  map[string]dirListing
 	absent   map[string]bool // whether a path doesn't exist
 }
 
-// listing is the content of a directory, or why it can't be listed.
-type listing struct {
+// dirListing is the content of a directory, or why it can't be listed.
+type dirListing struct {
 	entries []os.DirEntry
 	err     error
 }
@@ -271,7 +271,7 @@ func (m *memo) list(b *budget, dir string, visit func(os.DirEntry) bool) error {
 			return !stopped
 		})
 		if !stopped && (err == nil || absent(err)) {
-			m.folders[dir] = listing{all, err}
+			m.folders[dir] = dirListing{all, err}
 		}
 		return err
 	}

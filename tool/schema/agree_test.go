@@ -79,7 +79,7 @@ func reference(t *testing.T, raw []byte) *jsonschema.Resolved {
 	return resolved
 }
 
-// maker makes schemas, and values that have a chance with them.
+// maker makes schemas, and values that may match them.
 type maker struct{ *rand.Rand }
 
 var simpleTypes = []string{"null", "boolean", "string", "integer", "number", "array", "object"}
@@ -179,7 +179,7 @@ func (g *maker) value(depth int) any {
 	}
 }
 
-// Repair never panics, what it gives passes the check, and it finds nothing more to repair in it.
+// Repair never panics, its result passes the check, and has nothing more to repair.
 func FuzzArguments(f *testing.F) {
 	schemas := fuzzSchemas(f)
 	for i := range schemas {

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool/schema"
 )
 
-// verdict returns what a schema says to arguments: what they became, or what is wrong with them.
+// verdict returns the result of a schema for arguments: the repaired arguments, or the errors.
 func verdict(t *testing.T, text, args string) string {
 	t.Helper()
 	s, err := schema.Parse(json.RawMessage(text))
@@ -32,7 +32,7 @@ func TestSchemaKeywords(t *testing.T) {
 		{`true`, `{"a":1}`, `{"a":1}`},
 		{`{"type":"string"}`, ``, "unreadable: read parameter schema: type is string, not object"},
 		{`[]`, ``, "unreadable: read parameter schema: json: cannot unmarshal array into Go value of type schema.nodeJSON"},
-		// Types, as several writers spell them.
+		// Types in several spellings.
 		{`{"properties":{"a":{"type":"STRING"}}}`, `{"a":1}`, `{"a":"1"}; a was 1; read as the string "1"`},
 		{`{"properties":{"a":{"type":["integer","null"]}}}`, `{"a":null}`, `{"a":null}`},
 		{`{"properties":{"a":{"type":"integer","nullable":true}}}`, `{"a":null}`, `{"a":null}`},
@@ -65,10 +65,10 @@ func TestSchemaKeywords(t *testing.T) {
 		{`{"properties":{"a":{"$ref":"#/$defs/p~1q%20r"}},"$defs":{"p/q r":{"anyOf":[{"$ref":"#/$defs/list/oneOf/1"}]},"list":{"oneOf":[{},{"type":"integer"}]}}}`, `{"a":[]}`, `a: expected an integer, got an array`},
 		{`{"$ref":"#/$defs/in","$defs":{"in":{"properties":{"q":{"type":"integer"}},"required":["q"]}}}`, `{}`, `q: is required (an integer)`},
 		{`{"properties":{"a":{"$ref":"#/properties/a"}}}`, `{"a":1}`, `{"a":1}`},
-		// Arrays by place, in both spellings.
+		// Arrays by position, in both spellings.
 		{`{"properties":{"a":{"items":[{"type":"integer"},{"type":"string"}]}}}`, `{"a":["1",2,3]}`, `{"a":[1,"2",3]}; a[0] was the string "1"; read as 1; a[1] was 2; read as the string "2"`},
 		{`{"properties":{"a":{"prefixItems":[{"type":"integer"}],"items":{"type":"boolean"}}}}`, `{"a":[1,2]}`, `a[1]: expected a boolean, got 2`},
-		// What bounds there are.
+		// Limits.
 		{`{"properties":{"a":{"exclusiveMinimum":1,"exclusiveMaximum":2}}}`, `{"a":1}`, "a: must be more than 1, got 1"},
 		{`{"properties":{"a":{"exclusiveMaximum":2}}}`, `{"a":2}`, "a: must be less than 2, got 2"},
 		{`{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, `{"a":1}`, `a: must be more than 1, got 1`}, // draft 4
@@ -81,10 +81,10 @@ func TestSchemaKeywords(t *testing.T) {
 		{`{"properties":{"a":{"default":{"b":[1]}}}}`, `{}`, `{"a":{"b":[1]}}`},
 		{`{"properties":{"a":{"type":"string","default":null}}}`, `{}`, `{}`},
 		{`{"properties":{"a":{"type":"integer","default":"none"}}}`, `{}`, `{}`},
-		// Keywords that mean nothing to us forbid nothing.
+		// Unknown keywords are ignored.
 		{`{"properties":{"a":{"format":"date","not":{},"if":{},"multipleOf":7,"uniqueItems":true}}}`, `{"a":[1,1]}`, `{"a":[1,1]}`},
 		{`{"properties":{"a":{"type":"any"},"b":{"type":["null","str"]},"c":{"type":7}}}`, `{"a":1,"b":2,"c":3}`, `{"a":1,"b":2,"c":3}`},
-		// A mistake at one place costs what is there.
+		// Invalid parts of a schema are ignored.
 		{`{"properties":{"a":{"enum":"x","$ref":7,"anyOf":{},"nullable":"no","items":3,"properties":[],"$defs":[]},"b":{"type":"integer"}}}`, `{"a":1,"b":"x"}`, `b: expected an integer, got "x"`},
 		{`{"properties":{"a":"string","b":[1],"c":{"type":"integer"}}}`, `{"a":1,"b":2,"c":"x"}`, `c: expected an integer, got "x"`},
 		{`{"properties":[]}`, `{"a":1}`, `{"a":1}`},
@@ -96,7 +96,7 @@ func TestSchemaKeywords(t *testing.T) {
 	}
 }
 
-// A schema from outside may be made to take forever. It must not.
+// A malicious external schema must not take forever.
 func TestSchemaBombs(t *testing.T) {
 	chain := func(keyword string) string {
 		var defs []string

@@ -18,7 +18,7 @@ type noteArgs struct {
 	Text string `json:"text" description:"What to write."`
 }
 
-// note writes a text into a file. The flaws are what Check must find.
+// note writes a text to a file. The flaws are what Check must find.
 type flaws struct {
 	touchesInPrepare, undeclared, ignoresCancel, hangs bool
 }

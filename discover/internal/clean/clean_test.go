@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every name is one that every provider takes, and no two tools share one.
+// Every provider accepts every name, and no two tools have the same.
 func TestNames(t *testing.T) {
 	if got := Name("github", "create_issue"); got != "github__create_issue" {
 		t.Error(got)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A process that is being forked has all files until it executes its program. The lock is free all the same.
+// A child process that is being forked has all files until it executes its program. Unlocking releases the lock anyway.
 func TestUnlockWhatAForkHasToo(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")

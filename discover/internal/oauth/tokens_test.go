@@ -64,7 +64,7 @@ func expired(t *testing.T, dir, tokenURL string) *Source {
 	return s
 }
 
-// Many that find an expired token at once refresh it once: a refresh token works only once.
+// Concurrent users of an expired token refresh it once: a refresh token works only once.
 func TestRefreshOnce(t *testing.T) {
 	t.Parallel()
 	endpoint := &tokens{refresh: "refresh-0"}

@@ -41,7 +41,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// engine writes a fake container engine that notes its arguments and runs what it is told to.
+// engine writes a fake container engine that records its arguments and runs the given command.
 func (m *machine) engine(name, script string) string {
 	m.t.Helper()
 	path := filepath.Join(m.dir, name)

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 )
 
-// A mode that somebody chose applies, and nothing is allowed without being asked for where no sandbox contains it.
+// A mode that the user chose applies, and without a sandbox nothing is allowed by default.
 func TestRights(t *testing.T) {
 	for name, c := range map[string]struct {
 		user          string

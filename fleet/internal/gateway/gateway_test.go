@@ -168,8 +168,8 @@ func TestCap(t *testing.T) {
 	}
 }
 
-// A request that doesn't fit below the limit waits for one on its way, which reserved more than it costs. It used to stop the run,
-// although little was spent.
+// A request above the limit waits for a running one, which reserved more than it costs. It used to stop the run, although
+// little was spent.
 func TestCapWaits(t *testing.T) {
 	t.Parallel()
 	g, c, u := start(t, Limits{})
@@ -228,8 +228,8 @@ func TestCapOfKilledWorker(t *testing.T) {
 	}
 }
 
-// An answer without usage, that was cut off, costs what was reserved. A task has a limit of its own, and a worker that lost the
-// task spends nothing.
+// A cut-off answer without usage costs what was reserved. A task has its own limit, and a worker that lost the task spends
+// nothing.
 func TestBills(t *testing.T) {
 	t.Parallel()
 	g, c, u := start(t, Limits{})

@@ -151,7 +151,7 @@ func TestPrivateSocketTypes(t *testing.T) {
 	}
 }
 
-// openFile opens a path, for nothing but its name.
+// openFile opens a path only as a reference (O_PATH).
 func openFile(t *testing.T, path string) int {
 	t.Helper()
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
@@ -231,8 +231,8 @@ func TestHostSocketsFound(t *testing.T) {
 	}
 }
 
-// A process that is being forked has all files until it executes its program. The next sandbox has placeholders all the
-// same: it used to wait for the lock for half a second, and then to make none.
+// A child process that is being forked has all files until it executes its program. The next sandbox gets placeholders
+// anyway: it used to wait half a second for the lock, and then had none.
 func TestReleaseUnlocksWhatAForkHasToo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -250,7 +250,7 @@ func TestReleaseUnlocksWhatAForkHasToo(t *testing.T) {
 	next.Close()
 }
 
-// A directory that couldn't be locked at the start, because the machine was busy, is cleaned up in the end all the same.
+// A directory that couldn't be locked at the start, because the machine was busy, is cleaned up at the end anyway.
 func TestReleaseWithoutALock(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".bashrc")
@@ -270,7 +270,7 @@ func TestReleaseWithoutALock(t *testing.T) {
 	}
 }
 
-// What limited commands may read doesn't grow by what is beside a program, or above the workspace.
+// Limited commands can't read files beside a program, or above the workspace.
 func TestLimitsStayNarrow(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

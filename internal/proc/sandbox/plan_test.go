@@ -103,8 +103,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Commands have private sockets only where all of it works, and all of the host's
-// sockets only if the user says so.
+// Commands have private sockets only if all parts work, and the host's sockets only if the user allows it.
 func TestPlanSockets(t *testing.T) {
 	wrapped := everything
 	wrapped.Bubblewrap = "/usr/bin/bwrap"
@@ -190,7 +189,7 @@ func TestSuspect(t *testing.T) {
 			t.Errorf("%q: %q", c.output, got)
 		}
 	}
-	// Where there is a network, a server that does not answer is no matter of the box.
+	// With network, a server that doesn't answer isn't the sandbox's fault.
 	for output, want := range map[string]string{"connect: connection refused\n": "", "Could not resolve host: x\n": "", "x: Permission denied": "it printed “permission denied”"} {
 		if got := Suspect(Scene{Mode: WorkspaceNetwork, Exit: 1}, nil, output).Why; got != want {
 			t.Errorf("%q: %q", output, got)
@@ -199,7 +198,7 @@ func TestSuspect(t *testing.T) {
 	if got := Suspect(Scene{Mode: Workspace, Exit: 1}, []string{"tracing", "the network"}, ""); got.Why != "it was denied tracing, the network" || got.Remedy != "set tools.sandbox to workspace+network" {
 		t.Error(got)
 	}
-	// npm and pip try the network whatever they do.
+	// npm and pip always try the network.
 	if got := Suspect(Scene{Mode: ReadOnly, Exit: 1}, []string{"the network"}, "package not found\n"); got != (Suspicion{}) {
 		t.Error(got)
 	}
@@ -210,7 +209,7 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
-// What was refused names what would allow it.
+// A denial names what would allow it.
 func TestRemedy(t *testing.T) {
 	for _, c := range []struct {
 		exit         int

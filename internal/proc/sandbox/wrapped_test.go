@@ -77,8 +77,7 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// A worktree's git directory is elsewhere. What merely says that it does is not
-// believed.
+// A worktree's git directory is elsewhere. A mere claim of that isn't trusted.
 func TestLinkedGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")

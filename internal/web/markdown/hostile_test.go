@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/internal/soak"
 )
 
-// What costs other converters minutes or all memory: each piece is repeated until the page has 60 kB; 10 MB with
-// ADZE_SOAK, which is all that a fetch lets through.
+// Pages that take other converters minutes or all memory: each piece is repeated until the page has 60 kB; 10 MB with
+// ADZE_SOAK, the limit of a fetch.
 func TestHostilePages(t *testing.T) {
 	size := soak.Count(60_000, 10<<20)
 	pieces := map[string]string{
@@ -49,8 +49,7 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// Whatever a page of 10 MB holds, what is kept of it is bounded: the whole program has 64 MB for it. Of the kinds of pages
-// these need the most.
+// The memory for any page of 10 MB is bounded: the whole program has 64 MB. These kinds of pages need the most.
 func TestTreeSize(t *testing.T) {
 	for _, piece := range []string{
 		"<img alt=x src=/y>", "<a href=/x>x", "<p>x", "<div> ", "<x", "hello world ", "<p class='language-a language-b'>",
@@ -71,7 +70,7 @@ func TestTreeSize(t *testing.T) {
 	}
 }
 
-// What is too long for one token: scripts and comments are passed over, of a text the beginning is kept.
+// Tokens that are too long: scripts and comments are skipped, of a text the beginning is kept.
 func TestLongTokens(t *testing.T) {
 	long := strings.Repeat("x ", 1<<20)
 	for page, want := range map[string]string{
@@ -174,7 +173,7 @@ func TestNoScript(t *testing.T) {
 	}
 }
 
-// A page of nothing but what is usually left out is shown all the same.
+// A page with only content that is usually omitted is shown anyway.
 func TestOnlyNavigation(t *testing.T) {
 	doc, err := Convert(t.Context(), `<nav><a href="https://e.org/a">A</a></nav><script>x</script>`, Options{})
 	if want := (Document{Text: "[A](https://e.org/a)"}); err != nil || doc != want {

@@ -66,7 +66,7 @@ func file(t *testing.T, name string) string {
 	return string(b)
 }
 
-// What each engine is sent, and what is made of an answer in its own format.
+// The request to each engine, and the result of a response in its format.
 func TestSearch(t *testing.T) {
 	tests := map[string]struct {
 		answer                         string
@@ -279,7 +279,7 @@ func TestBraveWords(t *testing.T) {
 	}
 }
 
-// Whatever an engine answers, what is made of it is bounded and can be fetched.
+// For any response of an engine, the result is bounded and can be fetched.
 func FuzzAnswers(f *testing.F) {
 	for _, name := range []string{"tavily.json", "google.json", "brave.json", "searxng.json", "duckduckgo.html", "duckduckgo_check.html", "duckduckgo_none.html", "dashscope.json"} {
 		body, err := os.ReadFile("testdata/" + name)

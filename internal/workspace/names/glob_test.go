@@ -29,7 +29,7 @@ func TestMaySecret(t *testing.T) {
 	}
 }
 
-// A set was thought to end at its first ], so that [[:alpha:]], [^]a] and [\\]v] hid what is behind them.
+// A set used to end at its first ], so that [[:alpha:]], [^]a] and [\\]v] hid what follows.
 func TestMaySecretInSets(t *testing.T) {
 	for _, pattern := range []string{
 		"/p/.en[[:alpha:]]", "/p/.en[[=v=]]", "/p/.en[^[:digit:]]", "/p/.en[^]a]", "/p/.en[!]]", "/p/.en[\\]v]", "/p/*.[[:lower:]]em", "/et[[:alpha:]]/shadow",
@@ -48,7 +48,7 @@ func TestMaySecretInSets(t *testing.T) {
 	}
 }
 
-// What is secret where it is named is no reason to fear a pattern.
+// Names that are only secret if named don't make a pattern secret.
 func TestNamedSecrets(t *testing.T) {
 	for _, path := range []string{"/p/secrets.yml", "/p/terraform.tfvars", "/p/service-account-x.json", "/p/Secrets.YAML", "/p/prod.tfstate", "/p/.env~", "/p/.env-prod", "/p/.env_local"} {
 		if _, ok := Secret(path); !ok {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A resolver says what the function says, whatever it was asked before.
+// A Resolver agrees with the function, whatever it resolved before.
 func TestResolverAgreesWithResolve(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		root, err := filepath.EvalSymlinks(t.TempDir())

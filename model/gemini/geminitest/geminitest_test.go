@@ -35,7 +35,7 @@ func post(t *testing.T, s *geminitest.Server, path, body string) (int, string) {
 	return resp.StatusCode, string(got)
 }
 
-// The stream is the real server's to the byte, except for what it counts.
+// The stream equals the real server's byte for byte, except for counts.
 func TestStream(t *testing.T) {
 	s := geminitest.Serve(t, geminitest.Script{Key: "k", Answers: []geminitest.Answer{{
 		Thought: "hm", Text: "ab", Signature: "ZW5k",

@@ -21,14 +21,14 @@ const (
 	shut  // a directory that Tree does not enter
 )
 
-// folder is an open directory: the walk's interface to the operating system.
-type folder interface {
+// dirHandle is an open directory: the walk's interface to the operating system.
+type dirHandle interface {
 	// list reads all entries but "." and "..", unsorted.
-	list(into *listing) error
+	list(into *dirEntries) error
 	// open opens a regular file in it, without following a link of that name and without blocking.
 	open(s *scratch, name []byte) (io.ReadCloser, error)
 	// enter opens a subdirectory, without following a link of that name.
-	enter(name string) (folder, error)
+	enter(name string) (dirHandle, error)
 	// stat describes an entry; with follow, the target of a link.
 	stat(name []byte, follow bool) (kind, time.Time, error)
 	// describe returns everything that shows a change of an entry, without following links.
@@ -39,29 +39,29 @@ type folder interface {
 // errSkip reports a directory that isn't searched, such as /proc during a walk.
 var errSkip = errors.New("a pseudo file system; name it to search it")
 
-// listing contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one buffer
+// dirEntries contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one buffer
 // that is reused.
-type listing struct {
+type dirEntries struct {
 	names   []byte
-	entries []entry
+	entries []dirEntry
 	buf     []byte
 }
 
-type entry struct {
+type dirEntry struct {
 	start, end int32
 	kind       kind
 }
 
-func (l *listing) reset() { l.names, l.entries = l.names[:0], l.entries[:0] }
+func (l *dirEntries) reset() { l.names, l.entries = l.names[:0], l.entries[:0] }
 
-func (l *listing) add(name string, k kind) {
+func (l *dirEntries) add(name string, k kind) {
 	start := int32(len(l.names))
 	l.names = append(append(l.names, name...), 0)
-	l.entries = append(l.entries, entry{start, int32(len(l.names)) - 1, k})
+	l.entries = append(l.entries, dirEntry{start, int32(len(l.names)) - 1, k})
 }
 
 // name returns an entry's name; its capacity includes the NUL byte.
-func (l *listing) name(e entry) []byte { return l.names[e.start:e.end] }
+func (l *dirEntries) name(e dirEntry) []byte { return l.names[e.start:e.end] }
 
 // scratch has the buffers that a worker reuses from file to file.
 type scratch struct {
@@ -80,11 +80,11 @@ func kindOf(m fs.FileMode) kind {
 	return other
 }
 
-// portableFolder reads directories with package os, on systems other than Linux; on Linux tests compare it with the fast
+// portableDir reads directories with package os, on systems other than Linux; on Linux tests compare it with the fast
 // one.
-type portableFolder struct{ path string }
+type portableDir struct{ path string }
 
-func openPortable(path string, _ bool) (folder, error) {
+func openPortable(path string, _ bool) (dirHandle, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -92,10 +92,10 @@ func openPortable(path string, _ bool) (folder, error) {
 	if !st.IsDir() {
 		return nil, &fs.PathError{Op: "search", Path: path, Err: fs.ErrInvalid}
 	}
-	return portableFolder{path}, nil
+	return portableDir{path}, nil
 }
 
-func (f portableFolder) list(into *listing) error {
+func (f portableDir) list(into *dirEntries) error {
 	dir, err := os.Open(f.path)
 	if err != nil {
 		return err
@@ -116,15 +116,15 @@ func (f portableFolder) list(into *listing) error {
 	}
 }
 
-func (f portableFolder) open(_ *scratch, name []byte) (io.ReadCloser, error) {
+func (f portableDir) open(_ *scratch, name []byte) (io.ReadCloser, error) {
 	return os.Open(f.path + string(filepath.Separator) + string(name))
 }
 
-func (f portableFolder) enter(name string) (folder, error) {
-	return portableFolder{f.path + string(filepath.Separator) + name}, nil
+func (f portableDir) enter(name string) (dirHandle, error) {
+	return portableDir{f.path + string(filepath.Separator) + name}, nil
 }
 
-func (f portableFolder) stat(name []byte, follow bool) (kind, time.Time, error) {
+func (f portableDir) stat(name []byte, follow bool) (kind, time.Time, error) {
 	path := f.path + string(filepath.Separator) + string(name)
 	look := os.Lstat
 	if follow {
@@ -137,7 +137,7 @@ func (f portableFolder) stat(name []byte, follow bool) (kind, time.Time, error) 
 	return kindOf(st.Mode()), st.ModTime(), nil
 }
 
-func (f portableFolder) describe(name []byte) (Stat, error) {
+func (f portableDir) describe(name []byte) (Stat, error) {
 	info, err := os.Lstat(f.path + string(filepath.Separator) + string(name))
 	if err != nil {
 		return Stat{}, err
@@ -145,7 +145,7 @@ func (f portableFolder) describe(name []byte) (Stat, error) {
 	return StatOf(info), nil
 }
 
-func (portableFolder) close() {}
+func (portableDir) close() {}
 
 // StatOf returns the Stat of a FileInfo.
 func StatOf(info fs.FileInfo) Stat {

@@ -11,17 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linuxFolder is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again and
+// linuxDir is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again and
 // no directory above can be replaced by a link meanwhile.
-type linuxFolder struct {
+type linuxDir struct {
 	fd     int
 	device uint64
 	solid  bool // a short read is the end of a file here
 }
 
-// openFolder opens a directory by its path: the start of a walk, where links are followed and any file system is allowed
+// openHandle opens a directory by its path: the start of a walk, where links are followed and any file system is allowed
 // because the user or the model named it, or one below it.
-func openFolder(path string, named bool) (folder, error) {
+func openHandle(path string, named bool) (dirHandle, error) {
 	flags := unix.O_DIRECTORY
 	if !named {
 		flags |= unix.O_NOFOLLOW
@@ -30,7 +30,7 @@ func openFolder(path string, named bool) (folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &linuxFolder{fd: fd}
+	f := &linuxDir{fd: fd}
 	if err := f.identify(nil); err != nil && !(named && err == errSkip) {
 		unix.Close(fd)
 		return nil, err
@@ -39,7 +39,7 @@ func openFolder(path string, named bool) (folder, error) {
 }
 
 // identify determines the type of the directory's file system, from its parent if they are on the same one.
-func (f *linuxFolder) identify(parent *linuxFolder) error {
+func (f *linuxDir) identify(parent *linuxDir) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
 		return err
@@ -80,7 +80,7 @@ func openat(dir int, name []byte, flags int) (int, error) {
 	}
 }
 
-func (f *linuxFolder) list(into *listing) error {
+func (f *linuxDir) list(into *dirEntries) error {
 	into.reset()
 	if into.buf == nil {
 		into.buf = make([]byte, 64<<10)
@@ -101,7 +101,7 @@ func (f *linuxFolder) list(into *listing) error {
 }
 
 // parse reads the records of getdents64: inode, offset, length (2 bytes at 16), type (at 18), name with NUL (at 19).
-func (l *listing) parse(buf []byte) {
+func (l *dirEntries) parse(buf []byte) {
 	for len(buf) > 19 {
 		size := int(binary.NativeEndian.Uint16(buf[16:]))
 		name := buf[19:size]
@@ -116,7 +116,7 @@ func (l *listing) parse(buf []byte) {
 		}
 		start := int32(len(l.names))
 		l.names = append(l.names, name[:n+1]...)
-		l.entries = append(l.entries, entry{start, start + int32(n), k})
+		l.entries = append(l.entries, dirEntry{start, start + int32(n), k})
 	}
 }
 
@@ -134,12 +134,12 @@ func kindOfDirent(t byte) kind {
 	return other
 }
 
-func (f *linuxFolder) enter(name string) (folder, error) {
+func (f *linuxDir) enter(name string) (dirHandle, error) {
 	fd, err := openat(f.fd, append([]byte(name), 0), unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
 	}
-	child := &linuxFolder{fd: fd}
+	child := &linuxDir{fd: fd}
 	if err := child.identify(f); err != nil {
 		unix.Close(fd)
 		return nil, err
@@ -147,7 +147,7 @@ func (f *linuxFolder) enter(name string) (folder, error) {
 	return child, nil
 }
 
-func (f *linuxFolder) open(s *scratch, name []byte) (io.ReadCloser, error) {
+func (f *linuxDir) open(s *scratch, name []byte) (io.ReadCloser, error) {
 	fd, err := openat(f.fd, name[:len(name)+1], unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (f *linuxFolder) open(s *scratch, name []byte) (io.ReadCloser, error) {
 	return &s.file, nil
 }
 
-func (f *linuxFolder) stat(name []byte, follow bool) (kind, time.Time, error) {
+func (f *linuxDir) stat(name []byte, follow bool) (kind, time.Time, error) {
 	flags := unix.AT_SYMLINK_NOFOLLOW
 	if follow {
 		flags = 0
@@ -173,7 +173,7 @@ func (f *linuxFolder) stat(name []byte, follow bool) (kind, time.Time, error) {
 	return kindOfMode(uint32(st.Mode)), time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec)), nil
 }
 
-func (f *linuxFolder) oldStat(name string, flags int) (kind, time.Time, error) {
+func (f *linuxDir) oldStat(name string, flags int) (kind, time.Time, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(f.fd, name, &st, flags); err != nil {
 		return other, time.Time{}, err
@@ -181,7 +181,7 @@ func (f *linuxFolder) oldStat(name string, flags int) (kind, time.Time, error) {
 	return kindOfMode(st.Mode), time.Unix(st.Mtim.Unix()), nil
 }
 
-func (f *linuxFolder) describe(name []byte) (Stat, error) {
+func (f *linuxDir) describe(name []byte) (Stat, error) {
 	var st unix.Statx_t
 	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])), unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_DONT_SYNC,
 		unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&st)), 0)
@@ -197,7 +197,7 @@ func (f *linuxFolder) describe(name []byte) (Stat, error) {
 	}, nil
 }
 
-func (f *linuxFolder) oldDescribe(name string) (Stat, error) {
+func (f *linuxDir) oldDescribe(name string) (Stat, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return Stat{}, err
@@ -249,7 +249,7 @@ func kindOfMode(mode uint32) kind {
 	return other
 }
 
-func (f *linuxFolder) close() { unix.Close(f.fd) }
+func (f *linuxDir) close() { unix.Close(f.fd) }
 
 // rawFile reads without the poller of package os, which would register every file.
 type rawFile struct {

@@ -10,17 +10,17 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// folder is the open directory of a write, with the directories that were created for it.
-type folder struct {
+// openDir is the open directory of a write, with the directories that were created for it.
+type openDir struct {
 	root  *os.Root
 	names []string // created, outermost first
 }
 
-// openFolder opens dir. With make, missing directories are created.
-func openFolder(dir string, make bool) (folder, error) {
+// openDirectory opens dir. With make, missing directories are created.
+func openDirectory(dir string, make bool) (openDir, error) {
 	root, err := nofollow.OpenDir(dir)
 	if err == nil || !make {
-		return folder{root: root}, err
+		return openDir{root: root}, err
 	}
 	var missing []string
 	at := dir
@@ -30,21 +30,21 @@ func openFolder(dir string, make bool) (folder, error) {
 		root, err = nofollow.OpenDir(at)
 	}
 	if err != nil {
-		return folder{}, err
+		return openDir{}, err
 	}
-	f := folder{root: root}
+	f := openDir{root: root}
 	for i := len(missing) - 1; i >= 0; i-- {
 		at = filepath.Join(at, missing[i])
 		if err := f.enter(at, missing[i]); err != nil {
 			f.close(true)
-			return folder{}, err
+			return openDir{}, err
 		}
 	}
 	return f, nil
 }
 
 // enter opens a subdirectory, and creates it if necessary. If another writer created it, it isn't removed later.
-func (f *folder) enter(path, name string) error {
+func (f *openDir) enter(path, name string) error {
 	err := f.root.Mkdir(name, 0o777)
 	switch {
 	case err == nil:
@@ -63,7 +63,7 @@ func (f *folder) enter(path, name string) error {
 
 // close closes the directory. After a failure it removes the directories that were created, unless they contain something
 // else by now.
-func (f *folder) close(failed bool) {
+func (f *openDir) close(failed bool) {
 	f.root.Close()
 	if !failed {
 		return
