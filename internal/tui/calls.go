@@ -45,6 +45,10 @@ func (s *Screen) step(e tool.Event) {
 		c.began = s.o.Now()
 		c.trying = e.Stage == tool.Trying
 		c.movable = !c.trying && e.Request.Declaration.Kind == tool.Execute
+	case tool.Asking:
+		if c.trying { // it has ended: its effects are asked about
+			c.began, c.trying = time.Time{}, false
+		}
 	case tool.Showing:
 		if text, ok := e.Display.(tool.Literal); ok {
 			c.show(string(text))
@@ -60,10 +64,9 @@ func (s *Screen) step(e tool.Event) {
 
 // find returns the entry of a call, a new one for its first event.
 func (l *callList) find(r tool.Request) *call {
-	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == r.Call.By && c.id == r.Call.ID })
-	if i < 0 {
+	i := l.position(r.Call)
+	if i == len(l.calls) {
 		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID, title: visible(r.Call.Name)})
-		i = len(l.calls) - 1
 	}
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
@@ -72,6 +75,15 @@ func (l *callList) find(r tool.Request) *call {
 		c.title = visible(r.Call.Name)
 	}
 	return c
+}
+
+// position is the place of a call in the list; after all others if it isn't in it.
+func (l *callList) position(t tool.Call) int {
+	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == t.By && c.id == t.ID })
+	if i < 0 {
+		return len(l.calls)
+	}
+	return i
 }
 
 func (c *call) show(text string) {

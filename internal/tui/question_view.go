@@ -124,8 +124,13 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
 	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
 	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain {
-		head = append(head, cell.Span{Text: "   needs approval: " + why, Style: cell.Dim})
+		text := "   needs approval: " + why
+		if head.Width()+cell.Width(text)+1+count.Width() > width { // the reason is more than the words before it
+			text = "   " + why
+		}
+		head = append(head, cell.Span{Text: text, Style: cell.Dim})
 	}
 	if q.stage == choosing && !s.editor.Empty() && !s.questions.focused {
 		return []cell.Line{head[:3].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
@@ -148,7 +153,7 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	if most := room - len(foot); len(about) > most {
 		about = q.window(about, most)
 	}
-	out := append([]cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}, about...)
+	out := append([]cell.Line{head.Right(count, width)}, about...)
 	out = append(out, foot...)
 	for i, l := range out {
 		out[i] = l.Cut(width)
