@@ -71,8 +71,8 @@ func (l *callList) find(r tool.Request) *call {
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
 		c.title, c.what = visible(r.Declaration.Title()), about(r)
-	} else if c.title == "" { // it failed before it was known what it would do
-		c.title = visible(r.Call.Name)
+	} else if c.what == "" && r.Declaration.Name != "" { // it failed before it was known what it would do
+		c.title = visible(r.Declaration.Title())
 	}
 	return c
 }
@@ -144,6 +144,7 @@ func (c *call) name() cell.Line { return naming(c.title, c.what) }
 // "fetch URL"), the verb alone is the name. A verb has three letters or more: the command "sh check.sh" isn't one of "Shell".
 func naming(title, what string) cell.Line {
 	verb, rest, _ := strings.Cut(what, " ")
+	verb = strings.TrimSuffix(verb, ":")
 	if n := len(verb); n > 2 && n <= len(title) {
 		for _, name := range []string{title[:n], title[len(title)-n:]} {
 			if strings.EqualFold(name, verb) {
