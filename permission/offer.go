@@ -134,6 +134,8 @@ func Extent(offer string) string {
 		return "with any further words"
 	case r.verb == shelling:
 		return "exactly these words"
+	case r.verb == oneTool && isAddress(r.domain.host):
+		return "this host"
 	case r.verb == oneTool:
 		return "this domain"
 	case r.spec == "/**":

@@ -149,7 +149,10 @@ func (g *glass) wait(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		return false
 	})
-	if !shows {
+	switch {
+	case !shows && neg:
+		ts.Fatalf("the screen still shows %q:\n%s", want, g.shown())
+	case !shows:
 		ts.Fatalf("the screen never showed %q:\n%s", want, g.shown())
 	}
 }

@@ -109,7 +109,7 @@ func (d *demo) print(ctx context.Context, o *options, so session.Options) error 
 }
 
 // demoDone is what a demo ends with.
-const demoDone = "Done: all files match the task. Next: connect a model (adze doctor) and run adze -p \"…\"."
+const demoDone = "Done: all files match the task. Next: connect a model (adze doctor), then run adze in a project."
 
 // task is the prompt.
 func (d *demo) task() string { return fmt.Sprintf(demoTask, d.page) }

@@ -360,6 +360,11 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 	return path, err
 }
 
+// Allowed reports whether the rules allow a call.
+func (h *screenHost) Allowed(r tool.Request) bool {
+	return h.session.Policy.Judge(r).Verdict == tool.Allow
+}
+
 // Why is the reason of a decision, without the path of a file that the question names anyway.
 func (h *screenHost) Why(r tool.Request, d tool.Decision) string {
 	if d.Cause.Kind != tool.ByMode {

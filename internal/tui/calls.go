@@ -45,6 +45,10 @@ func (s *Screen) step(e tool.Event) {
 		c.began = s.o.Now()
 		c.trying = e.Stage == tool.Trying
 		c.movable = !c.trying && e.Request.Declaration.Kind == tool.Execute
+	case tool.Asking:
+		if c.trying { // it has ended: its effects are asked about
+			c.began, c.trying = time.Time{}, false
+		}
 	case tool.Showing:
 		if text, ok := e.Display.(tool.Literal); ok {
 			c.show(string(text))
@@ -60,18 +64,26 @@ func (s *Screen) step(e tool.Event) {
 
 // find returns the entry of a call, a new one for its first event.
 func (l *callList) find(r tool.Request) *call {
-	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == r.Call.By && c.id == r.Call.ID })
-	if i < 0 {
+	i := l.position(r.Call)
+	if i == len(l.calls) {
 		l.calls = append(l.calls, &call{by: r.Call.By, id: r.Call.ID, title: visible(r.Call.Name)})
-		i = len(l.calls) - 1
 	}
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
 		c.title, c.what = visible(r.Declaration.Title()), about(r)
-	} else if c.title == "" { // it failed before it was known what it would do
-		c.title = visible(r.Call.Name)
+	} else if c.what == "" && r.Declaration.Name != "" { // it failed before it was known what it would do
+		c.title = visible(r.Declaration.Title())
 	}
 	return c
+}
+
+// position is the place of a call in the list; after all others if it isn't in it.
+func (l *callList) position(t tool.Call) int {
+	i := slices.IndexFunc(l.calls, func(c *call) bool { return c.by == t.By && c.id == t.ID })
+	if i < 0 {
+		return len(l.calls)
+	}
+	return i
 }
 
 func (c *call) show(text string) {
@@ -132,6 +144,7 @@ func (c *call) name() cell.Line { return naming(c.title, c.what) }
 // "fetch URL"), the verb alone is the name. A verb has three letters or more: the command "sh check.sh" isn't one of "Shell".
 func naming(title, what string) cell.Line {
 	verb, rest, _ := strings.Cut(what, " ")
+	verb = strings.TrimSuffix(verb, ":")
 	if n := len(verb); n > 2 && n <= len(title) {
 		for _, name := range []string{title[:n], title[len(title)-n:]} {
 			if strings.EqualFold(name, verb) {

@@ -3,6 +3,8 @@ package tui
 import (
 	"testing"
 	"time"
+
+	"github.com/adze-dev/adze/tool"
 )
 
 // "WebFetch fetch URL" and "Grep search for X" said the same thing twice.
@@ -17,6 +19,7 @@ func TestNaming(t *testing.T) {
 		{"Shell", "make test", "Shell make test"},
 		{"TodoWrite", "0 of 3 steps done", "TodoWrite 0 of 3 steps done"},
 		{"Shell", "", "Shell "},
+		{"AskUserQuestion", "ask: Color", "Ask Color"},
 	} {
 		if got := naming(tt.title, tt.what).String(); got != tt.want {
 			t.Errorf("%s, %s: %q", tt.title, tt.what, got)
@@ -30,5 +33,18 @@ func TestThoughtFor(t *testing.T) {
 		if got := thoughtFor(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
 		}
+	}
+}
+
+// A call that failed before it was known what it would do was shown as "read_file", beside others as "ReadFile".
+func TestFailedCallHasTheToolsTitle(t *testing.T) {
+	t.Parallel()
+	var l callList
+	call := tool.Call{ID: "1", Name: "read_file"}
+	if c := l.find(tool.Request{Call: call}); c.title != "read_file" {
+		t.Errorf("called: %q", c.title)
+	}
+	if c := l.find(tool.Request{Call: call, Declaration: tool.Declaration{Name: "read_file", DisplayName: "ReadFile"}}); c.title != "ReadFile" {
+		t.Errorf("failed: %q", c.title)
 	}
 }

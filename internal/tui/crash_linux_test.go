@@ -30,6 +30,7 @@ func (h brokenHost) Todos() builtin.TodoList                           { return 
 func (h brokenHost) NextMode()                                         { h.broken("mode") }
 func (h brokenHost) Background() []string                              { return nil }
 func (h brokenHost) Aside(string) bool                                 { return false }
+func (h brokenHost) Allowed(tool.Request) bool                         { return false }
 func (h brokenHost) Allow(tool.Request, string, Scope) (string, error) { return "", nil }
 func (h brokenHost) Why(tool.Request, tool.Decision) string            { return "" }
 func (h brokenHost) Explain(tool.Request) []Reason                     { return nil }

@@ -198,7 +198,11 @@ func (l *Lines) event(e agent.Event) {
 			l.say("tool", naming(visible(e.Request.Declaration.Title()), about(e.Request)).String())
 		}
 		if e.Stage == tool.Done && e.Outcome.Error != nil {
-			l.say(string(e.Outcome.Status), e.Outcome.Error.Message)
+			label := "error"
+			if e.Outcome.Status != tool.StatusError { // the message says that it was denied or canceled
+				label = "note"
+			}
+			l.say(label, e.Outcome.Error.Message)
 		}
 	}
 }
@@ -214,7 +218,7 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
 		text += fmt.Sprintf(", %s added, %d removed", plural(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
 	}
-	if why := visible(q.why.Why()); why != "" && !q.r.MustAsk {
+	if why := visible(l.host.Why(q.r, q.why)); why != "" && !q.r.MustAsk {
 		text += ". Needs approval: " + why
 	}
 	l.say(fmt.Sprintf("question %d", l.asked), text+".")

@@ -20,7 +20,7 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 	var asked []cell.Line
 	if s.choice != nil {
 		asked = s.choice.live(width, s.rows)
-	} else if q := s.questions.current(); q != nil {
+	} else if q := s.questions.current(); q != nil && !s.settling {
 		s.announce(q)
 		asked = q.live(s, max(room-1, min(room, 3))) // with a row for the rule, unless few are left
 		if q.shown.IsZero() {

@@ -92,7 +92,7 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 		q.hunks = approval.Picks(f)
 	}
 	s.send(func(s *Screen) {
-		s.questions.open = append(s.questions.open, q)
+		s.questions.add(q, s.calls.position)
 		s.notify("needs approval: " + q.title().String())
 	})
 	select {
@@ -113,6 +113,20 @@ func (l *questionList) current() *question {
 	}
 	l.at = min(l.at, len(l.open)-1)
 	return l.open[l.at]
+}
+
+// add inserts a question in the order of the calls: several calls of an answer are asked about at once, and arrive in any
+// order. The question that the user reads stays.
+func (l *questionList) add(q *question, position func(tool.Call) int) {
+	at := position(q.r.Call)
+	i := slices.IndexFunc(l.open, func(o *question) bool { return position(o.r.Call) > at })
+	if i < 0 {
+		i = len(l.open)
+	}
+	if c := l.current(); c != nil && c.printed && i <= l.at {
+		l.at++
+	}
+	l.open = slices.Insert(l.open, i, q)
 }
 
 func (l *questionList) remove(q *question) {
@@ -267,6 +281,15 @@ func (s *Screen) allowAlways(q *question) {
 		s.tell("saved " + approval.RuleList(offer) + " to " + path)
 	}
 	s.reply(q, tool.Decision{Verdict: tool.Allow, Remember: offer})
+	n := 0
+	for _, o := range s.questions.open { // the executor withdraws them
+		if !o.r.MustAsk && o.why.Cause.Kind != tool.ByHook && s.o.Host.Allowed(o.r) {
+			n++
+		}
+	}
+	if s.settling = n > 0; s.settling {
+		s.tell(plural(n, "question") + " answered by " + approval.RuleList(offer))
+	}
 }
 
 // editKey handles a key while the user edits a command. Enter runs it.

@@ -124,8 +124,13 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
 	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
 	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain {
-		head = append(head, cell.Span{Text: "   needs approval: " + why, Style: cell.Dim})
+		text := "   needs approval: " + why
+		if head.Width()+cell.Width(text)+1+count.Width() > width { // the reason is more than the words before it
+			text = "   " + why
+		}
+		head = append(head, cell.Span{Text: text, Style: cell.Dim})
 	}
 	if q.stage == choosing && !s.editor.Empty() && !s.questions.focused {
 		return []cell.Line{head[:3].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
@@ -134,7 +139,7 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	if q.explain {
 		about = q.explanation(s)
 	}
-	more, keys := q.stageLines(all)
+	more, keys := q.stageLines(all, width)
 	about = append(about, more...)
 	foot := fill(keys, width)
 	if q.problem != "" {
@@ -148,7 +153,7 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	if most := room - len(foot); len(about) > most {
 		about = q.window(about, most)
 	}
-	out := append([]cell.Line{head.Right(cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim), width)}, about...)
+	out := append([]cell.Line{head.Right(count, width)}, about...)
 	out = append(out, foot...)
 	for i, l := range out {
 		out[i] = l.Cut(width)
@@ -157,14 +162,14 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 }
 
 // stageLines are what is being decided, and the keys for it.
-func (q *question) stageLines(all int) (about, keys []cell.Line) {
+func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
 	switch q.stage {
 	case choosing:
 		return nil, q.choices(all)
 	case refusing:
 		return nil, hints("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like")
 	case always:
-		return q.ladder(), q.scopeKeys()
+		return q.ladder(width), q.scopeKeys()
 	case filling:
 		return q.form()
 	case editing:
@@ -250,13 +255,13 @@ func (q *question) explanation(s *Screen) []cell.Line {
 	return out
 }
 
-// ladder is the rules that "always" can apply, and what each covers.
-func (q *question) ladder() []cell.Line {
+// ladder is the rules that "always" can apply, and what each covers if there is room for it.
+func (q *question) ladder(width int) []cell.Line {
 	steps := approval.Ladder(q.why.Offer)
-	wide := 0
+	wide, covers := 0, 0
 	for i, step := range steps {
 		steps[i].Rules = cell.Clean(step.Rules)
-		wide = max(wide, min(cell.Width(steps[i].Rules), maxRule))
+		wide, covers = max(wide, min(cell.Width(steps[i].Rules), maxRule)), max(covers, cell.Width(step.Covers))
 	}
 	var out []cell.Line
 	for i, step := range steps {
@@ -267,8 +272,11 @@ func (q *question) ladder() []cell.Line {
 		if i == q.offer {
 			mark, style = "› ", cell.Bold
 		}
-		pad := strings.Repeat(" ", max(0, wide-cell.Width(step.Rules)))
-		out = append(out, cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}, {Text: pad + "   " + step.Covers, Style: cell.Dim}})
+		l := cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}}
+		if pad := max(0, wide-cell.Width(step.Rules)) + 3; len(label)+2+wide+3+covers <= width {
+			l = append(l, cell.Span{Text: strings.Repeat(" ", pad) + step.Covers, Style: cell.Dim})
+		}
+		out = append(out, l)
 	}
 	return out
 }

@@ -46,6 +46,8 @@ type Host interface {
 	Background() []string
 	// Allow applies a rule for the session, and saves it if the scope is for longer. It returns the file.
 	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
+	// Allowed reports whether the rules allow a call now.
+	Allowed(r tool.Request) bool
 	// Why says in a few words why a call needs approval. The question names what the call is about.
 	Why(r tool.Request, d tool.Decision) string
 	// Explain says what decided about a call: about each simple command of it, and which sandbox it would run in.
@@ -179,6 +181,7 @@ type Screen struct {
 	interrupted   time.Time // when Ctrl+C was last pressed
 	focused       bool
 	urgent        bool // a message is shown at once, as a key is
+	settling      bool // a rule answers open questions: none is shown until the next frame
 	backdrop      backdrop
 	title         string // of the window
 	place         string // the directory
@@ -314,7 +317,7 @@ func (s *Screen) loop(ctx context.Context) error {
 		}
 		if now {
 			s.showText()
-			frame = nil
+			s.settling, frame = false, nil
 		}
 		switch { // text that arrived waits for its frame, so that a key changes one row
 		case now, key:
@@ -322,6 +325,9 @@ func (s *Screen) loop(ctx context.Context) error {
 				return err
 			}
 		case frame == nil:
+			frame = time.After(frameTime)
+		}
+		if s.settling && frame == nil {
 			frame = time.After(frameTime)
 		}
 		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
