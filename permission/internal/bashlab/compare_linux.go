@@ -203,13 +203,16 @@ func runsUnseen(script *bash.Script, line string) bool {
 // calculating matches an index that runs a command.
 var calculating = regexp.MustCompile("(?s)\\[.*(\\$\\(|`)")
 
-// physical returns a directory of the workspace without links.
-func physical(dir string) string {
-	dir = path.Clean(dir)
-	if rest, ok := strings.CutPrefix(dir, Root+"/link"); ok && (rest == "" || rest[0] == '/') {
-		return Root + "/src" + rest
+// physical returns a path without links.
+func physical(name string) string {
+	at := ""
+	for element := range strings.SplitSeq(name, "/") {
+		at = path.Join("/", at, element)
+		if target, ok := recorderLinks[at]; ok {
+			at = target
+		}
 	}
-	return dir
+	return at
 }
 
 // fits reports whether bash may have expanded words to those of a call.
