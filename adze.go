@@ -1,25 +1,24 @@
-// Package adze is the door for programs that use Adze as a library. The rooms behind it:
+// Package adze is the entry point for programs that embed Adze. The packages behind it:
 //
-//	tool        what a tool is, the registry, and the executor that a model's calls go through
-//	builtin     the tools themselves
-//	permission  which calls run unasked, which ask, which are refused
-//	agent       a conversation with a model in which it calls tools; model/openai is such a model
+//	tool        tools, the registry, and the executor that runs a model's calls
+//	builtin     the built-in tools
+//	permission  which calls run without approval, require approval, or are denied
+//	agent       a conversation with a model that calls tools; model/openai is such a model
 //	discover    external tools: MCP servers, a project's own command
-//	serve       tools to outside: an MCP server
+//	serve       an MCP server for the tools
 //
-// Only one thing must be done at the very start of a program, and it is here: [Main]. Nothing else in this package
-// does anything, and no other package does anything when it is imported.
+// A program calls [Main] first. Importing these packages has no side effects.
 package adze
 
 import "github.com/adze-dev/adze/builtin"
 
-// Helper is what [Main] returns, for [builtin.Options].
+// Helper is the result of [Main], for [builtin.Options].
 type Helper = builtin.Helper
 
-// Main must be the first call in the main function of a program that runs commands with Adze's tools. Such a command has a
-// keeper, and in a sandbox it is the keeper that enters it: both are this program's own binary, executed again. In
-// those processes Main does not return.
+// Main must be the first call in the main function of a program that runs commands with Adze's tools. Each command has a
+// helper process, which also enters its sandbox: this program's own binary, executed again. In those processes Main doesn't
+// return.
 //
-// A program that does not call it is never executed again. Its commands are ended by process group, they run without a
-// sandbox where that was only a precaution, and do not run where the sandbox was demanded; results say so.
+// Without the call there are no helper processes: commands are stopped by process group, run without a sandbox if that is
+// optional, and don't run if it is required. Results say so.
 func Main() Helper { return builtin.Main() }

@@ -145,7 +145,7 @@ func TestSettingsExamples(t *testing.T) {
 	}
 }
 
-// settingsOn are the JSON objects on a page, except those whose note says that they are something else.
+// settingsOn returns the JSON objects on a page, except those whose note says that they are something else.
 func settingsOn(t *testing.T, page string) []string {
 	t.Helper()
 	blocks, err := fenced.Read(page)

@@ -46,7 +46,7 @@ func Example() {
 	// denied
 }
 
-// A program that does not call Main is not executed again: a precaution is left out with a word, a demand refused.
+// A program that does not call Main is not executed again: a precaution is omitted with a word, a demand refused.
 func TestWithoutMain(t *testing.T) {
 	for mode, want := range map[string]string{
 		"auto":      "ran without its read-only sandbox",

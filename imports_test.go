@@ -174,7 +174,7 @@ func TestCoreImportsOnlyTheStandardLibrary(t *testing.T) {
 	}
 }
 
-// ownImports are the packages of this module and what they import of it, tests aside.
+// ownImports returns the packages of this module and what they import of it, tests aside.
 func ownImports(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}

@@ -120,7 +120,7 @@ func packagePicture(t *testing.T) string {
 	return b.String()
 }
 
-// height is the length of the longest chain of imports below a package in its layer.
+// height returns the length of the longest chain of imports below a package in its layer.
 func height(t *testing.T, imports map[string][]string, l layer, path string) int {
 	most := 0
 	for _, imported := range imports[path] {

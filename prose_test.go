@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// prose is a text for people: at least three words.
+// prose is a text for users: at least three words.
 var prose = regexp.MustCompile(`[A-Za-z']{2,} [A-Za-z']+ [A-Za-z']{2,}`)
 
 // foreign are texts of other programs and libraries, which say it in no other way.

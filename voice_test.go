@@ -128,7 +128,7 @@ func TestVoiceFindsPhrases(t *testing.T) {
 	}
 }
 
-// patterns are those that find the phrases.
+// patterns returns those that find the phrases.
 func patterns(banned []bannedPhrase) []*regexp.Regexp {
 	var all []*regexp.Regexp
 	for _, b := range banned {

@@ -170,8 +170,8 @@ func (a *Agent) Run(ctx context.Context, prompt ...model.Part) (Answer, error) {
 	return a.run(ctx, func() { a.ask(prompt) })
 }
 
-// Continue is Run without a prompt: the model answers the last message, of a conversation that was interrupted before it
-// did, or continues its answer that was interrupted. It returns ErrNothingToContinue if the answer is complete.
+// Continue is like Run without a prompt: the model answers the last message of a conversation that was interrupted, or
+// continues an answer that was interrupted. It returns ErrNothingToContinue if the answer is complete.
 func (a *Agent) Continue(ctx context.Context) (Answer, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
@@ -292,7 +292,7 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 	}
 }
 
-// History is the conversation so far.
+// History returns the conversation so far.
 func (a *Agent) History() []model.Message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -317,7 +317,7 @@ func (a *Agent) ask(prompt []model.Part) {
 	a.addTold(model.Message{Role: model.User, Parts: prompt}, false)
 }
 
-// request is one with the agent's options.
+// request returns a request with the agent's options.
 func (a *Agent) request(messages []model.Message, tools []tool.Declaration) model.Request {
 	now := a.settings()
 	return model.Request{
@@ -330,7 +330,7 @@ func (a *Agent) request(messages []model.Message, tools []tool.Declaration) mode
 	}
 }
 
-// measure is the estimate for all messages.
+// measure returns the token estimate for all messages.
 func (a *Agent) measure() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -350,7 +350,7 @@ func (a *Agent) save(id string, paths []string) {
 	a.saved[id] = paths
 }
 
-// count takes the usage of an answer. request is the estimate for the messages of its request.
+// count records the usage of an answer. request is the estimate for the messages of its request.
 func (a *Agent) count(u model.Usage, request int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

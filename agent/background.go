@@ -12,7 +12,7 @@ import (
 
 const (
 	maxReport    = 25_000 // characters of a background report for the model
-	maxEndedJobs = 32     // whose reports are kept
+	maxEndedJobs = 32     // finished jobs whose reports are kept
 )
 
 // Job is the state of a background subagent.
@@ -79,7 +79,7 @@ func (c *Crew) background() int {
 	return n
 }
 
-// pruned returns the jobs without the oldest finished ones that the model knows of.
+// pruned returns the jobs without the oldest finished ones whose reports the model has.
 func (c *Crew) pruned() []*job {
 	over := len(c.jobs) + 1 - maxBackground - maxEndedJobs
 	return slices.DeleteFunc(c.jobs, func(j *job) bool {
@@ -91,7 +91,7 @@ func (c *Crew) pruned() []*job {
 	})
 }
 
-// report is the message to the model about a finished subagent.
+// report returns the message to the model about a finished subagent.
 func (c *Crew) report(ctx context.Context, j *job) (news string) {
 	m := j.member
 	begin := fmt.Sprintf("Background subagent %s (%s) finished", m.name, m.task.Description)
@@ -136,7 +136,7 @@ func (c *Crew) ended(j *job, report string) {
 	}
 }
 
-// News returns the reports of background subagents that have finished, each once, without those that [Crew.Job] or
+// News returns the reports of background subagents that have finished, each once, except those that [Crew.Job] or
 // [Crew.Stop] returned. It is for [Options].News.
 func (c *Crew) News() []string {
 	c.mu.Lock()

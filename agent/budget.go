@@ -16,12 +16,12 @@ var (
 	ErrTokenLimit = errors.New("token limit reached")
 )
 
-// Budget is shared by an agent and its subagents. Its zero value counts and has no limit; nil does not count either. A
-// limit of 0 or less is none. Set limits before the first turn.
+// Budget is shared by an agent and its subagents. Its zero value counts without limits; a nil Budget doesn't count either. A
+// limit of 0 or less means no limit. Set limits before the first turn.
 type Budget struct {
 	Turns  int // requests to the model, of all agents together
 	Calls  int // tool calls, of all agents together
-	Tokens int // sent to models and received from them, of all agents together and of others that call Spend
+	Tokens int // sent to models and received from them, by all agents and by other callers of Spend
 
 	mu    sync.Mutex
 	turns int
@@ -119,11 +119,11 @@ func (b *Budget) use(u model.Usage) {
 	b.usage = b.usage.Plus(u)
 }
 
-// charsPerToken is a rough measure for servers that report no usage. Adze only uses it where tokens are limited.
+// charsPerToken is a rough estimate for servers that report no usage. It is only used if tokens are limited.
 const charsPerToken = 4
 
-// spent is what a turn used, before its answer is part of the history: what the server reports or, if it reports nothing of
-// an answer and tokens are limited, an estimate.
+// spent returns the tokens of a turn, before its answer is part of the history: as the server reports them, or an estimate
+// if it reports none and tokens are limited.
 func (t *turn) spent() model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
 		return t.usage
@@ -138,7 +138,7 @@ func (t *turn) spent() model.Usage {
 	return model.Usage{Input: sent / charsPerToken, Output: length(t.parts) / charsPerToken}
 }
 
-// length is the number of characters of parts. Media have none.
+// length returns the number of characters of parts. Media have none.
 func length(parts []model.Part) int {
 	n := 0
 	for _, p := range parts {

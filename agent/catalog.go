@@ -83,7 +83,7 @@ func (s *Catalog) leave(path string) {
 	delete(s.views, path)
 }
 
-// Limit changes Most, as for a model with another context window. What is deferred or declared stays so.
+// Limit changes Most, such as for a model with another context window. Deferred and declared tools stay as they are.
 func (s *Catalog) Limit(most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (p *view) next() (declarations []tool.Declaration, news []string) {
 	return slices.Clone(p.order), news
 }
 
-// forget is for a conversation whose messages about tools were summarized: they are sent again.
+// forget is called after a summary replaced the messages about tools, so that they are sent again.
 func (p *view) forget() {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
@@ -172,7 +172,7 @@ func changed(old, now tool.Declaration) bool {
 	return old.Description != now.Description || !bytes.Equal(old.Parameters, now.Parameters)
 }
 
-// changeOf is the message about a tool that is no longer as it was declared.
+// changeOf returns the message about a tool that is no longer as it was declared.
 func changeOf(d tool.Declaration) string {
 	parameters := string(d.Parameters)
 	if parameters == "" {
@@ -181,7 +181,7 @@ func changeOf(d tool.Declaration) string {
 	return fmt.Sprintf("The tool %s changed. Its declaration above no longer applies.\nDescription: %s\nParameters: %s", d.Name, d.Description, parameters)
 }
 
-// gone is why calls of a declared tool fail after it disappeared; "" if no such tool was declared.
+// gone returns why calls of a declared tool fail after it disappeared; "" if it wasn't declared.
 func (p *view) gone(name string) string {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
@@ -229,7 +229,7 @@ func (p *view) called(d tool.Declaration) bool {
 	return true
 }
 
-// system is the system prompt with the names of tools that were deferred at the first turn.
+// system returns the system prompt with the names of tools that were deferred at the first turn.
 func (p *view) system(text string) string {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
@@ -274,7 +274,7 @@ func listHeld(finder string, held []tool.Declaration) string {
 	return b.String()
 }
 
-// fitting is how many names fit into so many characters, at least one.
+// fitting returns how many names fit into most characters, at least one.
 func fitting(names []string, most int) int {
 	for i, name := range names {
 		if most -= len(name) + 2; most < 0 && i > 0 {

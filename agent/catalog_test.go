@@ -47,7 +47,7 @@ func outers(origin string, names ...string) []tool.Tool {
 	return ts
 }
 
-// library is a registry with look, find and skill, of which find reveals what it is asked for, and the last is deferred.
+// library returns a registry with look, find and skill, of which find reveals what it is asked for, and the last is deferred.
 func library(catalog *agent.Catalog) *tool.Registry {
 	type query struct {
 		Name string `json:"name"`

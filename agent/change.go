@@ -6,7 +6,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// settings are what can change between two requests.
+// settings are the options that can change between two requests.
 type settings struct {
 	model  model.Model
 	effort string
@@ -61,12 +61,12 @@ func (a *Agent) Append(messages ...model.Message) {
 	}
 }
 
-// begin starts a conversation with what was said before.
+// begin starts a conversation with a history.
 func (a *Agent) begin(history []model.Message) {
 	a.view, a.shown = a.o.Catalog.at(a.o.Path, a.o.Executor.Registry), -1
 	a.ids.add(history)
 	for _, m := range history {
-		for _, c := range m.Calls() { // what was found then is known
+		for _, c := range m.Calls() { // tools found then are known
 			a.view.revealed[c.Name] = true
 		}
 	}

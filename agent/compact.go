@@ -25,7 +25,7 @@ const (
 // maxFutile is how many compactions in a row may free too little.
 const maxFutile = 2
 
-// room is what the compactions of a conversation achieved.
+// room is the result of the compactions of a conversation.
 type room struct {
 	futile int   // compactions in a row that freed too little
 	cause  error // why the last one failed; nil: it didn't
@@ -36,14 +36,14 @@ type room struct {
 	fixed         int // tokens of system prompt and declarations
 }
 
-// freed reports whether a compaction that left so many tokens freed enough: 10 %. If system prompt and declarations fill most
-// of the window, a quarter of the rest is enough too, unless the server counts about as much as before.
+// freed reports whether a compaction that left this many tokens freed enough: 10 %. If system prompt and declarations fill
+// most of the window, a quarter of the rest is enough too, unless the server counts about as much as before.
 func (r *room) freed(left int) bool {
 	freed := r.before - left
 	return freed*10 >= r.before || freed*4 >= r.before-r.fixed && (r.input == 0 || left*50 <= r.input*49)
 }
 
-// judge takes how many tokens the last compaction left.
+// judge records how many tokens the last compaction left.
 func (r *room) judge(left int) {
 	switch {
 	case !r.open:
@@ -56,7 +56,7 @@ func (r *room) judge(left int) {
 	r.open = false
 }
 
-// full is the error of a conversation that can't be compacted further; nil: it can.
+// full returns the error for a conversation that can't be compacted further; nil: it can.
 func (r *room) full(w Window) error {
 	if r.futile < maxFutile {
 		return nil
@@ -69,7 +69,7 @@ func (r *room) full(w Window) error {
 		"Use a model with a larger context window (this one: %s tokens), or split the task.", ErrContextFull, r.futile, why, number(w.Tokens))
 }
 
-// window is that of the current model, or less if its server rejected less.
+// window returns the window of the current model, or less if its server rejected a shorter request.
 func (a *Agent) window() Window {
 	var w Window
 	if a.o.Window != nil {
@@ -203,7 +203,7 @@ func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occas
 	return c, c.Err
 }
 
-// measured is the size of the conversation now.
+// measured returns the size of the conversation now.
 func (a *Agent) measured() room {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -221,7 +221,7 @@ func (a *Agent) enough(history []model.Message, w Window) bool {
 	return a.meter.scaled(a.meter.fixed+estimateAll(history))*10 <= most*7
 }
 
-// replace sets the history. Its last turns are moved towards its start by so many messages.
+// replace sets the history. Its last turns moved towards the start by that many messages.
 func (a *Agent) replace(history []model.Message, moved int) {
 	for i := range history {
 		history[i] = unsealed(history[i])
@@ -242,7 +242,7 @@ func (a *Agent) replace(history []model.Message, moved int) {
 	a.saved = saved
 }
 
-// unsealed is a message without sealed data: it is valid only with everything that came before it.
+// unsealed returns a message without sealed data, which is valid only after exactly the messages before it.
 func unsealed(m model.Message) model.Message {
 	isSealed := func(p model.Part) bool { _, ok := p.(model.Sealed); return ok }
 	if slices.ContainsFunc(m.Parts, isSealed) {

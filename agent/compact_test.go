@@ -66,7 +66,7 @@ func (w *worker) answer(r model.Request) []model.Event {
 	return es
 }
 
-// size is the length of a request, as a server would see it.
+// size returns the length of a request, as a server would see it.
 func size(r model.Request) int {
 	b, err := json.Marshal(r.Messages)
 	if err != nil {

@@ -44,7 +44,8 @@ type CrewOptions struct {
 	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's
 	// observer.
 	Observe func(Member, Event)
-	// Ended is called when a background subagent has finished, so that a front end can hand over its report. It must not call the crew; nil: nothing is called.
+	// Ended is called when a background subagent has finished, so that a front end can hand over its report. It must not
+	// call the crew; may be nil.
 	Ended func()
 }
 

@@ -83,7 +83,7 @@ type delegated struct {
 	Background bool   `json:"background,omitempty" description:"when"`
 }
 
-// delegate is the tool that gives tasks to a crew.
+// delegate returns the tool that gives tasks to a crew.
 func delegate(do func(context.Context, agent.Task) (tool.Result, error)) tool.Tool {
 	return tool.Define(tool.Def[delegated]{Name: "task", Description: "Delegates.", Aliases: []string{"agent"},
 		Prepare: func(_ context.Context, a delegated) (*tool.Invocation, error) {
@@ -227,7 +227,7 @@ func TestTaskDisplay(t *testing.T) {
 	}
 }
 
-// Subagents work side by side, and below one another as deep as they may.
+// Subagents work concurrently, and below one another as deep as they may.
 func TestTasksSideBySideAndDeep(t *testing.T) {
 	f := newOffice(t, agent.CrewOptions{Depth: 2, Limit: 2}, turns{
 		"go":   {gives(`{"prompt":"a"}`, `{"prompt":"b"}`, `{"prompt":"c"}`), stop("done")},

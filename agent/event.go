@@ -59,8 +59,7 @@ type Responded struct {
 	Outcomes []tool.Outcome
 }
 
-// Resumed reports that an answer was cut off by Err, and that the model is asked to continue it. The calls that were
-// complete have ended.
+// Resumed reports that an answer was cut off by Err and the model is asked to continue it. All complete calls have ended.
 type Resumed struct {
 	Turn  int // the one that was cut off
 	Times int // for this prompt, from 1
@@ -77,11 +76,11 @@ type Compacted struct {
 	Summary       string          // "": none was needed, or Err says why there is none
 	Messages      []model.Message // the conversation from now on
 	Usage         model.Usage     // of the requests for a summary
-	Fallback      error           // why the agent's own model wrote the summary, and not the one for summaries; nil: that's as configured
+	Fallback      error           // why the agent's own model wrote the summary instead of the configured one; nil: it didn't
 	Err           error           // why there is no summary. Nothing is lost
 }
 
-// String is one line for users.
+// String returns one line for users.
 func (c Compacted) String() string {
 	if c.Err != nil {
 		return strings.ReplaceAll(c.Err.Error(), "\n", " ")
@@ -104,12 +103,12 @@ type Stuck struct {
 	Calls []tool.Call
 }
 
-// String is one line for users.
+// String returns one line for users.
 func (s Stuck) String() string {
 	return fmt.Sprintf("the last %d turns repeated calls with the same results (%s)", s.Times, callNames(s.Calls))
 }
 
-// callNames are the names of tools, as a short line.
+// callNames returns the names of tools, as a short line.
 func callNames(calls []tool.Call) string {
 	var names []string
 	for _, c := range calls {

@@ -27,7 +27,7 @@ type member struct {
 	executor *tool.Executor
 	unknown  []string // unknown tools that its definition names
 
-	// What it did so far; owned by the working goroutine.
+	// Its progress so far; owned by the working goroutine.
 	calls   []TaskCall
 	count   int      // of all calls
 	changed []string // paths of files
@@ -74,12 +74,12 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	return m.result(err)
 }
 
-// about says who it is.
+// about returns the subagent's description.
 func (m *member) about() Member {
 	return Member{m.path, m.role.Name, m.task.Description, m.task.Live.Call}
 }
 
-// cacheKey is the key of a subagent's conversation, no longer than servers accept (64 characters).
+// cacheKey returns the key of a subagent's conversation, no longer than servers accept (64 characters).
 func cacheKey(key, path string) string {
 	if key == "" {
 		return ""
@@ -126,7 +126,7 @@ func (m *member) ended(o tool.Outcome) {
 	}
 }
 
-// result is the report: the last message, and counts.
+// result returns the report: the last message, and counts.
 func (m *member) result(err error) (tool.Result, error) {
 	text := strings.TrimSpace(m.answer.Text)
 	if text == "" {
@@ -182,7 +182,7 @@ func number(n int) string {
 	return s
 }
 
-// short is a text as one line of at most n characters.
+// short returns a text as one line of at most n characters.
 func short(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {

@@ -21,7 +21,7 @@ type Surroundings struct {
 	Extra     string    // instructions from the user and the project
 }
 
-// placeText is what remains of Adze's own instructions if others replace them.
+// placeText is the part of Adze's own instructions that stays if others replace them.
 const placeText = "\n\nWorking directory: {{workspace}}. Platform: {{platform}}. Date: {{date}}.\n"
 
 // noUserText is the part of the system prompt for sessions without a user.

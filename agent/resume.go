@@ -18,7 +18,7 @@ func (t *turn) cut(ctx context.Context, err error) bool {
 	return t.resumable && ctx.Err() == nil && len(t.parts) > 0 && model.CutShort(err)
 }
 
-// onlyThought reports whether nothing else arrived. Such an answer is dropped, and the same question asked again.
+// onlyThought reports whether only thoughts arrived. Such an answer is dropped, and the request repeated.
 func (t *turn) onlyThought() bool { return len(t.calls) == 0 && !t.said() }
 
 // resume asks the model to continue, and returns the text that its next answer continues. before is the text that this
@@ -47,12 +47,12 @@ func continued(text, more string) string {
 	return text + more
 }
 
-// sameCall reports whether two calls as a server sent them are one: id, name and arguments are the same.
+// sameCall reports whether two calls as a server sent them are the same: equal ID, name and arguments.
 func sameCall(a, b tool.Call) bool {
 	return a.ID != "" && a.ID == b.ID && a.Name == b.Name && bytes.Equal(compact(a.Args), compact(b.Args))
 }
 
-// compact is JSON without whitespace, or what is not JSON as it is.
+// compact removes whitespace from JSON. Other text is returned unchanged.
 func compact(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -61,7 +61,7 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Sendable is the answer with arguments that servers accept in the next request: some parse them, and reject the whole
+// Sendable returns the answer with arguments that servers accept in the next request: some parse them, and reject the whole
 // conversation for a call that was cut off.
 func Sendable(answer model.Message) model.Message {
 	out := answer
@@ -75,7 +75,7 @@ func Sendable(answer model.Message) model.Message {
 	return out
 }
 
-// argumentObject is the JSON object that a model sent as arguments, without trailing commas, or an empty one.
+// argumentObject returns the JSON object that a model sent as arguments, without trailing commas, or an empty one.
 func argumentObject(raw json.RawMessage) json.RawMessage {
 	if fixed, ok := schema.RepairJSON(raw); ok {
 		raw = fixed

@@ -69,7 +69,7 @@ func findRole(roles []Role, name string) *Role {
 	return nil
 }
 
-// system is the system prompt of a subagent: that of its parent with additions.
+// system returns the system prompt of a subagent: that of its parent with additions.
 func (r Role) system(base, name string) string {
 	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name), strings.TrimSpace(r.Prompt)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n"
@@ -107,7 +107,7 @@ func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool)
 		}
 		t, err := parent.Lookup(d.Name)
 		if err != nil {
-			continue // it has gone since
+			continue // it was removed since
 		}
 		if !slices.Contains(origins, d.Origin) {
 			origins = append(origins, d.Origin)

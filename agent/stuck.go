@@ -14,7 +14,7 @@ import (
 // sameErrors is how often a tool can fail with the same error before the model gets a note.
 const sameErrors = 3
 
-// Turns in a row that bring nothing new: after so many the model gets a note, or the user a report.
+// Numbers of turns in a row without new results after which the model gets a note, or the user a report.
 const (
 	repeatsNoted = 3
 	repeatsTold  = 6
@@ -60,7 +60,7 @@ func (s *stuck) look(o tool.Outcome) string {
 		"read the tool's parameters again and call it differently, or continue without it and report what is missing."
 }
 
-// turn records the calls of a turn with their results, and returns how many turns in a row brought nothing new.
+// turn records the calls of a turn with their results, and returns the number of turns in a row without new results.
 func (s *stuck) turn(d digest) int {
 	s.repeats++
 	if !slices.Contains(s.last, d) {
@@ -71,11 +71,11 @@ func (s *stuck) turn(d digest) int {
 	return s.repeats
 }
 
-// forget is for a conversation that was compacted: a call may bring a result back.
+// forget is called after a compaction: the model may repeat a call to get its result again.
 func (s *stuck) forget() { s.last, s.repeats = nil, 0 }
 
-// compare records what the turn brought, and returns the note for a model that repeats itself; usually "". Calls of tools that
-// poll are left out.
+// compare records the results of the turn, and returns the note for a model that repeats itself; usually "". Calls of tools
+// that poll are ignored.
 func (t *turn) compare(outcomes []tool.Outcome) string {
 	h := sha256.New()
 	n := 0
@@ -90,7 +90,7 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 		}
 		for _, s := range []string{o.Name, canonical(t.calls[i].Args), string(o.Status), text} {
 			fmt.Fprintf(h, "%d ", len(s))
-			_, _ = io.WriteString(h, s) // a hash takes everything
+			_, _ = io.WriteString(h, s) // writing to a hash never fails
 		}
 	}
 	if n == 0 {
@@ -104,7 +104,7 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 		"try something else, or stop and report what you found and what is missing.", t.repeats)
 }
 
-// compared is what results of the same call are compared by.
+// compared returns the text by which results of the same call are compared.
 func compared(r tool.Result) string {
 	if r.Compare != "" {
 		return r.Compare
@@ -118,7 +118,7 @@ func compared(r tool.Result) string {
 	return text
 }
 
-// canonical is the same text for arguments that differ only in whitespace and in the order of members.
+// canonical returns the same text for arguments that differ only in whitespace and in the order of members.
 func canonical(args json.RawMessage) string {
 	var v any
 	if json.Unmarshal(args, &v) != nil {
@@ -131,7 +131,7 @@ func canonical(args json.RawMessage) string {
 	return string(out)
 }
 
-// stopIfStuck tells the user about a model that repeats itself, and ends an unattended run.
+// stopIfStuck reports a model that repeats itself to the user, and ends an unattended run.
 func (a *Agent) stopIfStuck(t *turn) error {
 	if t.repeats == 0 || t.repeats%repeatsTold != 0 {
 		return nil

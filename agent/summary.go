@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	bulky         = 1000 // characters of a result that is worth a file
+	bulky         = 1000 // characters of a result that is moved to a file
 	lastShare     = 5    // the last turns keep a fifth of the window
 	summaryShare  = 16   // a summary may take a sixteenth of the window
-	promptShare   = 16   // so may the prompts that stay
-	leastPrompt   = 2000 // characters of them that stay in any window
-	summaryTries  = 4    // with fewer and fewer of the oldest turns, if the server rejects the request as too long
-	bytesOfTokens = 3    // at least, in each token
+	promptShare   = 16   // so may the prompts that are kept
+	leastPrompt   = 2000 // characters of prompts that are kept in any window
+	summaryTries  = 4    // each with fewer of the oldest turns, if the server rejects the request as too long
+	bytesOfTokens = 3    // lower bound of bytes per token
 )
 
 const (
@@ -44,10 +44,10 @@ const (
 // asked is a prompt, and where the history has it.
 type asked struct {
 	parts []model.Part
-	at    int // below the start of the last turns: only the summary's message has it
+	at    int // position in the history; below the start of the last turns, only the summary has it
 }
 
-// recent is where the last turns of a history start: the last answer of the model with all that follows, and as many turns
+// recent returns where the last turns of a history start: the last answer of the model with all that follows, and as many turns
 // before it as fit into a share of the window and of the history. A call and its response are never separated.
 func recent(history []model.Message, window int) int {
 	at := len(history)
@@ -72,7 +72,7 @@ func recent(history []model.Message, window int) int {
 	return at
 }
 
-// withoutBulk is the history with a line in place of each bulky result before the last turns, and how many there are. A result
+// withoutBulk returns the history with a line in place of each bulky result before the last turns, and how many there are. A result
 // that can't be saved stays. If the last turns alone fill half of the window, their results are truncated.
 func (a *Agent) withoutBulk(history []model.Message, last, window int) ([]model.Message, int) {
 	out := slices.Clone(history)
@@ -93,7 +93,7 @@ func (a *Agent) withoutBulk(history []model.Message, last, window int) ([]model.
 	return out, n
 }
 
-// eachResponse is a message with other responses. It counts those that changed.
+// eachResponse returns a message with other responses. It counts those that changed.
 func (a *Agent) eachResponse(m model.Message, n *int, change func(model.Response) (model.Response, bool)) model.Message {
 	if m.Role != model.Tool {
 		return m
@@ -111,7 +111,7 @@ func (a *Agent) eachResponse(m model.Message, n *int, change func(model.Response
 	return m
 }
 
-// asPath is a line with the path of a file in place of a bulky result.
+// asPath returns a line with the path of a file in place of a bulky result.
 func (a *Agent) asPath(r model.Response) (model.Response, bool) {
 	text, media := r.Text(), hasMedia(r.Content)
 	chars := utf8.RuneCountInString(text)
@@ -133,7 +133,7 @@ func (a *Agent) asPath(r model.Response) (model.Response, bool) {
 	return r, true
 }
 
-// truncated is a result with the start and the end of its text, and the path of a file that has it.
+// truncated returns a result with the start and the end of its text, and the path of a file that has it.
 func (a *Agent) truncated(r model.Response, most int) (model.Response, bool) {
 	text := r.Text()
 	if len(text) <= max(most, bulky) || hasMedia(r.Content) {
@@ -149,7 +149,7 @@ func (a *Agent) truncated(r model.Response, most int) (model.Response, bool) {
 	return r, true
 }
 
-// keep is the path of a file with the full result: that which the executor saved, or a new one.
+// keep returns the path of a file with the full result: that which the executor saved, or a new one.
 func (a *Agent) keep(r model.Response, text string) (string, bool) {
 	a.mu.Lock()
 	paths := a.saved[r.ID]
@@ -187,8 +187,8 @@ func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message
 // errOnlyCalls reports an answer with calls in place of a summary.
 var errOnlyCalls = errors.New("called tools in place of writing a summary")
 
-// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is left out. A model that
-// answers with calls is asked once more.
+// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is omitted. A model
+// that answers with calls is asked again.
 func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration, out *Answer) (text string, err error) {
 	start := time.Now()
 	defer func() { out.ModelTime += time.Since(start) }()
@@ -207,13 +207,13 @@ func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Me
 	return text, err
 }
 
-// newerHalf is the first message and the newer half of the others, of at least two. A call and its response are never separated.
+// newerHalf returns the first message and the newer half of the others, of at least two. A call and its response are never separated.
 func newerHalf(history []model.Message) []model.Message {
 	at := 1 + len(history[1:])/2
 	for at < len(history)-1 && history[at].Role == model.Tool {
 		at++
 	}
-	if history[at].Role == model.Tool { // the last answer: nothing can be left out
+	if history[at].Role == model.Tool { // the last answer: nothing can be omitted
 		return history[:1]
 	}
 	return append(slices.Clone(history[:1]), history[at:]...)
@@ -265,7 +265,7 @@ func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []mod
 	return summary, nil
 }
 
-// summarized is the history after a summary: a message with it and the prompts, and the last turns.
+// summarized returns the history after a summary: a message with it and the prompts, and the last turns.
 func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, window int) ([]model.Message, error) {
 	room := leastPrompt
 	if window > 0 {
@@ -291,7 +291,7 @@ func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, w
 	return next, nil
 }
 
-// kept is what stays of a prompt: its text up to a length, and its first images.
+// kept returns what stays of a prompt: its text up to a length, and its first images.
 func kept(prompt []model.Part, most int) (string, []model.Part) {
 	const images = 3
 	var text []string

@@ -49,7 +49,7 @@ const (
 	maxShownResult = 4000
 )
 
-// display is the current state of the subagent for the user. It is immutable.
+// display returns the current state of the subagent for the user. It is immutable.
 func (m *member) display(status, result string) TaskDisplay {
 	return TaskDisplay{
 		Type: "task_execution", Name: m.role.Name, Path: m.path,

@@ -147,7 +147,7 @@ func (t *turn) last() model.Part {
 	return t.parts[len(t.parts)-1]
 }
 
-// stream adds to the last part, of which this much is settled.
+// stream appends a piece to the last part, whose earlier text is settled.
 func (t *turn) stream(settled, piece string) {
 	if len(t.streams) == 0 {
 		t.streams = append(t.streams, settled...)
@@ -281,7 +281,7 @@ func (t *turn) release(ctx context.Context, err error) {
 	}
 }
 
-// responses are the results for the model, one for each call.
+// responses returns the results for the model, one for each call.
 func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 	m := model.Message{Role: model.Tool}
 	for i, c := range t.calls {

@@ -18,7 +18,7 @@ type Window struct {
 	Summary func(context.Context) (model.Model, error)
 }
 
-// most is how many tokens a request can have without a compaction; 0: any number.
+// most returns how many tokens a request can have without a compaction; 0: any number.
 func (w Window) most() int {
 	if w.Threshold <= 0 || w.Threshold >= 1 {
 		return 0
@@ -47,7 +47,7 @@ const (
 	mostScale  = 3
 )
 
-// check starts again for another model, which counts tokens differently, and for a history that was replaced.
+// check restarts the count for another model, which counts tokens differently, and for a history that was replaced.
 func (m *meter) check(name string, history []model.Message) {
 	if m.model != name {
 		*m = meter{model: name, fixed: m.fixed, messages: m.messages, length: m.length}
@@ -63,7 +63,7 @@ func (m *meter) add(msg model.Message) {
 	m.length++
 }
 
-// total is how many tokens the next request has.
+// total returns how many tokens the next request has.
 func (m *meter) total() int {
 	if m.counted > 0 {
 		return max(m.counted+m.scaled(m.messages-m.at), int(leastScale*float64(m.fixed+m.messages)))
@@ -71,7 +71,7 @@ func (m *meter) total() int {
 	return m.scaled(m.fixed + m.messages)
 }
 
-// scaled is an estimate in the server's tokens.
+// scaled returns an estimate in the server's tokens.
 func (m *meter) scaled(estimate int) int {
 	if m.scale == 0 {
 		return estimate
@@ -79,7 +79,8 @@ func (m *meter) scaled(estimate int) int {
 	return int(float64(estimate) * m.scale)
 }
 
-// count takes the usage of an answer, which the history has by now. request is the estimate for the messages of its request.
+// count records the usage of an answer, which is in the history by now. request is the estimate for the messages of its
+// request.
 func (m *meter) count(u model.Usage, request int) {
 	if u.Input <= 0 {
 		return
@@ -97,7 +98,7 @@ func (m *meter) reject() {
 	}
 }
 
-// restart is for a history that was replaced: nothing of it was counted.
+// restart is called for a history that was replaced: nothing of it was counted.
 func (m *meter) restart(history []model.Message) {
 	m.counted, m.input, m.at = 0, 0, 0
 	m.messages, m.length = estimateAll(history), len(history)
@@ -111,7 +112,7 @@ func estimateAll(messages []model.Message) int {
 	return n
 }
 
-// Tokens of what is no text. A document has about one for each 50 bytes.
+// Tokens of parts that aren't text. A document has about one for each 50 bytes.
 const (
 	messageTokens = 4 // of its frame
 	partTokens    = 12
@@ -119,7 +120,7 @@ const (
 	bytesPerToken = 50
 )
 
-// estimate is about how many tokens a message takes, rather too many. Thoughts are not sent back.
+// estimate returns about how many tokens a message takes, rather too many. Thoughts are not sent back.
 func estimate(m model.Message) int {
 	n := messageTokens
 	for _, p := range m.Parts {

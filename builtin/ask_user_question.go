@@ -29,7 +29,7 @@ type askedOption struct {
 	Description string `json:"description,omitempty" description:"What choosing this answer means." ignored:"preview"`
 }
 
-// Characters of what is asked.
+// Maximum lengths of questions, in characters.
 const (
 	maxQuestion = 2000
 	maxOption   = 500
@@ -63,7 +63,7 @@ func askUserQuestion() tool.Tool {
 	})
 }
 
-// title is the question in a word, or as a whole.
+// title returns the header of the question, or its text.
 func (q askedQuestion) title() string {
 	if h := strings.TrimSpace(q.Header); h != "" {
 		return h
@@ -78,7 +78,7 @@ func more(n int) string {
 	return " and " + plural(n, "more question")
 }
 
-// checkQuestions checks what the schema cannot say.
+// checkQuestions checks what the schema can't express.
 func checkQuestions(questions []askedQuestion) error {
 	var bad []tool.Violation
 	within := func(at, text string, least, most int) {
@@ -126,7 +126,7 @@ func questionForm(questions []askedQuestion) json.RawMessage {
 	return f.json()
 }
 
-// readAnswers is the text of the user's answers for the model.
+// readAnswers returns the text of the user's answers for the model.
 func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, error) {
 	var filled map[string]any
 	if len(raw) > 0 {
@@ -152,7 +152,7 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 	return tool.TextResult("The user answered:" + b.String()), nil
 }
 
-// words are the texts of an answer: one, or several.
+// words returns the texts of an answer: one, or several.
 func words(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -170,8 +170,7 @@ func words(v any) []string {
 	return out
 }
 
-// form is a schema of an answer: a flat object, as MCP elicitation has it. Its fields are kept in the order they are
-// to be asked in.
+// form is the schema of an answer: a flat object, as in MCP elicitation. Its fields keep their order.
 type form struct{ fields []field }
 
 type field struct {
@@ -197,17 +196,17 @@ type choice struct {
 	Description string `json:"description,omitempty"`
 }
 
-// visible is the choice with invisible characters shown; the value itself is unchanged.
+// visible returns the choice with invisible characters shown; the value itself is unchanged.
 func (c choice) visible() choice {
 	return choice{c.Const, tool.Visible(c.Title), tool.Visible(c.Description)}
 }
 
-// text is a field for words.
+// text adds a field for text.
 func (f *form) text(name, title, description string) {
 	f.fields = append(f.fields, field{name, fieldSchema{Type: "string", Title: tool.Visible(title), Description: tool.Visible(description)}})
 }
 
-// one is a field for one of some choices.
+// one adds a field for one of several choices.
 func (f *form) one(name, title, description string, choices []choice) {
 	s := fieldSchema{Type: "string", Title: tool.Visible(title), Description: tool.Visible(description)}
 	for _, c := range choices {
@@ -216,7 +215,7 @@ func (f *form) one(name, title, description string, choices []choice) {
 	f.fields = append(f.fields, field{name, s})
 }
 
-// many is a field for any number of some choices.
+// many adds a field for any number of choices.
 func (f *form) many(name, title, description string, choices []choice) {
 	s := fieldSchema{Type: "array", Title: tool.Visible(title), Description: tool.Visible(description), Items: &several{}}
 	for _, c := range choices {

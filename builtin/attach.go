@@ -10,11 +10,11 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Mention is an @path of a prompt that stands for files: @main.go, @src/, @"my notes.txt", @my\ notes.txt, @src/**/*.go.
+// Mention is an @path in a prompt that names files: @main.go, @src/, @"my notes.txt", @my\ notes.txt, @src/**/*.go.
 type Mention struct {
-	Text   string      // as it stands in the prompt, with the @
-	Absent bool        // it looks like a path, and no such file exists
-	Access tool.Access // what attaching it would read: to be judged before Attach
+	Text   string      // as written in the prompt, with the @
+	Absent bool        // it looks like a path, and the file doesn't exist
+	Access tool.Access // the access of attaching it: to be judged before Attach
 	// Refused is why it can't be attached even with approval, such as an AI ignore file that matches it.
 	Refused error
 
@@ -22,13 +22,13 @@ type Mention struct {
 }
 
 const (
-	maxMentions    = 1000 // pieces of a prompt that are looked up; a pasted log may hold any number of @
+	maxMentions    = 1000 // candidates that are looked up; a pasted log may contain any number of @
 	maxMention     = 4096 // bytes of a name
-	maxPunctuation = 8    // characters that may belong to the sentence
+	maxPunctuation = 8    // trailing punctuation that may belong to the sentence
 )
 
-// Mentions finds the @paths of a prompt, in their order. Text after an @ that neither exists nor looks like a path is text
-// like any other.
+// Mentions finds the @paths of a prompt, in order. An @ followed by text that neither exists nor looks like a path is
+// ordinary text.
 func (s *Set) Mentions(prompt string) []Mention {
 	var found []Mention
 	tried := 0
@@ -40,7 +40,7 @@ func (s *Set) Mentions(prompt string) []Mention {
 		start := at + i
 		at = start + 1
 		if before, _ := utf8.DecodeLastRuneInString(prompt[:start]); start > 0 && !unicode.IsSpace(before) && !strings.ContainsRune(`([{"'`+"`,;", before) {
-			continue // an address, a decorator's argument
+			continue // an email address, or a decorator's argument
 		}
 		tried++
 		if ms, end := s.mention(prompt, start); ms != nil {
@@ -80,12 +80,12 @@ func looksLikePath(name string) bool {
 		unicode.IsLetter(rune(base[dot+1]))
 }
 
-// mention reads the path that begins after the @ at start. Punctuation at its end belongs to the sentence, unless there is
-// a file of that name.
+// mention reads the path that begins after the @ at start. Punctuation at its end belongs to the sentence, unless a file
+// with that name exists.
 func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 	name, end := mentionName(prompt, start+1)
 	if strings.Trim(name, "./") == "" && name != "./" {
-		return nil, 0 // dots of a sentence, or all of the disk
+		return nil, 0 // dots of a sentence, or the root directory
 	}
 	shorter := strings.TrimRight(name, endOfSentence)
 	for n := len(name); n >= max(len(shorter), len(name)-maxPunctuation, 1); n-- {
@@ -98,7 +98,7 @@ func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 	return s.standsFor(pattern, prompt[start:end], true), end
 }
 
-// standsFor is the mentions of a name, or of a pattern.
+// standsFor returns the mentions for a name or a pattern.
 func (s *Set) standsFor(name, as string, pattern bool) []Mention {
 	ts, err := s.files.targets(name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Set) standsFor(name, as string, pattern bool) []Mention {
 	return ms
 }
 
-// mentionName is the name from at on, without quotes and escapes, and where it ends.
+// mentionName returns the name at an offset, without quotes and escapes, and where it ends.
 func mentionName(s string, at int) (string, int) {
 	if at < len(s) && (s[at] == '"' || s[at] == '\'') {
 		if n := strings.IndexByte(s[at+1:], s[at]); n > 0 && !strings.Contains(s[at+1:at+1+n], "\n") {
@@ -139,9 +139,9 @@ func mentionName(s string, at int) (string, int) {
 	return b.String(), i
 }
 
-// Attach reads what the mentions stand for and gives the content to be added after the prompt; nil where there is none.
-// Mentions that can't be added are named in the content, and in notes for the user. It doesn't ask for approval: the
-// caller removes the mentions whose Access is denied, and reports them.
+// Attach reads the files of the mentions and returns the content to add after the prompt; nil if there is none. Mentions
+// that can't be added are named in the content, and in notes for the user. It doesn't ask for approval: the caller removes
+// the mentions whose Access is denied, and reports them.
 func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part, notes []string, err error) {
 	var targets []target
 	for _, m := range mentions {
@@ -171,7 +171,7 @@ func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part
 	return referenced(blocks, notes), notes, nil
 }
 
-// referenced is the documented form of what is added to a prompt.
+// referenced returns the content in the documented form.
 func referenced(blocks []block, notes []string) []tool.Part {
 	var out joined
 	out.text("\n--- Content from referenced files ---\n")

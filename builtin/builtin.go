@@ -38,70 +38,70 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Options says what the tools work on.
+// Options configure the tools of a session.
 type Options struct {
-	// Dir is the workspace: the directory that relative paths in messages begin at.
+	// Dir is the workspace: relative paths begin there.
 	Dir string
-	// Imagined says that Dir need not exist: calls are judged, and none is run.
+	// Imagined means that Dir need not exist: calls are judged, and none is run.
 	Imagined bool
 	// AddDirs are further directories of the workspace.
 	AddDirs []string
-	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such
-	// writes are refused.
+	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such writes
+	// fail.
 	State string
-	// AllRead lets every existing file count as read: for a session of one call.
+	// AllRead treats every existing file as read, for a session of one call.
 	AllRead bool
-	// Helper is what [Main] returned: it keeps commands from escaping.
+	// Helper is the result of [Main]. It stops and sandboxes commands.
 	Helper Helper
-	// Environ is the environment that commands are given, less what looks like a credential; nil: this process's.
+	// Environ is the environment of commands, which get it without credentials; nil: this process's.
 	Environ []string
-	// PassEnv names variables that commands are given although they look like a credential.
+	// PassEnv names variables that commands get even if they look like a credential.
 	PassEnv []string
 	// Sandbox selects the sandbox that commands run in; its zero value is auto.
 	Sandbox Sandbox
-	// Kept is called with what a tried command changed, before the result is made; nil: nothing is called.
+	// Kept is called with what a tried command changed, before the result is made; may be nil.
 	Kept func(tool.Call, []KeptPath)
-	// Output opens a file for the whole of a command's output, where that is too long to be given at once, and says
-	// where it is. Nil: the rest is lost, and the model told.
+	// Output opens a file for the full output of a command, if that is too long for the result, and returns its path. Nil:
+	// the rest is lost, and the result says so.
 	Output func(tool.Call) (io.WriteCloser, string, error)
 	// Remembered is called with a context file that a fact was added to, to load it at once; nil: the next session loads it.
 	Remembered func(path string)
-	// Mode tells the approval mode at present, SetMode changes it and has open questions judged again. Nil: there are
-	// no modes, and the tools of plan mode are not offered.
+	// Mode returns the current approval mode. SetMode changes it and has open questions judged again. Nil: there are no
+	// modes, and the tools of plan mode are not offered.
 	Mode    func() string
 	SetMode func(mode string) error
-	// HasUser says that a user answers the executor's questions. Without one, tools that ask the user are not offered.
+	// HasUser means that a user answers the executor's questions. Without one, tools that ask the user are not offered.
 	HasUser bool
-	// Session says that the tools serve a conversation: its front end passes News on to the model before each turn and
+	// Session means that the tools serve a conversation: its front end passes News on to the model before each turn and
 	// loads context files at the start. Without it, tools that only matter in a conversation are not offered.
 	Session bool
-	// Exclude reports which tools are not offered, although they could be; nil: none.
+	// Exclude reports whether a tool is not offered; nil: none is excluded.
 	Exclude func(tool.Declaration) bool
-	// Task runs a subagent; nil: there are none, and task is not offered.
+	// Task runs a subagent; nil: task is not offered.
 	Task func(context.Context, TaskRequest) (tool.Result, error)
-	// Tasks are the subagents that run in the background; nil: there are none.
+	// Tasks are the subagents that run in the background; may be nil.
 	Tasks TaskJobs
 	// TaskTypes are the types of subagents that the model can choose from.
 	TaskTypes []TaskType
-	// JobEnded is called when a background command has ended, so that a front end can pass on the news; nil: nothing is called.
+	// JobEnded is called when a background command has ended, so that a front end can pass on the news; may be nil.
 	JobEnded func()
-	// Skills are what the model may load; without any, skill is not offered.
+	// Skills are the skills that the model may load; without any, skill is not offered.
 	Skills []Skill
-	// FindTools is what tool_search searches with; nil: there is nothing to find, and it is not offered.
+	// FindTools searches tools for tool_search; nil: tool_search is not offered.
 	FindTools FindTools
-	// ContextNames are what context files are called, which save_memory adds to; nil: AGENTS.md and QWEN.md.
+	// ContextNames are the names of context files, which save_memory adds to; nil: AGENTS.md and QWEN.md.
 	ContextNames []string
-	// WebFetch says how web_fetch reaches out, WebSearch which engines web_search asks.
+	// WebFetch and WebSearch configure web_fetch and web_search.
 	WebFetch  WebFetch
 	WebSearch WebSearch
-	// Result is the schema of the result that structured_output takes; nil: it is not offered.
+	// Result is the schema of the result for structured_output; nil: it is not offered.
 	Result *ResultSchema
 	// NoGitIgnore shows git-ignored files in listings and searches. IgnoreFiles are further names of AI ignore files.
 	NoGitIgnore bool
 	IgnoreFiles []string
 }
 
-// Set is the tools of one session, and what they share: what was read, which jobs run.
+// Set is the tools of one session and their shared state, such as which files were read and which jobs run.
 type Set struct {
 	files  *files
 	shell  *shell
@@ -171,21 +171,21 @@ func (s *Set) SetTaskTypes(types []TaskType) {
 	}
 }
 
-// Tools returns the tools that work with what the options wired, less the excluded ones, in the order of the
-// documentation. Their texts mention no other tools.
+// Tools returns the tools whose needs the options meet, without the excluded ones, in the order of the documentation. Their
+// texts mention no other tools.
 func (s *Set) Tools() []tool.Tool {
 	return slices.DeleteFunc(s.All(), func(t tool.Tool) bool { return !s.files.offer.has(t.Declaration().Name) })
 }
 
-// All returns every tool, also those that nothing serves and excluded ones: for documentation, and for judging calls
-// that are not run. A call of a tool that nothing serves fails and reports why.
+// All returns every tool, including excluded ones and those whose needs aren't met: for documentation, and for judging calls
+// that are not run. A call of a tool whose needs aren't met fails and reports why.
 func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
-// Roots are the directories of the workspace, with links resolved: what a policy compares paths with.
+// Roots returns the directories of the workspace, with links resolved, as a policy compares paths with them.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
-// Masking returns a function that replaces the secrets of an environment in a text, as in the output of commands. nil is
-// this process's environment.
+// Masking returns a function that replaces the secrets of an environment in a text, as in the output of commands. A nil
+// environ is this process's environment.
 func Masking(environ []string) func(string) string {
 	if environ == nil {
 		environ = os.Environ()
@@ -196,21 +196,21 @@ func Masking(environ []string) func(string) string {
 // FileRecord is what the session has read of a file.
 type FileRecord = workspace.Record
 
-// TakeSeen returns what the session has read and written of files since it last returned that, for the paths that of
+// TakeSeen returns the records of files that the session has read and written since the last call, for the paths that of
 // accepts.
 func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.seen.Take(of) }
 
-// RestoreSeen adds what an earlier session had read. A file that has changed since has to be read again.
+// RestoreSeen adds the records of an earlier session. A file that has changed since must be read again.
 func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) }
 
-// Close ends what the tools have left running.
+// Close stops everything that the tools started.
 func (s *Set) Close() error { return s.shell.close() }
 
-// News is what the first agent should know before its next turn: which background jobs have ended, and now and then
-// which of its steps are open. It is called once a turn.
+// News returns messages for the first agent before its next turn: background jobs that have ended and, now and then, open
+// steps of its to-do list. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
-// Running are the IDs of the background commands that run.
+// Running returns the IDs of the running background commands.
 func (s *Set) Running() []string {
 	var ids []string
 	for _, j := range s.shell.jobs.List() {
@@ -221,7 +221,7 @@ func (s *Set) Running() []string {
 	return ids
 }
 
-// JobNews is the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
+// JobNews returns the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
 func (s *Set) JobNews() []string { return s.shell.news() }
 
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns

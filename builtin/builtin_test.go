@@ -30,7 +30,7 @@ func open(t testing.TB, dir string) *Set {
 	return s
 }
 
-// wired are the options of a session that has everything but skills.
+// wired returns the options of a session that has everything but skills.
 func wired(dir string) Options {
 	return Options{
 		Dir: dir, HasUser: true, Session: true, Mode: func() string { return "default" }, SetMode: func(string) error { return nil },
@@ -81,7 +81,7 @@ func TestStories(t *testing.T) {
 	tooltest.Stories(t, "testdata/*.txtar", func(t *testing.T, dir string) *tool.Executor { return executor(open(t, dir)) })
 }
 
-// All that a model sees stands in one file that can be reviewed. It must stay small: it is sent with every request.
+// All that a model sees is in one file that can be reviewed. It must stay small: it is sent with every request.
 func TestDeclarations(t *testing.T) {
 	var b bytes.Buffer
 	size := 0

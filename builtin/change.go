@@ -11,15 +11,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// change is what a call would make of a file.
+// change is the change of a file by a call.
 type change struct {
 	action action
 	was    original
 	now    *text.Document
-	diff   edit.Comparison // of what is shown to the model
+	diff   edit.Comparison // of the content as the model sees it
 }
 
-// with is the change that turns the file into now.
+// with returns the change that turns the file into now.
 func (o original) with(a action, now *text.Document) *change {
 	old := ""
 	if o.doc != nil {
@@ -31,7 +31,7 @@ func (o original) with(a action, now *text.Document) *change {
 // none reports whether not a byte would change.
 func (c *change) none() bool { return c.was.exists && bytes.Equal(c.was.content, c.now.Bytes()) }
 
-// fileDiff shows everything that the change changes, line ends included.
+// fileDiff shows the whole change, including line endings.
 func (c *change) fileDiff() tool.FileDiff {
 	name := filepath.Base(c.was.path.Abs)
 	d := tool.FileDiff{File: name, Path: c.was.path.Abs, New: c.now.Text}
@@ -56,7 +56,7 @@ func (c *change) fileDiff() tool.FileDiff {
 	return d
 }
 
-// withLineEnds gives both texts with their line ends as they are on disk, where they are not all the same in both.
+// withLineEnds returns both texts with their line endings as on disk, unless all are the same in both.
 func (c *change) withLineEnds() (before, after string, ok bool) {
 	if c.was.doc == nil || c.was.doc.Encoding != text.UTF8 {
 		return "", "", false
@@ -70,7 +70,7 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 
 func withoutMark(content []byte) string { return strings.TrimPrefix(string(content), "\ufeff") }
 
-// ends is how the lines of a text end.
+// ends is the kind of line endings of a text.
 type ends int
 
 const (
@@ -92,7 +92,7 @@ func endsOf(d *text.Document) ends {
 	return none
 }
 
-// warnings are changes that a user may not see in the diff.
+// warnings returns changes that a user may not see in the diff.
 func (c *change) warnings(diff string) []string {
 	var out []string
 	if c.was.doc == nil {

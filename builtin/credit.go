@@ -13,15 +13,15 @@ import (
 	"github.com/adze-dev/adze/internal/workspace"
 )
 
-// What is credited as read after a search: a few files, none of them huge.
+// Limits of the files that a search records as read.
 const (
 	creditFiles = 100
 	creditSize  = 4 << 20
 )
 
-// credit notes the lines that a search showed as read, so that the files can be edited. A file that has changed since
-// it was searched is left out: other lines were shown than are there now. The files are read side by side, because the
-// search waits for it.
+// credit records the lines that a search showed as read, so that the files can be edited. A file that has changed since the
+// search is skipped, because its lines may differ from those shown. The files are read concurrently: the search waits for
+// it.
 func (f *files) credit(shown []search.FileMatches) {
 	shown = shown[:min(len(shown), creditFiles)]
 	var next atomic.Int64
@@ -42,7 +42,7 @@ func (f *files) creditFile(m *search.FileMatches) {
 		ranges = append(ranges, workspace.Range{First: s.First, Last: s.Last})
 	}
 	if m.Encoding != "" || len(ranges) == 0 {
-		return // its lines were shown as another text than its bytes, or none whole
+		return // its lines were shown transcoded, or none completely
 	}
 	p, err := f.ws.Resolve(m.Path)
 	if err != nil {
@@ -66,9 +66,9 @@ func (f *files) creditFile(m *search.FileMatches) {
 	}
 }
 
-// stillThere reports whether lines, in order, are those of the content, and how many lines it has.
+// stillThere reports whether the content has these lines, and how many lines it has.
 func stillThere(content []byte, lines []search.Line) (total int, ok bool) {
-	rest, number := content, 1 // rest begins with the line of that number
+	rest, number := content, 1 // rest begins with line number
 	for _, l := range lines {
 		for ; number < l.Number; number++ {
 			end := bytes.IndexByte(rest, '\n')

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// detect says what an open file is.
+// detect returns the type of an open file.
 func detect(p workspace.Path, file *os.File) (document.Type, error) {
 	head := make([]byte, document.HeadSize)
 	n, err := file.ReadAt(head, 0)
@@ -24,7 +24,8 @@ func detect(p workspace.Path, file *os.File) (document.Type, error) {
 	return document.Detect(p.Abs, head[:n]), nil
 }
 
-// readDocument shows a file that is more than text: a picture, a sound, pages, cells. What cannot be shown is named.
+// readDocument shows a file that isn't only text: a picture, a sound, pages, cells. If it can't be shown, the result names
+// its type.
 func (f *files) readDocument(ctx context.Context, p workspace.Path, file *os.File, size int64, t document.Type, pages string) (tool.Result, error) {
 	if t.Kind != document.Notebook {
 		f.seen.RecordOpaque(p.Abs)
@@ -96,7 +97,7 @@ func readPDF(ctx context.Context, p workspace.Path, data []byte, pages string) (
 	}, nil
 }
 
-// readNotebook shows cells. What is no notebook in spite of its name is shown as text.
+// readNotebook shows the cells of a notebook. An invalid notebook is shown as text.
 func (f *files) readNotebook(p workspace.Path, data []byte) (tool.Result, error) {
 	nb, err := parseNotebook(data)
 	if err != nil {

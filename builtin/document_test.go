@@ -30,7 +30,7 @@ func picture(t testing.TB, width, height int) string {
 	return b.String()
 }
 
-// onePage is the smallest PDF with a line of text on each page.
+// onePage returns the smallest PDF with a line of text on each page.
 func onePage(lines ...string) string {
 	var b bytes.Buffer
 	var at []int

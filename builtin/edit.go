@@ -32,7 +32,7 @@ type oneEdit struct {
 	All bool   `json:"replace_all,omitempty" description:"Replace every occurrence."`
 }
 
-// The documented types of edits that do not land.
+// The documented error types of edits.
 const (
 	editPreparation  tool.ErrorType = "edit_preparation_failure"
 	editNotFound     tool.ErrorType = "edit_no_occurrence_found"
@@ -87,7 +87,7 @@ func editFile(f *files) tool.Tool {
 	})
 }
 
-// all is the edits that are asked for, in either form.
+// all returns the requested edits, in either form.
 func (a editArgs) all() ([]edit.Edit, error) {
 	if len(a.Edits) == 0 {
 		var missing []tool.Violation
@@ -115,13 +115,13 @@ func (a editArgs) all() ([]edit.Edit, error) {
 	return edits, nil
 }
 
-// revision is a change by edits.
+// revision is a change of a file by edits.
 type revision struct {
 	*change
 	result edit.Result
 }
 
-// revise works out what the edits make of a file.
+// revise computes the change that edits make to a file.
 func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	o, err := f.original(toEdit, p)
 	if err != nil {
@@ -161,7 +161,7 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	return &revision{o.with(toEdit, now), result}, nil
 }
 
-// missed gives an edit that does not land its documented type.
+// missed gives a failed edit its documented type.
 func (a action) missed(p workspace.Path, err error) error {
 	var ambiguous *edit.AmbiguousError
 	var none *edit.NoChangeError
@@ -177,7 +177,7 @@ func (a action) missed(p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// said is the result for the model: the number of places, how they were found, and the changed lines.
+// said returns the result for the model: the number of replacements, how they were found, and the changed lines.
 func (r *revision) said(notes string) string {
 	p := r.was.path
 	if !r.was.exists {
@@ -202,7 +202,7 @@ func (r *revision) said(notes string) string {
 	return b.String() + notes + "\n" + r.diff.Snippet()
 }
 
-// record remembers what is known of the file now: all that was known before, and the lines that were changed.
+// record updates what the session has read of the file: everything known before, and the changed lines.
 func (r *revision) record(seen *workspace.Seen) {
 	path, lines := r.was.path.Abs, text.Lines(r.now.Text)
 	if !r.was.exists {
@@ -212,7 +212,7 @@ func (r *revision) record(seen *workspace.Seen) {
 	seen.RecordEdit(path, r.was.hash, r.newHash(), lines, lineChanges(r.was.doc.Text, r.result.Spans)...)
 }
 
-// lineChanges are the lines that spans touch, as runs of lines replaced by others.
+// lineChanges returns the lines that spans touch, as runs of replaced lines.
 func lineChanges(old string, spans []edit.Span) []workspace.LineChange {
 	var out []workspace.LineChange
 	line, at := 1, 0
@@ -221,7 +221,7 @@ func lineChanges(old string, spans []edit.Span) []workspace.LineChange {
 		at = s.Start
 		removed, added := strings.Count(old[s.Start:s.End], "\n")+1, strings.Count(s.New, "\n")+1
 		ended := s.End > s.Start && old[s.End-1] == '\n' && (strings.HasSuffix(s.New, "\n") || s.New == "" && (s.Start == 0 || old[s.Start-1] == '\n'))
-		if ended { // the line after it is not touched
+		if ended { // the line after it is unchanged
 			removed, added = removed-1, added-1
 		}
 		if last := len(out) - 1; last >= 0 && out[last].At+out[last].Removed > line { // on one line with the span before

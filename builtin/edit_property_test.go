@@ -60,7 +60,7 @@ func TestEditKeepsEveryOtherByte(t *testing.T) {
 	})
 }
 
-// randomBytes is lines of words, blanks, odd bytes and all sorts of line ends.
+// randomBytes returns lines of words, blanks, odd bytes and all sorts of line endings.
 func randomBytes(t *rapid.T, label string) []byte {
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{"\n", "\r\n", "\r", " ", "\t", "\ufeff", "naïve", "中文", "\xff", "\xe9t\xe9", "\x82\xa0", "\xd6\xd0", "“x”"}),

@@ -15,21 +15,21 @@ var enterPlanModeText string
 // planMode is the mode's name.
 const planMode = "plan"
 
-// planning is what the two tools of plan mode share.
+// planning is the shared state of the two tools of plan mode.
 type planning struct {
 	mode    func() string      // nil: this session has no modes
 	setMode func(string) error //
 	hasUser bool               // a user can approve a plan
 
 	mu   sync.Mutex
-	plan string // the last that was agreed to
+	plan string // the last approved plan
 }
 
 func newPlanning(o Options) *planning {
 	return &planning{mode: o.Mode, setMode: o.SetMode, hasUser: o.HasUser}
 }
 
-// inPlanMode reports whether nothing may be changed at present.
+// inPlanMode reports whether the session is in plan mode.
 func (p *planning) inPlanMode() bool { return p.mode != nil && p.mode() == planMode }
 
 func (p *planning) agreed(plan string) {

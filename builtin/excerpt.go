@@ -18,29 +18,29 @@ import (
 )
 
 const (
-	// maxInMemory is the size up to which a text is read as a whole; a longer one is gone through once, and only what
-	// is shown of it is kept.
+	// maxInMemory is the size up to which a text is read completely. A longer one is scanned once, and only the lines to
+	// show are kept.
 	maxInMemory = 10 << 20
-	maxLines    = 2000   // of a text that are shown at once, unless more are asked for
-	maxChars    = 25_000 // of a text that are shown at once
-	maxLine     = 2000   // characters of one line, where not everything fits; a line asked for alone gets maxChars
+	maxLines    = 2000   // default number of lines
+	maxChars    = 25_000 // characters
+	maxLine     = 2000   // characters of one line, if not everything fits; a line requested alone gets maxChars
 	cutMark     = "… [long line truncated; use limit 1 to read more of it]"
 )
 
-// window is which lines of a text are wanted, and how much of them is shown.
+// window selects the lines of a text to show, and how much of them.
 type window struct {
 	first int // counted from 1
 	lines int // 0: as many as fit, at most maxLines
 	chars int // at most; 0 is maxChars
 }
 
-// excerpt is what is shown of a text file.
+// excerpt is the part of a text file that is shown.
 type excerpt struct {
 	text        string
 	first, last int // the lines shown; last < first: none
 	total       int
-	cut         []int // lines of which only the beginning is shown
-	whole       bool  // all of the file, exactly
+	cut         []int // lines that are shown cut
+	whole       bool  // exactly the whole file
 	about       string
 	hash        workspace.Hash
 }
@@ -53,7 +53,7 @@ func (w window) withDefaults() window {
 	return w
 }
 
-// last is the last line wanted.
+// last returns the number of the last requested line.
 func (w window) last() int {
 	n := w.lines
 	if n <= 0 {
@@ -65,7 +65,7 @@ func (w window) last() int {
 	return w.first + n - 1
 }
 
-// lineLimit is how much of one line is shown.
+// lineLimit returns how much of one line is shown.
 func (w window) lineLimit() int {
 	if w.lines == 1 {
 		return w.chars
@@ -73,7 +73,7 @@ func (w window) lineLimit() int {
 	return min(maxLine, w.chars)
 }
 
-// readExcerpt reads the wanted part of a text; what is no text is text.ErrBinary.
+// readExcerpt reads the requested part of a text. Its error is text.ErrBinary if the file isn't text.
 func readExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt, error) {
 	w = w.withDefaults()
 	if size > maxInMemory {
@@ -83,7 +83,7 @@ func readExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt
 	if err != nil {
 		return excerpt{}, err
 	}
-	if len(content) > maxInMemory { // it grew, or hides its size
+	if len(content) > maxInMemory { // it grew, or its size is unknown
 		return streamExcerpt(ctx, f, int64(len(content)), w)
 	}
 	if err := ctx.Err(); err != nil {
@@ -92,7 +92,7 @@ func readExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt
 	return excerptOf(content, w)
 }
 
-// excerptOf shows the wanted part of a content.
+// excerptOf returns the requested part of a content.
 func excerptOf(content []byte, w window) (excerpt, error) {
 	doc, err := text.Decode(content)
 	if err != nil {
@@ -113,7 +113,7 @@ func excerptOf(content []byte, w window) (excerpt, error) {
 	return x, nil
 }
 
-// streamExcerpt goes through a long file once.
+// streamExcerpt scans a long file once.
 func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt, error) {
 	hash := sha256.New()
 	found, err := text.ReadLines(ctx, f, size, text.Window{
@@ -129,13 +129,13 @@ func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excer
 	}
 	x.text = found.Text
 	if utf8.RuneCountInString(found.Text) > w.chars {
-		x.fit(found.Text, w) // lines that are cut already stay as they are
+		x.fit(found.Text, w) // lines that are already cut stay cut
 		x.cut = slices.DeleteFunc(found.CutLines, func(n int) bool { return n > x.last })
 	}
 	return x, nil
 }
 
-// about is doc.Describe, which goes through every character, for the many texts of which there is nothing to say.
+// about is doc.Describe with a fast path for plain UTF-8 text, about which there is nothing to describe.
 func about(doc *text.Document) string {
 	if doc.Encoding == text.UTF8 && !doc.BOM && bytes.IndexByte(doc.Bytes(), '\r') < 0 {
 		return ""
@@ -143,7 +143,7 @@ func about(doc *text.Document) string {
 	return doc.Describe()
 }
 
-// fit shows as many lines of part as there is room for, the first of them in any case, and of long lines the beginning.
+// fit adds as many lines of part as fit, at least the first, and cuts long lines.
 func (x *excerpt) fit(part string, w window) {
 	var b strings.Builder
 	room := w.chars
@@ -183,7 +183,7 @@ func cutLine(line string, most int) (string, bool) {
 	return line, false
 }
 
-// linesOf is lines first to last of a text, counted from 1.
+// linesOf returns lines first to last of a text, counting from 1.
 func linesOf(s string, first, last int) string {
 	for range first - 1 {
 		_, s, _ = strings.Cut(s, "\n")
@@ -199,12 +199,12 @@ func linesOf(s string, first, last int) string {
 	return s[:end]
 }
 
-// header is the line before a text that is not shown as a whole.
+// header returns the line before a text that is shown in part.
 func (x excerpt) header() string {
 	return fmt.Sprintf("Showing lines %d-%d of %d total lines.", x.first, x.last, x.total)
 }
 
-// result is an excerpt as the answer to a read; about is said to users.
+// result returns an excerpt as the result of a read. about is the display for users.
 func (x excerpt) result(about string) tool.Result {
 	if x.about != "" {
 		about += " (" + x.about + ")"
@@ -221,8 +221,8 @@ func (x excerpt) result(about string) tool.Result {
 	}
 }
 
-// record remembers what was shown. A line of which only the beginning was shown counts as read only where no more of it
-// can be shown: asked for alone.
+// record records the shown lines as read. A cut line counts as read only if no more of it can be shown, that is, if it was
+// requested alone.
 func (x excerpt) record(seen *workspace.Seen, path string) {
 	if x.whole {
 		seen.RecordWhole(path, x.hash, x.total)
@@ -240,7 +240,7 @@ func (x excerpt) record(seen *workspace.Seen, path string) {
 	seen.Record(path, x.hash, x.total, append(read, workspace.Range{First: from, Last: x.last})...)
 }
 
-// pastEndError says that the first line wanted is not there.
+// pastEndError reports that the first requested line doesn't exist.
 type pastEndError struct{ total int }
 
 func (e *pastEndError) Error() string {

@@ -30,7 +30,7 @@ const (
 	stayInPlan  = "stay"
 )
 
-// planAnswer is the user's answer in the form. Text without a choice says what to change.
+// planAnswer is the user's answer in the form. Text without a choice is the change that the user asks for.
 type planAnswer struct {
 	Choice string `json:"choice"`
 	Change string `json:"choice_other"`
@@ -75,10 +75,10 @@ func exitPlanMode(p *planning) tool.Tool {
 	})
 }
 
-// Plan is the last plan that the user approved; "" if there is none.
+// Plan returns the last plan that the user approved; "" if none.
 func (s *Set) Plan() string { return s.plans.last() }
 
-// check refuses to leave what one is not in.
+// check returns an error outside of plan mode.
 func (p *planning) check() error {
 	if p.inPlanMode() && p.setMode != nil {
 		return nil
@@ -87,12 +87,12 @@ func (p *planning) check() error {
 		"continue with the work and don't call this again")
 }
 
-// leave does what the user chose.
+// leave carries out the user's choice.
 func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) {
-	if err := p.check(); err != nil { // the user may have changed the mode meanwhile
+	if err := p.check(); err != nil { // the user may have changed the mode in the meantime
 		return tool.Result{}, err
 	}
-	a := planAnswer{Choice: goOnAsking} // a mere yes
+	a := planAnswer{Choice: goOnAsking} // approved without a choice
 	if len(raw) > 0 {
 		a.Choice = ""
 		if err := json.Unmarshal(raw, &a); err != nil {
@@ -125,7 +125,7 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was approved.", Text: plan}}, nil
 }
 
-// stayed is the result for a plan that the user wants changed.
+// stayed returns the result for a plan that the user wants to change.
 func stayed(plan, change string) (tool.Result, error) {
 	change = strings.TrimSpace(change)
 	if change == "" {

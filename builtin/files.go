@@ -17,14 +17,14 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// files is what the file tools share in one session.
+// files is the shared state of the file tools in a session.
 type files struct {
 	ws     *workspace.Workspace
 	ignore *ignore.Rules
 	seen   *workspace.Seen
 	state  string // for the old content of files written in place
 
-	contextNames []string // what context files are called
+	contextNames []string // names of context files
 	offer        *offer
 }
 
@@ -48,19 +48,19 @@ func newFiles(o Options) (*files, error) {
 	}, nil
 }
 
-// at makes a parameter canonical, and refuses what an AI ignore file refuses. Beside an error that is not about the
-// parameter itself the path says what the error is about.
+// at resolves a path parameter, and rejects paths that an AI ignore file excludes. If the error isn't about the parameter
+// itself, the returned path is what the error is about.
 func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Path, error) {
 	p, err := f.ws.Resolve(name)
 	var bad *workspace.NameError
 	if errors.As(err, &bad) {
 		return p, tool.BadParam(param, "%v", bad)
 	}
-	if err != nil { // a file where a directory should be, links in a circle
+	if err != nil { // a file in place of a directory, or a loop of links
 		clean := filepath.Clean(name)
 		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
 	}
-	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // what JSON makes of bytes that are not UTF-8
+	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // JSON decoders insert it for invalid UTF-8
 		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use a name that is.", name)
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
@@ -69,7 +69,7 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 	return p, nil
 }
 
-// refusal is what the AI ignore files say of a path, by the name it was called and by the one it really has.
+// refusal returns the AI ignore rule that excludes a path, by its given or its resolved name.
 func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
 	v := f.ignore.Check(p.Abs, kind)
 	if v.State != ignore.Refused && p.Given != p.Abs && filepath.IsAbs(p.Given) {
@@ -80,17 +80,17 @@ func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
 	return v
 }
 
-// open opens a regular file for reading. Some files of /proc are regular by name and wait for news when they are read:
-// where the system can tell, reading ends after a moment.
+// open opens a regular file for reading. Some files of /proc look regular and block when they are read, so reading has a
+// deadline where the system supports one.
 func (f *files) open(p workspace.Path) (*os.File, error) {
 	file, err := p.Open()
 	if err == nil {
-		_ = file.SetReadDeadline(time.Now().Add(2 * time.Second)) // an ordinary file has none, and needs none
+		_ = file.SetReadDeadline(time.Now().Add(2 * time.Second)) // ordinary files have no deadline, and need none
 	}
 	return file, err
 }
 
-// below is the target of an access to everything in a directory.
+// below returns the target of an access to everything in a directory.
 func below(abs string) string {
 	return strings.TrimSuffix(abs, "/") + "/"
 }
@@ -99,12 +99,12 @@ func reads(target string) []tool.Access {
 	return []tool.Access{{Verb: tool.Reads, Target: target}}
 }
 
-// writes is the access of a change: one who changes a file also learns what it replaces.
+// writes returns the access of a change: changing a file also reveals its content.
 func writes(target string) []tool.Access {
 	return []tool.Access{{Verb: tool.Reads, Target: target}, {Verb: tool.Writes, Target: target}}
 }
 
-// The documented types of failures with files.
+// The documented error types of file operations.
 const (
 	targetIsDirectory  tool.ErrorType = "target_is_directory"
 	targetNotRegular   tool.ErrorType = "target_not_regular_file"
@@ -116,7 +116,7 @@ const (
 	listFailure        tool.ErrorType = "ls_execution_error"
 )
 
-// action is what a tool does with a file: how its errors begin, and the type of those that have none of their own.
+// action is what a tool does with a file: the start of its error messages, and the type of errors without their own.
 type action struct {
 	verb      string
 	otherwise tool.ErrorType
@@ -128,8 +128,8 @@ var (
 	toWrite = action{"write", fileWriteFailure}
 )
 
-// failure says what was being done to which path, why it did not work and what to do, with the documented type. An error
-// that has a type already is kept.
+// failure returns an error with the action, the path, the cause and the next step, and with the documented type. An error
+// that already has a type is returned unchanged.
 func (a action) failure(p workspace.Path, err error) error {
 	var typed *tool.Error
 	var special *workspace.NotRegularError
@@ -166,7 +166,7 @@ func (a action) errorf(t tool.ErrorType, p workspace.Path, format string, args .
 	return tool.Errorf(t, "%s %s: %w", a.verb, p.Rel, fmt.Errorf(format, args...))
 }
 
-// cause takes the path off an error that stands in a sentence which names it already.
+// cause removes the path from an error, for a sentence that already names it.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -175,7 +175,7 @@ func cause(err error) error {
 	return err
 }
 
-// notFound says that a path is not there, and what is: the nearest directory above it, or a name much like it.
+// notFound returns the error for a missing path. It suggests the nearest existing directory, or a similar name.
 func (f *files) notFound(a action, p workspace.Path) error {
 	if !p.Inside() {
 		return a.errorf(tool.FileNotFound, p, "file not found")

@@ -54,7 +54,7 @@ var foreignCalls = []struct {
 	{"write_file", `{"file_path":"$DIR/more.txt","content":"x\n"}`, "write_file", "Successfully created"},
 }
 
-// foreignSet is a set that can do all of foreignCalls, and an executor that judges by the declaration alone.
+// foreignSet returns a set that can do all of foreignCalls, and an executor that judges by the declaration alone.
 func foreignSet(t *testing.T, dir string, change func(*Options)) (x *tool.Executor, judged *[]string, site string) {
 	t.Helper()
 	host, engine := pages(t), engines(t)

@@ -17,14 +17,14 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// target is what one path or pattern stands for.
+// target is a path or pattern of a call, resolved.
 type target struct {
-	spec    string         // as it was given
-	at      workspace.Path // a file, or the directory where the search begins
+	spec    string         // as given
+	at      workspace.Path // the file, or the directory to search
 	folder  bool
-	pattern string // of paths below at; "": all of them
+	pattern string // of paths below at; "": all
 	refused error
-	missing bool // there is nothing of that name: at says where it would be
+	missing bool // the file doesn't exist: at is where it would be
 }
 
 func (t target) access() tool.Access {
@@ -34,7 +34,7 @@ func (t target) access() tool.Access {
 	return tool.Access{Verb: tool.Reads, Target: t.at.Abs}
 }
 
-// targets finds what a path, absolute or below any root of the workspace, or a pattern stands for: at least one.
+// targets resolves a path, absolute or relative to any root of the workspace, or a pattern. It returns at least one target.
 func (f *files) targets(spec string) ([]target, error) {
 	spec = filepath.FromSlash(strings.TrimSpace(spec))
 	if spec == "" {
@@ -104,7 +104,7 @@ func (f *files) target(name string) (target, bool, error) {
 	return t, true, nil
 }
 
-// splitPattern cuts a path where the first part with a wildcard begins.
+// splitPattern splits a path before the first part with a wildcard.
 func splitPattern(name string) (base, pattern string) {
 	sep := string(filepath.Separator)
 	parts := strings.Split(name, sep)
@@ -119,20 +119,20 @@ func splitPattern(name string) (base, pattern string) {
 // wish selects files of the targets.
 type wish struct {
 	exclude []string
-	noGit   bool // also what git ignores
-	shallow bool // of directories only the files right in them
-	usual   bool // leave out what usuallyLeftOut names
+	noGit   bool // include git-ignored files
+	shallow bool // only files directly in a directory
+	usual   bool // skip usuallyLeftOut
 }
 
-// usuallyLeftOut are files that are skipped in a named directory.
+// usuallyLeftOut are patterns of files that are skipped in a named directory.
 var usuallyLeftOut = []string{
 	"node_modules", "bower_components", ".svn", ".hg", "dist", "build", "coverage", ".vscode", ".idea", "__pycache__", "*.pyc", "*.pyo", ".DS_Store",
 }
 
-// maxGathered is how many files are considered at once; what is beyond is counted only.
+// maxGathered is the maximum number of files; further ones are only counted.
 const maxGathered = 1000
 
-// gathered is the files that were found, each once.
+// gathered is the list of found files, without duplicates.
 type gathered struct {
 	files   []candidate
 	skipped []skip
@@ -141,10 +141,10 @@ type gathered struct {
 
 type candidate struct {
 	path  workspace.Path
-	named bool // by itself or by its kind, so that it is wanted even if it is no text
+	named bool // named directly or by its type, so that it is included even if it isn't text
 }
 
-// skip is a file, or some, that is left out.
+// skip is a skipped file, or several, with the reason.
 type skip struct{ what, why string }
 
 func (s skip) String() string { return s.what + ": " + s.why }
@@ -153,7 +153,7 @@ func (g *gathered) skip(what, format string, args ...any) {
 	g.skipped = append(g.skipped, skip{what, fmt.Sprintf(format, args...)})
 }
 
-// gather finds the files of the targets, in their order.
+// gather finds the files of the targets, in order.
 func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered, error) {
 	g := &gathered{}
 	once := map[string]bool{}
@@ -211,7 +211,8 @@ func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish,
 	return nil
 }
 
-// below is a path that a walk from a directory gave: nothing between the two is a link, but the file itself may be one.
+// below returns the path of a file that a walk from a directory found. No directory between the two is a link, but the file
+// itself may be one.
 func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	info, err := os.Lstat(path)
 	rel, outside := filepath.Rel(at.Abs, path)
@@ -222,8 +223,8 @@ func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	return at.Join(rel), true
 }
 
-// consider adds a file that was found by a directory or pattern. Links out of the directory and files that may contain
-// secrets must be named: reading them was not approved.
+// consider adds a file that was found in a directory or by a pattern. Links out of the directory and files that may contain
+// secrets must be named explicitly: reading them was not approved.
 func (f *files) consider(g *gathered, t target, path string, once map[string]bool) {
 	if atomicfile.IsTemp(filepath.Base(path)) {
 		return

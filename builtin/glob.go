@@ -48,7 +48,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		return tool.Result{}, err
 	}
 	req := search.FilesRequest{Scope: where.scope(f, !a.RespectGitIgnore, false), Pattern: a.Pattern, Case: search.Insensitive, Limit: globLimit}
-	req.Withhold = nil // a name is no secret
+	req.Withhold = nil // names aren't secret
 	if a.CaseSensitive {
 		req.Case = search.Sensitive
 	}

@@ -33,7 +33,7 @@ type grepSearchArgs struct {
 	Hidden       bool   `json:"hidden,omitempty" description:"Search hidden files (dotfiles)." default:"true"`
 }
 
-// searchTime is how long a search may take; the result has the matches until then.
+// searchTime bounds the time of a search. The result has the matches found until then.
 const searchTime = 30 * time.Second
 
 func grepSearch(f *files) tool.Tool {

@@ -15,7 +15,7 @@ import (
 // grepBudget is the maximum number of characters of matches in one result.
 const grepBudget = 20_000
 
-// grepText writes what a search found, the way ripgrep prints it with headings.
+// grepText formats search results like ripgrep with headings.
 type grepText struct {
 	args  grepSearchArgs
 	where searchPlace
@@ -26,7 +26,7 @@ type grepText struct {
 	size  int // characters so far
 	told  int // matches in the result
 	full  bool
-	quote bool                 // a path is shown in quotes
+	quote bool                 // a path was quoted
 	shown []search.FileMatches // the matches in the result, which count as read
 }
 
@@ -52,7 +52,7 @@ func (g *grepText) write() string {
 	return head + "\n\n" + strings.TrimRight(g.out.String(), "\n") + "\n"
 }
 
-// summary is the honest total, for the model.
+// summary returns the totals for the model.
 func (g *grepText) summary() string {
 	what := fmt.Sprintf("for %q in %s", g.args.Pattern, g.where.name)
 	switch {
@@ -64,7 +64,7 @@ func (g *grepText) summary() string {
 	return fmt.Sprintf("Found %s %s.", g.found(), what)
 }
 
-// found is the total in a few words.
+// found describes the total.
 func (g *grepText) found() string {
 	atLeast := ""
 	if g.res.Incomplete != search.Complete {
@@ -81,7 +81,7 @@ func (g *grepText) found() string {
 	return fmt.Sprintf("%s%s in %s", atLeast, count(g.res.Matches, "matching line"), count(g.res.MatchedFiles, "file"))
 }
 
-// total is how many results there are of the kind that limit and offset count.
+// total returns the number of results that limit and offset count.
 func (g *grepText) total() int {
 	if g.args.OutputMode == "content" {
 		return g.res.Matches
@@ -91,7 +91,7 @@ func (g *grepText) total() int {
 
 func (g *grepText) more() bool { return g.args.Offset+g.told < g.total() }
 
-// remarks are what the reader should know beside the matches.
+// remarks returns notes for the reader besides the matches.
 func (g *grepText) remarks() []string {
 	var out []string
 	if g.res.Incomplete != search.Complete {
@@ -120,7 +120,7 @@ func (g *grepText) remarks() []string {
 	return out
 }
 
-// path is a path as the result shows it.
+// path returns a path as the result shows it.
 func (g *grepText) path(path string) string {
 	shown := shownName(path)
 	g.quote = g.quote || shown != path
@@ -179,7 +179,7 @@ func line(l search.Line) string {
 	return fmt.Sprintf("%d%s%s\n", l.Number, mark, text)
 }
 
-// list writes one path a line.
+// list writes one path per line.
 func (g *grepText) list() {
 	for _, f := range g.res.Files {
 		text := g.path(f.Path)
@@ -195,7 +195,7 @@ func (g *grepText) list() {
 	}
 }
 
-// fits reports whether there is room for s; once there is not, nothing more is written.
+// fits reports whether there is room for s. Once there isn't, it always reports false.
 func (g *grepText) fits(s string) bool {
 	g.full = g.full || g.size > 0 && g.size+utf8.RuneCountInString(s) > grepBudget
 	return !g.full
@@ -218,15 +218,15 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// searchPlace is where a search looks.
+// searchPlace is the file or directory of a search.
 type searchPlace struct {
 	name   string // for users
 	paths  []string
 	access []tool.Access
-	named  bool // one file was named: searching it was approved
+	named  bool // a single file was named: searching it was approved
 }
 
-// placeKind says what may be searched.
+// placeKind is what may be searched.
 type placeKind bool
 
 const (
@@ -239,7 +239,7 @@ var toSearch = action{"search", "search_path_not_found"}
 // quotedNote explains the paths that shownName quotes.
 const quotedNote = `A path in quotes has special characters, shown as escapes: \n is a newline. To open one with a line break or with a byte such as \xff, use a command.`
 
-// searchPlace resolves the path of a search; none means the whole workspace.
+// searchPlace resolves the path of a search; "" is the whole workspace.
 func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	if name == "" {
 		w := searchPlace{name: "the workspace", paths: f.ws.Roots()}
@@ -270,8 +270,8 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	return w, nil
 }
 
-// scope is what the engine is given. Files with secrets are not reported, unless the one file was named, which policy
-// has judged.
+// scope returns the scope for the engine. Files with secrets are not reported, unless the search names the one file, which
+// policy has judged.
 func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}
 	if !w.named {

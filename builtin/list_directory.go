@@ -29,7 +29,7 @@ type listDirectoryArgs struct {
 	Filter filterArgument `json:"file_filtering_options,omitzero" description:"Ignore options. AI ignore files (.qwenignore, …) always apply."`
 }
 
-// filterArgument is the documented way to see what git ignores.
+// filterArgument is the documented parameter that includes git-ignored files.
 type filterArgument struct {
 	Git *bool `json:"respect_git_ignore,omitempty" description:"Skip git-ignored entries." default:"true"`
 	AI  *bool `json:"respect_qwen_ignore,omitempty" description:"Has no effect: AI ignore files always apply." default:"true" alias:"respect_gemini_ignore"`
@@ -37,7 +37,7 @@ type filterArgument struct {
 
 func (a filterArgument) showsIgnored() bool { return a.Git != nil && !*a.Git }
 
-// notes tells what cannot be had.
+// notes returns notes about unsupported options.
 func (a filterArgument) notes() []string {
 	if a.AI == nil || *a.AI {
 		return nil
@@ -45,7 +45,7 @@ func (a filterArgument) notes() []string {
 	return []string{"respect_qwen_ignore was taken as true: what an AI ignore file names is never shown"}
 }
 
-// maxListed is how many entries of a directory are shown.
+// maxListed is the maximum number of entries shown.
 const maxListed = 1000
 
 func listDirectory(f *files) tool.Tool {
@@ -82,7 +82,7 @@ func (f *files) checkFolder(p workspace.Path) error {
 	return nil
 }
 
-// listing is a look into one directory.
+// listing reads one directory.
 type listing struct {
 	files       *files
 	dir         workspace.Path
@@ -101,7 +101,7 @@ type listed struct {
 	entry  fs.DirEntry
 	target string // of a link
 	at     workspace.Path
-	lost   bool // a link that leads nowhere
+	lost   bool // a dangling link
 	folder bool
 }
 
@@ -110,19 +110,19 @@ func (l listing) run(ctx context.Context) (tool.Result, error) {
 	if err != nil {
 		return tool.Result{}, toList.failure(l.dir, err)
 	}
-	l.rules, _ = l.files.ignore.Start(l.dir.Abs) // of a hidden directory that is named the content is shown
+	l.rules, _ = l.files.ignore.Start(l.dir.Abs) // the content of a hidden directory is shown if the directory is named
 	for i, e := range entries {
 		if i%256 == 0 && ctx.Err() != nil {
 			return tool.Result{}, ctx.Err()
 		}
-		if !atomicfile.IsTemp(e.Name()) { // half-written by us, and gone in a moment
+		if !atomicfile.IsTemp(e.Name()) { // a temporary file of this program
 			l.add(e)
 		}
 	}
 	slices.SortStableFunc(l.shown, func(a, b listed) int {
 		switch {
 		case a.folder == b.folder:
-			return 0 // by name already
+			return 0 // they are sorted by name
 		case a.folder:
 			return -1
 		}
@@ -131,7 +131,7 @@ func (l listing) run(ctx context.Context) (tool.Result, error) {
 	return l.result(), nil
 }
 
-// add decides whether an entry is shown or counted.
+// add shows or counts an entry.
 func (l *listing) add(e fs.DirEntry) {
 	at := l.dir.Join(e.Name())
 	item := listed{name: e.Name(), entry: e, folder: e.IsDir(), at: at}
@@ -156,7 +156,7 @@ func (l *listing) add(e fs.DirEntry) {
 	}
 }
 
-// follow finds out where a link leads.
+// follow resolves a link.
 func (l *listing) follow(item *listed) {
 	item.target, _ = os.Readlink(item.at.Abs)
 	p, err := l.files.ws.Resolve(item.at.Abs)
@@ -178,7 +178,7 @@ func (l *listing) leavesOut(item listed) bool {
 	return false
 }
 
-// matchName matches a whole name; * and ? are wildcards and nothing else is.
+// matchName matches a whole name. The only wildcards are * and ?.
 func matchName(pattern, name string) bool {
 	literal := strings.NewReplacer(`\`, `\\`, `[`, `\[`).Replace(pattern)
 	ok, err := path.Match(literal, name)
@@ -211,7 +211,7 @@ func (l *listing) result() tool.Result {
 	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Markdown(head + counts + cut)}
 }
 
-// counts tells what is there and not shown.
+// counts describes the entries that are not shown.
 func (l *listing) counts() string {
 	var parts []string
 	for _, c := range []struct {
@@ -250,8 +250,8 @@ func (i listed) line() string {
 	return s + " (" + document.Size(info.Size()) + ")"
 }
 
-// shownName is a name on one line: one with characters that would not be seen is quoted, with those spelled out. So is
-// one that begins with a quote, which would look like those.
+// shownName returns a name on one line. A name with invisible characters is quoted, with escapes, and so is one that begins
+// with a quote.
 func shownName(name string) string {
 	if tool.Hidden(name) || strings.ContainsAny(name, "\n\t") || strings.HasPrefix(name, `"`) {
 		return strconv.Quote(name)

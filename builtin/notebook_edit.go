@@ -27,7 +27,7 @@ type notebookEditArgs struct {
 	Mode   string  `json:"edit_mode,omitempty" enum:"replace,insert,delete" default:"replace" description:"replace the cell, insert a new cell, or delete the cell."`
 }
 
-// The documented types of failures with notebooks.
+// The documented error types of notebook edits.
 const (
 	notebookFailure     tool.ErrorType = "notebook_edit_failure"
 	notebookInvalidJSON tool.ErrorType = "notebook_invalid_json"
@@ -69,7 +69,7 @@ func notebookEdit(f *files) tool.Tool {
 	})
 }
 
-// edit is the change of a cell that the parameters ask for.
+// edit returns the requested change of a cell.
 func (a notebookEditArgs) edit() (document.CellEdit, error) {
 	e := document.CellEdit{ID: a.Cell, Type: a.Type}
 	var bad []tool.Violation
@@ -100,7 +100,7 @@ func (a notebookEditArgs) edit() (document.CellEdit, error) {
 type notebookChange struct {
 	*change
 	cell   string
-	stable bool // ids still name the same cells
+	stable bool // IDs still name the same cells
 }
 
 func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebookChange, error) {
@@ -146,7 +146,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 
 var byteOrderMark = []byte("\ufeff")
 
-// parseNotebook reads a notebook with or without a byte order mark, which JSON does not know.
+// parseNotebook reads a notebook with or without a byte order mark, which JSON doesn't allow.
 func parseNotebook(content []byte) (*document.NotebookFile, error) {
 	return document.ParseNotebook(bytes.TrimPrefix(content, byteOrderMark))
 }
@@ -158,8 +158,8 @@ func withMark(like, content []byte) []byte {
 	return content
 }
 
-// notebookSaid remembers what is known of the notebook now, and tells it. Where ids are mere numbers, they name other
-// cells after one came or went: it must be read again.
+// notebookSaid records what the session has read of the notebook, and returns the result. Where IDs are positions, an added
+// or removed cell changes them, and the notebook must be read again.
 func (f *files) notebookSaid(c *notebookChange, a notebookEditArgs, notes string) string {
 	p := c.was.path
 	said := fmt.Sprintf("Notebook %s has been updated. %s cell %s.%s", p.Abs, a.Mode, c.cell, notes)

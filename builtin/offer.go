@@ -8,11 +8,10 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// offer knows which tools a set does not offer, so that no text sends a model to one of them. It does not change once
-// the set is made.
+// offer knows which tools a set doesn't offer, so that no text mentions them. It doesn't change once the set is made.
 type offer struct{ without map[string]bool }
 
-// choose decides which of all tools are offered: those that were wired and that the options don't exclude.
+// choose decides which tools are offered: those whose needs are met and that the options don't exclude.
 func (o *offer) choose(all []tool.Tool, options Options) {
 	o.without = map[string]bool{}
 	for _, t := range all {
@@ -21,7 +20,7 @@ func (o *offer) choose(all []tool.Tool, options Options) {
 			o.without[d.Name] = true
 		}
 	}
-	// A tool whose only use is with another goes with it.
+	// A tool that is only useful with another is omitted with it.
 	if !o.has("exit_plan_mode") {
 		o.without["enter_plan_mode"] = true
 	}
@@ -30,7 +29,7 @@ func (o *offer) choose(all []tool.Tool, options Options) {
 	}
 }
 
-// serves reports whether what a tool needs beside the executor is there.
+// serves reports whether the options meet the needs of a tool.
 func (o Options) serves(d tool.Declaration) bool {
 	switch d.Name {
 	case "enter_plan_mode", "exit_plan_mode":
@@ -55,7 +54,7 @@ func (o Options) serves(d tool.Declaration) bool {
 
 func (o *offer) has(name string) bool { return !o.without[name] }
 
-// hint is a formatted text that sends the model to a tool; "" if the tool is not offered.
+// hint returns a formatted text that suggests a tool; "" if the tool is not offered.
 func (o *offer) hint(name, format string, args ...any) string {
 	if !o.has(name) {
 		return ""
@@ -63,21 +62,21 @@ func (o *offer) hint(name, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// aside is a part of a declaration's text that names another tool: {{glob: Use glob to find files by name.}}
+// aside matches a part of a description that mentions another tool: {{glob: Use glob to find files by name.}}
 var aside = regexp.MustCompile(`\{\{(\w+):([^{}]*)\}\}`)
 
-// worded is a tool whose texts name only tools that are offered.
+// worded is a tool whose texts mention only offered tools.
 type worded struct {
 	tool.Tool
 	declaration tool.Declaration
 }
 
-// Unwrap is the tool with all texts.
+// Unwrap returns the tool with all texts.
 func (w worded) Unwrap() tool.Tool { return w.Tool }
 
 func (w worded) Declaration() tool.Declaration { return w.declaration }
 
-// worded keeps the asides in a tool's texts that name offered tools, and removes the others.
+// worded keeps the parts of a tool's texts that mention offered tools, and removes the others.
 func (o *offer) worded(t tool.Tool) tool.Tool {
 	d := t.Declaration()
 	if !strings.Contains(d.Description, "{{") && !strings.Contains(string(d.Parameters), "{{") {

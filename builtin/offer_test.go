@@ -110,7 +110,7 @@ func mentions(name string) *regexp.Regexp {
 	return regexp.MustCompile(`\b` + name + `\b`)
 }
 
-// Errors and results name another tool only through a hint, which is left out where that tool is not offered.
+// Errors and results name another tool only through a hint, which is omitted where that tool is not offered.
 func TestTextsNameToolsThroughHints(t *testing.T) {
 	names := toolNames(open(t, t.TempDir()).All())
 	files, err := filepath.Glob("*.go")

@@ -14,25 +14,25 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// maxChanged is the size of the largest file that is changed: it is held in memory, several times over.
+// maxChanged is the size of the largest file that can be changed: several copies are in memory.
 const maxChanged = 64 << 20
 
-// The documented types of changes that are refused.
+// The documented error types of rejected changes.
 const (
 	requiresRead     tool.ErrorType = "edit_requires_prior_read"
 	changedSinceRead tool.ErrorType = "file_changed_since_read"
 )
 
-// original is a file as it stands when a change of it is prepared.
+// original is a file at the time when its change is prepared.
 type original struct {
 	path    workspace.Path
 	exists  bool
 	content []byte
 	hash    workspace.Hash
-	doc     *text.Document // nil: it is no text
+	doc     *text.Document // nil: not text
 }
 
-// original reads the file that a call would change. One that is not there is an empty text.
+// original reads the file that a call would change. A missing file is an empty text.
 func (f *files) original(a action, p workspace.Path) (original, error) {
 	o := original{path: p}
 	file, err := f.open(p)
@@ -51,7 +51,7 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 			return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
 				document.Size(info.Size()), document.Size(maxChanged))
 		}
-		content.Grow(int(info.Size()) + bytes.MinRead) // so that it never moves while it is read
+		content.Grow(int(info.Size()) + bytes.MinRead) // so that it isn't reallocated while it grows
 	}
 	if _, err = content.ReadFrom(io.LimitReader(file, maxChanged+1)); err != nil {
 		return o, a.failure(p, err)
@@ -65,8 +65,8 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	return o, nil
 }
 
-// checkRead refuses to change what was not read: nothing about the content may be learned before. An edit needs some of
-// the present content to have been read, an overwrite all of it.
+// checkRead rejects a change of a file that wasn't read, without revealing anything about its content. An edit requires that
+// part of the current content was read, an overwrite all of it.
 func (f *files) checkRead(a action, o original, all bool) error {
 	if !o.exists {
 		return nil
@@ -76,7 +76,7 @@ func (f *files) checkRead(a action, o original, all bool) error {
 		if err := o.binary(a); err != nil {
 			return err
 		}
-		r.Knowledge = workspace.Unread // it has become text since
+		r.Knowledge = workspace.Unread // it wasn't text then
 	}
 	switch {
 	case r.Knowledge == workspace.Unread && all:
@@ -93,7 +93,7 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	return nil
 }
 
-// binary is the error for a file that read_file doesn't show as text; nil if it does.
+// binary returns an error if read_file doesn't show the file as text; otherwise nil.
 func (o original) binary(a action) error {
 	what := "binary data, " + document.Size(int64(len(o.content)))
 	switch t := document.Detect(o.path.Abs, o.content); t.Kind {
@@ -114,7 +114,7 @@ func (o original) binary(a action) error {
 	return a.errorf(a.otherwise, o.path, "it is a binary file (%s), and %s", what, next)
 }
 
-// vanished says that what was shown and agreed to is no longer what is there.
+// vanished returns the error for a file that has changed since the user approved the change.
 func (o original) vanished(a action) error {
 	what := "it changed on disk after this call was prepared"
 	if !o.exists {

@@ -61,7 +61,7 @@ func (a readFileArgs) describe(p workspace.Path) string {
 	return "read " + p.Rel
 }
 
-// checkFile finds out without opening it that a path is no regular file.
+// checkFile returns an error if a path is not a regular file. It doesn't open the file.
 func (f *files) checkFile(a action, p workspace.Path) error {
 	info, err := p.Stat()
 	switch {
@@ -102,7 +102,7 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 	return f.readDocument(ctx, p, file, info.Size(), t, strings.TrimSpace(a.Pages))
 }
 
-// readText shows a file as text, and remembers what was shown.
+// readText shows a file as text, and records what was shown.
 func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result, error) {
 	x, err := readExcerpt(ctx, file, size, w)
 	if errors.Is(err, text.ErrBinary) {

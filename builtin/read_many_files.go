@@ -22,7 +22,7 @@ type readManyFilesArgs struct {
 	Filter    filterArgument `json:"file_filtering_options,omitzero" description:"Ignore options. AI ignore files (.qwenignore, …) always apply."`
 }
 
-// readManyFailure is the documented type of a search that went wrong.
+// readManyFailure is the documented type of a failed search.
 const readManyFailure tool.ErrorType = "read_many_files_search_error"
 
 func readManyFiles(f *files) tool.Tool {
@@ -57,7 +57,7 @@ func readManyFiles(f *files) tool.Tool {
 	})
 }
 
-// allTargets is what the paths and further patterns stand for.
+// allTargets returns the targets of the paths and patterns.
 func (f *files) allTargets(a readManyFilesArgs) ([]target, error) {
 	var targets []target
 	var bad []tool.Violation
@@ -98,7 +98,7 @@ func searchFailed(ctx context.Context, err error) error {
 	return tool.Errorf(readManyFailure, "read many files: %w", err)
 }
 
-// manyResult is the documented form: a block for each file, then what was skipped.
+// manyResult returns the documented form: a block for each file, then the skipped files.
 func manyResult(g *gathered, blocks []block) tool.Result {
 	skipped := g.skippedText(100)
 	if len(blocks) == 0 {
@@ -140,7 +140,7 @@ func manyDisplay(g *gathered, blocks []block) string {
 	return b.String()
 }
 
-// joined is content in which neighbouring texts are one.
+// joined is content in which adjacent texts are joined.
 type joined struct{ parts []tool.Part }
 
 func (j *joined) text(s string) { j.add([]tool.Part{tool.Text(s)}) }

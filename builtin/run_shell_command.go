@@ -41,7 +41,7 @@ func runShellCommand(s *shell) tool.Tool {
 	})
 }
 
-// maxCommand is the longest command: more than anyone writes by hand, less than fills a disk.
+// maxCommand is the maximum length of a command.
 const maxCommand = 1 << 20
 
 func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
@@ -95,7 +95,7 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 	return inv, nil
 }
 
-// warningsFor are the warnings in the permission prompt of a command.
+// warningsFor returns the warnings in the permission prompt of a command.
 func warningsFor(a runShellCommandArgs) []string {
 	ws := hiddenIn(a)
 	if a.IsBackground {
@@ -137,7 +137,7 @@ const shellFailure tool.ErrorType = "shell_execute_error"
 
 var toRunIn = action{"run a command in", shellFailure}
 
-// shellCall is one command on its way.
+// shellCall is one call of run_shell_command.
 type shellCall struct {
 	shell   *shell
 	args    runShellCommandArgs
@@ -145,17 +145,17 @@ type shellCall struct {
 	live    *tool.Live
 	access  []tool.Access
 	command proc.Command
-	before  string // the result in the sandbox, if it runs again without one
+	before  string // the result in the sandbox, if the command runs again without one
 	tries   bool   // it runs in a trial
 }
 
-// What of a long output the model is given at once. The rest is in a file.
+// The parts of a long output that the result includes. The rest is in a file.
 const (
 	outputHead = 8 << 10
 	outputTail = 16 << 10
 )
 
-// run runs the command to its end, or until the user moves it to the background.
+// run runs the command until it ends, or until the user moves it to the background.
 func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	r := &running{label: c.args.Command, moved: make(chan string, 1)}
 	c.shell.enter(r)
@@ -170,7 +170,7 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	case id := <-r.moved:
 		return c.moved(id, p), nil
 	}
-	c.shell.leave(r) // it may be run again
+	c.shell.leave(r) // it may run again
 	quiet := p.Progress().Quiet
 	return c.ended(ctx, p.Wait(), whole.close(), quiet)
 }

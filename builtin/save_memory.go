@@ -24,7 +24,7 @@ type saveMemoryArgs struct {
 	Scope string `json:"scope,omitempty" enum:"global,project" default:"global" description:"global: applies to all projects; project: only to this one."`
 }
 
-// memoryFailure is the documented type of failures to remember.
+// memoryFailure is the documented type of its failures.
 const memoryFailure tool.ErrorType = "memory_tool_execution_error"
 
 var toRemember = action{"remember in", memoryFailure}
@@ -78,7 +78,7 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	})
 }
 
-// memoryFile is the file that facts of a scope go to.
+// memoryFile returns the file for facts of a scope.
 func (f *files) memoryFile(scope string) (workspace.Path, error) {
 	if scope == "project" {
 		root := f.ws.Project()
@@ -95,8 +95,8 @@ func (f *files) memoryFile(scope string) (workspace.Path, error) {
 	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(nil, func(string) bool { return false })), ignore.File)
 }
 
-// commitFact writes a change that adds a fact. Other sessions add theirs to the same file: where one was faster, the
-// line that was agreed to goes below its.
+// commitFact writes a change that adds a fact. If another session has added a fact in the meantime, the approved line is
+// added below it.
 func (f *files) commitFact(ctx context.Context, c *change, fact string) (string, *change, error) {
 	for range 50 {
 		notes, err := f.commit(ctx, c)
@@ -115,7 +115,7 @@ func (f *files) commitFact(ctx context.Context, c *change, fact string) (string,
 	return "", c, c.was.vanished(c.action)
 }
 
-// addFact is the change that adds a fact to a file; false if the fact stands there.
+// addFact returns the change that adds a fact to a file; false if the file has the fact.
 func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	a := toRemember
 	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() {
@@ -123,7 +123,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 		case info.Size() > maxMemory:
 			return nil, false, a.errorf(fileTooLarge, p, "it is %s, over the limit of %s. Shorten it first, or ask the user to.",
 				document.Size(info.Size()), document.Size(maxMemory))
-		case info.Mode().Perm()&0o222 == 0: // someone meant it to stay as it is; a rename would not care
+		case info.Mode().Perm()&0o222 == 0: // it is meant to stay unchanged, and a rename would ignore that
 			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s). Tell the user, who can make it writable.", info.Mode().Perm())
 		}
 	}

@@ -14,24 +14,24 @@ import (
 )
 
 const (
-	sharedChars = 50_000 // of all files that are read at once
-	leastShare  = 400    // characters of one; where there is not even that, it is not read
+	sharedChars = 50_000 // for all files together
+	leastShare  = 400    // per file; with less room the file is not read
 	sharedBytes = 64 << 20
 	sharedMedia = 10 // pictures, sounds and documents
 )
 
-// block is what is shown of one file.
+// block is the shown part of one file.
 type block struct {
 	path   workspace.Path
 	header string // "" : the whole file
 	parts  []tool.Part
 }
 
-// readTogether reads files so that all together fit. A text gets what it needs, as long as that is not more than an equal
-// part of what is left: short files are shown whole, long ones share the rest.
+// readTogether reads files so that all of them fit together. Short files are shown completely, and long ones share the rest
+// equally.
 func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) {
 	var blocks []block
-	var texts []int // those of blocks that are text
+	var texts []int // indices of the blocks that are text
 	var sizes []int64
 	media, bytes := 0, int64(0)
 	for _, c := range g.files {
@@ -77,7 +77,7 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 	return shown, ctx.Err()
 }
 
-// probe finds out what a file is.
+// probe returns the type of a file.
 func (f *files) probe(p workspace.Path) (document.Type, int64, error) {
 	file, err := f.open(p)
 	if err != nil {
@@ -112,7 +112,7 @@ func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path
 	return block{path: p, parts: r.Content}, true
 }
 
-// readShare reads as much of a text as its share allows.
+// readShare reads as much of a text as fits into its share.
 func (f *files) readShare(ctx context.Context, g *gathered, b *block, share int) {
 	file, err := f.open(b.path)
 	if err != nil {
@@ -143,7 +143,8 @@ func (f *files) excerptOfFile(ctx context.Context, file *os.File, w window) (exc
 	return readExcerpt(ctx, file, info.Size(), w)
 }
 
-// fairShares divides a budget: no share exceeds its need, and none is smaller than a share that needs more.
+// fairShares divides a budget: no share exceeds its need, and no share is smaller than another one unless its need is
+// smaller.
 func fairShares(sizes []int64, budget int) []int {
 	shares := make([]int, len(sizes))
 	open := make([]int, len(sizes))
@@ -172,7 +173,7 @@ func fairShares(sizes []int64, budget int) []int {
 	return shares
 }
 
-// skippedText lists what was left out and why, in a bounded number of lines.
+// skippedText lists the skipped files with the reasons, in a bounded number of lines.
 func (g *gathered) skippedText(most int) string {
 	s := ""
 	for i, sk := range g.skipped {

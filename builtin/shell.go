@@ -15,13 +15,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Helper is a process of this program's own that keeps the commands it runs from escaping. See [Main].
+// Helper is a helper process of this program that runs commands and stops all their child processes. See [Main].
 type Helper = proc.Helper
 
-// Main is adze.Main, the root package's, for programs that import only this package.
+// Main is adze.Main for programs that import only this package.
 func Main() Helper { return proc.Main() }
 
-// shell is what the shell tools share in one session.
+// shell is the shared state of the shell tools in a session.
 type shell struct {
 	files     *files
 	runner    *proc.Runner
@@ -29,21 +29,21 @@ type shell struct {
 	sandboxes *sandboxes
 	trials    *trials // nil: commands are not tried
 	output    func(tool.Call) (io.WriteCloser, string, error)
-	unclean   []string // what to say of earlier runs
+	unclean   []string // messages about cleaning up after earlier runs
 
 	mu         sync.Mutex
 	foreground map[*running]bool
-	told       map[string]int64      // how far a job's output was read, by its id
+	told       map[string]int64      // how far each job's output was read
 	sandboxed  map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
-	noted      map[string]bool       // what was said of this machine already
+	noted      map[string]bool       // notes about this machine that were sent
 }
 
 // running is a foreground command that the user may move to the background.
 type running struct {
-	process *proc.Process // nil: it is being started
+	process *proc.Process // nil while it is being started
 	label   string
-	move    bool        // as soon as it was started
-	moved   chan string // the id it has there
+	move    bool        // move it as soon as it has started
+	moved   chan string // receives its job ID
 }
 
 func newShell(o Options, f *files) (*shell, error) {
@@ -55,7 +55,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	var unclean []string
 	if o.State != "" {
 		state = filepath.Join(o.State, "proc")
-		if _, err := proc.Reap(state); err != nil { // no reason not to run anything
+		if _, err := proc.Reap(state); err != nil { // commands can run anyway
 			unclean = []string{"What an earlier run left behind could not be ended: " + err.Error() + "."}
 		}
 	}
@@ -82,8 +82,8 @@ func (s *shell) close() error {
 	return errors.Join(s.runner.Close(), s.trials.close())
 }
 
-// moveAll moves every foreground command to the background and tells their new ids. Commands that are being started follow;
-// their results tell the ids.
+// moveAll moves every foreground command to the background and returns their job IDs. Commands that are being started
+// follow; their results have the IDs.
 func (s *shell) moveAll() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *shell) moveAll() []string {
 	return ids
 }
 
-// adopt moves a command to the background, unless it has ended meanwhile. The caller has the lock.
+// adopt moves a command to the background, unless it has ended. The caller holds the lock.
 func (s *shell) adopt(r *running) (id string, ok bool) {
 	id, err := s.jobs.Adopt(r.process, r.label)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *shell) adopt(r *running) (id string, ok bool) {
 	return id, true
 }
 
-// started says that a command runs now.
+// started records that a command runs.
 func (s *shell) started(r *running, p *proc.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *shell) leave(r *running) {
 	delete(s.foreground, r)
 }
 
-// untold are the notes that were not told in this session yet: what is true of every command is said once.
+// untold returns the notes that were not sent in this session yet.
 func (s *shell) untold(notes []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *shell) untold(notes []string) []string {
 	return fresh
 }
 
-// news says which jobs have ended since it was last called.
+// news returns the jobs that have ended since the last call.
 func (s *shell) news() []string {
 	var out []string
 	for _, j := range s.jobs.News() {
@@ -154,7 +154,7 @@ func (s *shell) news() []string {
 	return out
 }
 
-// label is a command as one short line.
+// label returns a command as one short line.
 func label(command string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(command), "\n")
 	if r := []rune(line); len(r) > 80 {

@@ -17,10 +17,10 @@ import (
 
 const (
 	maxDiffFile = 256 << 10 // larger files are shown without a diff
-	maxDiff     = 1 << 20   // of all diffs
+	maxDiff     = 1 << 20   // for all diffs together
 )
 
-// effects is the content of the permission prompt.
+// effects returns the content of the permission prompt.
 func (r *triedCall) effects() tool.Effects {
 	o := r.outcome
 	out := tool.Effects{
@@ -51,7 +51,8 @@ func (r *triedCall) effects() tool.Effects {
 	return out
 }
 
-// fold is the directory that a change is shown as: a git directory, or one that git ignores. "": the change is shown itself.
+// fold returns the directory that represents a change in the prompt: a git directory, or one that git ignores. "": the
+// change itself is shown.
 func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 	root := r.rootOf(c.Path)
 	if root == "" {
@@ -78,7 +79,7 @@ func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 	return "", false
 }
 
-// rootOf is the root of the workspace that a path is in; "": none.
+// rootOf returns the workspace root that contains a path; "": none.
 func (r *triedCall) rootOf(path string) string {
 	best := ""
 	for _, root := range r.shell.files.ws.Roots() {
@@ -89,7 +90,7 @@ func (r *triedCall) rootOf(path string) string {
 	return best
 }
 
-// short is a path as users see it: relative to the project, if it is in it.
+// short returns a path for users: relative to the project, if it is in the project.
 func (r *triedCall) short(path string) string {
 	if rel, err := filepath.Rel(r.shell.files.ws.Project(), path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -107,7 +108,7 @@ func kindOf(c trial.Change) tool.EffectKind {
 	return tool.EffectChanged
 }
 
-// effect is one change, with its diff as long as there is room.
+// effect returns one change, with its diff if there is room.
 func (r *triedCall) effect(c trial.Change, room *int) tool.Effect {
 	e := tool.Effect{Path: r.short(c.Path), Abs: c.Path, Kind: kindOf(c), Files: 1}
 	if c.IsDir() {
@@ -135,7 +136,7 @@ func (r *triedCall) effect(c trial.Change, room *int) tool.Effect {
 	return e
 }
 
-// text is the content of a file that is text; ok is false for others.
+// text returns the content of a file that is text; ok is false for others.
 func (r *triedCall) text(f trial.File, path string, read func(string) ([]byte, error)) (text string, ok bool) {
 	if !f.Exists() {
 		return "", true
@@ -150,10 +151,10 @@ func (r *triedCall) text(f trial.File, path string, read func(string) ([]byte, e
 	return string(b), true
 }
 
-// maxWarnings is how many paths are warned about one by one.
+// maxWarnings is the maximum number of warnings about single paths.
 const maxWarnings = 20
 
-// warn adds what the user should know.
+// warn adds warnings for the user.
 func (r *triedCall) warn(out *tool.Effects) {
 	for i, s := range r.found.Special {
 		j := slices.IndexFunc(out.Changes, func(e tool.Effect) bool { return e.Abs == s.Path })
@@ -183,7 +184,7 @@ func (r *triedCall) warn(out *tool.Effects) {
 	out.Warnings = append(out.Warnings, hiddenIn(r.args)...)
 }
 
-// holder is the change of a directory that a path is in.
+// holder returns the change of the directory that contains a path.
 func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
 	i := slices.IndexFunc(changes, func(e tool.Effect) bool {
 		_, ok := names.Within(path, []string{e.Abs})
@@ -192,7 +193,7 @@ func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
 	return i, i >= 0
 }
 
-// special says what is special about a path.
+// special describes what is special about a path.
 func special(what string) string {
 	switch what {
 	case "protected":

@@ -20,8 +20,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// opening is what a git command needs of the paths that its workspace sandbox protects. The user is asked before it
-// runs: a checkout that is stopped halfway leaves a tree of two versions.
+// opening is the access that a git command needs to paths that its workspace sandbox protects. The user is asked before it
+// runs: a checkout that fails halfway leaves a mix of two versions.
 type opening struct {
 	paths    []string // protected paths that become writable for this command
 	access   []tool.Access
@@ -29,7 +29,7 @@ type opening struct {
 	notes    []string // for the model
 }
 
-// opening finds out what the git commands of a line need. It runs git, in a read-only sandbox.
+// opening determines what the git commands of a line need. It runs git, in a read-only sandbox.
 func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) {
 	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork || !strings.Contains(line, "git") {
 		return opening{}, nil
@@ -61,7 +61,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 	return o.opening, ctx.Err()
 }
 
-// openingOf is an opening that is being found out.
+// openingOf determines an opening.
 type openingOf struct {
 	opening
 	shell   *shell
@@ -72,13 +72,13 @@ type openingOf struct {
 	known   map[string]gitAnswer
 }
 
-// gitAnswer is what git printed.
+// gitAnswer is the output of git.
 type gitAnswer struct {
 	text string
 	err  error
 }
 
-// git runs git in a read-only sandbox and returns what it prints. The same question is asked once.
+// git runs git in a read-only sandbox and returns its output. Equal questions are asked once.
 func (o *openingOf) git(dir string, args ...string) (string, error) {
 	line := "exec git"
 	for _, a := range args {
@@ -193,7 +193,7 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 	}
 }
 
-// keysOf are the settings that a command changes in a file.
+// keysOf returns the settings that a command changes in a file.
 func keysOf(e gitwork.Effect, file string) []string {
 	for _, c := range e.Config {
 		if c.File == file {
@@ -203,7 +203,7 @@ func keysOf(e gitwork.Effect, file string) []string {
 	return nil
 }
 
-// open adds protected paths, and the access that they are.
+// open adds protected paths, and their access.
 func (o *openingOf) open(paths []string) {
 	for _, p := range paths {
 		if slices.Contains(o.paths, p) {
@@ -225,7 +225,7 @@ func (o *openingOf) own(path string, e gitwork.Effect) bool {
 	return inGit(path) && e.Top != "" && atOrBelow(path, filepath.Join(e.Top, ".git"))
 }
 
-// tracked are the protected paths in a worktree with tracked files that aren't among known.
+// tracked returns the protected paths in a worktree that have tracked files and aren't in known.
 func (o *openingOf) tracked(top string, known []string) (out []string) {
 	args := []string{"ls-files", "-z", "--full-name", "--"}
 	var asked []string
@@ -240,7 +240,7 @@ func (o *openingOf) tracked(top string, known []string) (out []string) {
 	}
 	text, err := o.git(top, args...)
 	for _, p := range asked {
-		is := err != nil // who can't tell asks
+		is := err != nil // ask if it is unknown
 		for name := range strings.SplitSeq(text, "\x00") {
 			is = is || name != "" && atOrBelow(filepath.Join(top, name), p)
 		}
@@ -251,8 +251,8 @@ func (o *openingOf) tracked(top string, known []string) (out []string) {
 	return out
 }
 
-// between are the protected paths that stand in the way of a rename: every directory above one is a mount point, and
-// the kernel renames nothing across these.
+// between returns the protected paths that block a rename: every directory above one is a mount point, and the kernel
+// doesn't rename across mount points.
 func (o *openingOf) between(move [2]string, known []string) (out []string) {
 	above := func(path string) (dirs []string) {
 		for _, p := range o.protect {
@@ -281,7 +281,7 @@ func (o *openingOf) between(move [2]string, known []string) (out []string) {
 	return out
 }
 
-// list names paths as a prompt does.
+// list formats paths for a prompt.
 func (o *openingOf) list(paths []string) string {
 	const most = 6
 	var names []string
@@ -306,7 +306,7 @@ func (o *openingOf) rel(path string) string {
 	return path
 }
 
-// inGit reports whether a path is in a git directory. One that isn't called .git is that of a linked worktree.
+// inGit reports whether a path is in a git directory. A git directory that isn't called .git belongs to a linked worktree.
 func inGit(path string) bool {
 	if strings.Contains(path, "/.git/") {
 		return true
@@ -330,7 +330,7 @@ func atOrBelow(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == filepath.Separator || dir == string(filepath.Separator))
 }
 
-// widen makes what the user approved writable for one command. It fails if the command needs something else by now.
+// widen makes the approved paths writable for one command. It fails if the command needs other paths by now.
 func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) error {
 	if len(approved.paths) == 0 && len(approved.access) == 0 || c.Sandbox == nil || c.Sandbox.Mode == sandbox.ReadOnly {
 		return nil
@@ -348,7 +348,7 @@ func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) er
 	return nil
 }
 
-// variable is the value of a variable of commands' environment.
+// variable returns the value of an environment variable of commands.
 func (b *sandboxes) variable(name string) string {
 	for _, kv := range slices.Backward(b.env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -358,7 +358,7 @@ func (b *sandboxes) variable(name string) string {
 	return ""
 }
 
-// globalGit is the user's own configuration of git.
+// globalGit returns the user's global git configuration.
 func (b *sandboxes) globalGit() string {
 	if path := b.variable("GIT_CONFIG_GLOBAL"); path != "" {
 		return path
@@ -366,8 +366,8 @@ func (b *sandboxes) globalGit() string {
 	return filepath.Join(b.variable("HOME"), ".gitconfig")
 }
 
-// commit writes a change, if the file is still what it was when the change was prepared. It returns what is to be said
-// of how it was written, as further lines.
+// commit writes a change, if the file hasn't changed since the change was prepared. It returns notes on how it was written,
+// as further lines.
 func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -393,7 +393,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	return outcomeNotes(out), nil
 }
 
-// outcomeNotes tells what was not done in the ordinary way.
+// outcomeNotes describes what was unusual about a write.
 func outcomeNotes(out atomicfile.Outcome) string {
 	if out.InPlace == "" {
 		return ""

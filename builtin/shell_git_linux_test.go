@@ -20,7 +20,7 @@ type gitRepo struct {
 	env       []string
 }
 
-// copy is the same repository in another place.
+// copy returns the same repository in another place.
 func (g *gitRepo) copy(t *testing.T) *gitRepo {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -78,7 +78,7 @@ func (g *gitRepo) sh(t *testing.T, script string) string {
 	return string(text)
 }
 
-// state is all that a command could change: files of the worktree, the head, branches and settings.
+// state returns all that a command could change: files of the worktree, the head, branches and settings.
 func (g *gitRepo) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

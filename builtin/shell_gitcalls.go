@@ -8,18 +8,18 @@ import (
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
-// gitCall is a git command of a line, as far as its words tell.
+// gitCall is a git command in a command line, as far as its words are known.
 type gitCall struct {
 	Dir  string   // where it runs; "" if not known
-	Args []string // from the subcommand on; a pattern stands as it is
-	// Literal: all words are known. Otherwise Args are those before the first that isn't.
+	Args []string // from the subcommand on; patterns are unexpanded
+	// Literal means that all words are known. Otherwise Args ends before the first unknown one.
 	Literal bool
-	// Settings: git -c gives it settings of its own, which may run programs.
+	// Settings means that git -c sets configuration, which may run programs.
 	Settings bool
 }
 
-// gitCalls are the git commands of a line in the order in which they are written. others reports whether the line runs
-// something else that isn't read-only.
+// gitCalls returns the git commands of a line in the order in which they are written. others reports whether the line runs
+// other commands that aren't read-only.
 func gitCalls(s *bash.Script) (calls []gitCall, others bool) {
 	wraps := map[*bash.Command]bool{}
 	for _, c := range s.Commands {
@@ -42,7 +42,7 @@ func gitCalls(s *bash.Script) (calls []gitCall, others bool) {
 	return calls, others
 }
 
-// readGitCall reads the words of a git command. ok is false if there is no subcommand.
+// readGitCall reads the words of a git command. ok is false without a subcommand.
 func readGitCall(c *bash.Command) (call gitCall, ok bool) {
 	call.Literal = !c.AddsArgs
 	dirs := c.Dirs
@@ -89,7 +89,7 @@ func readGitCall(c *bash.Command) (call gitCall, ok bool) {
 // gitValued are git's own flags whose value is the next word.
 var gitValued = strings.Fields("-c -C --git-dir --work-tree --namespace --super-prefix --config-env --attr-source")
 
-// into is where -C leads from each of dirs. Nothing is cleaned away: the system goes through links.
+// into returns the directories that -C leads to from each of dirs. Paths are not cleaned: the system follows links.
 func into(dirs []string, to string) (out []string) {
 	if strings.HasPrefix(to, "/") {
 		return []string{to}

@@ -18,8 +18,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ReadLimits says what auto-approved commands may read, where the kernel can enforce it: the workspace without its
-// hidden files, system directories, the toolchains of PATH, and what a decision grants besides.
+// ReadLimits are the files that auto-approved commands may read, where the kernel can enforce it: the workspace without its
+// hidden files, system directories, the toolchains in PATH, and what a decision grants besides.
 type ReadLimits struct {
 	// System are the system directories.
 	System []string
@@ -39,11 +39,11 @@ type limiter struct {
 
 	once   sync.Once
 	limits *sandbox.Limits
-	cache  string // directory that lasts for the session; "": none
+	cache  string // a directory that lasts for the session; "": none
 	err    error  // why nothing is enforced
 
-	started  atomic.Bool // files are being searched
-	promised atomic.Bool // a decision may rely on it
+	started  atomic.Bool // the search for files has started
+	promised atomic.Bool // a decision may rely on the limits
 }
 
 func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
@@ -62,14 +62,14 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	return l
 }
 
-// hides is hide without what git itself must read, and without what everyone or not even the user may read in /etc, and
+// hides returns hide without files that git itself must read, files in /etc that everyone or not even the user may read, and
 // certificates elsewhere.
 func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
 	return func(path string, tracked func() bool) bool {
 		if _, inside := names.Within(path, l.around.Roots); inside {
 			return !strings.HasSuffix(path, "/.git/config") && hide(path, tracked)
 		}
-		if !hide(path, func() bool { return false }) { // what git tracks in /etc isn't public
+		if !hide(path, func() bool { return false }) { // files that git tracks in /etc aren't public
 			return false
 		}
 		if _, configuration := names.Within(path, []string{"/etc"}); !configuration && filepath.Ext(path) != ".pem" {
@@ -80,10 +80,10 @@ func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func()
 	}
 }
 
-// mayRead reports whether the user may read a file. What they may not, commands can't either, and a cover takes time.
+// mayRead reports whether the user may read a file. Commands can't read other files anyway, and hiding a file takes time.
 func mayRead(path string, st os.FileInfo) bool {
 	if !st.Mode().IsRegular() {
-		return true // opening it may wait
+		return true // opening it may block
 	}
 	f, err := os.Open(path)
 	if err == nil {
@@ -92,7 +92,7 @@ func mayRead(path string, st os.FileInfo) bool {
 	return !errors.Is(err, os.ErrPermission)
 }
 
-// start works out once what commands may read.
+// start determines once what commands may read.
 func (l *limiter) start() error {
 	l.once.Do(func() {
 		if l.err = l.runner.CanLimit(l.bubblewrap); l.err != nil {
@@ -112,7 +112,7 @@ func (l *limiter) start() error {
 // firstWait is how long a command waits for the list of hidden files.
 const firstWait = 200 * time.Millisecond
 
-// ready reports whether what is auto-approved now is going to be limited.
+// ready reports whether auto-approved commands are limited from now on.
 func (l *limiter) ready() bool {
 	if l == nil || l.start() != nil {
 		return false
@@ -124,8 +124,8 @@ func (l *limiter) ready() bool {
 	return true
 }
 
-// spec is the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
-// limits, there is no way without them.
+// spec returns the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
+// limits, commands never run without them.
 func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	if l == nil || l.start() != nil {
 		return nil, nil
@@ -134,14 +134,14 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	if err != nil && l.promised.Load() {
 		return nil, err
 	}
-	if err != nil { // the verdict didn't rely on it; what is outside the workspace stays out of reach
+	if err != nil { // the verdict didn't rely on it; files outside the workspace stay inaccessible
 		bare := *l.limits
 		limits = &bare
 	}
 	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, nil
 }
 
-// limited is what a command may read, and what looks empty to it.
+// limited returns what a command may read, and the files that look empty to it.
 func (l *limiter) limited(grant []tool.Access) (*sandbox.Limits, error) {
 	hide, ok := l.finder.List(firstWait)
 	if !ok {
@@ -159,7 +159,7 @@ func (l *limiter) limited(grant []tool.Access) (*sandbox.Limits, error) {
 	return &limits, nil
 }
 
-// environ is the environment of a limited command: caches go where they can be written, and settings that may contain
+// environ returns the environment of a limited command: caches go where they can be written, and settings that may contain
 // credentials aren't read.
 func (l *limiter) environ(env []string) []string {
 	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.cache, "npm_config_cache="+filepath.Join(l.cache, "npm"), "npm_config_userconfig="+os.DevNull,
@@ -180,14 +180,14 @@ func (l *limiter) close() {
 // moment the first time.
 func (s *Set) ReadsEnforced() bool { return s.shell.sandboxes.limiter.ready() }
 
-// ReadLimitsChanged says that answers of [ReadLimits].Hide may have changed.
+// ReadLimitsChanged must be called when results of [ReadLimits].Hide may have changed.
 func (s *Set) ReadLimitsChanged() {
 	if l := s.shell.sandboxes.limiter; l != nil && l.started.Load() {
 		l.finder.Invalidate()
 	}
 }
 
-// hiddenNote tells of hidden files that a command opened.
+// hiddenNote names the hidden files that a command opened.
 func hiddenNote(o proc.Outcome, root string) string {
 	n := len(o.Hidden)
 	if n == 0 && !o.MoreHidden {

@@ -123,7 +123,7 @@ func (s *shell) await(ctx context.Context, a shellOutputArgs, from int64) (proc.
 	}
 }
 
-// file is where the whole of a long output goes.
+// file is the file for a long output.
 type file struct {
 	io.WriteCloser
 	path string
@@ -139,7 +139,7 @@ func (s *shell) open(c tool.Call) (file, error) {
 	return file{w, path}, err
 }
 
-// longOutput makes a file of an output only when it is longer than what is given at once: most are not.
+// longOutput writes an output to a file once it is longer than what the result includes.
 type longOutput struct {
 	open func() (file, error)
 	keep int
@@ -148,7 +148,7 @@ type longOutput struct {
 	err  error
 }
 
-// Write never fails: a command must not die of a full disk that only its log is on.
+// Write never fails: a command must not fail because the disk with its log is full.
 func (l *longOutput) Write(p []byte) (int, error) {
 	if l.file == nil && l.err == nil {
 		l.held = append(l.held, p...)
@@ -171,7 +171,7 @@ func (l *longOutput) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close ends the file and says where the whole output is, if it is longer than what was given.
+// close closes the file and returns its path, if the output is longer than what the result includes.
 func (l *longOutput) close() string {
 	if l.file != nil {
 		l.err = errors.Join(l.err, l.file.Close())

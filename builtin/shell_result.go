@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ended turns how a command ended into the labelled lines that models know, and into an error where it failed.
+// ended returns the result of a command as the labelled lines that models know, and an error if it failed.
 func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quiet time.Duration) (tool.Result, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.args.Command, c.shown, orEmpty(strings.TrimRight(o.Output.String(), "\n")))
@@ -75,7 +75,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	}, err
 }
 
-// failure is the error of a command that did not do what was wanted.
+// failure returns the error of a command that failed.
 func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Duration) error {
 	limit := time.Duration(c.args.Timeout) * time.Millisecond
 	switch {
@@ -93,7 +93,7 @@ func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Dura
 	return tool.Errorf(shellFailure, "Command exited with code %d.", o.Exit)
 }
 
-// ending says in a few words how a command ended.
+// ending describes in a few words how a command ended.
 func ending(o proc.Outcome) string {
 	switch {
 	case o.Ended == proc.TimedOut:
@@ -106,8 +106,8 @@ func ending(o proc.Outcome) string {
 	return fmt.Sprintf("exit code %d", o.Exit)
 }
 
-// answersByExit reports whether the command that decides the exit code is one that says no with 1: the last of a
-// pure pipeline.
+// answersByExit reports whether the command that determines the exit code is one that returns 1 for "no", such as grep. That
+// is the last command of a plain pipeline.
 func answersByExit(command string) bool {
 	f, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil || len(f.Stmts) != 1 {

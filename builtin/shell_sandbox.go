@@ -51,7 +51,7 @@ type sandboxes struct {
 
 	limiter *limiter // nil: reads are not limited
 
-	// base is decided when the first command needs it, and never again.
+	// base is determined when the first command needs it, and then fixed.
 	base func() *sandbox.Base
 }
 
@@ -77,8 +77,8 @@ func newSandboxes(o Options, f *files, base, env []string) (*sandboxes, error) {
 	return b, nil
 }
 
-// readsOnly reports whether a policy granted the call nothing but to read. The executor orders calls by that, so it
-// must be true whatever the mode.
+// readsOnly reports whether a policy granted the call only reads. The executor orders calls by that, so it must hold in
+// every mode.
 func readsOnly(d tool.Decision) bool {
 	return len(d.Grant) > 0 && d.Grant[0] == tool.Access{Verb: tool.Reads, Target: "*"}
 }
@@ -92,7 +92,7 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) error {
 	}
 	c.Sandbox, c.Env = nil, b.env
 	if readsOnly(d) || mode == sandbox.ReadOnly {
-		c.Env = b.short // the verdict about a command is only valid in this environment
+		c.Env = b.short // the verdict is only valid in this environment
 	}
 	if b.auto && !reads || mode == sandbox.Off {
 		return nil
@@ -108,7 +108,7 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) error {
 		}
 	}
 	c.Sandbox = b.spec(mode)
-	c.Sandbox.BestEffort = b.auto // the verdict was the same without a sandbox
+	c.Sandbox.BestEffort = b.auto // the verdict doesn't depend on the sandbox
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
 	return s
 }
 
-// name is the sandbox that an approved command runs in, or "off".
+// name returns the name of the sandbox that an approved command runs in, or "off".
 func (b *sandboxes) name() string {
 	if b.auto {
 		return "off"
@@ -132,7 +132,7 @@ func (b *sandboxes) name() string {
 	return string(b.mode)
 }
 
-// warnings are what the sandbox lacks, for the permission prompt of a command.
+// warnings returns what the sandbox can't enforce, for the permission prompt of a command.
 func (b *sandboxes) warnings() []string {
 	switch {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
@@ -145,7 +145,7 @@ func (b *sandboxes) warnings() []string {
 	return p.Notes
 }
 
-// notes are what is to know of the sandbox of a command that ran in it.
+// notes returns notes on the sandbox of a command that ran in it.
 func (b *sandboxes) notes(s *sandbox.Spec) []string {
 	if s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
 		return nil
@@ -153,7 +153,7 @@ func (b *sandboxes) notes(s *sandbox.Spec) []string {
 	return b.base().Notes
 }
 
-// again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; else
+// again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; otherwise
 // the result is that of the first run.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
 	why = fmt.Sprintf("Likely blocked by the %s sandbox (%s).", o.Boxed, o.Suspect)
@@ -177,7 +177,7 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 	return false, why, err
 }
 
-// remember keeps a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
+// remember records a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
 // output is read.
 func (c *shellCall) remember(id string) {
 	if c.command.Sandbox == nil {
@@ -188,7 +188,7 @@ func (c *shellCall) remember(id string) {
 	c.shell.sandboxed[id] = c
 }
 
-// offer asks, once, whether a background command that its sandbox blocked may run again without one, and reports the result.
+// offer asks, once, whether a background command that its sandbox blocked may run again without one, and returns the result.
 func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
 	if job.Running {
 		return "", nil

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sandboxedIn is the tools of a directory with sandboxes, under a policy that grants commands that begin with cat or touch
+// sandboxedIn returns the tools of a directory with sandboxes, under a policy that grants commands that begin with cat or touch
 // nothing but to read, and allows or asks about others.
 func sandboxedIn(t *testing.T, dir string, s Sandbox, others tool.Verdict, ask tool.Asker) *tool.Executor {
 	t.Helper()

@@ -23,9 +23,9 @@ import (
 // KeptPath is a path that a tried command changed in the workspace.
 type KeptPath struct {
 	Path     string
-	Before   string // a file, link or directory that is as the path was, until the call ends; "": nothing, or only the mode changed
+	Before   string // a file, link or directory with the old state, until the call ends; "": none, or only the mode changed
 	ModeOnly bool
-	Mode     fs.FileMode // before, if only that changed
+	Mode     fs.FileMode // the old mode, if only that changed
 }
 
 // trials tries commands in a session.
@@ -77,7 +77,7 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 	return t.layers, t.err
 }
 
-// environ is the environment of a command in a trial.
+// environ returns the environment of a command in a trial.
 func (t *trials) environ(env []string) []string {
 	return append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
@@ -89,7 +89,7 @@ func (t *trials) close() error {
 	return t.layers.Close()
 }
 
-// trial is the Trial of a call; nil if it isn't tried. run is the call itself.
+// trial returns the Trial of a call; nil if it isn't tried. run is the call itself.
 func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) func(context.Context, *tool.Live) (*tool.Tried, error) {
 	if s.trials == nil || a.IsBackground {
 		return nil
@@ -97,7 +97,7 @@ func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) 
 	return func(ctx context.Context, l *tool.Live) (*tool.Tried, error) {
 		c.live = l
 		var r *triedCall
-		for range 2 { // something else may write to the workspace
+		for range 2 { // another process may write to the workspace
 			if r != nil {
 				r.drop()
 			}
@@ -166,14 +166,14 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 
 func (r *triedCall) drop() { r.once.Do(func() { _ = r.trial.Drop() }) } // the session's end removes what is left
 
-// blocked reports whether the command failed because of the trial: then only running it would help.
+// blocked reports whether the command failed because of the trial, so that only a real run would help.
 func (r *triedCall) blocked() bool {
 	o := r.outcome
-	silent := strings.TrimSpace(o.Output.String()) == "" // as curl -s
+	silent := strings.TrimSpace(o.Output.String()) == "" // such as curl -s
 	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || len(o.Network) > 0 && (o.Limit != "" || silent))
 }
 
-// tried is what can be kept.
+// tried returns the effects that can be kept.
 func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	t := &tool.Tried{Drop: func() tool.Result {
 		r.drop()
@@ -197,16 +197,16 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	return t
 }
 
-// mustAsk reports whether only the user can have the effects kept.
+// mustAsk reports whether only the user can approve the effects.
 func (r *triedCall) mustAsk() bool {
 	o := r.outcome
 	return len(r.shown.Changes) > 0 && (o.Ended != proc.Exited || o.Limit != "" || r.blocked() || len(o.Hidden) > 0 || o.MoreHidden || len(r.found.Special) > 0)
 }
 
-// maxAccess is the number of paths that are judged one by one.
+// maxAccess is the maximum number of paths that are judged one by one.
 const maxAccess = 5000
 
-// access is what keeping would write.
+// access returns the access of keeping the effects.
 func (r *triedCall) access() []tool.Access {
 	var out []tool.Access
 	if len(r.shown.Changes) > maxAccess {
@@ -280,7 +280,7 @@ func (r *triedCall) chosen(answer json.RawMessage) (only func(path string) bool,
 	}, left
 }
 
-// with is the result of the command, with more lines for the model.
+// with returns the result of the command, with more lines for the model.
 func (r *triedCall) with(line string) tool.Result {
 	var lines []string
 	if len(r.outcome.Network) > 0 {
@@ -306,7 +306,7 @@ func (r *triedCall) with(line string) tool.Result {
 	return out
 }
 
-// ending is how the command ended, for a prompt.
+// ending describes how the command ended, for a prompt.
 func (r *triedCall) ending() string {
 	switch o := r.outcome; {
 	case o.Ended == proc.TimedOut:

@@ -17,7 +17,7 @@ type skillArgs struct {
 	Args  string `json:"args,omitempty" description:"Arguments for the skill."`
 }
 
-// Skill is a set of instructions from the user or the project, loaded when it is needed.
+// Skill is a set of instructions from the user or the project, loaded on demand.
 type Skill struct {
 	Name        string
 	Description string                 // when to use it
@@ -25,10 +25,10 @@ type Skill struct {
 	Load        func() (string, error) // the text
 }
 
-// maxSkills is how many characters of the list every turn carries at most.
+// maxSkills is the maximum length of the list, in characters: every request has it.
 const maxSkills = 6000
 
-// skill loads skills. Where there are none, the model does not get it.
+// skill returns the tool that loads skills. It isn't offered if there are none.
 func skill(skills []Skill) tool.Tool {
 	about := strings.TrimSpace(skillText)
 	var lines, names []string

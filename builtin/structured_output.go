@@ -21,7 +21,7 @@ import (
 //go:embed structured_output.md
 var structuredOutputText string
 
-// StructuredOutput is the name of the tool that ends a run with a result of a schema.
+// StructuredOutput is the name of the tool that ends a run with a structured result.
 const StructuredOutput = "structured_output"
 
 // ResultSchema is the JSON Schema of a run's result.
@@ -31,10 +31,10 @@ type ResultSchema struct {
 	all    *jsonschema.Resolved
 }
 
-// maxResultSchema is how long a schema can be: every request carries it.
+// maxResultSchema is the maximum length of a schema: every request has it.
 const maxResultSchema = 256 << 10
 
-// ParseResultSchema reads a schema. It must be one of objects, because the arguments of a call are an object.
+// ParseResultSchema reads a schema. It must be the schema of an object, because the arguments of a call are an object.
 func ParseResultSchema(text []byte) (*ResultSchema, error) {
 	if len(text) > maxResultSchema {
 		return nil, fmt.Errorf("%d bytes, over the limit of %d", len(text), maxResultSchema)
@@ -106,7 +106,7 @@ func knownTypes(schema any) error {
 	return nil
 }
 
-// subschemas are the schemas in a schema.
+// subschemas returns the schemas within a schema.
 func subschemas(s map[string]any) []any {
 	var out []any
 	for _, key := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
@@ -123,7 +123,7 @@ func subschemas(s map[string]any) []any {
 	return out
 }
 
-// result is what the model returned, once it has.
+// result is the result that the model returned, once it has.
 type result struct {
 	schema *ResultSchema
 
@@ -131,7 +131,7 @@ type result struct {
 	json json.RawMessage
 }
 
-// structuredOutput takes the result of a run.
+// structuredOutput returns the tool that takes the result of a run.
 func structuredOutput(r *result) tool.Tool { return structured{r} }
 
 // structured is a tool whose parameters the user defines.
@@ -180,7 +180,7 @@ func (t structured) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invoc
 	}, nil
 }
 
-// take keeps the result and reports whether it is the first one.
+// take records the result and reports whether it is the first one.
 func (r *result) take(args json.RawMessage) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +191,7 @@ func (r *result) take(args json.RawMessage) bool {
 	return true
 }
 
-// Structured is the result that the model returned with structured_output; nil: none.
+// Structured returns the result that the model returned with structured_output; nil: none.
 func (s *Set) Structured() json.RawMessage {
 	s.result.mu.Lock()
 	defer s.result.mu.Unlock()

@@ -38,10 +38,10 @@ type TaskRequest struct {
 const (
 	maxTaskPrompt      = 100_000
 	maxTaskDescription = 500
-	maxTaskTypes       = 4000 // of the list of types that every turn carries
+	maxTaskTypes       = 4000 // for the list of types, which every request has
 )
 
-// task starts subagents with run. With a nil run there are none.
+// task returns the tool that starts subagents with run. It isn't offered if run is nil.
 func task(run func(context.Context, TaskRequest) (tool.Result, error), types []TaskType) tool.Tool {
 	about := strings.TrimSpace(taskText)
 	var lines []string
@@ -84,7 +84,7 @@ func (r TaskRequest) title() string {
 	return r.Type + ": " + r.Description
 }
 
-// checkTask checks what the schema cannot say, and gives the type the letter case it has.
+// checkTask checks what the schema can't express, and corrects the letter case of the type.
 func checkTask(r *TaskRequest, types []TaskType) error {
 	var bad []tool.Violation
 	if n := len([]rune(r.Description)); r.Description == "" || n > maxTaskDescription {
@@ -111,7 +111,7 @@ func checkTask(r *TaskRequest, types []TaskType) error {
 	return nil
 }
 
-// bounded joins lines of a list as long as they have room, and says how many had none.
+// bounded joins the lines that fit into room characters, and adds how many are omitted.
 func bounded(lines []string, room int) string {
 	var b strings.Builder
 	for i, line := range lines {

@@ -11,9 +11,9 @@ import (
 
 // TaskJob is a subagent in the background.
 type TaskJob struct {
-	ID      string // its name, as the result of the task told it
+	ID      string // as in the result of the task
 	Running bool
-	Display tool.Display // how far it is
+	Display tool.Display // its progress
 	Report  string       // once it has ended
 }
 
@@ -25,7 +25,7 @@ type TaskJobs interface {
 	Stop(ctx context.Context, id string) (TaskJob, error)
 }
 
-// taskJobs are those of a session, which may have none.
+// taskJobs are the background subagents of a session; it may have none.
 type taskJobs struct{ TaskJobs }
 
 func (t taskJobs) ids() []string {
@@ -39,7 +39,7 @@ func (t taskJobs) ids() []string {
 	return ids
 }
 
-// named is the exact ID of a subagent, if there is one.
+// named returns the exact ID of a subagent, if it exists.
 func (t taskJobs) named(id string) (string, bool) {
 	for _, known := range t.ids() {
 		if strings.EqualFold(known, strings.TrimSpace(id)) {
@@ -114,7 +114,7 @@ func (s *Set) Jobs() []Job {
 	return all
 }
 
-// JobOutput is the end of what a background command printed. What the model has read of it doesn't change.
+// JobOutput returns the end of a background command's output. It doesn't change what the model reads next.
 func (s *Set) JobOutput(id string) (Job, string, error) {
 	piece, _, err := s.shell.jobs.Read(id, 0, 1)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Set) JobOutput(id string) (Job, string, error) {
 	return newJob(job), piece.Text, err
 }
 
-// StopJob stops a background command and all that it started.
+// StopJob stops a background command and its child processes.
 func (s *Set) StopJob(id string) (Job, error) {
 	job, err := s.shell.jobs.Stop(id)
 	return newJob(job), err

@@ -41,10 +41,10 @@ const (
 	maxFaults      = 10   // reported at once
 )
 
-// todos are the lists of a session: each agent has its own.
+// todos are the to-do lists of a session: each agent has its own.
 type todos struct {
 	mu    sync.Mutex
-	lists map[string]TodoList // by the agent's path, "" the first
+	lists map[string]TodoList // by the agent's path; "" is the first agent
 	stale int                 // turns of the first agent since it last wrote its list, or was reminded of it
 }
 
@@ -95,7 +95,7 @@ func (s *todos) list(by string) TodoList {
 	return s.lists[by]
 }
 
-// staleTurns is after how many turns without a change the first agent is reminded of what is open.
+// staleTurns is the number of turns without a change after which the first agent is reminded of open steps.
 const staleTurns = 10
 
 // news reminds the first agent of steps that it may have forgotten. It is called before each of its turns.
@@ -113,10 +113,12 @@ func (s *todos) news() []string {
 	return []string{"Reminder: the to-do list hasn't been updated recently. " + list.Reminder() + "\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
 }
 
-// Todos is the list of steps of an agent, by its path as in [tool.Call].By: "" is the first one. It is not to be changed.
+// Todos returns the to-do list of an agent, by its path as in [tool.Call].By: "" is the first agent. It must not be
+// modified.
 func (s *Set) Todos(by string) TodoList { return s.todos.list(by) }
 
-// SetTodos restores the list of an agent, as of an earlier session. Invalid items make it fail, and nothing is set.
+// SetTodos restores the list of an agent, as of an earlier session. With an invalid item it sets nothing and returns an
+// error.
 func (s *Set) SetTodos(by string, list TodoList) error {
 	if err := checkTodos(list); err != nil {
 		return fmt.Errorf("restore the to-do list: %w", err)
@@ -125,7 +127,7 @@ func (s *Set) SetTodos(by string, list TodoList) error {
 	return nil
 }
 
-// checkTodos checks what the schema cannot say: the ids, and the bounds.
+// checkTodos checks what the schema can't express: the IDs, and the limits.
 func checkTodos(list []Todo) error {
 	if len(list) > maxTodos {
 		return tool.BadParam("todos", "at most %d steps, got %d; keep the next ones and sum up the rest", maxTodos, len(list))
@@ -155,7 +157,7 @@ func checkTodos(list []Todo) error {
 	return nil
 }
 
-// number gives every step without an ID its position as ID, or the next number that no other step has.
+// number gives every step without an ID its position as ID, or the next unused number.
 func number(list []Todo) {
 	taken := map[string]bool{}
 	for _, t := range list {
@@ -173,7 +175,7 @@ func number(list []Todo) {
 // TodoList is a list of steps, and its display: "todo_list" in the documentation.
 type TodoList []Todo
 
-// Markdown is a checklist.
+// Markdown returns a checklist.
 func (l TodoList) Markdown() string {
 	if len(l) == 0 {
 		return "The list is empty."
@@ -213,7 +215,7 @@ func (l *TodoList) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Open are the steps that are not completed, the one in progress first.
+// Open returns the steps that are not completed, the one in progress first.
 func (l TodoList) Open() TodoList {
 	var now, later TodoList
 	for _, t := range l {
@@ -235,10 +237,10 @@ func (l TodoList) summary() string {
 	return fmt.Sprintf("%d of %s done", len(l)-len(l.Open()), plural(len(l), "step"))
 }
 
-// mostReminded is how many open steps a reminder names.
+// mostReminded is the maximum number of open steps in a reminder.
 const mostReminded = 5
 
-// Reminder is a short text for the model: what is open.
+// Reminder returns a short text for the model about the open steps.
 func (l TodoList) Reminder() string {
 	if len(l) == 0 {
 		return "The list of steps is empty now."
@@ -263,7 +265,7 @@ func (l TodoList) Reminder() string {
 	return b.String()
 }
 
-// oneLine is a text as one visible line of at most n characters.
+// oneLine returns a text as one visible line of at most n characters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {

@@ -26,11 +26,11 @@ const (
 	maxFoundQuery = 1000 // characters
 )
 
-// FindTools looks for tools whose declarations are held back from the model, best first, and has those it gives declared
-// from the next turn on. The call says whose turn that is.
+// FindTools searches the deferred tools, best match first, and has those that it returns declared from the next turn on. The
+// call identifies the agent.
 type FindTools func(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration
 
-// toolSearch finds tools. It is deferred itself: where nothing is held back, nothing has to be found.
+// toolSearch finds tools. It is deferred itself, because it is useless while no other tool is deferred.
 func toolSearch(find FindTools) tool.Tool {
 	return tool.Define(tool.Def[toolSearchArgs]{
 		Name: ToolSearch, DisplayName: "ToolSearch",
@@ -67,7 +67,7 @@ func toolSearch(find FindTools) tool.Tool {
 	})
 }
 
-// foundTools tells what was found. Parameters are not in it: they come with the declarations.
+// foundTools returns the result. It omits parameters: they come with the declarations.
 func foundTools(query string, found []tool.Declaration) tool.Result {
 	var b strings.Builder
 	if len(found) == 0 {
@@ -99,7 +99,7 @@ func orNone(s string) string {
 	return s
 }
 
-// notSelected are the unknown names of a select: query.
+// notSelected returns the unknown names of a select: query.
 func notSelected(query string, found []tool.Declaration) []string {
 	names, ok := strings.CutPrefix(query, "select:")
 	if !ok {

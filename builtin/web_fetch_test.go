@@ -22,7 +22,7 @@ import (
 	"github.com/adze-dev/adze/tool/tooltest"
 )
 
-// pages is a small site on this machine, which the user has allowed.
+// pages returns a small site on this machine, which the user has allowed.
 func pages(t *testing.T) *httptest.Server {
 	t.Helper()
 	var picture bytes.Buffer

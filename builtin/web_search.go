@@ -18,18 +18,18 @@ import (
 //go:embed web_search.md
 var webSearchText string
 
-// WebSearch says which search engines web_search may ask. The zero value asks DuckDuckGo, which needs no key.
+// WebSearch configures the search engines of web_search. The zero value uses DuckDuckGo, which needs no key.
 type WebSearch struct {
-	// Providers are the engines that are set up, from webSearch.provider of the user's own settings and from the
-	// environment, first come first. DuckDuckGo need not be among them.
+	// Providers are the configured engines, from webSearch.provider in the user's settings and from the environment, in
+	// order of preference. DuckDuckGo need not be among them.
 	Providers []SearchProvider
-	// Default is the type of the one that is asked if the model names none; empty: the first.
+	// Default is the type of the engine to use if the model names none; empty: the first.
 	Default string
-	// Proxy is such as http.ProxyFromEnvironment; nil: none.
+	// Proxy is a function such as http.ProxyFromEnvironment; nil: none.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
-// SearchProvider is one search engine, as webSearch.provider has it.
+// SearchProvider is one search engine, as in webSearch.provider.
 type SearchProvider struct {
 	Type           string // tavily, google, brave, searxng, duckduckgo, dashscope
 	APIKey         string
@@ -43,15 +43,15 @@ type webSearchArgs struct {
 	Limit    int    `json:"limit,omitempty" description:"Maximum number of results." minimum:"1" maximum:"20" default:"8" ignored:"allowed_domains,blocked_domains"`
 }
 
-// searcher is the engines of a session, in the order they are tried.
+// searcher has the engines of a session, in the order they are tried.
 type searcher struct {
 	engines []*websearch.Engine
-	broken  map[string]error // providers of the settings that are none
+	broken  map[string]error // invalid providers of the settings
 	first   string           // the user's choice, which need not be one of the engines; "": the first engine
 	offer   *offer
 }
 
-// newSearcher never fails: a provider that is set up wrongly says so when it is asked.
+// newSearcher never fails: an invalid provider is reported when it is used.
 func newSearcher(o WebSearch, offered *offer) *searcher {
 	s := &searcher{offer: offered, broken: map[string]error{}, first: strings.ToLower(strings.TrimSpace(o.Default))}
 	for _, p := range append(o.Providers[:len(o.Providers):len(o.Providers)], SearchProvider{Type: "duckduckgo"}) {
@@ -87,7 +87,7 @@ func (s *searcher) names() []string {
 	return all
 }
 
-// choose is the engine a call asks: the one it names, the user's default, the first that is set up.
+// choose returns the engine for a call: the one it names, the user's default, or the first configured one.
 func (s *searcher) choose(name string) (*websearch.Engine, error) {
 	name = strings.ToLower(strings.TrimSpace(name))
 	given := name != ""
@@ -115,7 +115,7 @@ const (
 	searchNothing    tool.ErrorType = "web_search_no_results"
 )
 
-// WebSearchTool is the name of the tool that searches the web. It is of kind Search, yet it reaches beyond this machine.
+// WebSearchTool is the name of the tool that searches the web. Its kind is Search, although it uses the network.
 const WebSearchTool = "web_search"
 
 func webSearch(s *searcher) tool.Tool {
@@ -172,7 +172,7 @@ func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs
 	}, nil
 }
 
-// resultList is the results as a numbered list.
+// resultList formats the results as a numbered list.
 func resultList(f websearch.Found) string {
 	var b strings.Builder
 	if f.Answer != "" {

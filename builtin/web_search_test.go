@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool/tooltest"
 )
 
-// engines is a server that answers as SearXNG and Brave do.
+// engines returns a server that answers as SearXNG and Brave do.
 func engines(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -60,7 +60,7 @@ func writeFile(f *files) tool.Tool {
 	})
 }
 
-// overwrite is the change that puts content in the place of all that a file holds.
+// overwrite returns the change that replaces the whole content of a file.
 func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	o, err := f.original(toWrite, p)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 	return o.with(toWrite, now), nil
 }
 
-// unwritable tells that new text cannot stand in the file.
+// unwritable returns the error for text that the file's encoding can't represent.
 func unwritable(a action, p workspace.Path, err error) error {
 	var char *text.UnencodableError
 	if errors.As(err, &char) {
@@ -92,7 +92,7 @@ func unwritable(a action, p workspace.Path, err error) error {
 	return a.failure(p, err)
 }
 
-// unchanged is the call that would change nothing: it only reads, and needs no approval.
+// unchanged returns the invocation of a call that changes nothing: it only reads, and needs no approval.
 func (f *files) unchanged(c *change) *tool.Invocation {
 	p := c.was.path
 	return &tool.Invocation{

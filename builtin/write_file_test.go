@@ -21,7 +21,7 @@ func TestWriteFile(t *testing.T) {
 	)
 }
 
-// prepared is a call that was prepared, to be run later.
+// prepared returns a call that was prepared, to be run later.
 func prepared(t *testing.T, s *Set, name string, a any) *tool.Invocation {
 	t.Helper()
 	raw, err := json.Marshal(a)

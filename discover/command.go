@@ -26,27 +26,27 @@ const CommandOrigin = "command"
 // FailedCommand is the documented error type of a discovered tool that failed.
 const FailedCommand tool.ErrorType = "discovered_tool_execution_error"
 
-// ErrNoCall says that tools were to be discovered but could not be called.
+// ErrNoCall reports a discovery command without a call command.
 var ErrNoCall = errors.New("tools.toolDiscoveryCommand is set without a call command, so its tools are not available. Set tools.toolCallCommand")
 
 // Command discovers tools by running a command, and runs them by another. Both are split into words by the quoting
 // rules of a shell and run without one.
 type Command struct {
 	Discover string        // prints a JSON array of function declarations
-	Call     string        // is given a tool's name as its last word and the arguments as JSON on stdin
-	Dir      string        // where both run: the project's directory
+	Call     string        // gets a tool's name as its last word and the arguments as JSON on stdin
+	Dir      string        // working directory of both: the project's directory
 	Env      []string      // their whole environment; nil is that of this process without credentials
 	Wait     time.Duration // for the discovery; 0 is 10 s
 	Timeout  time.Duration // for a call; 0 is 10 minutes
 }
 
-// Found is what was discovered.
+// Found is the result of a discovery.
 type Found struct {
 	Tools    []tool.Tool
-	Warnings []string // what was left out or changed, and what the command said on stderr
+	Warnings []string // skipped or changed declarations, and what the command printed to stderr
 }
 
-// Tools runs the discovery command. The error holds what the command said on stderr; with one there are no tools.
+// Tools runs the discovery command. The error includes the command's stderr; with an error there are no tools.
 func (c Command) Tools(ctx context.Context) (Found, error) {
 	call, err := Words(c.Call)
 	switch {
@@ -185,7 +185,7 @@ func (t *discovered) run(ctx context.Context, args json.RawMessage) (tool.Result
 	return tool.Result{Content: []tool.Part{tool.Text(strings.ToValidUTF8(text, "\uFFFD"))}}, nil
 }
 
-// failure says in a few words why a command did not succeed; it is empty if it did.
+// failure describes why a command failed; "" if it succeeded.
 func (e ended) failure(allowed time.Duration) string {
 	switch {
 	case errors.Is(e.err, context.DeadlineExceeded):
@@ -202,7 +202,7 @@ func (e ended) failure(allowed time.Duration) string {
 	return ""
 }
 
-// report is the documented text of a failed call.
+// report returns the documented text of a failed call.
 func (e ended) report() string {
 	line := func(name, value, none string) string {
 		if value = strings.TrimRight(value, "\n"); value == "" {
@@ -223,13 +223,13 @@ func (e ended) report() string {
 	}, "\n")
 }
 
-// lazySchema is a schema that is read when it is first needed: a start with hundreds of cached tools reads none.
+// lazySchema is a schema that is parsed when it is first needed: a start with hundreds of cached tools parses none.
 type lazySchema struct {
 	once   sync.Once
 	schema *schema.Schema
 }
 
-// arguments checks arguments. A schema that cannot be read forbids nothing: the server or command has the last word.
+// arguments checks arguments. An invalid schema accepts everything: the server or command checks them.
 func (l *lazySchema) arguments(parameters, raw json.RawMessage) (json.RawMessage, []string, error) {
 	l.once.Do(func() {
 		var err error
@@ -240,10 +240,10 @@ func (l *lazySchema) arguments(parameters, raw json.RawMessage) (json.RawMessage
 	return l.schema.Arguments(raw)
 }
 
-// maxOutput is how much a command may print on each of its two streams.
+// maxOutput bounds each output stream of a command.
 const maxOutput = 10 << 20
 
-// child is a command to run to its end, without a shell.
+// child is a command without a shell.
 type child struct {
 	argv  []string
 	dir   string
@@ -251,22 +251,22 @@ type child struct {
 	input []byte
 }
 
-// ended is what became of a command.
+// ended is the result of a command.
 type ended struct {
 	stdout, stderr string
-	exit           int    // -1: it did not exit by itself
-	signal         string // that ended it, or ""
+	exit           int    // -1 if it didn't exit by itself
+	signal         string // the signal that killed it, or ""
 	err            error  // it was stopped, printed too much, or its output could not be read
 }
 
-// run runs the command. The error says that it did not start. When ctx ends, the whole process group is ended.
+// run runs the command. The error means that it didn't start. When ctx ends, the whole process group is killed.
 func (c child) run(ctx context.Context) (ended, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, bytes.NewReader(c.input)
 	full := func() { stop(fmt.Errorf("stopped after printing more than %d MB", maxOutput>>20)) }
-	stdout, stderr := &bounded{full: full}, &bounded{full: full}
+	stdout, stderr := proc.NewBeginning(maxOutput, full), proc.NewBeginning(maxOutput, full)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	stdio.OwnGroup(cmd)
 	cmd.WaitDelay = stdio.Drain
@@ -278,7 +278,7 @@ func (c child) run(ctx context.Context) (ended, error) {
 		return ended{}, stdio.StartError(c.argv[0], err)
 	}
 	err := cmd.Wait()
-	stdio.KillGroup(cmd) // what it left behind
+	stdio.KillGroup(cmd) // processes that it left behind
 	e := ended{stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(), signal: stdio.SignalOf(cmd)}
 	var exit *exec.ExitError
 	switch {
@@ -290,32 +290,8 @@ func (c child) run(ctx context.Context) (ended, error) {
 	return e, nil
 }
 
-// bounded keeps what is written to it, up to maxOutput bytes, and then says so once.
-type bounded struct {
-	full func()
-	mu   sync.Mutex
-	buf  bytes.Buffer
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	room := maxOutput - b.buf.Len()
-	b.buf.Write(p[:min(len(p), room)])
-	if len(p) > room {
-		b.full()
-	}
-	return len(p), nil
-}
-
-func (b *bounded) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 // Words splits a command line into words by the quoting rules of a shell: backslash, single and double quotes. It runs
-// nothing and expands nothing. A character that only a shell could act on is an error unless it is quoted.
+// nothing and expands nothing. An unquoted character that is special to a shell is an error.
 func Words(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -359,7 +335,7 @@ func Words(line string) ([]string, error) {
 	return words, nil
 }
 
-// quoted reads the quoted text at the beginning of s and says how many bytes it takes.
+// quoted reads the quoted text at the beginning of s and returns how many bytes it takes.
 func quoted(s string) (text string, n int, err error) {
 	quote := s[0]
 	var b strings.Builder
@@ -379,7 +355,7 @@ func quoted(s string) (text string, n int, err error) {
 	return "", 0, errors.New("unclosed quote")
 }
 
-// quote writes words so that [Words] reads the same ones: the permission prompt shows where one ends.
+// quote writes words so that [Words] returns the same ones.
 func quote(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {

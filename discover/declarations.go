@@ -18,14 +18,13 @@ type declared struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	JSONSchema  json.RawMessage `json:"parametersJsonSchema"`
-	Parameters  json.RawMessage `json:"parameters"` // Gemini's form, types in upper case
+	Parameters  json.RawMessage `json:"parameters"` // Gemini's format, with types in upper case
 	Functions   json.RawMessage `json:"function_declarations"`
 	Functions2  json.RawMessage `json:"functionDeclarations"`
 }
 
-// parseDeclarations reads what a discovery command printed: an array of declarations, bare or grouped under
-// function_declarations or functionDeclarations; such a group may also stand alone. What is no declaration is left out
-// and reported.
+// parseDeclarations reads the output of a discovery command: an array of declarations, directly or grouped under
+// function_declarations or functionDeclarations, or one such group. Invalid declarations are skipped and reported.
 func parseDeclarations(out []byte) (found []declared, warnings []string, err error) {
 	out = bytes.TrimSpace(out)
 	if len(out) == 0 {
@@ -81,7 +80,7 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 	return found, warnings
 }
 
-// jsonKind names what a JSON value is.
+// jsonKind names the type of a JSON value.
 func jsonKind(raw json.RawMessage) string {
 	switch raw[0] {
 	case '{':
@@ -94,7 +93,7 @@ func jsonKind(raw json.RawMessage) string {
 	return "number"
 }
 
-// schema is the declaration's JSON Schema, whichever of the two spellings it came in.
+// schema returns the declaration's JSON Schema, in either spelling.
 func (d declared) schema() json.RawMessage {
 	if isObject(d.JSONSchema) {
 		return d.JSONSchema
@@ -110,7 +109,7 @@ func isObject(raw json.RawMessage) bool {
 	return len(raw) > 0 && raw[0] == '{'
 }
 
-// lowerTypes writes the types of a schema in lower case, as JSON Schema wants them; Gemini has them in upper case.
+// lowerTypes writes the types of a schema in lower case, as JSON Schema requires; Gemini has them in upper case.
 func lowerTypes(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -126,8 +125,8 @@ func lowerTypes(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// lowerNode goes to every place where a schema may stand and to no other: an enum of "STRING" is a value, and a
-// property may be named "type".
+// lowerNode visits every position that can have a schema and no other: an enum of "STRING" is a value, and a property may be
+// named "type".
 func lowerNode(v any) {
 	n, ok := v.(map[string]any)
 	if !ok {
@@ -162,9 +161,9 @@ func lowerNode(v any) {
 	}
 }
 
-// Rank finds the tools that fit a query best, best first: what a tool search needs. "select:a,b" names tools; else each
-// word counts where it stands, in a name more than in a description, and +word must be in the name. A word of one or two
-// letters counts only where a name has it as a word of its own: "a" is in nearly all of them.
+// Rank returns the tools that match a query best, best first, for a tool search. "select:a,b" names tools. Otherwise each
+// word counts, more in a name than in a description, and +word must be in the name. A word of one or two letters counts only
+// as a whole word of a name.
 func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 	if names, ok := strings.CutPrefix(query, "select:"); ok {
 		var out []tool.Declaration

@@ -32,7 +32,7 @@ type fakeMessage struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// fakeServer is the server that this test binary becomes when ADZE_FAKE_SERVER names a mode.
+// fakeServer returns the server that this test binary becomes when ADZE_FAKE_SERVER names a mode.
 func fakeServer(mode string) error {
 	f := &fake{mode: mode, out: bufio.NewWriterSize(os.Stdout, 1<<20), wait: map[string]chan json.RawMessage{}}
 	switch mode {

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// programs are the program names in a server's command line, each with the words that follow it. A command that a shell
+// programs returns the program names in a server's command line, each with the words that follow it. A command that a shell
 // or env runs counts too: sh -c 'cd x && npx -y server' gives sh, cd and npx. It only has to be good enough to
 // recognize launchers and Adze itself, so quotes and expansions inside a shell's script are not interpreted.
 func (s Server) programs() [][]string {
@@ -61,7 +61,7 @@ func scriptCommands(script string) [][]string {
 	return commands
 }
 
-// afterOptions leaves out options, numbers and assignments before a command's name.
+// afterOptions skips options, numbers and assignments before a command's name.
 func afterOptions(words []string) []string {
 	for i, word := range words {
 		if word != "" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && (word[0] < '0' || word[0] > '9') {
@@ -71,7 +71,7 @@ func afterOptions(words []string) []string {
 	return nil
 }
 
-// programName is the name of a program without its directory and, on Windows, its extension.
+// programName returns the name of a program without its directory and, on Windows, its extension.
 func programName(command string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, extension := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -80,8 +80,8 @@ func programName(command string) string {
 	return name
 }
 
-// launcher is the program in the command line that may download and install the server before it runs it; empty: none.
-// Killing one in the middle of that can leave a package cache that every later start fails on.
+// launcher returns the program in the command line that may download and install the server before it runs it; empty: none.
+// Killing it during the install can leave a broken package cache, with which every later start fails.
 func (s Server) launcher() string {
 	for _, words := range s.programs() {
 		name := programName(words[0])
@@ -110,18 +110,18 @@ func (s Server) elsewhere() bool {
 	})
 }
 
-// ownName is what adze mcp serve calls itself in the handshake.
+// ownName is the name of adze mcp serve in the handshake.
 const ownName = "adze"
 
-// Nested is the environment variable that MCP servers, discovery commands and call commands get. An Adze that finds it set
-// was started by another Adze. It uses no external tools: its own settings could start it again, endlessly.
+// Nested is an environment variable that MCP servers, discovery commands and call commands get. If it is set, Adze was
+// started by another Adze, and uses no external tools: its settings could start it again, endlessly.
 const Nested = "ADZE_NESTED"
 
-// ErrItself is the error of a server that is adze mcp serve on this machine: Adze has these tools already.
+// ErrItself is the error of a server that is adze mcp serve on this machine: Adze already has these tools.
 var ErrItself = errors.New("skipped: it runs adze mcp serve, whose tools Adze already has. Remove it from mcpServers")
 
-// isItself reports whether the command line runs adze mcp serve here: by the name adze or as this executable under any
-// name or link, also through a shell. What is hidden better, such as a script, is recognized in the handshake.
+// isItself reports whether the command line runs adze mcp serve here: by the name adze or as this executable under any name
+// or link, also through a shell. Otherwise, such as in a script, it is recognized in the handshake.
 func (s Server) isItself() bool {
 	if s.elsewhere() {
 		return false
@@ -146,7 +146,7 @@ func runsServe(args []string) bool {
 	return false
 }
 
-// isAdze reports whether a command is Adze, by its name or as the executable that runs.
+// isAdze reports whether a command is Adze, by its name or as the running executable.
 func isAdze(command string) bool {
 	if programName(command) == ownName {
 		return true
@@ -164,21 +164,21 @@ func isAdze(command string) bool {
 	return err == nil && berr == nil && os.SameFile(a, b)
 }
 
-// isOurs reports whether the server that has just answered is adze mcp serve, started here in a way that its command
-// line does not show. Over a network, on another machine or in a container it works on other files, and is welcome.
+// isOurs reports whether the server that has just answered is adze mcp serve on this machine, although its command line
+// doesn't show it. Over a network, on another machine or in a container it has other files, and is allowed.
 func (l *link) isOurs(cs *mcp.ClientSession) bool {
 	res := cs.InitializeResult()
 	return l.kind == launched && res != nil && res.ServerInfo != nil && res.ServerInfo.Name == ownName && !l.conf.elsewhere()
 }
 
-// passed are the variables that a server gets of our environment: enough to run, nothing to steal.
+// passed are the environment variables that servers inherit: enough to run, without credentials.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "no_proxy",
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
 }
 
-// serverEnv is a server's environment.
+// serverEnv returns a server's environment.
 func serverEnv(base []string, own map[string]string) []string {
 	env := []string{Nested + "=1"}
 	for _, kv := range base {

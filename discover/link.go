@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	healthy     = 30 * time.Second // a server that ran so long has not failed in a row
+	healthy     = 30 * time.Second // after this uptime a failure is no longer consecutive
 	maxBackoff  = 30 * time.Second
-	maxRestarts = 5               // by itself, in a row; after that a call or a reconnect starts it
-	patience    = 5 * time.Second // a call waits so long for the next try
+	maxRestarts = 5               // automatic restarts in a row; after that a call or a reconnect starts it
+	patience    = 5 * time.Second // how long a call waits for the next attempt
 	debounce    = 200 * time.Millisecond
 )
 
-// link is one configured server, whether it runs or not: it starts it when it is needed, watches it, and starts it
-// again.
+// link is one configured server, running or not. It starts the server on demand, and restarts it when it exits.
 //
 //	cached or new ── first call, or no manifest ──► attempt ── ok ──► session ── it ends ──► backoff ──► attempt …
 type link struct {
@@ -32,7 +31,7 @@ type link struct {
 	opt   *Options
 	log   *stdio.Log
 	life  context.Context // ends with Close
-	bad   error           // the configuration is no good; it is never started
+	bad   error           // the configuration is invalid; the server is never started
 
 	mu        sync.Mutex
 	session   *session
@@ -52,7 +51,7 @@ type link struct {
 	closed    bool
 }
 
-// attempt is a start under way.
+// attempt is a start in progress.
 type attempt struct {
 	done chan struct{}
 	s    *session
@@ -62,12 +61,12 @@ type attempt struct {
 
 	// The link's mu guards these.
 	began  time.Time      // zero: it waits for its turn
-	proc   *stdio.Process // what was started; nil: nothing yet
-	why    error          // of late
+	proc   *stdio.Process // the process; nil: not started yet
+	why    error          // reason for late
 	waited bool           // a wait for it timed out
 }
 
-// progress is an error that says how far a start is. The caller holds the link's mu.
+// progress returns an error that describes the state of the start. The caller holds the link's mu.
 func (a *attempt) progress() error {
 	err := a.why
 	switch {
@@ -86,10 +85,10 @@ func (a *attempt) progress() error {
 	return &failedStart{err, a.proc.Tail()}
 }
 
-// ErrClosed is what calls get after Close.
+// ErrClosed is the error of calls after Close.
 var ErrClosed = errors.New("MCP servers are closed")
 
-// acquire gives the running session, and starts the server if there is none.
+// acquire returns the running session, and starts the server if there is none.
 func (l *link) acquire(ctx context.Context) (*session, error) {
 	l.mu.Lock()
 	if l.bad != nil || l.closed {
@@ -115,7 +114,7 @@ func (l *link) acquire(ctx context.Context) (*session, error) {
 	return l.await(ctx, a)
 }
 
-// await waits for a start to succeed, to fail, or to take longer than it may.
+// await waits until a start succeeds, fails or times out.
 func (l *link) await(ctx context.Context, a *attempt) (*session, error) {
 	select {
 	case <-a.done:
@@ -134,14 +133,14 @@ func (l *link) await(ctx context.Context, a *attempt) (*session, error) {
 	}
 }
 
-// progress says how far a start is.
+// progress describes the state of a start.
 func (l *link) progress(a *attempt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return a.progress()
 }
 
-// waitTimedOut notes that a wait for a start timed out.
+// waitTimedOut records that a wait for a start timed out.
 func (l *link) waitTimedOut(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,17 +152,17 @@ func (l *link) overdue(a *attempt, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if a.why != nil {
-		return // it was greeted twice
+		return // called twice
 	}
 	a.why = why
 	close(a.late)
 	l.log.Printf("%v", why)
 }
 
-// startTimeout is how long the server may take to start.
+// startTimeout returns how long the server may take to start.
 func (l *link) startTimeout() time.Duration { return l.conf.startTimeout(l.opt.start()) }
 
-// settled waits for a start that is under way: one that began before a login knows nothing of it.
+// settled waits for a start in progress, which can't use a login that came later.
 func (l *link) settled(ctx context.Context) error {
 	l.mu.Lock()
 	a := l.attempt
@@ -179,7 +178,7 @@ func (l *link) settled(ctx context.Context) error {
 	}
 }
 
-// begin starts an attempt, not before its time. The caller holds mu.
+// begin starts an attempt, after the backoff. The caller holds mu.
 func (l *link) begin() *attempt {
 	a := &attempt{done: make(chan struct{}), late: make(chan struct{})}
 	l.attempt = a
@@ -202,7 +201,7 @@ func (l *link) begin() *attempt {
 			}
 			defer release()
 		}
-		began := time.Now() // waiting for a slot is not the server's time
+		began := time.Now() // waiting for a slot doesn't count
 		a.s, a.err = l.start(a)
 		l.noteSlowStart(a, time.Since(began))
 		l.settle(a)
@@ -210,7 +209,7 @@ func (l *link) begin() *attempt {
 	return a
 }
 
-// start connects and lists, within the start bound.
+// start connects to the server and reads its lists, within the start timeout.
 func (l *link) start(a *attempt) (*session, error) {
 	l.mu.Lock()
 	l.began = time.Now()
@@ -246,14 +245,14 @@ func (l *link) start(a *attempt) (*session, error) {
 	return s, nil
 }
 
-// settle notes how an attempt ended.
+// settle records the result of an attempt.
 func (l *link) settle(a *attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.attempt = nil
 	l.took = time.Since(l.began)
 	if errors.Is(a.err, ErrItself) {
-		l.bad = a.err // once is enough
+		l.bad = a.err // don't try again
 	}
 	if a.err != nil {
 		l.failed(a.err)
@@ -269,7 +268,7 @@ func (l *link) settle(a *attempt) {
 	l.set.work.Go(func() { l.watch(a.s) })
 }
 
-// failed notes a failure. The caller holds mu.
+// failed records a failure. The caller holds mu.
 func (l *link) failed(err error) {
 	l.failures++
 	l.err = err
@@ -277,7 +276,7 @@ func (l *link) failed(err error) {
 	l.log.Printf("failed: %v", err)
 }
 
-// backoff is how long to wait after so many failures in a row. The first one may be a chance.
+// backoff returns how long to wait after consecutive failures. The first one may be accidental.
 func backoff(failures int) time.Duration {
 	if failures <= 1 {
 		return 0
@@ -285,7 +284,7 @@ func backoff(failures int) time.Duration {
 	return min(250*time.Millisecond<<min(failures-2, 10), maxBackoff)
 }
 
-// watch waits for the end of a session and starts the server again, unless it has failed too often.
+// watch waits for the end of a session and restarts the server, unless it has failed too often.
 func (l *link) watch(s *session) {
 	<-s.dead
 	fate := s.fate()
@@ -308,7 +307,7 @@ func (l *link) watch(s *session) {
 	}
 }
 
-// drop lets go of a session that turned out to be of no use, so that the next call begins a new one.
+// drop discards a broken session, so that the next call starts a new one.
 func (l *link) drop(s *session, err error) {
 	l.mu.Lock()
 	if l.session == s {
@@ -322,7 +321,7 @@ func (l *link) drop(s *session, err error) {
 	s.close()
 }
 
-// changed is called when the server says that its lists have changed. It may say so many times at once.
+// changed is called when the server reports that its lists have changed, possibly many times at once.
 func (l *link) changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -336,7 +335,7 @@ func (l *link) changed() {
 	l.refresh.Reset(debounce)
 }
 
-// relist asks the running server again for all that it offers.
+// relist reads the lists of the running server again.
 func (l *link) relist() {
 	l.mu.Lock()
 	s := l.session
@@ -357,7 +356,7 @@ func (l *link) relist() {
 	l.adopt(s, m)
 }
 
-// adopt takes over what a server offers now.
+// adopt replaces the manifest.
 func (l *link) adopt(s *session, m *manifest) {
 	known := map[string]string{}
 	for _, t := range m.Tools {
@@ -375,7 +374,7 @@ func (l *link) adopt(s *session, m *manifest) {
 	l.set.publish(l)
 }
 
-// close ends the server and waits for its end, but not for ever.
+// close stops the server and waits for its exit, with a limit.
 func (l *link) close() {
 	l.mu.Lock()
 	l.closed = true

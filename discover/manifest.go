@@ -17,11 +17,11 @@ import (
 	"github.com/adze-dev/adze/discover/internal/stdio"
 )
 
-// manifest is what a server offers, as it was last seen. It is kept on disk, so that the tools of a server are known
-// before it runs.
+// manifest is what a server offers: its tools, prompts and resources. It is stored on disk, so that the tools of a server
+// are known before it runs.
 type manifest struct {
 	Version      int        `json:"version"`
-	Hash         string     `json:"hash"` // of the configuration it was seen with
+	Hash         string     `json:"hash"` // hash of the server's configuration
 	Seen         time.Time  `json:"seen"`
 	Instructions string     `json:"instructions,omitempty"`
 	Tools        []remote   `json:"tools"`
@@ -37,7 +37,7 @@ type remote struct {
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"inputSchema"`
 	Output      json.RawMessage `json:"outputSchema,omitempty"`
-	Repeatable  bool            `json:"repeatable,omitempty"` // marked read-only or idempotent: may be replayed after a crash, nothing else
+	Repeatable  bool            `json:"repeatable,omitempty"` // marked read-only or idempotent: can be repeated after a crash
 }
 
 // Prompt is a prompt that a server offers.
@@ -69,14 +69,14 @@ type Resource struct {
 
 const (
 	manifestVersion = 1
-	manifestMax     = 32 << 20 // a file that is larger is not ours
+	manifestMax     = 32 << 20 // larger files are ignored
 )
 
 func manifestPath(state, alias string) string {
 	return filepath.Join(state, "manifests", fileName(alias)+".json")
 }
 
-// loadManifest reads a cached manifest. It is nil if there is none for this configuration.
+// loadManifest reads a cached manifest. It returns nil if there is none for this configuration.
 func loadManifest(state, alias, hash string) *manifest {
 	if state == "" {
 		return nil
@@ -96,8 +96,8 @@ func loadManifest(state, alias, hash string) *manifest {
 	return &m
 }
 
-// cacheName is what the manifest is kept under. Servers list other tools to a client that offers its model, so that has
-// one of its own.
+// cacheName returns the name of the manifest's file. Servers may list other tools to a client that offers a model, so that
+// has its own.
 func (l *link) cacheName() string {
 	if l.opt.Sample != nil {
 		return l.alias + " with a model"
@@ -105,8 +105,8 @@ func (l *link) cacheName() string {
 	return l.alias
 }
 
-// loadCached is the server's manifest of an earlier run. Where there is only one that it gave to a client without a
-// model, that will do for now, and whole is false.
+// loadCached returns the server's manifest from an earlier run. If the only one is for a client without a model, it returns
+// that with whole false.
 func (l *link) loadCached() (m *manifest, whole bool) {
 	if m := loadManifest(l.state(), l.cacheName(), l.hash); m != nil {
 		return m, true
@@ -114,7 +114,7 @@ func (l *link) loadCached() (m *manifest, whole bool) {
 	return loadManifest(l.state(), l.alias, l.hash), false
 }
 
-// save keeps the manifest for the next start.
+// save stores the manifest for the next start.
 func (m *manifest) save(state, alias string) error {
 	if state == "" {
 		return nil
@@ -126,7 +126,7 @@ func (m *manifest) save(state, alias string) error {
 	return writeFile(manifestPath(state, alias), raw)
 }
 
-// writeFile replaces a file at once, readable by its owner only.
+// writeFile replaces a file atomically, readable only by its owner.
 func writeFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -151,13 +151,12 @@ func writeFile(path string, data []byte) error {
 
 const (
 	maxPages = 200
-	maxItems = 1000 // tools, prompts and resources of one server, each
+	maxItems = 1000 // tools, prompts or resources of one server
 )
 
 var errTooMany = errors.New("too many")
 
-// pages calls list with one cursor after another. A server whose cursors go in a circle, or that has too many pages or
-// items, is not followed for ever.
+// pages calls list with one cursor after another. It stops at repeated cursors, and after too many pages or items.
 func pages(list func(cursor string) (next string, full bool, err error)) error {
 	seen := map[string]bool{}
 	for cursor := ""; ; {
@@ -175,7 +174,7 @@ func pages(list func(cursor string) (next string, full bool, err error)) error {
 	}
 }
 
-// list asks a server for all that it offers. Only what it advertises is asked for: others answer with errors.
+// list reads everything that a server offers. It requests only lists that the server advertises.
 func (s *session) list(ctx context.Context) (*manifest, error) {
 	m := &manifest{Version: manifestVersion, Hash: s.link.hash, Seen: time.Now().UTC()}
 	init := s.cs.InitializeResult()
@@ -198,7 +197,7 @@ func (s *session) list(ctx context.Context) (*manifest, error) {
 	return m, ctx.Err()
 }
 
-// warn notes a failure that costs no tool.
+// warn records a failure that doesn't affect tools.
 func (m *manifest) warn(what string, err error) {
 	switch {
 	case errors.Is(err, errTooMany):
@@ -239,7 +238,7 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 	return err
 }
 
-// addTool notes a tool, its texts bounded and freed of what cannot be seen.
+// addTool adds a tool, with bounded texts and without invisible characters.
 func (m *manifest) addTool(t *mcp.Tool) {
 	if t.Meta[stdio.TaskKey] != nil {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is ignored: it can only be called as a task, which Adze doesn't support", t.Name))

@@ -29,16 +29,16 @@ func (e *loginNeeded) Error() string {
 	return fmt.Sprintf("login required: run 'adze mcp login %s'", e.alias)
 }
 
-// authority sees to the tokens of one server: it takes them from the file, refreshes them, and logs in where it may.
+// authority manages the tokens of one server: it reads them from the file, refreshes them, and logs in if allowed.
 type authority struct {
 	link   *link
 	source *oauth.Source
 	mu     sync.Mutex
-	may    bool // a login may begin
+	may    bool // a login may start
 	flow   *auth.AuthorizationCodeHandler
 }
 
-// authority sees to the server's tokens; nil where the configuration brings its own authorization.
+// authority returns the authority for the server; nil if its configuration has its own authorization.
 func (l *link) authority() *authority {
 	if l.kind == launched || l.kind == dialed || hasHeader(l.conf.Headers, "Authorization") || l.conf.OAuth.disabled() {
 		return nil
@@ -54,7 +54,7 @@ func (l *link) authority() *authority {
 	return l.auth
 }
 
-// noLogin says why a server without an authority has no login.
+// noLogin explains why a server without an authority has no login.
 func (l *link) noLogin() string {
 	switch {
 	case l.kind == launched || l.kind == dialed:
@@ -67,7 +67,7 @@ func (l *link) noLogin() string {
 
 func (o *OAuth) disabled() bool { return o != nil && o.Enabled != nil && !*o.Enabled }
 
-// token is the token for a transport that knows nothing of OAuth; "" for none.
+// token returns the token for a transport without OAuth; "" for none.
 func (a *authority) token() (string, error) {
 	t, err := a.source.Token()
 	if err != nil || t == nil {
@@ -76,7 +76,7 @@ func (a *authority) token() (string, error) {
 	return t.AccessToken, nil
 }
 
-// another is a token other than the one that the server has refused.
+// another returns a token other than the rejected one.
 func (a *authority) another(refused string) (string, error) {
 	t, err := a.source.Renew(refused)
 	if err == nil && t == nil {
@@ -91,7 +91,7 @@ func (a *authority) another(refused string) (string, error) {
 // TokenSource implements [auth.OAuthHandler].
 func (a *authority) TokenSource(context.Context) (oauth2.TokenSource, error) { return a.source, nil }
 
-// Authorize implements [auth.OAuthHandler]: it is called when a server refuses a request.
+// Authorize implements [auth.OAuthHandler]: it is called when a server rejects a request.
 func (a *authority) Authorize(ctx context.Context, req *http.Request, resp *http.Response) error {
 	refused := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer ")
 	if resp.StatusCode == http.StatusUnauthorized && refused != "" {
@@ -120,7 +120,7 @@ func closeBody(resp *http.Response) error {
 	return nil
 }
 
-// login prepares the login in a browser, with an address on loopback that the browser comes back to.
+// login prepares the login in a browser, with a redirect to loopback.
 func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,11 +21,11 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// print is a fingerprint of a tool: of its command and of everything that a model or user sees of it.
+// print returns a fingerprint of a tool: a hash of its command and of everything that a model or user sees.
 func (r remote) print(config string) string {
 	r.Repeatable, r.Output = false, nil
 	raw, err := json.Marshal(r)
-	if err != nil { // it came from JSON
+	if err != nil { // can't happen: it was decoded from JSON
 		return ""
 	}
 	sum := sha256.Sum256(append([]byte(config+"\x00"), raw...))
@@ -42,7 +42,7 @@ type remoteTool struct {
 	output      outputSchema
 }
 
-// tool makes a tool of what a server offers.
+// tool returns the tool that a server offers.
 func (l *link) tool(r remote) tool.Tool {
 	name, print := clean.Name(l.alias, r.Name), r.print(l.conf.Identity())
 	aliases := []string{"mcp__" + l.alias + "__" + r.Name}
@@ -59,7 +59,7 @@ func (l *link) tool(r remote) tool.Tool {
 	}
 }
 
-// Origin is the Origin of the tools of a server.
+// Origin returns the Origin of the tools of a server.
 func Origin(alias string) string { return "mcp:" + alias }
 
 // Declaration implements [tool.Tool].
@@ -82,8 +82,8 @@ func (t *remoteTool) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	}, nil
 }
 
-// run calls the tool. A call that was lost with its connection is made again if that is safe: if its request never
-// left, or the server says that repeating it does no harm.
+// run calls the tool. A call that was lost with its connection is repeated if that is safe: if its request was never sent,
+// or the server marks the tool as repeatable.
 func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMessage) (tool.Result, error) {
 	for first := true; ; first = false {
 		s, err := t.link.acquire(ctx)
@@ -128,7 +128,7 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 	}
 }
 
-// unread reports whether an error is about what was answered, and not about the way there. The SDK has no type for it.
+// unread reports whether an error is about an invalid response, not about the transport. The SDK has no type for it.
 func unread(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "unmarshal") || strings.Contains(text, "unrecognized content type") || strings.Contains(text, "illegal base64")
@@ -158,7 +158,7 @@ func (t *remoteTool) unchanged(s *session) error {
 		"Read its new description and call it again.", t.link.alias, t.remote.Name)
 }
 
-// answer makes a result of what the server answered.
+// answer converts the server's response to a result.
 func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Result, error) {
 	r := result(res)
 	if !res.IsError && res.StructuredContent != nil {
@@ -179,7 +179,7 @@ func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Resul
 	return r, tool.Errorf(FailedMCP, "%s", clean.Clip(text, 4000))
 }
 
-// outputSchema checks structured results, as far as the schema can be read.
+// outputSchema checks structured results, if the schema is valid.
 type outputSchema struct {
 	once   sync.Once
 	schema *jsonschema.Resolved
@@ -201,7 +201,7 @@ func (o *outputSchema) check(raw json.RawMessage, value any) error {
 // FailedMCP is the documented error type of an MCP tool that failed.
 const FailedMCP tool.ErrorType = "mcp_tool_error"
 
-// parts turns MCP content into what a model is given.
+// parts converts MCP content for the model.
 func parts(content []mcp.Content) []tool.Part {
 	var out []tool.Part
 	for _, c := range content {
@@ -239,7 +239,7 @@ func resourceParts(r *mcp.ResourceContents) []tool.Part {
 	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s (binary, not shown)", r.URI, len(r.Blob), mime))}
 }
 
-// isMedia reports whether models take this kind of data.
+// isMedia reports whether models accept this type of data.
 func isMedia(mime string) bool {
 	return strings.HasPrefix(mime, "image/") || strings.HasPrefix(mime, "audio/") || mime == "application/pdf"
 }
@@ -262,11 +262,11 @@ func linkText(l *mcp.ResourceLink) string {
 // Progress is the display of a running call: "mcp_tool_progress" in the documentation.
 type Progress struct {
 	Progress float64
-	Total    float64 // 0: not known
+	Total    float64 // 0: unknown
 	Message  string
 }
 
-// Markdown says how far the call is.
+// Markdown shows the progress of the call.
 func (p Progress) Markdown() string {
 	s := fmt.Sprintf("%g", p.Progress)
 	if p.Total > 0 {
@@ -288,15 +288,15 @@ func (p Progress) MarshalJSON() ([]byte, error) {
 	}{"mcp_tool_progress", p.Progress, p.Total, p.Message})
 }
 
-// result turns the answer of a server into a result. Most servers say what is structured as text too, whole, in pieces,
-// or wrapped; only what the text does not say is added to it, as JSON.
+// result converts a server's response to a result. Most servers repeat structured content as text, whole, in pieces, or
+// wrapped; only the values that the text doesn't have are added, as JSON.
 func result(res *mcp.CallToolResult) tool.Result {
 	content := parts(res.Content)
 	if res.StructuredContent == nil {
 		return tool.Result{Content: content}
 	}
 	raw, err := json.Marshal(res.StructuredContent)
-	if err != nil { // it came from JSON
+	if err != nil { // can't happen: it was decoded from JSON
 		return tool.Result{Content: content}
 	}
 	var value any
@@ -316,15 +316,15 @@ func result(res *mcp.CallToolResult) tool.Result {
 	return tool.Result{Content: append(content, tool.Text(strings.TrimRight(b.String(), "\n")))}
 }
 
-// words are what the text of a result says.
+// words is the text of a result, to compare structured content with.
 type words struct {
-	blocks map[string]bool // whole texts, without blanks around them
+	blocks map[string]bool // whole texts, trimmed
 	values []any           // texts that are JSON
 	all    string
-	effort int // that may still be spent on comparing; then all is reported
+	effort int // remaining budget for comparisons; when it is used up, everything is added
 }
 
-// mostEffort bounds what a hostile answer of many small values beside a long text costs: some tenths of a second.
+// mostEffort bounds the time for a hostile response with many small values and a long text: some tenths of a second.
 const mostEffort = 1 << 28
 
 func heard(content []tool.Part) *words {
@@ -347,7 +347,7 @@ func heard(content []tool.Part) *words {
 	return s
 }
 
-// untold is what is left of a value when all that was said is taken out, and whether anything is.
+// untold returns the part of a value that the text doesn't have, and whether there is any.
 func (s *words) untold(v any) (rest any, left bool) {
 	if s.effort -= 100 * len(s.values); s.effort > 0 {
 		for _, told := range s.values {
@@ -378,7 +378,7 @@ func (s *words) untold(v any) (rest any, left bool) {
 	return v, true
 }
 
-// untoldList keeps the places of a list's elements: one that was said is null.
+// untoldList keeps the positions of a list's elements: those that the text has become null.
 func (s *words) untoldList(list []any) (any, bool) {
 	out, any := make([]any, len(list)), false
 	for i, element := range list {
@@ -389,7 +389,7 @@ func (s *words) untoldList(list []any) (any, bool) {
 	return out, any
 }
 
-// leastQuote is how long a text must be to count as said where it stands within another: "ok" is in "look".
+// leastQuote is the minimum length of a text that counts as repeated within another: "ok" is in "look".
 const leastQuote = 16
 
 func (s *words) saysText(text string) bool {
@@ -407,7 +407,7 @@ func (s *words) saysText(text string) bool {
 	return s.effort > 0 && strings.Contains(s.all, text)
 }
 
-// unfenced is a text without the fence of Markdown around it.
+// unfenced removes a Markdown code fence around a text.
 func unfenced(text string) string {
 	fence := text[:len(text)-len(strings.TrimLeft(text, "`"))]
 	first, rest, many := strings.Cut(text, "\n")
@@ -421,7 +421,7 @@ func unfenced(text string) string {
 	return strings.TrimSpace(body)
 }
 
-// saysMember reports whether a text that is an object has this very member.
+// saysMember reports whether a text that is a JSON object has this member.
 func (s *words) saysMember(key string, value any) bool {
 	for _, told := range s.values {
 		if object, ok := told.(map[string]any); ok {

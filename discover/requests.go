@@ -16,8 +16,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ask shows a server's question to the user, through the call that the question seems to belong to. The time of that call
-// is paused meanwhile.
+// ask shows a server's question to the user, through the call that it probably belongs to. The timeout of that call is
+// paused meanwhile.
 func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.Decision, error) {
 	run := s.latest()
 	if run == nil || run.live == nil || run.live.Ask == nil {
@@ -33,7 +33,7 @@ func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.De
 	return run, d, err
 }
 
-// elicit answers a server's question for the user.
+// elicit answers a server's question to the user.
 func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	p := r.Params
 	message, _ := clean.Text(p.Message, clean.MaxText)
@@ -89,7 +89,7 @@ type Sampling struct {
 	MaxTokens   int64
 	Temperature float64
 	Stop        []string
-	Models      []string // names the server would like, best first
+	Models      []string // model names that the server prefers, best first
 }
 
 // SamplingMessage is one message of a Sampling.
@@ -105,15 +105,15 @@ type Sampled struct {
 	StopReason string // endTurn if empty
 }
 
-// offerSampling tells a server that it may ask the session's model.
+// offerSampling announces to a server that it may use the session's model.
 func (s *session) offerSampling(o *mcp.ClientOptions) { o.CreateMessageHandler = s.sample }
 
 const (
-	maxSampling = 64 << 10 // bytes of a request, media aside: the user has to read it
+	maxSampling = 64 << 10 // bytes of a request without media: the user has to read it
 	maxSampled  = 8192     // tokens of an answer
 )
 
-// sample lets the session's model answer a server, after the user approves the whole request.
+// sample has the session's model answer a server, after the user approves the whole request.
 func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	in := s.sampling(r.Params)
 	shown := in.shown()
@@ -136,7 +136,7 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 	defer resume()
 	ctx, cancel := context.WithTimeout(ctx, s.link.opt.call())
 	defer cancel()
-	defer context.AfterFunc(run.ctx, cancel)() // the end of the call is the end of what it asked for
+	defer context.AfterFunc(run.ctx, cancel)() // the request ends with the call
 	out, err := s.link.opt.Sample(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("the model request failed: %w", err)
@@ -146,7 +146,7 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 	}, nil
 }
 
-// sampling is what a server wants, bounded.
+// sampling returns a server's request, bounded.
 func (s *session) sampling(p *mcp.CreateMessageParams) Sampling {
 	in := Sampling{Server: s.link.alias, System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences}
 	if in.MaxTokens <= 0 || in.MaxTokens > maxSampled {
@@ -170,7 +170,7 @@ func (s *session) sampling(p *mcp.CreateMessageParams) Sampling {
 	return in
 }
 
-// shown is all that the model would be told.
+// shown returns everything that the model would receive.
 func (in Sampling) shown() string {
 	var b strings.Builder
 	if in.System != "" {
@@ -182,7 +182,7 @@ func (in Sampling) shown() string {
 	return b.String()
 }
 
-// offerRootsAndLogging tells a server that it may ask for directories, if there are any to tell of, and may log.
+// offerRootsAndLogging announces to a server that it may request directories, if there are any, and may log.
 func (s *session) offerRootsAndLogging(o *mcp.ClientOptions) {
 	if len(s.link.conf.Roots) > 0 {
 		o.Capabilities.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
@@ -192,20 +192,20 @@ func (s *session) offerRootsAndLogging(o *mcp.ClientOptions) {
 	}
 }
 
-// listen asks the server for its log, so that there is something to show on demand. One that refuses is none the worse.
+// listen requests the server's log messages, to show them on demand. Errors are ignored.
 func (s *session) listen(ctx context.Context) {
 	if caps := s.cs.InitializeResult().Capabilities; caps != nil && caps.Logging != nil {
 		s.cs.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: "info"})
 	}
 }
 
-// said is a log message as text.
+// said returns a log message as text.
 func said(p *mcp.LoggingMessageParams) string {
 	if text, ok := p.Data.(string); ok {
 		return text
 	}
 	raw, err := json.Marshal(p.Data)
-	if err != nil { // it came from JSON
+	if err != nil { // can't happen: it was decoded from JSON
 		return fmt.Sprint(p.Data)
 	}
 	return string(raw)

@@ -25,45 +25,45 @@ type Server struct {
 
 	HTTPURL string            `json:"httpUrl,omitempty"` // streamable HTTP
 	URL     string            `json:"url,omitempty"`     // SSE, unless Type says http
-	Type    string            `json:"type,omitempty"`    // stdio, http (also streamable-http), sse; empty: by what is set
+	Type    string            `json:"type,omitempty"`    // stdio, http (also streamable-http), sse; empty: derived from the fields that are set
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   *OAuth            `json:"oauth,omitempty"`
 
-	Timeout      int64    `json:"timeout,omitempty"`      // of a call that reports no progress, in milliseconds
-	StartTimeout int64    `json:"startTimeout,omitempty"` // of a start, until it has listed what it offers, in milliseconds
-	Trust        bool     `json:"trust,omitempty"`        // its tools run unasked: for the policy, nothing here looks at it
+	Timeout      int64    `json:"timeout,omitempty"`      // for a call without progress, in milliseconds
+	StartTimeout int64    `json:"startTimeout,omitempty"` // for a start, including its lists, in milliseconds
+	Trust        bool     `json:"trust,omitempty"`        // its tools run without approval; only used by the policy
 	Description  string   `json:"description,omitempty"`
-	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's own names; "name(…)" counts as name
-	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, whatever is included
-	Roots        []string `json:"roots,omitempty"`        // directories that the user lets the server know
+	IncludeTools []string `json:"includeTools,omitempty"` // only these, by the server's names; "name(…)" counts as name
+	ExcludeTools []string `json:"excludeTools,omitempty"` // not these, even if included
+	Roots        []string `json:"roots,omitempty"`        // directories that the server may know
 
 	// Other spellings of StartTimeout, which wins: qwen-code's and codex's.
 	DiscoveryTimeoutMs int64   `json:"discoveryTimeoutMs,omitempty"`
 	StartupTimeoutSec  float64 `json:"startup_timeout_sec,omitempty"`
 
-	// Dial, if not nil, opens a connection to a server that this program doesn't start or reach by itself. What it offers
-	// isn't cached.
+	// Dial, if not nil, opens a connection to a server that this program doesn't start or connect to itself. Its lists
+	// aren't cached.
 	Dial func() Messages `json:"-"`
 
 	identity string // see Identity; set by Expand
-	target   string // what is run or reached, as it is written: values of variables may be secret; set by Expand
+	target   string // the command or URL as written, because values of variables may be secret; set by Expand
 }
 
-// OAuth configures the login at a server, where discovery is not enough.
+// OAuth configures the login to a server, if discovery is not enough.
 type OAuth struct {
-	Enabled      *bool    `json:"enabled,omitempty"`  // false: no login is ever begun; nil means true
-	ClientID     string   `json:"clientId,omitempty"` // an https address is a client metadata document
+	Enabled      *bool    `json:"enabled,omitempty"`  // false: never log in; nil means true
+	ClientID     string   `json:"clientId,omitempty"` // an https URL is a client metadata document
 	ClientSecret string   `json:"clientSecret,omitempty"`
-	Scopes       []string `json:"scopes,omitempty"`      // instead of those the server asks for
+	Scopes       []string `json:"scopes,omitempty"`      // instead of those that the server requests
 	RedirectURI  string   `json:"redirectUri,omitempty"` // on loopback; empty: any free port
 
-	// Where to log in, at a server that does not say so itself. The first two go together.
+	// URLs for servers that don't announce them. The first two go together.
 	AuthorizationURL string `json:"authorizationUrl,omitempty"`
 	TokenURL         string `json:"tokenUrl,omitempty"`
 	RegistrationURL  string `json:"registrationUrl,omitempty"`
 }
 
-// transport is how a server is reached.
+// transport is the kind of connection to a server.
 type transport string
 
 const (
@@ -73,7 +73,7 @@ const (
 	dialed     transport = "sdk"
 )
 
-// transport finds out how the server is reached, and whether enough is configured for that.
+// transport returns the kind of connection, or an error if the configuration is incomplete.
 func (s Server) transport() (transport, error) {
 	if s.Timeout < 0 {
 		return "", fmt.Errorf("timeout: %d is not a valid number of milliseconds", s.Timeout)
@@ -124,7 +124,7 @@ func (s Server) endpoint() string {
 	return s.URL
 }
 
-// Target is what is run or reached, to be shown: without a password, and with variables as they are written.
+// Target returns the command or URL to show, without a password, and with variables unexpanded.
 func (s Server) Target() string {
 	if s.target != "" {
 		return s.target
@@ -142,7 +142,7 @@ func (s Server) Target() string {
 	return address
 }
 
-// checkURL lets only addresses of the web through: others are handed to programs that act on them.
+// checkURL allows only http and https URLs: others may start programs.
 func checkURL(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -154,22 +154,22 @@ func checkURL(address string) error {
 	return nil
 }
 
-// Hash identifies all of the configuration that says what is run or reached: a trust or a cached manifest of another
-// configuration does not count.
+// Hash identifies the part of the configuration that determines what is run or connected to. Trust and cached manifests are
+// valid only for the same hash.
 func (s Server) Hash() string {
 	s.Trust, s.Description, s.Timeout = false, "", 0
 	s.StartTimeout, s.DiscoveryTimeoutMs, s.StartupTimeoutSec = 0, 0, 0
-	s.IncludeTools, s.ExcludeTools = nil, nil // applied to the manifest, which holds everything
+	s.IncludeTools, s.ExcludeTools = nil, nil // applied to the manifest, which has all tools
 	raw, err := json.Marshal(s)
-	if err != nil { // it holds only strings
+	if err != nil { // can't happen: it has only strings
 		return ""
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Identity is the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and a
-// login's names count unexpanded, so that a new token doesn't change it, and no token can be guessed from it.
+// Identity is the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and login
+// settings count unexpanded, so that a new token doesn't change it, and no token can be guessed from it.
 func (s Server) Identity() string {
 	if s.identity != "" {
 		return s.identity
@@ -177,8 +177,8 @@ func (s Server) Identity() string {
 	return s.Hash()
 }
 
-// Expand replaces $VAR, ${VAR} and ${VAR:-default} in all values. A variable that is not set and has no default stays as
-// it is written, so that the mistake can be seen.
+// Expand replaces $VAR, ${VAR} and ${VAR:-default} in all values. A variable that is not set and has no default is left
+// unexpanded, so that the mistake is visible.
 func (s Server) Expand(lookup func(string) (string, bool)) Server {
 	s.target = s.Target()
 	one := func(v string) string { return Expand(v, lookup) }
@@ -247,7 +247,7 @@ func (s Server) timeout(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// startTimeout is how long the server may take to start.
+// startTimeout returns how long the server may take to start.
 func (s Server) startTimeout(otherwise time.Duration) time.Duration {
 	switch {
 	case s.StartTimeout > 0:
@@ -260,7 +260,8 @@ func (s Server) startTimeout(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// Select keeps the servers that mcp.allowed and mcp.excluded leave, which may hold * and ?. No allowed list allows all.
+// Select returns the servers that mcp.allowed and mcp.excluded permit. Their entries may contain * and ?. A nil allowed list
+// allows all.
 func Select(servers map[string]Server, allowed, excluded []string) map[string]Server {
 	kept := map[string]Server{}
 	for alias, s := range servers {
@@ -278,7 +279,7 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// UnknownKeys are the keys of a server's configuration that mean nothing here, sorted.
+// UnknownKeys returns the unknown keys of a server's configuration, sorted.
 func UnknownKeys(configuration []byte) []string {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(configuration, &given) != nil {
@@ -294,7 +295,7 @@ func UnknownKeys(configuration []byte) []string {
 	return unknown
 }
 
-// Misread says in the words of JSON why a server's configuration cannot be read; encoding/json speaks of Go.
+// Misread explains an invalid server configuration in terms of JSON, where encoding/json uses names of Go types.
 func Misread(err error) string {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {
@@ -312,7 +313,7 @@ func Misread(err error) string {
 	return fmt.Sprintf("%s must be %s, got a JSON %s", wrong.Field, want, wrong.Value)
 }
 
-// serverField finds the type of what a key configures, in any case, as encoding/json reads it.
+// serverField returns the type of a key's value. Case is ignored, as by encoding/json.
 func serverField(key string) (reflect.Type, bool) {
 	t := reflect.TypeFor[Server]()
 	for i := range t.NumField() {

@@ -19,15 +19,15 @@
 //	defer servers.Close()
 //	err := servers.Wait(ctx) // until all have started, or failed
 //
-// A [Server] is a command, a URL, or a connection that the program makes. With Options.State, the tools of a server are known
-// from its last run, and it starts with the first call. Servers that exit are restarted. [Servers.List] has their states, and
-// [Servers.Logs] what they printed. [Servers.Prompts] and [Servers.Resources] are what else they offer.
+// A [Server] is a command, a URL, or a connection that the program makes. With Options.State, the tools of a server are
+// known from its last run, and it starts with the first call. Servers that exit are restarted. [Servers.List] returns their
+// states, [Servers.Logs] their output, and [Servers.Prompts] and [Servers.Resources] the rest of what they offer.
 //
 // # Trust
 //
-// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed, schemas
-// are read leniently, and nothing that a command or a server says about its tools grants permissions. Every external tool has
-// an Origin, so the executor treats it as accessing anything.
+// External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed,
+// schemas are read leniently, and no declaration of a command or a server grants permissions. Every external tool has an
+// Origin, so the executor treats it as accessing anything.
 //
 // The package reads no settings and makes no trust decisions; callers decide what may run.
 package discover
@@ -50,23 +50,23 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Options say how servers are run. The zero value works, keeps nothing and asks nothing.
+// Options configure how servers are run. The zero value works, stores nothing and asks nothing.
 type Options struct {
-	Registry *tool.Registry // is given the tools of each server under its Origin, and again when they change; nil: none
-	Dir      string         // where servers that are commands run, unless they say otherwise
-	State    string         // directory for manifests, logs and tokens; empty: nothing is kept
-	Environ  []string       // what servers may get of it is little: see serverEnv; nil is os.Environ()
+	Registry *tool.Registry // receives the tools of each server under its Origin, and again when they change; may be nil
+	Dir      string         // default working directory of servers that are commands
+	State    string         // directory for manifests, logs and tokens; empty: nothing is stored
+	Environ  []string       // servers get only a small part of it: see serverEnv; nil is os.Environ()
 	Name     string         // the client name that servers get; empty: adze
-	Version  string         // likewise; empty: dev
+	Version  string         // client version; empty: dev
 
-	Start time.Duration // for a start, where the server's configuration says nothing; 0 is 60 s
-	Call  time.Duration // for a call without progress, where the server's configuration says nothing; 0 is 5 minutes
+	Start time.Duration // default timeout of a start; 0 is 60 s
+	Call  time.Duration // default timeout of a call without progress; 0 is 5 minutes
 
-	// Sample lets the session's model answer a server; it is called after approval. nil: servers can't use it.
+	// Sample has the session's model answer a server; it is called after approval. nil: servers can't use it.
 	Sample func(context.Context, Sampling) (Sampled, error)
 	// OpenURL opens an http or https URL in a browser, after approval.
 	OpenURL func(address string) error
-	// Login lets a login begin when a server asks for one in the middle of work. Without it the error says to log in.
+	// Login permits a login when a server requires one during a call. Without it the error says to log in.
 	Login bool
 	// Hurry is closed when Close should no longer wait for launchers that install a server; nil: it waits.
 	Hurry <-chan struct{}
@@ -106,19 +106,19 @@ type Servers struct {
 	opt   Options
 	links map[string]*link
 	names []string // sorted
-	alone bool     // there is one: its tools answer to their bare names too
+	alone bool     // there is only one server: its tools can also be called by their bare names
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 	slots *slots
 
-	processes sync.WaitGroup // commands that are not gone
+	processes sync.WaitGroup // commands that are still running
 
 	mu sync.Mutex // one publication at a time
 }
 
-// Open makes the tools of servers known. A server whose manifest is cached is not started before its first call; the
-// others are started at once, side by side, and Open does not wait for them: see Wait. One that was only
-// listed without a model is started too, because it may offer more, but Wait doesn't wait for it.
+// Open registers the tools of servers. A server with a cached manifest is not started before its first call; the others are
+// started concurrently, and Open doesn't wait for them: see Wait. A server that was only listed for a client without a model
+// is started too, because it may offer more, but Wait doesn't wait for it.
 func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
 	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop, slots: newSlots(maxStarts, orDuration(opt.hold, slotHold))}
@@ -162,7 +162,7 @@ func (s *Servers) Wait(ctx context.Context) error {
 	return s.wait(ctx, func(*link) error { return nil })
 }
 
-// WaitFor waits for one server that is being started, for as long as it may take. It is an error if there is none.
+// WaitFor waits for one server that is being started, until its start timeout. It returns an error for an unknown server.
 func (s *Servers) WaitFor(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *Servers) WaitFor(ctx context.Context, alias string) error {
 	return err
 }
 
-// Owner is the server that a tool of this name would be of, by the name alone: its lists may not be known yet. Empty: none.
+// Owner returns the server of a tool, by the tool's name alone: its lists may not be known yet. Empty: none.
 func (s *Servers) Owner(name string) string {
 	bare, _ := strings.CutPrefix(name, "mcp__")
 	owner := ""
@@ -190,7 +190,7 @@ func (s *Servers) Owner(name string) string {
 	return owner
 }
 
-// wait waits for servers that are being started, unless skip has a reason not to.
+// wait waits for servers that are being started, unless skip returns a reason not to.
 func (s *Servers) wait(ctx context.Context, skip func(*link) error) error {
 	var errs []error
 	for _, alias := range s.names {
@@ -229,7 +229,7 @@ func (s *Servers) publish(l *link) {
 	}
 }
 
-// offered are the server's tools that its configuration lets through.
+// offered returns the server's tools that its configuration includes.
 func (l *link) offered() []remote {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,7 +245,7 @@ func (l *link) offered() []remote {
 	return out
 }
 
-// misnamed tells of tools that the configuration lets through or leaves out and that the server does not have.
+// misnamed returns warnings about tools that the configuration includes or excludes and that the server doesn't have.
 func (l *link) misnamed() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -287,7 +287,7 @@ func (s *Servers) set(l *link) {
 	l.mu.Unlock()
 }
 
-// Installing are the servers whose launcher may still be installing them: Close gives it time to finish.
+// Installing returns the servers whose launcher may still be installing them: Close gives them time to finish.
 func (s *Servers) Installing() []string {
 	var names []string
 	for _, alias := range s.names {
@@ -311,7 +311,7 @@ func (s *Servers) Close() {
 	}
 	wg.Wait()
 	waitAtMost(&s.work, 2*time.Second)
-	waitAtMost(&s.processes, s.opt.install()+stdio.StopTime+2*time.Second) // each is killed in the end
+	waitAtMost(&s.processes, s.opt.install()+stdio.StopTime+2*time.Second) // they are killed in the end
 	for _, l := range s.links {
 		l.log.Close()
 	}
@@ -339,12 +339,12 @@ func (s *Servers) link(alias string) (*link, error) {
 
 const (
 	maxStarts = 4               // commands that start at the same time
-	slotHold  = 3 * time.Second // after which a start lets the next one begin
+	slotHold  = 3 * time.Second // after which a start releases its slot
 )
 
-// slots limit how many servers start at the same time: a dozen runtimes that load at once on a small machine all take
-// longer than they may. A start gives its slot up after a while even if it has not ended, so that servers that hang do
-// not keep the others from starting: what loads the machine is the beginning.
+// slots limit how many servers start at the same time: a dozen runtimes that load at once on a small machine would all time
+// out. A start releases its slot after a while even if it hasn't finished, so that servers that hang don't delay the others:
+// most of the load is at the beginning.
 type slots struct {
 	free chan struct{}
 	hold time.Duration
@@ -369,11 +369,11 @@ func (s *slots) take(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
-// longStart is how long a start must have taken to be noted as late when it failed: a quick failure costs no time.
+// longStart is the minimum duration of a failed start to be recorded as slow.
 const longStart = 2 * time.Second
 
-// slowStart is the record, on disk, that a server took long to fail when it was last started. Who cannot wait does not wait
-// for it again.
+// slowStart is the record on disk that the last start of a server took long and failed. WaitLikely doesn't wait for such
+// servers.
 type slowStart struct {
 	Hash  string `json:"hash"` // of the configuration
 	Why   string `json:"why"`
@@ -384,7 +384,7 @@ func slowStartPath(state, alias string) string {
 	return filepath.Join(state, "late", fileName(alias)+".json")
 }
 
-// startedSlowly is why the server failed after a long start the last time; empty if it did not. A launcher is given a second
+// startedSlowly returns why the server failed after a long start the last time; empty if it didn't. A launcher gets a second
 // chance: the first time it had to install the server.
 func (l *link) startedSlowly() string {
 	note := l.slowStartNote()
@@ -406,7 +406,7 @@ func (l *link) slowStartNote() slowStart {
 	return note
 }
 
-// noteSlowStart keeps how a start ended. A canceled one says nothing, unless waited is set.
+// noteSlowStart records how a start ended. A canceled start is not recorded, unless waited is set.
 func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 	if l.state() == "" {
 		return
@@ -423,10 +423,10 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 	}
 	path := slowStartPath(l.state(), l.alias)
 	if err == nil || took < longStart && !waited {
-		os.Remove(path) // mostly there is none
+		os.Remove(path) // usually it doesn't exist
 		return
 	}
-	why, _, _ := strings.Cut(err.Error(), "\n") // what it printed stands in its log
+	why, _, _ := strings.Cut(err.Error(), "\n") // the output is in its log
 	raw, jerr := json.Marshal(slowStart{l.hash, clean.Clip(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
 	if jerr == nil {
 		jerr = writeFile(path, raw)
@@ -436,8 +436,8 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 	}
 }
 
-// WaitLikely waits like Wait, but not for servers that failed after a long start when they were last started. They are
-// started all the same, and their tools come when they answer.
+// WaitLikely waits like Wait, but not for servers whose last start took long and failed. They are started anyway, and their
+// tools are added when they answer.
 func (s *Servers) WaitLikely(ctx context.Context) error {
 	return s.wait(ctx, func(l *link) error {
 		if why := l.startedSlowly(); why != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// self is this test binary as a server.
+// self returns this test binary as a server.
 func self(t testing.TB, mode string) Server {
 	t.Helper()
 	path, err := os.Executable()

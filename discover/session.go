@@ -27,14 +27,14 @@ type session struct {
 	link   *link
 	cs     *mcp.ClientSession
 	client *mcp.Client
-	proc   *stdio.Process     // nil: not started by us
+	proc   *stdio.Process     // nil: not started by Adze
 	http   *http.Client       // nil: not over HTTP
-	stop   context.CancelFunc // ends whatever the connection still does
+	stop   context.CancelFunc // cancels everything that the connection still does
 	dead   chan struct{}      // closed when the connection has ended
 
 	mu    sync.Mutex
 	calls []*running // oldest first
-	count int        // of calls ever made: progress tokens
+	count int        // number of calls so far, for progress tokens
 	known map[string]string
 }
 
@@ -45,10 +45,10 @@ type running struct {
 	live  *tool.Live
 	limit *deadline
 	mu    sync.Mutex
-	notes []string // what the model should know beside the result
+	notes []string // for the model, in addition to the result
 }
 
-// maxNotes is how many notes a server can cause.
+// maxNotes bounds the notes that a server can cause.
 const maxNotes = 5
 
 func (r *running) note(format string, args ...any) {
@@ -59,18 +59,18 @@ func (r *running) note(format string, args ...any) {
 	}
 }
 
-// connect starts or reaches the server and shakes hands, within the start bound.
+// connect starts or connects to the server and performs the handshake, within the start timeout.
 func (l *link) connect(a *attempt) (*session, error) {
 	s, err := l.dial(a, l.firstVersion())
 	var rpc *jsonrpc.Error
 	if err != nil && l.kind == launched && errors.As(err, &rpc) {
-		return l.dial(a, "") // it refused the handshake of old: it may know only the new one
+		return l.dial(a, "") // it rejected the old handshake: it may support only the new one
 	}
 	return s, err
 }
 
-// firstVersion is the protocol tried first. A stdio server of old may leave a question of the new protocol unanswered
-// for ever, so it is greeted the old way; over HTTP every question has an answer.
+// firstVersion returns the protocol version to try first. An old stdio server may never answer a request of the new
+// protocol, so it gets the old handshake; over HTTP every request has a response.
 func (l *link) firstVersion() string {
 	if l.kind == launched || l.kind == dialed {
 		return "2025-11-25"
@@ -93,8 +93,8 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	bound := l.startTimeout()
 	late := time.AfterFunc(bound, func() {
 		if s.proc != nil && s.proc.Installing() {
-			// It is never ended for being slow: that left package caches on which every later start failed. If it hangs,
-			// it does so at no cost until Close.
+			// A slow server is never killed: that left broken package caches, with which every later start failed. One that
+			// hangs costs nothing until Close.
 			l.overdue(a, fmt.Errorf("no response within %s. %s may still be installing the server; it continues to start in the background",
 				spell(bound), l.conf.launcher()))
 			return
@@ -144,7 +144,7 @@ func spell(d time.Duration) string {
 	return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
 }
 
-// startError adds to why a start failed what the server printed last on stderr.
+// startError adds the end of the server's stderr to the error of a start.
 func (s *session) startError(err error) error {
 	if s.proc == nil {
 		return err
@@ -152,7 +152,7 @@ func (s *session) startError(err error) error {
 	return &failedStart{err, s.proc.Tail()}
 }
 
-// failedStart is the error of a start, with the end of what the server printed on stderr.
+// failedStart is the error of a start, with the end of the server's stderr.
 type failedStart struct {
 	cause  error
 	stderr string // see stdio.Process.Tail
@@ -162,7 +162,7 @@ func (e *failedStart) Error() string { return e.cause.Error() + e.stderr }
 
 func (e *failedStart) Unwrap() error { return e.cause }
 
-// oddly tells of a server that printed something, but no message: it has another way to write them.
+// oddly describes a server that printed output but no message: it may use another format.
 func (s *session) oddly() string {
 	if s.proc == nil {
 		return ""
@@ -174,7 +174,7 @@ func (s *session) oddly() string {
 	return fmt.Sprintf("; it printed %q, which is not a message (MCP expects one JSON object per line)", first)
 }
 
-// plainly leaves out of an error what the SDK says of its own doings, where there is something better to say.
+// plainly removes the SDK's internal details from an error, if there is a better explanation.
 func plainly(err error) error {
 	var login *loginNeeded
 	var unread *stdio.NotReadingError
@@ -190,18 +190,18 @@ func plainly(err error) error {
 	return err
 }
 
-// withFate says how a server ended, if it has, and what else is known.
+// withFate adds how the server ended, if it has.
 func withFate(err error, fate string) error {
 	switch {
 	case fate == "":
 		return err
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || errors.Is(err, mcp.ErrConnectionClosed):
-		return errors.New(fate) // the connection has ended because the server has
+		return errors.New(fate) // the connection ended because the server did
 	}
 	return fmt.Errorf("%s: %w", fate, err)
 }
 
-// abandon ends a connection that never came to be, and says how the command ended if it has.
+// abandon closes a connection that failed, and returns how the command ended, if it has.
 func (s *session) abandon() string {
 	defer s.stop()
 	if s.http != nil {
@@ -212,12 +212,12 @@ func (s *session) abandon() string {
 	}
 	defer s.proc.Close()
 	if s.link.life.Err() != nil {
-		return "" // we stop it, so there is nothing to report
+		return "" // it was stopped on purpose, so there is nothing to report
 	}
 	return s.proc.Fate()
 }
 
-// transport is the way to the server.
+// transport returns the transport to the server.
 func (l *link) transport(s *session) (mcp.Transport, error) {
 	switch l.kind {
 	case launched:
@@ -245,7 +245,7 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 	return &mcp.SSEClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: stdio.MaxMessage}, nil
 }
 
-// options are what we offer to a server.
+// options returns the client's capabilities.
 func (s *session) options() *mcp.ClientOptions {
 	l := s.link
 	caps := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
@@ -266,14 +266,14 @@ func (s *session) options() *mcp.ClientOptions {
 	return o
 }
 
-// call calls a tool. left says whether the request may have reached the server.
+// call calls a tool. left reports whether the request may have reached the server.
 func (s *session) call(ctx context.Context, live *tool.Live, name string, args any) (res *mcp.CallToolResult, notes []string, left bool, err error) {
 	ctx, limit := withDeadline(ctx, s.link.conf.timeout(s.link.opt.call()))
 	defer limit.end()
 	run := s.begin(&running{ctx: ctx, live: live, limit: limit})
 	defer s.over(run)
-	// The transport takes hold of its connection when it is about to send; before that nothing has left. Our own
-	// transport tells of it through the same hook as HTTP.
+	// The transport acquires its connection right before it sends, so nothing was sent before that. Our own transports
+	// report it through the same hook as HTTP.
 	var sent atomic.Bool
 	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	params := &mcp.CallToolParams{Name: name, Arguments: args, Meta: mcp.Meta{}}
@@ -302,7 +302,7 @@ func (s *session) over(r *running) {
 	s.calls = slices.DeleteFunc(s.calls, func(one *running) bool { return one == r })
 }
 
-// latest is the call on whose behalf the server most likely asks: the protocol does not say.
+// latest returns the call that a request of the server probably belongs to: the protocol doesn't say.
 func (s *session) latest() *running {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +312,7 @@ func (s *session) latest() *running {
 	return s.calls[len(s.calls)-1]
 }
 
-// progress shows how far a call is and gives it more time.
+// progress shows the progress of a call and extends its deadline.
 func (s *session) progress(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 	token, _ := r.Params.ProgressToken.(string)
 	s.mu.Lock()
@@ -323,7 +323,7 @@ func (s *session) progress(_ context.Context, r *mcp.ProgressNotificationClientR
 	}
 	s.mu.Unlock()
 	if run == nil {
-		return // of a call that is over
+		return // the call has ended
 	}
 	run.limit.extend()
 	if run.live != nil && run.live.Show != nil {
@@ -331,7 +331,7 @@ func (s *session) progress(_ context.Context, r *mcp.ProgressNotificationClientR
 	}
 }
 
-// close ends the connection, and the server if we started it. It does not wait.
+// close closes the connection, and stops the server if Adze started it. It doesn't wait.
 func (s *session) close() {
 	s.stop()
 	if s.proc != nil {
@@ -345,7 +345,7 @@ func (s *session) close() {
 	}()
 }
 
-// gone waits until nothing of the connection is left, but not for ever.
+// gone waits until the connection is closed, with a limit.
 func (s *session) gone(most time.Duration) {
 	late := time.NewTimer(most)
 	defer late.Stop()
@@ -362,7 +362,7 @@ func (s *session) gone(most time.Duration) {
 	}
 }
 
-// alive reports whether the connection stands.
+// alive reports whether the connection is open.
 func (s *session) alive() bool {
 	select {
 	case <-s.dead:
@@ -372,7 +372,7 @@ func (s *session) alive() bool {
 	}
 }
 
-// fate says how the server ended, if it has, and what it said last.
+// fate describes how the server ended, if it has, with its last output.
 func (s *session) fate() string {
 	if s.proc == nil {
 		return ""
@@ -388,7 +388,7 @@ func (s *session) fate() string {
 	return fate
 }
 
-// errIdle is the cause of the end of a call that showed no sign of life for too long.
+// errIdle is the cause when a call ends because of inactivity.
 var errIdle = errors.New("no response and no progress")
 
 // deadline cancels a context after a time without activity. Progress restarts the time, and a question to the user pauses
@@ -401,7 +401,7 @@ type deadline struct {
 	paused  int
 }
 
-// withDeadline begins the time.
+// withDeadline starts the timer.
 func withDeadline(ctx context.Context, allowed time.Duration) (context.Context, *deadline) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	d := &deadline{allowed: allowed, cancel: cancel}
@@ -409,7 +409,7 @@ func withDeadline(ctx context.Context, allowed time.Duration) (context.Context, 
 	return ctx, d
 }
 
-// extend begins the time again.
+// extend restarts the timer.
 func (d *deadline) extend() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -418,7 +418,7 @@ func (d *deadline) extend() {
 	}
 }
 
-// pause stops the time until the returned function is called.
+// pause stops the timer until the returned function is called.
 func (d *deadline) pause() (resume func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -437,7 +437,7 @@ func (d *deadline) pause() (resume func()) {
 func (d *deadline) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.paused++ // no timer after this
+	d.paused++ // no timer starts after this
 	d.timer.Stop()
 	d.cancel(nil)
 }

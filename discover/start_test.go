@@ -33,7 +33,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// gated is a server that installs something before it answers, until the gate file exists. With a name, its command has
+// gated returns a server that installs something before it answers, until the gate file exists. With a name, its command has
 // that name.
 func gated(t testing.TB, name string) (conf Server, gate string) {
 	t.Helper()

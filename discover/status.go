@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// State is what a server is doing.
+// State is the state of a server.
 type State string
 
 // The states.
@@ -29,26 +29,26 @@ const (
 	Skipped  State = "skipped"  // it is Adze itself
 )
 
-// Status is a look at a server.
+// Status is the status of a server.
 type Status struct {
 	Alias        string
 	Description  string
 	Transport    string // stdio, http, sse
-	Target       string // the command or the address
+	Target       string // the command or the URL
 	State        State
-	Err          error         // of the last failure; of a server that starts for the first time, how far it is
-	Tools        []string      // by the names a model calls them
+	Err          error         // of the last failure; for a server that starts for the first time, its progress
+	Tools        []string      // by the names that a model uses
 	Prompts      int           //
 	Resources    int           //
 	Began        time.Time     // of the last start
-	Took         time.Duration // the last start
+	Took         time.Duration // duration of the last start
 	Starts       int
 	Seen         time.Time // when the lists were last read
 	Instructions string    // of the server, for the model
-	Warnings     []string  // what was left out or changed of what it offers
+	Warnings     []string  // skipped or changed parts of what it offers
 }
 
-// List looks at all servers.
+// List returns the status of all servers.
 func (s *Servers) List() []Status {
 	var out []Status
 	for _, alias := range s.names {
@@ -92,7 +92,7 @@ func (l *link) status() Status {
 	return st
 }
 
-// Logs are the last lines that a server said in this run. Those of earlier runs are in its log file: see LogFile.
+// Logs returns the last log lines of a server in this run. Those of earlier runs are in its log file: see LogFile.
 func (s *Servers) Logs(alias string) ([]string, error) {
 	l, err := s.link(alias)
 	if err != nil {
@@ -101,8 +101,7 @@ func (s *Servers) Logs(alias string) ([]string, error) {
 	return l.log.Lines(), nil
 }
 
-// LogFile reads the last lines of the log that a server of this alias left in a state directory, also in another
-// process.
+// LogFile reads the last lines of a server's log file in a state directory, also of another process.
 func LogFile(state, alias string) ([]string, error) {
 	var lines []string
 	for _, path := range []string{logPath(state, alias) + ".old", logPath(state, alias)} {
@@ -127,10 +126,10 @@ func logPath(state, alias string) string {
 	return filepath.Join(state, "logs", fileName(alias)+".log")
 }
 
-// fileName is a file name for an alias, whatever characters that has.
+// fileName returns a file name for an alias with any characters.
 func fileName(alias string) string { return "mcp-" + clean.Name("", alias) }
 
-// Reconnect ends a server if it runs and starts it again, whatever happened before.
+// Reconnect stops a server if it runs and starts it again.
 func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -148,15 +147,15 @@ func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	return err
 }
 
-// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run without
-// approval. That the configuration itself may be trusted is for the caller to see to.
+// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run without approval. The
+// caller must check that the configuration itself is trusted.
 func (s *Servers) Trusted(origin string) bool {
 	alias, ok := strings.CutPrefix(origin, "mcp:")
 	l := s.links[alias]
 	return ok && l != nil && l.conf.Trust
 }
 
-// Prompts are the prompts of all servers.
+// Prompts returns the prompts of all servers.
 func (s *Servers) Prompts() []Prompt {
 	var out []Prompt
 	for _, alias := range s.names {
@@ -179,7 +178,7 @@ type Message struct {
 	Content []tool.Part
 }
 
-// Prompt fills in a prompt of a server.
+// Prompt returns the messages of a server's prompt, with its arguments.
 func (s *Servers) Prompt(ctx context.Context, alias, name string, args map[string]string) ([]Message, error) {
 	running, err := s.running(ctx, alias)
 	if err != nil {
@@ -213,8 +212,8 @@ func visible(content []tool.Part) []tool.Part {
 	return content
 }
 
-// Complete gives the values that a server proposes for an argument of a prompt that begins so, where these are given
-// already; none if it has no idea.
+// Complete returns the values that a server proposes for an argument of a prompt with this prefix, given the other
+// arguments; none if it has no proposals.
 func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string, given map[string]string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
@@ -236,10 +235,10 @@ func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins 
 	return res.Completion.Values
 }
 
-// completeWait is how long a completion may take.
+// completeWait bounds a completion.
 const completeWait = 2 * time.Second
 
-// Resources are the resources of all servers.
+// Resources returns the resources of all servers.
 func (s *Servers) Resources() []Resource {
 	var out []Resource
 	for _, alias := range s.names {
@@ -275,7 +274,7 @@ func (s *Servers) Read(ctx context.Context, alias, uri string) ([]tool.Part, err
 	return visible(out), nil
 }
 
-// running is the session of a server, started if it is not.
+// running returns the session of a server. It starts the server if necessary.
 func (s *Servers) running(ctx context.Context, alias string) (*session, error) {
 	l, err := s.link(alias)
 	if err != nil {

@@ -196,7 +196,7 @@ func TestProgressIsShown(t *testing.T) {
 	}
 }
 
-// fresh is the desk with a new executor: an executor's fields can only be set before its first call.
+// fresh returns the desk with a new executor: an executor's fields can only be set before its first call.
 func (d *desk) fresh() *desk {
 	x := &tool.Executor{Registry: d.Registry, Policy: d.x.Policy, Ask: d.x.Ask, Observe: d.x.Observe}
 	return &desk{d.Servers, d.Registry, x}
@@ -305,7 +305,7 @@ func resetPeak() {
 	os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }
 
-// peakMB is the highest resident memory since resetPeak; 0 if unknown.
+// peakMB returns the highest resident memory since resetPeak; 0 if unknown.
 func peakMB() int {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

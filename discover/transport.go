@@ -21,7 +21,7 @@ import (
 	"github.com/adze-dev/adze/discover/internal/stdio"
 )
 
-// httpClient reaches a server: with the configured headers, to its own host only, and with bounded answers.
+// httpClient returns a client for a server: with the configured headers, only for its own host, and with bounded responses.
 func httpClient(headers map[string]string, auth *authority) *http.Client {
 	return &http.Client{
 		Transport: &dressed{
@@ -33,7 +33,7 @@ func httpClient(headers map[string]string, auth *authority) *http.Client {
 				MaxIdleConnsPerHost:   4,
 				IdleConnTimeout:       60 * time.Second,
 				ForceAttemptHTTP2:     true,
-				ResponseHeaderTimeout: 0, // a call answers when it is done
+				ResponseHeaderTimeout: 0, // a call has no response until it is done
 			},
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
@@ -45,15 +45,15 @@ func httpClient(headers map[string]string, auth *authority) *http.Client {
 	}
 }
 
-// dressed adds headers to requests and bounds what comes back.
+// dressed adds headers to requests and bounds responses.
 type dressed struct {
 	headers map[string]string
-	auth    *authority // nil: no tokens, or the SDK sees to them
+	auth    *authority // nil: no tokens, or the SDK manages them
 	next    http.RoundTripper
 	last    atomic.Pointer[answer]
 }
 
-// answer is what came back for a message that was sent.
+// answer is the response to a message.
 type answer struct {
 	status int
 	kind   string // its media type
@@ -72,13 +72,13 @@ func (d *dressed) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPost {
 		d.last.Store(&answer{resp.StatusCode, kind})
 	}
-	if kind != "text/event-stream" { // events are bounded one by one
+	if kind != "text/event-stream" { // events are bounded individually
 		resp.Body = &limitedBody{ReadCloser: resp.Body, left: stdio.MaxMessage}
 	}
 	return resp, nil
 }
 
-// send sends a request with the token, and again with a new one if that is refused.
+// send sends a request with the token, and again with a new one if it is rejected.
 func (d *dressed) send(req *http.Request) (*http.Response, error) {
 	if d.auth == nil || req.Header.Get("Authorization") != "" {
 		return d.next.RoundTrip(req)
@@ -107,7 +107,7 @@ func (d *dressed) send(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// limitedBody is an answer that may not be longer than a message.
+// limitedBody is a response limited to the length of a message.
 type limitedBody struct {
 	io.ReadCloser
 	left int64
@@ -126,7 +126,7 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hasHeader reports whether a header is configured, in any case.
+// hasHeader reports whether a header is configured, ignoring case.
 func hasHeader(headers map[string]string, name string) bool {
 	for h := range headers {
 		if strings.EqualFold(h, name) {
@@ -136,8 +136,7 @@ func hasHeader(headers map[string]string, name string) bool {
 	return false
 }
 
-// webError says in plain words what came back from an address that does not speak MCP. The SDK tells it as what it was
-// doing, and has no types for it.
+// webError describes the response of a URL that doesn't speak MCP. The SDK has no types for such errors.
 type webError struct {
 	text  string
 	cause error
@@ -157,7 +156,7 @@ func (l *link) webError(client *http.Client, err error) error {
 		kind = cmp.Or(m[1], "none")
 	}
 	if got := client.Transport.(*dressed).last.Load(); got != nil && errors.Is(err, mcp.ErrConnectionClosed) && strings.HasSuffix(text, io.EOF.Error()) {
-		kind, status = cmp.Or(got.kind, "none"), got.status // by chance, the SDK says only that it closed the connection
+		kind, status = cmp.Or(got.kind, "none"), got.status // depending on timing, the SDK only reports that it closed the connection
 	}
 	last := strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
 	for code := 400; code < 600 && status < 400; code++ {
@@ -221,7 +220,7 @@ func (c messageConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	return c.m.Send(ctx, raw)
 }
 
-// Read returns the next message. It skips what isn't one.
+// Read returns the next message. It skips invalid ones.
 func (c messageConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		raw, err := c.m.Receive(ctx)
@@ -234,7 +233,7 @@ func (c messageConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// state is where what is known of the server is kept; "" for one that has no configuration to recognize it by.
+// state returns the directory for stored data about the server; "" for one without a configuration to identify it.
 func (l *link) state() string {
 	if l.kind == dialed {
 		return ""

@@ -10,23 +10,22 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"sync"
 
 	"github.com/adze-dev/adze/internal/proc"
 )
 
-// maxOutput is how much a command can print on each of its streams.
+// maxOutput bounds each output stream of a command.
 const maxOutput = 1 << 20
 
 // errTooMuch stops a command that prints more.
 var errTooMuch = errors.New("stopped after printing more than 1 MB")
 
-// projectVariables name the project's directory in the environment of hooks: what hooks for other agents use.
+// projectVariables returns the environment variables with the project's directory that hooks for other agents use.
 func projectVariables() []string {
 	return []string{"ADZE_PROJECT_DIR", "QWEN_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"}
 }
 
-// environ is the environment of commands, without credentials.
+// environ returns the environment of commands, without credentials.
 func environ(o Options) []string {
 	base := o.Environ
 	if base == nil {
@@ -50,7 +49,7 @@ func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	full := func() { cancel(errTooMuch) }
-	stdout, stderr := &bounded{full: full}, &bounded{}
+	stdout, stderr := proc.NewBeginning(maxOutput, full), proc.NewBeginning(maxOutput, nil)
 	c := proc.Command{
 		Line: h.Command, Dir: r.o.Dir, Env: slices.Clip(r.env), Timeout: h.timeout(), Input: input.Bytes(),
 		Head: 1, Tail: 1, Spill: stdout, SpillLimit: 2 * maxOutput, Stderr: stderr,
@@ -77,32 +76,7 @@ func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error)
 	return printed{exit: o.Exit, stdout: stdout.String(), stderr: stderr.String()}, nil
 }
 
-// bounded keeps the first bytes that are written to it, and reports once when there are more.
-type bounded struct {
-	full func()
-	mu   sync.Mutex
-	buf  bytes.Buffer
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	room := maxOutput - b.buf.Len()
-	b.buf.Write(p[:min(len(p), room)])
-	if len(p) > room && b.full != nil {
-		b.full()
-		b.full = nil
-	}
-	return len(p), nil
-}
-
-func (b *bounded) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
-// powershell is the program for hooks with that shell.
+// powershell returns the program for hooks with that shell.
 func powershell() string {
 	if _, err := exec.LookPath("pwsh"); err == nil {
 		return "pwsh"

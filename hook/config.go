@@ -29,9 +29,9 @@ type entry struct {
 	OnFailure Failure           `json:"onFailure"`
 }
 
-// Parse reads hooks as settings have them: lists of matchers and hooks by event. Events and types of hooks that don't exist
-// here are warnings; an unsupported hook that decides about calls is in the result and counts as failed. An error is
-// something that can't be a hook, and might be one that protects.
+// Parse reads hooks from settings: lists of matchers and hooks by event. Unknown events and types of hooks are warnings; an
+// unsupported hook that decides about calls is in the result and counts as failed. Invalid hooks are errors, because they
+// may be meant to protect something.
 func Parse(raw json.RawMessage) (hooks []Hook, warnings []string, err error) {
 	members, err := orderedMembers(raw)
 	if err != nil {
@@ -125,8 +125,8 @@ func (h *Hook) complete(e entry) (note string, err error) {
 	return h.setTimeout(e.Timeout)
 }
 
-// secondsBelow is the smallest timeout that is a number of milliseconds. Other agents count in seconds, and no program
-// starts in so few milliseconds.
+// secondsBelow is the smallest timeout that is read as milliseconds. Other agents use seconds, and no program finishes in so
+// few milliseconds.
 const secondsBelow = 100
 
 func (h *Hook) setTimeout(given *float64) (note string, err error) {
@@ -153,7 +153,7 @@ func eventNames() string {
 	return strings.Join(names, ", ")
 }
 
-// shapeError is what is wrong with JSON, without Go's names of types.
+// shapeError describes invalid JSON, without Go's names of types.
 func shapeError(err error) string {
 	if t, ok := err.(*json.UnmarshalTypeError); ok {
 		field := t.Field
@@ -170,7 +170,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// orderedMembers are the members of an object in their order; a key that is there twice is there twice.
+// orderedMembers returns the members of an object in order, including duplicate keys.
 func orderedMembers(raw json.RawMessage) ([]member, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -191,9 +191,9 @@ func orderedMembers(raw json.RawMessage) ([]member, error) {
 	return out, nil
 }
 
-// Matches returns the name that a matcher accepts of those that something has, the most important first. An empty matcher
-// and "*" accept the first one. A matcher is a name or several with "|" between them, in any letter case, or else a regular
-// expression that is found anywhere in a name. "mcp__server" accepts all tools of a server.
+// Matches returns the first of the names that a matcher accepts; names are ordered by importance. An empty matcher and "*"
+// accept the first one. A matcher is a name or several separated by "|", in any letter case, or else a regular expression
+// that is found anywhere in a name. "mcp__server" accepts all tools of a server.
 func Matches(matcher string, names []string) (name string, ok bool) {
 	if len(names) == 0 {
 		names = []string{""}
@@ -215,7 +215,7 @@ func Matches(matcher string, names []string) (name string, ok bool) {
 		}
 	}
 	pattern, err := regexp.Compile(matcher)
-	if err != nil { // Parse warned: a hook that protects must not be skipped
+	if err != nil { // Parse warned about it; a hook that protects must not be skipped
 		return names[0], true
 	}
 	if plain(matcher) {
@@ -227,5 +227,5 @@ func Matches(matcher string, names []string) (name string, ok bool) {
 	return "", false
 }
 
-// plain reports whether a matcher consists of names, which are only accepted as a whole.
+// plain reports whether a matcher consists of names, which must match completely.
 func plain(matcher string) bool { return !strings.ContainsAny(matcher, `\.+*?()[]{}^$`) }

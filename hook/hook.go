@@ -11,8 +11,8 @@
 //
 // # Hooks
 //
-// A [Hook] is for one [Event], and for the names that its matcher has: see [Matches]. A command reads an [Input] as JSON from
-// stdin and prints an [Output] as JSON; a function has both as values.
+// A [Hook] is for one [Event], and for the names that its matcher accepts: see [Matches]. A command reads an [Input] as JSON
+// from stdin and prints an [Output] as JSON; a function has both as values.
 //
 // # Decisions
 //
@@ -46,7 +46,7 @@ const (
 	SessionEnd        Event = "SessionEnd"
 )
 
-// Events are all events, in the order of a session.
+// Events returns all events, in the order of a session.
 func Events() []Event {
 	return []Event{
 		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, Stop, SubagentStop, PreCompact, Notification,
@@ -54,7 +54,7 @@ func Events() []Event {
 	}
 }
 
-// Gate reports whether hooks of the event decide about calls: a failed one doesn't let a call pass.
+// Gate reports whether hooks of the event decide about calls: if one fails, the call isn't allowed.
 func (e Event) Gate() bool { return e == PreToolUse || e == PermissionRequest }
 
 // Input is the JSON that a hook reads on its standard input. Fields that don't belong to the event are absent.
@@ -66,7 +66,7 @@ type Input struct {
 	Timestamp      time.Time `json:"timestamp"`
 	PermissionMode string    `json:"permission_mode,omitempty"`
 
-	// Tool events. ToolName is set for each hook to the name that its matcher has.
+	// Tool events. For each hook, ToolName is the name that its matcher accepts.
 	ToolName     string          `json:"tool_name,omitempty"`
 	ToolInput    json.RawMessage `json:"tool_input,omitempty"`
 	ToolUseID    string          `json:"tool_use_id,omitempty"`
@@ -119,7 +119,7 @@ type RequestDecision struct {
 	Interrupt    bool            `json:"interrupt,omitempty"`
 }
 
-// Func is a hook in Go. An error counts like a command that failed; a panic too.
+// Func is a hook in Go. An error or a panic counts like a command that failed.
 type Func func(context.Context, Input) (Output, error)
 
 // Failure is what happens to a call if a hook of a [Event.Gate] event fails.
@@ -128,16 +128,16 @@ type Failure string
 // The ways to treat a failure. The zero value asks.
 const (
 	FailureAsks   Failure = "ask"   // the call requires approval
-	FailureAllows Failure = "allow" // the hook counts as if it had no opinion
+	FailureAllows Failure = "allow" // as if the hook had no opinion
 	FailureBlocks Failure = "block" // the call is denied
 )
 
 // Hook is one hook: a command, or a function.
 type Hook struct {
 	Event      Event
-	Matcher    string // names that the event is about: see [Matches]; "" or "*" is all
+	Matcher    string // names that it accepts: see [Matches]; "" or "*" is all
 	Name       string // for messages; "": the command
-	Sequential bool   // it runs alone, after those before it
+	Sequential bool   // it runs alone, after the hooks before it
 
 	Command string            // for the shell
 	Shell   string            // bash or powershell; "": bash
@@ -148,7 +148,7 @@ type Hook struct {
 	Check func() error
 
 	Timeout   time.Duration // 0: 60 s
-	Async     bool          // it isn't waited for and decides nothing
+	Async     bool          // Run doesn't wait for it, and it decides nothing
 	OnFailure Failure
 	// Unsupported is a type of hook that can't run: it counts as failed.
 	Unsupported string
@@ -177,7 +177,7 @@ func (h Hook) timeout() time.Duration {
 	return defaultTimeout
 }
 
-// Verdict is what hooks decided. Larger is stricter; the zero value is no opinion.
+// Verdict is the decision of hooks. Larger is stricter; the zero value is no opinion.
 type Verdict int
 
 // The verdicts.
@@ -190,13 +190,13 @@ const (
 
 func (v Verdict) String() string { return [...]string{"none", "allow", "ask", "deny"}[v] }
 
-// Result is what all hooks of an event together say.
+// Result is the combined result of all hooks of an event.
 type Result struct {
 	Verdict  Verdict         // for events other than those of calls, Deny blocks
 	Reason   string          // of the verdict
 	Input    json.RawMessage // rewritten input of the call; nil: as it was
 	Context  []string        // for the model
-	Halt     bool            // the run is to stop
+	Halt     bool            // the run should stop
 	HaltWhy  string
 	Messages []string // for the user
 	Warnings []string // hooks that failed

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// saying is a hook that prints an output.
+// saying returns a hook that prints an output.
 func saying(raw string) Hook {
 	return Hook{Event: PreToolUse, Run: func(context.Context, Input) (Output, error) {
 		var out Output

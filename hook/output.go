@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// opinion is what one hook says.
+// opinion is the result of one hook.
 type opinion struct {
 	hook Hook
 	Result
 	failed error
 }
 
-// printed is what became of a command.
+// printed is the result of a command.
 type printed struct {
 	exit           int
 	stdout, stderr string
@@ -28,10 +28,10 @@ type printed struct {
 // blocking is the exit code of a command that blocks.
 const blocking = 2
 
-// maxText is how many bytes of a reason, a message or a context are used.
+// maxText is the maximum length of a reason, a message or a context, in bytes.
 const maxText = 10_000
 
-// read is what a command says by its exit code and output.
+// read interprets a command's exit code and output.
 func (p printed) read(event Event) (Output, Verdict, error) {
 	out, isJSON, err := decode(p.stdout, p.stderr)
 	switch {
@@ -53,7 +53,7 @@ func (p printed) read(event Event) (Output, Verdict, error) {
 // takesText reports whether plain output of the event's hooks is context for the model.
 func takesText(e Event) bool { return e == SessionStart || e == UserPromptSubmit }
 
-// said is the end of a failure: what the command printed on stderr.
+// said returns the stderr of a command, to end an error message.
 func said(stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr == "" {
 		return ""
@@ -61,7 +61,8 @@ func said(stderr string) string {
 	return ": " + clip(oneLine(stderr), 400)
 }
 
-// decode reads the JSON on stdout, or on stderr if stdout is empty. Text on stderr is only a log; text on stdout is an error.
+// decode reads the JSON on stdout, or on stderr if stdout is empty. Other text on stderr is only a log; other text on stdout
+// is an error.
 func decode(stdout, stderr string) (out Output, isJSON bool, err error) {
 	text := strings.TrimSpace(stdout)
 	if text == "" {
@@ -162,7 +163,7 @@ func verdict(word string) (Verdict, error) {
 	return None, fmt.Errorf("unknown decision %q (expected allow, ask or deny)", clip(word, 40))
 }
 
-// merge is what several hooks together say: the strictest verdict counts, and two rewrites deny.
+// merge combines the results of several hooks: the strictest verdict counts, and two rewrites deny.
 func merge(opinions []opinion) Result {
 	var out Result
 	var reasons [Deny + 1][]string
@@ -204,7 +205,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// clip is a text of at most so many bytes, without colors and other control characters.
+// clip returns a text of at most this many bytes, without colors and other control characters.
 func clip(s string, most int) string {
 	s = printable(s[:min(len(s), 2*most+64)])
 	if len(s) <= most {
@@ -216,12 +217,12 @@ func clip(s string, most int) string {
 	return s[:most] + "…"
 }
 
-// sequence is an escape sequence of a terminal: colors, titles, links.
+// sequence matches an escape sequence of a terminal: colors, titles, links.
 var sequence = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|.?)")
 })
 
-// printable is a text without escape sequences, control characters and bytes that are not UTF-8.
+// printable returns a text without escape sequences, control characters and bytes that are not UTF-8.
 func printable(s string) string {
 	s = sequence().ReplaceAllString(strings.ToValidUTF8(s, "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {

@@ -13,14 +13,14 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 )
 
-// Helper keeps commands from escaping: see package builtin.
+// Helper runs commands and stops their child processes: see package builtin.
 type Helper = proc.Helper
 
-// Options are what hooks run with.
+// Options configure a Runner.
 type Options struct {
 	Hooks   []Hook
-	Dir     string   // where commands run: the project
-	Environ []string // of commands; credentials are removed. nil: that of this process
+	Dir     string   // working directory of commands: the project
+	Environ []string // environment of commands, which get it without credentials; nil: this process's
 	Helper  Helper
 	State   string       // directory for records of running commands; "": none
 	Tell    func(string) // receives messages of hooks for the user, and warnings; may be nil
@@ -59,7 +59,7 @@ func (r *Runner) Add(hooks ...Hook) {
 // closeGrace is how long Close waits for hooks that nothing else waits for.
 const closeGrace = 2 * time.Second
 
-// Close stops hooks that still run, and all that they left running.
+// Close stops running hooks and their child processes.
 func (r *Runner) Close() error {
 	if r == nil {
 		return nil
@@ -95,7 +95,7 @@ type matched struct {
 	name string
 }
 
-// matching are the hooks of an event for these names. The same command runs once.
+// matching returns the hooks of an event for these names. Equal commands run once.
 func (r *Runner) matching(e Event, names []string) []matched {
 	var out []matched
 	seen := map[string]bool{}
@@ -119,9 +119,9 @@ func (r *Runner) matching(e Event, names []string) []matched {
 	return out
 }
 
-// Run runs the hooks of in.Event that accept one of the names, the most important first, and returns what they say
-// together. For events of calls the names are those of the tool, and each hook gets the one that its matcher has. If a hook
-// rewrites the input of a call, the others run again with the new input.
+// Run runs the hooks of in.Event that accept one of the names, which are ordered by importance, and returns their combined
+// result. For events of calls the names are those of the tool, and each hook gets the one that its matcher accepts. If a
+// hook rewrites the input of a call, the others run again with the new input.
 func (r *Runner) Run(ctx context.Context, in Input, names ...string) Result {
 	if r == nil {
 		return Result{}
@@ -156,7 +156,7 @@ func (r *Runner) Start(in Input, names ...string) {
 	}
 }
 
-// again shows a rewritten input to the hooks that didn't rewrite it. Their first approval was for another call.
+// again runs the hooks that didn't rewrite the input again with the new input. Their first approval was for another call.
 func (r *Runner) again(ctx context.Context, in Input, hooks []matched, first []opinion, input json.RawMessage) []opinion {
 	var others []matched
 	for i, o := range first {
@@ -173,7 +173,7 @@ func (r *Runner) again(ctx context.Context, in Input, hooks []matched, first []o
 	return append(first, r.runAll(ctx, in, others)...)
 }
 
-// runAll runs hooks at the same time, or one after the other if one of them asks for that.
+// runAll runs hooks concurrently, or one after the other if one of them is Sequential.
 func (r *Runner) runAll(ctx context.Context, in Input, hooks []matched) []opinion {
 	opinions := make([]opinion, len(hooks))
 	one := func(i int) {
@@ -213,7 +213,7 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 		result, err = out.result(in.Event, in.ToolInput, least)
 	}
 	switch {
-	case err != nil && least == Deny: // it blocks, whatever else it says
+	case err != nil && least == Deny: // it blocks, whatever else it returns
 		return opinion{hook: h, Result: Result{Verdict: Deny, Reason: clip(out.reason(), maxText)}}
 	case err != nil:
 		return h.failure(in.Event, err)
@@ -221,7 +221,7 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 	return opinion{hook: h, Result: result}
 }
 
-// failure is the opinion of a hook that failed.
+// failure returns the opinion of a hook that failed.
 func (h Hook) failure(e Event, err error) opinion {
 	text := fmt.Sprintf("%s hook %s failed: %v", e, h.Title(), err)
 	o := opinion{hook: h, failed: err, Result: Result{Warnings: []string{text}}}

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Limits say which sessions are kept.
+// Limits select the sessions that Clean keeps.
 type Limits struct {
 	MaxAge   time.Duration // since the last entry; 0: any
 	MaxBytes int64         // of all sessions, contents and Other; 0: any
-	Other    int64         // bytes in Adze's directory besides
+	Other    int64         // further bytes in Adze's directory
 	Now      time.Time     // zero: now
-	// Removed is called after a session was removed, to remove what else belongs to it, and returns the bytes of that.
+	// Removed is called after a session was removed, to remove other data of it, and returns the size of that data.
 	Removed func(id string) int64
 	// Stop, if not nil, reports whether Clean should end early.
 	Stop func() bool
@@ -33,8 +33,8 @@ type Cleaned struct {
 	Bytes    int64
 }
 
-// Clean removes the sessions that are too old, then the oldest while there are too many bytes, and the contents that no
-// session uses. It never removes a session that a process has open. It continues after an error.
+// Clean removes sessions that are too old, then the oldest ones while the total is too large, and contents that no session
+// uses. It never removes a session that a process has open. It continues after an error.
 func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	if l.Now.IsZero() {
 		l.Now = time.Now()
@@ -86,7 +86,7 @@ func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	return done, errors.Join(errs...)
 }
 
-// over is how many bytes there are too many, after the contents that no session uses are removed.
+// over returns by how many bytes the limit is exceeded, once unused contents are removed.
 func (s Sessions) over(l Limits) (int64, error) {
 	size, err := s.Size()
 	if err != nil || size.Sessions+size.Contents+l.Other <= l.MaxBytes {
@@ -97,7 +97,7 @@ func (s Sessions) over(l Limits) (int64, error) {
 	return size.Sessions + size.Contents + l.Other - l.MaxBytes - unused.Bytes, err
 }
 
-// shares says which contents each session names, and how many name each.
+// shares records which contents each session uses, and how many sessions use each.
 type shares struct {
 	names map[string]map[string]bool // by session
 	count map[string]int             // by content
@@ -117,7 +117,7 @@ func (s Sessions) shares() (shares, error) {
 	return all, errors.Join(err, s.Store().each(func(ref Ref, _ string, _ fs.FileInfo) { all.bytes[ref.Blob] = ref.Bytes }))
 }
 
-// drop returns the bytes of the contents that only this session names.
+// drop returns the bytes of the contents that only this session uses.
 func (s shares) drop(id string) int64 {
 	var sum int64
 	for name := range s.names[id] {
@@ -128,21 +128,21 @@ func (s shares) drop(id string) int64 {
 	return sum
 }
 
-// age is how long ago a session was used.
+// age is a session with the time of its last use.
 type age struct {
 	id    string
 	last  time.Time
 	bytes int64
 }
 
-// ages are all sessions of this user, the oldest first. The time of a file is enough: nothing else changes it.
+// ages returns all sessions of this user, the oldest first. It uses the modification times of their files.
 func (s Sessions) ages() ([]age, error) {
 	ids, err := s.IDs()
 	var all []age
 	for _, id := range ids {
 		info, err := os.Lstat(filepath.Join(s.Dir(id), journalName))
 		if errors.Is(err, fs.ErrNotExist) {
-			info, err = os.Lstat(s.Dir(id)) // killed while it was made
+			info, err = os.Lstat(s.Dir(id)) // killed while it was created
 		}
 		if err != nil {
 			continue
@@ -155,7 +155,7 @@ func (s Sessions) ages() ([]age, error) {
 	return all, err
 }
 
-// sweep removes what a Delete that was killed left.
+// sweep removes what a killed Delete left.
 func (s Sessions) sweep() error {
 	entries, err := os.ReadDir(filepath.Join(s.Home, sessionsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -187,12 +187,12 @@ func (s Sessions) Size() (Size, error) {
 	return size, err
 }
 
-// treeSize is the bytes of the files in a directory that can be read.
+// treeSize returns the total size of the readable files in a directory.
 func treeSize(dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil // what can't be read isn't counted
+			return nil // skip unreadable files
 		}
 		if info, err := d.Info(); err == nil {
 			sum += info.Size()
@@ -202,7 +202,7 @@ func treeSize(dir string) int64 {
 	return sum
 }
 
-// removeUnused removes the contents that no session names, and that are not new.
+// removeUnused removes the contents that no session uses and that are not new.
 func (s Sessions) removeUnused(done *Cleaned, now time.Time) error {
 	used := map[string]bool{}
 	ids, err := s.IDs()
@@ -212,7 +212,7 @@ func (s Sessions) removeUnused(done *Cleaned, now time.Time) error {
 		}
 	}
 	if err != nil {
-		return err // what a session uses isn't known
+		return err // the contents that the session uses are unknown
 	}
 	store := s.Store()
 	before := now.Add(-2 * touchAfter)
@@ -221,7 +221,7 @@ func (s Sessions) removeUnused(done *Cleaned, now time.Time) error {
 			return
 		}
 		if ref.Blob == "" {
-			_ = os.Remove(path) // next time, if not now
+			_ = os.Remove(path) // Clean tries again the next time
 			return
 		}
 		if store.remove(path, before) == nil {
@@ -231,7 +231,7 @@ func (s Sessions) removeUnused(done *Cleaned, now time.Time) error {
 	})
 }
 
-// namedIn adds the contents that any file of a session names: the journal, and lines that were cut off it.
+// namedIn adds the contents that any file of a session names: the journal, and lines that were removed from it.
 func (s Sessions) namedIn(id string, used map[string]bool) error {
 	entries, err := os.ReadDir(s.Dir(id))
 	if errors.Is(err, fs.ErrNotExist) {

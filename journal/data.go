@@ -11,9 +11,9 @@ import (
 // Type is the kind of an entry. Readers skip the types that they don't know.
 type Type string
 
-// The types. The comment names the type of the entry's data.
+// The types. The comments name the types of the data.
 const (
-	TypeOpened    Type = "session.opened"  // Opened: always the first entry, and only that
+	TypeOpened    Type = "session.opened"  // Opened: always the first entry
 	TypeResumed   Type = "session.resumed" // Resumed
 	TypeMessage   Type = "message"         // Message
 	TypeCalled    Type = "called"          // Called
@@ -49,7 +49,7 @@ type Opened struct {
 	Declarations []Declaration `json:"declarations,omitempty"`
 }
 
-// Parent is where a fork starts: the entries up to Seq are the other session's.
+// Parent is where a fork starts: the entries up to Seq are from the other session.
 type Parent struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
@@ -65,7 +65,7 @@ type Declaration struct {
 	Origin      string          `json:"source,omitempty"` // "" built in
 }
 
-// Declare returns what the journal keeps of declarations.
+// Declare returns the declarations for the journal.
 func Declare(tools []tool.Declaration) []Declaration {
 	out := make([]Declaration, len(tools))
 	for i, d := range tools {
@@ -90,13 +90,13 @@ type Resumed struct {
 	Mode    string   `json:"mode,omitempty"`
 }
 
-// Message is a message that entered the history other than an answer or responses.
+// Message is a message of the history that isn't an answer or responses.
 type Message struct {
 	Kind    MessageKind   `json:"kind,omitempty"` // "": a prompt
 	Message model.Message `json:"message"`
 }
 
-// MessageKind says where a message comes from.
+// MessageKind is the origin of a message.
 type MessageKind string
 
 // The kinds of messages.
@@ -111,14 +111,14 @@ type Called struct {
 	Call model.Call `json:"call"`
 }
 
-// Tried reports that a call is about to be tried: it runs where nothing lasts. If its effects are kept, or if it has none,
+// Tried reports that a call is about to be tried, without lasting effects. If its effects are kept, or if it has none,
 // Started and Finished follow.
 type Tried struct {
 	ID       string          `json:"id"`
 	Name     string          `json:"name"`
 	Args     json.RawMessage `json:"args,omitempty"`
 	Access   []tool.Access   `json:"access,omitempty"`
-	Decision Decision        `json:"decision"` // why it wasn't allowed without that
+	Decision Decision        `json:"decision"` // why it wasn't allowed without a trial
 }
 
 // Started reports that a call is about to run, with the arguments as they run.
@@ -139,7 +139,7 @@ type Decision struct {
 	Grant   []tool.Access `json:"grant,omitempty"`
 }
 
-// Decided returns what the journal keeps of a decision.
+// Decided returns a decision for the journal.
 func Decided(d tool.Decision) Decision {
 	return Decision{Verdict: d.Verdict.String(), Cause: d.Cause, Reason: d.Reason, Grant: d.Grant}
 }
@@ -148,7 +148,7 @@ func Decided(d tool.Decision) Decision {
 type Finished struct {
 	ID      string          `json:"id"`
 	Outcome Outcome         `json:"outcome"`
-	Seen    []Seen          `json:"seen,omitempty"`    // what is known of each file that the call read or wrote
+	Seen    []Seen          `json:"seen,omitempty"`    // what is known about each file that the call read or wrote
 	Changes []Change        `json:"changes,omitempty"` // files that the call changed
 	Todos   json.RawMessage `json:"todos,omitempty"`   // the agent's to-do list, if the call changed it
 }
@@ -169,7 +169,7 @@ type Failure struct {
 	Model   string         `json:"model,omitempty"`
 }
 
-// Ended returns what the journal keeps of an outcome.
+// Ended returns an outcome for the journal.
 func Ended(o tool.Outcome) Outcome {
 	out := Outcome{Name: o.Name, Status: o.Status, Result: o.Result, MS: o.Duration.Milliseconds()}
 	if o.Error != nil {
@@ -178,7 +178,7 @@ func Ended(o tool.Outcome) Outcome {
 	return out
 }
 
-// Seen is what an agent has read of a file.
+// Seen records what an agent has read of a file.
 type Seen struct {
 	Path   string   `json:"path"`
 	Hash   string   `json:"hash,omitempty"` // SHA-256 of the content, in hex
@@ -198,7 +198,7 @@ type Change struct {
 	ModeAfter uint32 `json:"modeAfter,omitempty"` // permission bits after
 }
 
-// Changed reports what a background command changed since it was last looked at. ID is the call that started it.
+// Changed reports changes of a background command since the last report. ID is the call that started it.
 type Changed struct {
 	ID      string   `json:"id"`
 	Changes []Change `json:"changes"`
@@ -248,18 +248,18 @@ type Compacted struct {
 	Messages []model.Message `json:"messages"`
 }
 
-// Undone reports what was taken back: files, the conversation, or both. It removes no entry.
+// Undone reports what was undone: files, the conversation, or both. It removes no entry.
 type Undone struct {
-	To int64 `json:"to,omitempty"` // the entries after it no longer count as conversation; 0: all count
+	To int64 `json:"to,omitempty"` // later entries no longer count as conversation; 0: all count
 	// Calls are the entries whose changes were undone, or done again.
 	Calls   []int64  `json:"calls,omitempty"`
-	Changes []Change `json:"changes,omitempty"` // what that changed
-	Begun   bool     `json:"begun,omitempty"`   // it only begins: another entry follows when it is complete
-	Partial bool     `json:"partial,omitempty"` // some paths were left alone
-	Redo    int64    `json:"redo,omitempty"`    // the Undone that this one takes back
+	Changes []Change `json:"changes,omitempty"` // the resulting changes
+	Begun   bool     `json:"begun,omitempty"`   // started: another entry follows when it is complete
+	Partial bool     `json:"partial,omitempty"` // some paths were skipped
+	Redo    int64    `json:"redo,omitempty"`    // the Undone that this one reverts
 }
 
-// Closed is the end of a session that wasn't killed.
+// Closed is the regular end of a session.
 type Closed struct {
 	Turns int         `json:"turns"`
 	Model string      `json:"model,omitempty"`
@@ -297,8 +297,8 @@ func Decode(e Entry, blobs Blobs) (Data, error) {
 	return data, nil
 }
 
-// Recover is Decode for an entry of which the store no longer has everything: a sentence replaces a text or a picture, and a
-// value of another kind is empty.
+// Recover is like Decode for an entry with contents that are missing in the store: a sentence replaces a text or a picture,
+// and other values are empty.
 func Recover(e Entry, blobs Blobs) (Data, Lost, error) {
 	raw, lost, err := unpackRest(e.Data, blobs)
 	if err != nil {

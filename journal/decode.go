@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Most of a journal is messages and outcomes. A decoder reads them in one pass, in the shape that this package writes; for
-// any other shape it fails, and encoding/json decides.
+// Most of a journal is messages and outcomes. A decoder reads them in one pass, in the format that this package writes. For
+// any other format it fails, and encoding/json is used.
 type decoder struct {
 	b      []byte
 	i      int // what is before it is read
@@ -133,7 +133,7 @@ func (d *decoder) text() string {
 		return string(in)
 	}
 	var out strings.Builder
-	out.Grow(len(in)) // a little more than it needs
+	out.Grow(len(in)) // slightly more than needed
 	from := 0
 	for i := n; i < len(in); i++ {
 		if in[i] != '\\' {
@@ -322,7 +322,7 @@ func (d *decoder) message() (out model.Message) {
 func (d *decoder) part() (out model.Part) {
 	d.fields(func(key []byte) {
 		if out != nil {
-			d.failed = true // the order of encoding/json decides
+			d.failed = true // leave the order to encoding/json
 			return
 		}
 		switch string(key) {
@@ -404,7 +404,7 @@ func (d *decoder) media() (out tool.Media) {
 	return out
 }
 
-// finished reads an outcome only if it is needed.
+// finished decodes the outcome only if requested.
 func (d *decoder) finished(outcome bool) (out Finished) {
 	d.fields(func(key []byte) {
 		switch string(key) {

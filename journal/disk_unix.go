@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// noFollow opens a file only if it isn't a link, and doesn't wait for the other end of a pipe.
+// noFollow opens a file only if it isn't a link, and doesn't block on a pipe.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // movesOpen: a directory can be moved while a file in it is open.
@@ -25,11 +25,11 @@ func lockFile(f *os.File) bool {
 	}
 }
 
-// unlockFile unlocks what lockFile locked. Closing the file is not enough: a process that is just being forked for a command has
-// the file too until it executes its program, and the lock stays as long.
+// unlockFile releases the lock. Closing the file is not enough: a child process that is just being forked has the file too
+// until it executes its program, and keeps the lock as long.
 func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
-// owner is the user that a file belongs to, if it isn't the present one.
+// owner returns the owner of a file, if it isn't the current user.
 func owner(info fs.FileInfo) (uid int, foreign bool) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 		return int(st.Uid), true
@@ -44,7 +44,7 @@ func syncDir(dir string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // not every file system can
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // not every file system supports it
 		return err
 	}
 	return nil

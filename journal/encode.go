@@ -104,7 +104,7 @@ func (e *encoder) message(m model.Message) {
 			e.key(`,"data":`).any(p.Data)
 			e.key(`}`)
 		default:
-			_, e.err = m.MarshalJSON() // says what is wrong
+			_, e.err = m.MarshalJSON() // returns the error
 			return
 		}
 		e.key(`}`)

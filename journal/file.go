@@ -11,10 +11,10 @@ import (
 	"sync"
 )
 
-// journalName is the file of a session's entries, one on each line.
+// journalName is the file with a session's entries, one per line.
 const journalName = "journal.jsonl"
 
-// File is a log in a file. It is safe for concurrent use; other processes can read the file, and only one has it open for
+// File is a log in a file. It is safe for concurrent use. Other processes can read the file; only one can have it open for
 // writing.
 type File struct {
 	// Repair is what was wrong with the file when it was opened.
@@ -25,26 +25,26 @@ type File struct {
 	lock *os.File // nil: only for reading
 
 	mu      sync.Mutex
-	synced  sync.Cond // of mu: a sync ended
+	synced  sync.Cond // signals that a sync ended; uses mu
 	buf     []byte
 	last    int64 // Seq of the last entry
 	size    int64
 	newest  int   // version
-	failed  error // what can't be repaired: nothing more is written
+	failed  error // an error that can't be repaired: nothing more is written
 	closed  bool
 	syncing bool
-	safe    int64 // what survives a power failure, up to this Seq
-	named   bool  // so does the file's name
+	safe    int64 // entries up to this Seq survive a power failure
+	named   bool  // the file's name survives too
 }
 
-// Repair is what was wrong with a journal, and what was done about it.
+// Repair describes what was wrong with a journal, and how it was repaired.
 type Repair struct {
-	Torn   int64  // bytes of an incomplete last line, which were cut
-	Broken int64  // the line that can't be read, from 1; 0: none. It and all lines after it don't count
-	Kept   string // file beside the journal that has those lines
+	Torn   int64  // bytes of an incomplete last line, which were removed
+	Broken int64  // the first invalid line, from 1; 0: none. It and all lines after it are ignored
+	Kept   string // file beside the journal with those lines
 }
 
-// BrokenError reports a line of a journal that can't be read. The entries before it count.
+// BrokenError reports an invalid line of a journal. The entries before it are valid.
 type BrokenError struct {
 	Path   string
 	Line   int64 // from 1
@@ -71,10 +71,10 @@ func newFile(dir string, f, lock *os.File) *File {
 	return file
 }
 
-// Path is the path of the file.
+// Path returns the path of the file.
 func (f *File) Path() string { return filepath.Join(f.dir, journalName) }
 
-// Last is the Seq of the last entry.
+// Last returns the Seq of the last entry.
 func (f *File) Last() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +115,7 @@ func (f *File) Append(e Entry) error {
 	return nil
 }
 
-// Sync returns when everything that was appended before survives a power failure. One fdatasync serves all that wait.
+// Sync returns when all earlier entries survive a power failure. One fdatasync serves all callers.
 func (f *File) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,7 +141,7 @@ func (f *File) Sync() error {
 		if err == nil {
 			f.safe, f.named = last, true
 		} else {
-			f.failed = err // the kernel may have dropped what it couldn't write
+			f.failed = err // the kernel may have dropped unwritten data
 		}
 		f.synced.Broadcast()
 	}
@@ -175,8 +175,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Read yields the entries that are there when it starts, from that Seq on. A last line that is incomplete is skipped,
-// because it may be about to be written; another line that can't be read is a [BrokenError].
+// Read yields the entries that exist when it starts, from Seq from on. An incomplete last line is skipped, because it may
+// just be being written; any other invalid line is a [BrokenError].
 func (f *File) Read(from int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		info, err := f.f.Stat()
@@ -196,7 +196,7 @@ func (f *File) Read(from int64) iter.Seq2[Entry, error] {
 			}
 			if whole && n < from {
 				if e, _, ok := head(line); ok && e.Seq == n {
-					continue // it isn't asked for: its data isn't read
+					continue // skipped entry: its data isn't read
 				}
 			}
 			e, ok := parse(line)

@@ -10,7 +10,7 @@ import (
 )
 
 // Fork makes a session from the entries of another one up to seq; 0: all. The new session's first entry names both. The
-// other session can be in use. The new one is not open after the call.
+// other session can be in use. The new one isn't opened.
 func (s Sessions) Fork(id string, seq int64, newID string) error {
 	from, err := s.Entries(id)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
 	for e, err := range from.Read(1) {
 		var broken *BrokenError
 		if errors.As(err, &broken) && last > 0 && seq == 0 {
-			break // the entries before it count
+			break // the entries before it are valid
 		}
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
 	return to.Sync()
 }
 
-// lastSeq is the Seq of the last entry that can be read.
+// lastSeq returns the Seq of the last valid entry.
 func lastSeq(f *File) (int64, error) {
 	var last int64
 	for e, err := range f.Read(1) {
@@ -96,7 +96,7 @@ func lastSeq(f *File) (int64, error) {
 	return last, nil
 }
 
-// forked is the first entry of a fork.
+// forked returns the first entry of a fork.
 func (s Sessions) forked(e Entry, to *File, parent Parent) (Entry, error) {
 	data, _, err := Recover(e, s.Store())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// A disk that fills up leaves no half entry, and the writer writes nothing after the gap. The limit on file sizes stands in
+// A disk that fills up leaves no half entry, and the writer writes nothing after the gap. The limit on file sizes is in
 // for the disk, in a child, because it applies to a whole process.
 func TestFullDisk(t *testing.T) {
 	home := os.Getenv("ADZE_TEST_FULL")
@@ -72,7 +72,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 // A directory that can't be written is an error, not a session without a journal. Root can write anywhere, so that a file
-// stands in for the directory.
+// is in for the directory.
 func TestReadOnlyHome(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	if err := os.WriteFile(home, nil, 0o400); err != nil {

@@ -106,7 +106,7 @@ func (g *generator) next() (by string, all []Data) {
 	return by, g.turn(by)
 }
 
-// turn is an answer with calls, cut off anywhere.
+// turn returns an answer with calls, cut off anywhere.
 func (g *generator) turn(by string) []Data {
 	g.turns[by]++
 	turn := g.turns[by]

@@ -42,8 +42,8 @@ import (
 	"time"
 )
 
-// Version is the version of the format that this package writes. It reads entries of newer versions as far as it knows
-// their types, and never appends to them.
+// Version is the version of the format that this package writes. It reads the entry types that it knows from newer versions,
+// and never appends to them.
 const Version = 1
 
 // Limits of the format.
@@ -54,7 +54,7 @@ const (
 
 // Errors that callers test for.
 var (
-	// ErrConflict is returned for an entry whose Seq isn't the next one: another writer was faster.
+	// ErrConflict is returned for an entry whose Seq isn't the next one: another writer appended first.
 	ErrConflict = errors.New("not the next entry of the journal")
 	// ErrNewer is returned for writing to a journal of a newer version.
 	ErrNewer = errors.New("written by a newer version of Adze")
@@ -72,11 +72,11 @@ type Entry struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// Log keeps the entries of one session, in order. It is safe for concurrent use.
+// Log stores the entries of one session, in order. It is safe for concurrent use.
 type Log interface {
 	// Append adds an entry. It returns ErrConflict, and adds nothing, if the entry's Seq isn't the one after the last.
 	Append(Entry) error
-	// Read yields the entries from that Seq on. An error ends it.
+	// Read yields the entries from Seq from on. An error ends it.
 	Read(from int64) iter.Seq2[Entry, error]
 	// Sync returns when everything that was appended before the call survives a power failure. Concurrent calls share the
 	// work.
@@ -84,7 +84,7 @@ type Log interface {
 	Close() error
 }
 
-// Last is the Seq of the last entry of a log; 0: it has none.
+// Last returns the Seq of the last entry of a log; 0 if it is empty.
 func Last(l Log) (int64, error) {
 	if known, ok := l.(interface{ Last() int64 }); ok {
 		return known.Last(), nil
@@ -103,18 +103,18 @@ func conflict(got, next int64) error {
 	return fmt.Errorf("append entry %d: the next one is %d: %w", got, next, ErrConflict)
 }
 
-// Ref is a content in the store. In an entry it stands in place of a text that is too long, or of media.
+// Ref is a reference to a content in the store. In an entry it replaces a text that is too long, or media.
 type Ref struct {
 	Blob  string `json:"blob"` // "sha256:…"
 	Bytes int64  `json:"bytes"`
-	JSON  bool   `json:"json,omitempty"` // it stands for any value, and the content is its JSON
+	JSON  bool   `json:"json,omitempty"` // it replaces any value, and the content is its JSON
 }
 
-// Blobs keeps contents by their hash. It is safe for concurrent use.
+// Blobs stores contents by their hash. It is safe for concurrent use.
 type Blobs interface {
-	// Put adds a content, if it isn't there yet.
+	// Put adds a content, if it doesn't exist yet.
 	Put([]byte) (Ref, error)
-	// Get returns a content; fs.ErrNotExist if it isn't there.
+	// Get returns a content; fs.ErrNotExist if it is missing.
 	Get(Ref) ([]byte, error)
 }
 
@@ -124,7 +124,7 @@ func RefOf(content []byte) Ref {
 	return Ref{Blob: "sha256:" + hex.EncodeToString(sum[:]), Bytes: int64(len(content))}
 }
 
-// MemoryBlobs keeps contents in memory. The zero value is empty and ready.
+// MemoryBlobs stores contents in memory. The zero value is empty and ready.
 type MemoryBlobs struct {
 	mu   sync.Mutex
 	kept map[string]string
@@ -179,7 +179,7 @@ func (m *Memory) Append(e Entry) error {
 	return nil
 }
 
-// Read yields the entries that are there when it starts.
+// Read yields the entries that exist when it starts.
 func (m *Memory) Read(from int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		m.mu.Lock()
@@ -193,7 +193,7 @@ func (m *Memory) Read(from int64) iter.Seq2[Entry, error] {
 	}
 }
 
-// Last is the Seq of the last entry.
+// Last returns the Seq of the last entry.
 func (m *Memory) Last() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +203,7 @@ func (m *Memory) Last() int64 {
 // Sync does nothing.
 func (m *Memory) Sync() error { return nil }
 
-// Close ends writing.
+// Close makes Append fail.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

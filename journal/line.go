@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// maxRead is the length of a line that is still read. This package writes up to MaxLine.
+// maxRead is the maximum length of a line to read. This package writes up to MaxLine.
 const maxRead = 16 << 20
 
-// appendLine writes an entry as a line. Members come in a fixed order with the data last, so that the start of a line says
-// what it is.
+// appendLine writes an entry as a line. Members have a fixed order with the data last, so that the start of a line
+// identifies it.
 func appendLine(b []byte, e Entry) ([]byte, error) {
 	start := len(b)
 	if end, ok := valueEnd(e.Data, 0, 0); !ok || end != len(e.Data) {
@@ -121,7 +121,7 @@ func parse(line []byte) (Entry, bool) {
 			return e, true
 		}
 	}
-	// Written by another program, or broken.
+	// It was written by another program, or is invalid.
 	var e Entry
 	if err := json.Unmarshal(line, &e); err != nil || e.V < 1 || e.Seq < 1 || e.Type == "" {
 		return Entry{}, false
@@ -132,12 +132,12 @@ func parse(line []byte) (Entry, bool) {
 	return e, true
 }
 
-// lines reads lines of a file, from the start of one.
+// lines reads lines of a file, starting at a line.
 type lines struct {
 	f    io.ReaderAt
 	at   int64 // offset of the next line
 	end  int64 // of the file
-	read int64 // offset of what follows buf
+	read int64 // offset after buf
 	buf  []byte
 	all  []byte // the whole buffer, for reuse
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// SessionState says whether a session can be continued.
+// SessionState is the state of a session in a list.
 type SessionState string
 
 // The states of sessions.
 const (
 	StateOpen        SessionState = "open"        // a process has it open
-	StateClosed      SessionState = "closed"      // it ended as it should
+	StateClosed      SessionState = "closed"      // it ended normally
 	StateInterrupted SessionState = "interrupted" // its process was killed
 )
 
@@ -42,7 +42,7 @@ type Info struct {
 	Parent  *Parent      `json:"parent"`
 }
 
-// List returns all sessions of this user that can be read, the newest first. It reads only the start and the end of each.
+// List returns all readable sessions of this user, the newest first. It reads only the start and the end of each.
 func (s Sessions) List() ([]Info, error) {
 	ids, err := s.IDs()
 	all := make([]Info, len(ids))
@@ -52,7 +52,7 @@ func (s Sessions) List() ([]Info, error) {
 		wg.Go(func() {
 			var r infoReader
 			for i := next.Add(1) - 1; i < int64(len(ids)); i = next.Add(1) - 1 {
-				all[i], _ = r.read(s, ids[i]) // one that can't be read has no ID
+				all[i], _ = r.read(s, ids[i]) // an unreadable one has no ID
 			}
 		})
 	}
@@ -67,7 +67,7 @@ func (s Sessions) List() ([]Info, error) {
 	return all, err
 }
 
-// Info returns what List says about one session.
+// Info returns one session as in List.
 func (s Sessions) Info(id string) (Info, error) {
 	var r infoReader
 	return r.read(s, id)
@@ -96,7 +96,7 @@ func (r *infoReader) read(s Sessions, id string) (Info, error) {
 		return Info{}, err
 	}
 	if i.Updated.Before(i.Created) {
-		i.Updated = i.Created // a fork starts after its last entry
+		i.Updated = i.Created // a fork is newer than its last entry
 	}
 	if i.State != StateClosed && locked(s.Dir(id)) {
 		i.State = StateOpen
@@ -170,7 +170,7 @@ func (i *Info) opened(data []byte) {
 	})
 }
 
-// firstPrompt returns the title that a message gives, if it is the user's. The data may be truncated.
+// firstPrompt returns the title from a message, if it is the user's. The data may be truncated.
 func firstPrompt(data []byte, blobs Blobs) (string, bool) {
 	const before, long = `{"message":{"role":"user","parts":[{"text":"`, 4 << 10
 	if in, ok := bytes.CutPrefix(data, []byte(before)); ok {
@@ -238,7 +238,7 @@ func (i *Info) counts(data []byte) bool {
 	return found
 }
 
-// Spent is what one answer of a session took.
+// Spent is the usage of one answer of a session.
 type Spent struct {
 	Session string
 	At      time.Time
@@ -247,7 +247,7 @@ type Spent struct {
 	Calls   int // tool calls that ended since the answer before
 }
 
-// Spent are the answers since a time, of all sessions that can be read. A copy of a session counts only its own.
+// Spent returns the answers since a time, of all readable sessions. Answers that a fork copied are not counted again.
 func (s Sessions) Spent(since time.Time) iter.Seq2[Spent, error] {
 	return func(yield func(Spent, error) bool) {
 		all, err := s.List()

@@ -15,14 +15,14 @@ import (
 // lockName is a file beside the journal, locked while a process writes it. It names that process.
 const lockName = "lock"
 
-// Owner is the process that writes a session.
+// Owner is the process that has a session open.
 type Owner struct {
 	PID   int       `json:"pid"`
 	Host  string    `json:"host"`
 	Start time.Time `json:"start"`
 }
 
-// InUseError reports a session that another process writes, or that this one writes already.
+// InUseError reports a session that another process, or this one, has open.
 type InUseError struct {
 	ID    string
 	Owner Owner
@@ -39,7 +39,7 @@ func (e *InUseError) Error() string {
 // lockSession locks the session in a directory. The caller unlocks it with release.
 func lockSession(dir, id string) (*os.File, error) {
 	const (
-		tries  = 2000 // each one lost to a Delete that came in between, or to a list of sessions
+		tries  = 2000 // another Delete or a list of sessions may come in between
 		probes = 10   // a list of sessions may try the lock at the same moment
 	)
 	var err error
@@ -53,7 +53,7 @@ func lockSession(dir, id string) (*os.File, error) {
 		if !lockFile(f) {
 			owner := readOwner(f)
 			f.Close()
-			// A list of sessions on a busy machine may keep the lock for long, but it isn't the owner.
+			// A list of sessions on a busy machine may hold the lock for long, but it isn't the owner.
 			if try >= tries || try >= probes && owner.alive() {
 				return nil, &InUseError{id, owner}
 			}
@@ -73,7 +73,7 @@ func lockSession(dir, id string) (*os.File, error) {
 	return nil, fmt.Errorf("lock %s: it was repeatedly removed: %w", dir, err)
 }
 
-// locked reports whether a process writes the session in a directory. It changes nothing.
+// locked reports whether a process has the session open. It changes nothing.
 func locked(dir string) bool {
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|noFollow, 0)
 	if err != nil {
@@ -87,20 +87,20 @@ func locked(dir string) bool {
 	return false
 }
 
-// release unlocks a session. The file names no process then.
+// release unlocks a session and removes the owner from the lock file.
 func release(f *os.File) error {
 	err := f.Truncate(0)
 	unlockFile(f)
 	return errors.Join(err, f.Close())
 }
 
-// alive reports whether the process may still be there.
+// alive reports whether the process may still exist.
 func (o Owner) alive() bool {
 	if o.PID <= 0 {
 		return false
 	}
 	if host, _ := os.Hostname(); o.Host != host {
-		return true // who knows
+		return true // unknown
 	}
 	p, err := os.FindProcess(o.PID)
 	if err != nil {
@@ -136,7 +136,7 @@ func writeOwner(f *os.File) error {
 func readOwner(f *os.File) Owner {
 	var o Owner
 	if b, err := io.ReadAll(io.NewSectionReader(f, 0, 4<<10)); err == nil {
-		_ = json.Unmarshal(b, &o) // without it the process isn't named
+		_ = json.Unmarshal(b, &o) // otherwise the process is unknown
 	}
 	return o
 }

@@ -5,19 +5,19 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// lostMessage replaces a message that the store no longer has.
+// lostMessage replaces a message that is missing in the store.
 const lostMessage = "[A message is missing here: Adze's store no longer has it]"
 
-// lostRole is the role of an answer, or of responses, that the store no longer has: the state knows what they were about.
+// lostRole is the role of an answer or responses that are missing in the store: the state knows their calls.
 const lostRole model.Role = "lost"
 
-// recovered is data of which something is lost, in a form that a session can continue with.
+// recovered returns data with missing parts in a form that a session can continue with.
 func recovered(data Data, lost Lost) Data {
 	if lost.Contents == 0 {
 		return data
 	}
 	switch d := data.(type) {
-	case Opened: // requests can't begin as they did
+	case Opened: // requests can't begin as before
 		d.System, d.Listing, d.Declarations = "", "", nil
 		return d
 	case Message:
@@ -44,7 +44,7 @@ func recovered(data Data, lost Lost) Data {
 	return data
 }
 
-// lostAnswer replaces an answer that the store no longer has. Its calls are known: each has an entry of its own.
+// lostAnswer replaces an answer that is missing in the store. Its calls are known: each has its own entry.
 func (a *Agent) lostAnswer() model.Message {
 	m := model.Message{Role: model.Assistant, Parts: []model.Part{model.Text(lostMessage)}}
 	for _, c := range a.Calls {
@@ -55,7 +55,7 @@ func (a *Agent) lostAnswer() model.Message {
 	return m
 }
 
-// lostResponses replaces the results of calls that the store no longer has.
+// lostResponses replaces responses that are missing in the store.
 func (a *Agent) lostResponses() model.Message {
 	m := model.Message{Role: model.Tool}
 	for _, c := range a.Calls {

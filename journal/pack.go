@@ -42,7 +42,7 @@ func pack(raw json.RawMessage, blobs Blobs, mask func(string) string) (json.RawM
 	return p.shorten(raw, out)
 }
 
-// value returns the value as it goes into the log; raw itself if nothing changes.
+// value returns the value for the log; raw itself if nothing changes.
 func (p *packer) value(raw []byte) []byte {
 	if len(raw) == 0 || p.err != nil {
 		return raw
@@ -73,8 +73,8 @@ func (p *packer) string(raw []byte) []byte {
 }
 
 func (p *packer) array(raw []byte) []byte {
-	var out []byte // once something has changed
-	done := 0      // of raw, in out
+	var out []byte // set once something has changed
+	done := 0      // bytes of raw that are in out
 	elements(raw, func(v []byte) bool {
 		if packed := p.value(v); !same(packed, v) {
 			out = append(out, raw[done:offset(raw, v)]...)
@@ -118,7 +118,7 @@ func (p *packer) object(raw []byte) []byte {
 	return append(out, raw[done:]...)
 }
 
-// media moves the bytes of a picture. A string that isn't base64 is moved with its quotes, if it is long.
+// media moves the bytes of a picture. A long string that isn't base64 is moved with its quotes.
 func (p *packer) media(raw []byte) []byte {
 	if s, ok := text(raw); ok {
 		b, err := base64.StdEncoding.Strict().DecodeString(s)
@@ -148,8 +148,8 @@ func (p *packer) store(content []byte, isJSON bool) []byte {
 	return out
 }
 
-// shorten moves the longest members of the data to the store until the entry is short enough. Members are moved as they
-// were, so that reading one back is reading all of it.
+// shorten moves the longest members of the data to the store until the entry is short enough. Members are moved unpacked, so
+// that one read restores all of it.
 func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
 	type member struct{ key, was, is []byte }
 	var all []member
@@ -230,7 +230,7 @@ func maskStrings(raw []byte, mask func(string) string) ([]byte, error) {
 	return append(out, raw[done:]...), nil
 }
 
-// isBase64 reports whether a long string can only be a picture: secrets are shorter.
+// isBase64 reports whether a long string must be media: secrets are shorter.
 func isBase64(s string) bool {
 	const long = 16 << 10
 	return len(s) > long && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
@@ -245,10 +245,10 @@ func unpack(raw json.RawMessage, blobs Blobs) (json.RawMessage, error) {
 	return raw, err
 }
 
-// Lost are contents that the store can't provide.
+// Lost describes contents that are missing in the store.
 type Lost struct {
 	Contents int
-	Err      error // of the first
+	Err      error // the first error
 }
 
 func (l Lost) plus(more Lost) Lost {
@@ -259,8 +259,7 @@ func (l Lost) plus(more Lost) Lost {
 	return l
 }
 
-// unpackRest reverses pack as far as possible: a sentence replaces a text or a picture that the store can't provide, and
-// null any other value.
+// unpackRest reverses pack as far as possible: a sentence replaces a missing text or picture, and null any other value.
 func unpackRest(raw json.RawMessage, blobs Blobs) (json.RawMessage, Lost, error) {
 	if !bytes.Contains(raw, []byte(`"blob"`)) {
 		return raw, Lost{}, nil
@@ -274,7 +273,7 @@ type unpacker struct {
 	blobs   Blobs
 	err     error
 	lost    Lost
-	picture string // the sentence for a picture that is lost, until the object that has it is replaced
+	picture string // the sentence for a missing picture, until its object is replaced
 }
 
 func (u *unpacker) value(raw []byte, media bool) []byte {
@@ -305,7 +304,7 @@ func (u *unpacker) value(raw []byte, media bool) []byte {
 			value := u.value(v, content)
 			switch {
 			case string(key) == `"sealed"` && u.lost.Contents > before:
-				instead = []byte(`{"thought":""}`) // a part of sealed data is worth nothing, and thoughts aren't sent
+				instead = []byte(`{"thought":""}`) // part of sealed data is useless, and thoughts aren't sent
 			case !content && u.picture != "":
 				instead, u.picture = u.sentence(key), ""
 			}
@@ -321,7 +320,7 @@ func (u *unpacker) value(raw []byte, media bool) []byte {
 	return append(out, raw[done:]...)
 }
 
-// load returns the value that a reference stands for.
+// load returns the value of a reference.
 func (u *unpacker) load(raw []byte, media bool) []byte {
 	var ref Ref
 	if u.err = json.Unmarshal(raw, &ref); u.err != nil {
@@ -345,7 +344,7 @@ func (u *unpacker) load(raw []byte, media bool) []byte {
 	return content
 }
 
-// lose returns what replaces a content that can't be read.
+// lose returns the replacement for a missing content.
 func (u *unpacker) lose(ref Ref, media bool, err error) []byte {
 	u.lost = u.lost.plus(Lost{1, err})
 	text := lostText(ref.Bytes)
@@ -365,8 +364,8 @@ func lostText(bytes int64) string {
 	return fmt.Sprintf("[%d bytes are missing here: Adze's store no longer has them]", bytes)
 }
 
-// sentence replaces an object whose member of this key is a lost picture, in a message and in a result. It is nil for another
-// object.
+// sentence returns the replacement for an object with a missing picture under this key, in a message or a result; nil for
+// other objects.
 func (u *unpacker) sentence(key []byte) []byte {
 	out, err := quote(u.picture)
 	if u.err == nil {
@@ -403,10 +402,10 @@ func isMedia(raw []byte) bool {
 	return found
 }
 
-// offset is where part starts in whole, of which it is a part.
+// offset returns the offset of part in whole. part must be a slice of whole.
 func offset(whole, part []byte) int { return cap(whole) - cap(part) }
 
-// same reports whether a and b are the same bytes in memory.
+// same reports whether a and b share the same memory.
 func same(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }

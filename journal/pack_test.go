@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// dump is everything that is written of some data: the entry, and the contents in the store.
+// dump returns everything that is written of some data: the entry, and the contents in the store.
 func dump(t *testing.T, w *Writer, log *Memory, blobs *MemoryBlobs, d Data) string {
 	t.Helper()
 	if _, err := w.Write("", d); err != nil {

@@ -11,21 +11,21 @@ import (
 
 // decoded is a line of a journal.
 type decoded struct {
-	Entry  // its Seq is set if the start of the line can be read
+	Entry  // its Seq is set if the start of the line is valid
 	data   Data
 	later  bool // decoded by decodeLater
-	ok     bool // the line can be read
+	ok     bool // the line is valid
 	whole  bool // it ends with a newline
 	size   int
 	offset int64
 	lost   Lost
-	err    error // there is no store
+	err    error // a content is missing
 }
 
-// part is how many bytes each processor decodes, at least.
+// part is the minimum number of bytes that each processor decodes.
 const part = 1 << 20
 
-// decodeLines yields the lines between two offsets. All processors decode them, in parts that bound what is in memory.
+// decodeLines yields the lines between two offsets. It decodes them in parallel, in parts that bound the memory.
 func decodeLines(r io.ReaderAt, start, end int64, blobs Blobs) iter.Seq2[decoded, error] {
 	return func(yield func(decoded, error) bool) {
 		for workers := int64(runtime.GOMAXPROCS(0)); start < end; {
@@ -50,7 +50,7 @@ func decodeLines(r io.ReaderAt, start, end int64, blobs Blobs) iter.Seq2[decoded
 	}
 }
 
-// split returns offsets of lines that divide the bytes from start to about stop evenly, with both ends.
+// split returns offsets of lines that divide the bytes from start to about stop evenly, including both ends.
 func split(r io.ReaderAt, start, stop, end, parts int64) ([]int64, error) {
 	parts = max(1, min(parts, (stop-start)/part))
 	at := []int64{start}
@@ -77,7 +77,7 @@ func split(r io.ReaderAt, start, stop, end, parts int64) ([]int64, error) {
 	return append(at, end), nil
 }
 
-// inParts reports whether there may be more lines.
+// inParts decodes the parts in parallel. It reports whether there may be more lines.
 func inParts(r io.ReaderAt, at []int64, blobs Blobs, yield func(decoded, error) bool) bool {
 	parts := make([][]decoded, len(at)-1)
 	errs := make([]error, len(parts))
@@ -120,7 +120,7 @@ func decodePart(r io.ReaderAt, start, end int64, blobs Blobs, yield func(decoded
 			return false
 		}
 		d := decodeLine(line, whole, blobs)
-		d.offset, d.Data = offset, nil // the line is valid only here
+		d.offset, d.Data = offset, nil // the line is only valid here
 		if !yield(d, nil) {
 			return false
 		}
@@ -149,7 +149,7 @@ func decodeLine(line []byte, whole bool, blobs Blobs) decoded {
 	switch {
 	case err != nil && e.V <= Version:
 		return d
-	case d.data == nil: // a shape or a type that only a newer version knows
+	case d.data == nil: // a format or a type of a newer version
 		end, ok := valueEnd(e.Data, 0, 0)
 		d.ok = ok && end == len(e.Data)
 		return d
@@ -158,7 +158,7 @@ func decodeLine(line []byte, whole bool, blobs Blobs) decoded {
 	return d
 }
 
-// parseLine reads a line. That the data of a whole line is JSON is seen when it is decoded.
+// parseLine reads a line. The data of a complete line is checked when it is decoded.
 func parseLine(line []byte, whole bool) (Entry, bool) {
 	if e, rest, ok := head(line); ok && whole && len(rest) > 2 && rest[len(rest)-1] == '}' && bytes.IndexByte(rest, 0) < 0 {
 		e.Data = rest[: len(rest)-1 : len(rest)-1]

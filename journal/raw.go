@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Journals are read much faster than encoding/json reads: long strings are found by their quotes, and only what counts is
-// decoded. The functions below read JSON as this package writes it. They return false for anything that can't be that, and
-// accept some texts that are not JSON, such as control characters in strings.
+// These functions read journals much faster than encoding/json: they find the end of long strings by their quotes, and
+// decode only what is needed. They read JSON as this package writes it. They return false for other input, and accept some
+// texts that are not JSON, such as control characters in strings.
 
-const maxDepth = 10_000 // as encoding/json
+const maxDepth = 10_000 // like encoding/json
 
 // space skips whitespace.
 func space(b []byte, i int) int {
@@ -153,7 +153,7 @@ func elements(raw []byte, f func(value []byte) bool) bool {
 	return ok && space(raw, end) == len(raw)
 }
 
-// text returns the string that raw is. It may not be valid UTF-8.
+// text returns the string value of raw. It may be invalid UTF-8.
 func text(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
 		return "", false

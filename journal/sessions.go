@@ -18,12 +18,12 @@ type Sessions struct {
 	Home string
 }
 
-// ExistsError reports an ID that a session has already.
+// ExistsError reports that a session with this ID exists.
 type ExistsError struct{ ID string }
 
 func (e *ExistsError) Error() string { return fmt.Sprintf("session %s exists already", e.ID) }
 
-// UnknownError reports an ID, or the start of one, that no session has.
+// UnknownError reports an ID, or a prefix of one, that no session has.
 type UnknownError struct {
 	ID    string
 	Close []string // similar IDs
@@ -31,7 +31,7 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown session %q", e.ID) }
 
-// AmbiguousError reports the start of several IDs.
+// AmbiguousError reports a prefix of several IDs.
 type AmbiguousError struct {
 	ID      string
 	Matches []string
@@ -54,13 +54,13 @@ func (e *ForeignError) Error() string {
 // Store returns the store of all sessions.
 func (s Sessions) Store() *Store { return &Store{dir: filepath.Join(s.Home, storeName)} }
 
-// Path is the file of a session's journal.
+// Path returns the file of a session's journal.
 func (s Sessions) Path(id string) string { return filepath.Join(s.Dir(id), journalName) }
 
-// Dir is the directory of a session.
+// Dir returns the directory of a session.
 func (s Sessions) Dir(id string) string { return filepath.Join(s.Home, sessionsName, id) }
 
-// ValidID reports whether id is a UUID in lower case. Others can't be the ID of a session.
+// ValidID reports whether id is a UUID in lower case, as all session IDs are.
 func ValidID(id string) bool {
 	if len(id) != 36 {
 		return false
@@ -81,8 +81,8 @@ func checkID(id string) error {
 	return nil
 }
 
-// Create makes a session, and locks it. The caller's first entry is an Opened. It returns an ExistsError if the ID is
-// taken.
+// Create makes a session, and locks it. The caller's first entry must be an Opened. It returns an ExistsError if the ID
+// exists.
 func (s Sessions) Create(id string) (*File, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -117,12 +117,12 @@ func (s Sessions) Open(id string) (*File, State, error) {
 	return s.open(id, os.O_RDWR|os.O_APPEND)
 }
 
-// View opens a session for reading, and changes nothing. Its state is as after Open.
+// View opens a session for reading, and changes nothing. It returns the same state as Open.
 func (s Sessions) View(id string) (*File, State, error) {
 	return s.open(id, os.O_RDONLY)
 }
 
-// Entries opens a session for reading its entries alone.
+// Entries opens a session to read its entries.
 func (s Sessions) Entries(id string) (*File, error) {
 	f, err := s.file(id, os.O_RDONLY)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s Sessions) file(id string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// IDs are the IDs of all sessions, in the order of their names.
+// IDs returns the IDs of all sessions, in the order of their names.
 func (s Sessions) IDs() ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Home, sessionsName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,7 +225,7 @@ func (s Sessions) Find(prefix string) (string, error) {
 	return "", &AmbiguousError{prefix, matches}
 }
 
-// similar returns up to three IDs that start like want, or with one character changed.
+// similar returns up to three IDs with the same beginning as want, except for one character.
 func similar(want string, ids []string) []string {
 	type near struct {
 		id    string
@@ -261,7 +261,7 @@ func (s Sessions) Delete(id string) error {
 	var unknown *UnknownError
 	if errors.As(err, &unknown) && ValidID(id) {
 		if _, e := os.Lstat(s.Dir(id)); e == nil {
-			err = nil // a directory without a journal: killed while it was made
+			err = nil // a directory without a journal: killed while it was created
 		}
 	}
 	if err != nil {

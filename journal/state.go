@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// State is the state of a session after some of its entries: a pure fold, the same wherever the entries come from.
+// State is the state of a session after some of its entries. It depends only on the entries.
 type State struct {
 	Opened  Opened
 	Created time.Time // of the first entry
@@ -27,7 +27,7 @@ type State struct {
 	Title   string // the start of the first prompt
 	Closed  bool   // the last entry is session.closed
 	Agents  map[string]*Agent
-	Lost    Lost // of the entries that count: see [Recover]
+	Lost    Lost // contents missing for the entries that count: see [Recover]
 
 	past []checkpoint // states before each compaction, for Undone
 }
@@ -51,7 +51,7 @@ type Agent struct {
 	todos []todosAt
 }
 
-// Call is a call that the model waits for.
+// Call is a call without a response.
 type Call struct {
 	Seq      int64      `json:"seq"`
 	Turn     int        `json:"turn,omitempty"`
@@ -86,7 +86,7 @@ type todosAt struct {
 	todos json.RawMessage
 }
 
-// checkpoint is what a compaction replaced.
+// checkpoint is the state before a compaction.
 type checkpoint struct {
 	seq     int64 // of the compaction
 	history []model.Message
@@ -110,7 +110,7 @@ func Fold(entries iter.Seq2[Entry, error], blobs Blobs) (State, error) {
 	return s, nil
 }
 
-// Agent returns the state of an agent, "" the first. It is never nil; an agent without entries has an empty state.
+// Agent returns the state of an agent; "" is the first one. It is never nil; an agent without entries has an empty state.
 func (s *State) Agent(by string) *Agent {
 	if a := s.Agents[by]; a != nil {
 		return a
@@ -133,14 +133,14 @@ func (s *State) add(e Entry, blobs Blobs) error {
 	return nil
 }
 
-// decodeLater decodes the start or the outcome of a call without the parts that aren't needed once the responses are there.
-// It is false if the entry has another type or shape. See settle.
+// decodeLater decodes the start or the outcome of a call without the parts that aren't needed once there are responses. It
+// returns false if the entry has another type or format. See settle.
 func decodeLater(e Entry) (Data, bool) {
 	if e.Type != TypeFinished && e.Type != TypeStarted {
 		return nil, false
 	}
 	d := decoder{b: e.Data}
-	data := d.finished(false) // both have an ID
+	data := d.finished(false) // both formats have an ID
 	if d.failed || d.i != len(e.Data) || data.ID == "" || bytes.Contains(data.Todos, []byte(`"blob"`)) {
 		return nil, false
 	}
@@ -172,7 +172,7 @@ func (s *State) applyLater(l *later, data Data) {
 	}
 }
 
-// settle decodes what decodeLater didn't, of the calls that have no response. An outcome that can't be read is unknown.
+// settle decodes the parts that decodeLater skipped, for the calls without a response. An invalid outcome is unknown.
 func (s *State) settle(blobs Blobs, line func(offset int64) Entry) {
 	load := func(l *later) Data {
 		if l.Data == nil && line != nil {
@@ -321,7 +321,7 @@ func (a *Agent) say(seq int64, m model.Message) {
 	a.History, a.Seqs = append(a.History, m), append(a.Seqs, seq)
 }
 
-// find returns the call that waits for a response. Only few do.
+// find returns a call without a response. There are only few.
 func (a *Agent) find(id string) *Call {
 	for i := len(a.Calls) - 1; i >= 0; i-- {
 		if a.Calls[i].Call.ID == id {
@@ -355,7 +355,7 @@ func (a *Agent) finish(seq int64, d Finished) {
 	}
 }
 
-// respond forgets the calls that have a response now.
+// respond removes the calls that have a response now.
 func (a *Agent) respond(m model.Message) {
 	for _, p := range m.Parts {
 		if r, ok := p.(model.Response); ok {
@@ -367,8 +367,8 @@ func (a *Agent) respond(m model.Message) {
 	}
 }
 
-// compact replaces the history. Of the other agents nothing is kept when the first one does: a session continues from here
-// without reading earlier entries.
+// compact replaces the history. If it is the first agent's, the others are removed: a session continues from here without
+// reading earlier entries.
 func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	if e.By == "" {
 		s.past = append(s.past, checkpoint{e.Seq, a.History, a.Seqs, a.News, a.todos})
@@ -399,8 +399,8 @@ func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	}
 }
 
-// undo returns to the conversation after the entry of that seq. What was used since stays counted, and what was read stays
-// known: it is compared with the files.
+// undo returns to the conversation after the entry of that seq. Usage since then stays counted, and files that were read
+// stay known: they are compared with the disk.
 func (s *State) undo(a *Agent, to int64) {
 	for n := len(s.past); n > 0 && s.past[n-1].seq > to && a == s.Agents[""]; n-- {
 		c := s.past[n-1]
@@ -424,12 +424,12 @@ func (s *State) undo(a *Agent, to int64) {
 	}
 }
 
-// answeredLater reports whether a message has calls that no longer have a response: it can't be the last one.
+// answeredLater reports whether a message has calls that no longer have a response, so that it can't be the last one.
 func (a *Agent) answeredLater(m model.Message) bool {
 	return slices.ContainsFunc(m.Calls(), func(c tool.Call) bool { return a.find(c.ID) == nil })
 }
 
-// Snapshot is the state of an agent without its history.
+// Snapshot returns the state of an agent without its history.
 func (s *State) Snapshot(by string) Snapshot {
 	a := s.Agent(by)
 	n := Snapshot{
@@ -444,7 +444,7 @@ func (s *State) Snapshot(by string) Snapshot {
 
 const maxTitle = 80 // characters
 
-// Title is the title of a session with that first prompt: its first line that has text, shortened.
+// Title returns the title of a session with that first prompt: its first line that has text, shortened.
 func Title(prompt string) string {
 	line := ""
 	for l := range strings.Lines(prompt) {

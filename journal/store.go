@@ -16,7 +16,7 @@ import (
 // storeName is the directory of contents in Adze's directory.
 const storeName = "store"
 
-// Store keeps contents in files named by their hash, for all sessions. The zero value isn't usable: see [Sessions.Store].
+// Store stores contents in files named by their hash, for all sessions. The zero value isn't usable: see [Sessions.Store].
 type Store struct {
 	dir string
 
@@ -24,10 +24,10 @@ type Store struct {
 	pending []string // files whose content may not survive a power failure yet
 }
 
-// Dir is the directory of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// touchAfter is the age from which a content that is needed again is marked as new. Contents younger than twice that are
+// touchAfter is the age from which a content that is added again is marked as new. Contents younger than twice that are
 // never removed: the entry that names them may not be written yet.
 const touchAfter = 30 * time.Minute
 
@@ -43,7 +43,7 @@ func (s *Store) Put(content []byte) (Ref, error) {
 			return ref, nil
 		}
 		if now := time.Now(); os.Chtimes(path, now, now) == nil {
-			return ref, nil // else it was removed just now
+			return ref, nil // otherwise it was just removed
 		}
 	}
 	if err := s.write(path, content); err != nil {
@@ -55,8 +55,8 @@ func (s *Store) Put(content []byte) (Ref, error) {
 	return ref, nil
 }
 
-// write makes the file of a content. A process that is killed may leave a part of it under its name: the size tells, and
-// the file is replaced.
+// write creates the file of a content. A killed process may leave an incomplete file, which is detected by its size and
+// replaced.
 func (s *Store) write(path string, content []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +94,7 @@ func replace(path string, content []byte) error {
 	return err
 }
 
-// Get returns a content. One that doesn't have its hash is an error.
+// Get returns a content. A hash mismatch is an error.
 func (s *Store) Get(ref Ref) ([]byte, error) {
 	path, err := s.path(ref)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) Get(ref Ref) ([]byte, error) {
 	}
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		content, err = os.ReadFile(path) // it may have been moved for a moment: see remove
+		content, err = os.ReadFile(path) // it may have been renamed for a moment: see remove
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing(ref)
@@ -116,11 +116,11 @@ func (s *Store) Get(ref Ref) ([]byte, error) {
 	return content, nil
 }
 
-// Sync returns when all contents that were added before survive a power failure. The sync of a new file makes its name
-// durable too, on the file systems that are in use.
+// Sync returns when all contents that were added before survive a power failure. On the common file systems, syncing a new
+// file makes its name durable too.
 func (s *Store) Sync() error {
 	s.mu.Lock()
-	defer s.mu.Unlock() // a call that comes meanwhile waits for the same contents
+	defer s.mu.Unlock() // a concurrent call waits for the same contents
 	var wg sync.WaitGroup
 	errs := make([]error, len(s.pending))
 	for i, path := range s.pending {
@@ -145,10 +145,10 @@ func syncFile(path string) error {
 const (
 	hashPrefix = "sha256:"
 	tempName   = ".new-*"
-	goneName   = ".gone-" // starts the name of what is being removed
+	goneName   = ".gone-" // prefix of files that are being removed
 )
 
-// path is the file of a content.
+// path returns the file of a content.
 func (s *Store) path(ref Ref) (string, error) {
 	hash, ok := strings.CutPrefix(ref.Blob, hashPrefix)
 	if !ok || len(hash) != 2*sha256.Size || strings.Trim(hash, "0123456789abcdef") != "" {
@@ -165,7 +165,7 @@ func (s *Store) each(f func(ref Ref, path string, info fs.FileInfo)) error {
 				return nil
 			}
 			if err == nil && path != s.dir && len(d.Name()) != 2 {
-				return fs.SkipDir // not of this store: what sessions keep for undo
+				return fs.SkipDir // not of this store: data for undo
 			}
 			return err
 		}
@@ -176,15 +176,15 @@ func (s *Store) each(f func(ref Ref, path string, info fs.FileInfo)) error {
 		name := filepath.Base(path)
 		ref := Ref{Blob: hashPrefix + filepath.Base(filepath.Dir(path)) + name, Bytes: info.Size()}
 		if _, err := s.path(ref); err != nil {
-			ref = Ref{} // left by a process that was killed
+			ref = Ref{} // left by a killed process
 		}
 		f(ref, path, info)
 		return nil
 	})
 }
 
-// remove removes a content, unless it was needed again meanwhile. The file is moved away first: a Put that comes later
-// writes it again, and one that came earlier has made it newer.
+// remove removes a content, unless it was added again meanwhile. The file is renamed first: a later Put writes it again, and
+// an earlier one has made it newer.
 func (s *Store) remove(path string, before time.Time) error {
 	away := filepath.Join(filepath.Dir(path), goneName+filepath.Base(path))
 	if err := os.Rename(path, away); err != nil {

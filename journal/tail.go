@@ -11,7 +11,7 @@ import (
 	"slices"
 )
 
-// load reads the state of a session from its file: the first entry, and what counts since the last compaction. It repairs
+// load reads the state of a session from its file: the first entry, and the entries since the last compaction. It repairs
 // the file if it is open for writing.
 func (f *File) load(blobs Blobs) (State, error) {
 	info, err := f.f.Stat()
@@ -42,7 +42,7 @@ func (f *File) load(blobs Blobs) (State, error) {
 		if found == nil || end > start || start == 0 {
 			break
 		}
-		// The compaction itself can't be read: what it replaced counts.
+		// The compaction itself is invalid: use the entries before it.
 	}
 	if s.Seq == 0 {
 		if broken == nil {
@@ -58,7 +58,7 @@ func (f *File) load(blobs Blobs) (State, error) {
 	return s, f.repair(broken)
 }
 
-// line returns the entry at an offset; an empty one if it can't be read.
+// line returns the entry at an offset; an empty one if it is invalid.
 func (f *File) line(offset int64) Entry {
 	line, _, whole, err := readLines(f.f, offset, f.size).next()
 	if err != nil {
@@ -68,7 +68,7 @@ func (f *File) line(offset int64) Entry {
 	return e
 }
 
-// fold adds the first entry and those between two offsets. It returns the first line that can't be read.
+// fold adds the first entry and those between two offsets. It returns the first invalid line.
 func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, error) {
 	if start > 0 {
 		first, _, _, err := readLines(f.f, 0, end).next()
@@ -118,7 +118,7 @@ func (f *File) fold(s *State, start, end int64, blobs Blobs) (*BrokenError, erro
 	return nil, nil
 }
 
-// repair cuts what can't be read off the file.
+// repair removes the invalid part of the file.
 func (f *File) repair(broken *BrokenError) error {
 	switch {
 	case broken != nil:
@@ -141,7 +141,7 @@ func (f *File) repair(broken *BrokenError) error {
 	return f.f.Truncate(f.size)
 }
 
-// keep copies the file from an offset on into a new file beside it.
+// keep copies the file from an offset on to a new file beside it.
 func (f *File) keep(from int64) (string, error) {
 	for i := 1; ; i++ {
 		path := filepath.Join(f.dir, fmt.Sprintf("%s.broken-%d", journalName, i))
@@ -163,11 +163,11 @@ func (f *File) keep(from int64) (string, error) {
 
 const (
 	backward = 1 << 20 // bytes read at once, from the end
-	maxHead  = 4 << 10 // bytes of a line that say what it is
+	maxHead  = 4 << 10 // bytes of a line that identify it
 )
 
-// findStart returns the offset from which entries count: that of the last compaction which nothing undoes, or 0. It reads
-// the file from its end, and only the start of each line.
+// findStart returns the offset from which entries count: that of the last compaction that wasn't undone, or 0. It reads the
+// file from its end, and only the start of each line.
 func findStart(f io.ReaderAt, size int64) (int64, error) {
 	limit := int64(-1) // entries after this Seq are undone; -1: none
 	var found int64
@@ -188,7 +188,7 @@ func findStart(f io.ReaderAt, size int64) (int64, error) {
 				}
 				return true
 			})
-			if to > 0 { // else only files were undone
+			if to > 0 { // otherwise only files were undone
 				limit = to
 			}
 		}
@@ -203,7 +203,8 @@ func eachBackward(r io.ReaderAt, size int64, f func(offset int64, line []byte) b
 	return eachBackwardIn(r, size, 0, &buf, f)
 }
 
-// eachBackwardIn stops at an offset, and reuses a buffer. It reads little first, because the caller may need little.
+// eachBackwardIn is like eachBackward, but stops at an offset and reuses a buffer. It reads little first, because the caller
+// may need little.
 func eachBackwardIn(r io.ReaderAt, size, stop int64, reuse *[]byte, f func(offset int64, line []byte) bool) error {
 	var starts []int // of lines
 	for hi, step := size, int64(16<<10); hi > stop; step = min(4*step, backward) {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Writer appends entries to a log and keeps the state after them. After a failure it writes nothing more, because a history
-// with a gap would be wrong: every later call returns the same error. It is safe for concurrent use.
+// Writer appends entries to a log and maintains the state after them. After a failure it writes nothing more, because a
+// history with a gap would be wrong: every later call returns the same error. It is safe for concurrent use.
 type Writer struct {
 	// Mask replaces secrets in a text; nil: none are known.
 	Mask func(string) string
@@ -68,7 +68,7 @@ func (w *Writer) write(by string, data Data) (Entry, error) {
 	return e, nil
 }
 
-// complete sets what depends on the entries before.
+// complete sets the fields that depend on earlier entries.
 func (w *Writer) complete(by string, data Data) Data {
 	switch d := data.(type) {
 	case Compacted:
@@ -85,7 +85,7 @@ func (w *Writer) complete(by string, data Data) Data {
 		return d
 	case Started:
 		if len(d.Args) > 0 && !json.Valid(d.Args) {
-			d.Args, _ = quote(string(d.Args)) // a string can always be written
+			d.Args, _ = quote(string(d.Args)) // can't fail for a string
 		}
 		return d
 	case Answer:
@@ -128,7 +128,7 @@ func (w *Writer) sync() error {
 	return w.log.Sync()
 }
 
-// Err is the failure after which nothing is written.
+// Err returns the failure after which nothing is written.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *Writer) View(f func(*State)) {
 	f(&w.state)
 }
 
-// Close writes the end of the session, and closes the log.
+// Close writes the final entry, and closes the log.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	a := w.state.Agent("")

@@ -25,13 +25,13 @@ const (
 
 func (k Kind) Error() string { return string(k) }
 
-// Error is a failure of a model. Its text is what failed, the cause, and the next step if there is one.
+// Error is a failure of a model. Its text says what failed, the cause, and the next step if there is one.
 type Error struct {
 	Kind   Kind
 	Status int // of HTTP; 0: none
 	Err    error
 
-	// Server is the host that rejected a key, and KeyName what the user sets for that key; "" if no key was rejected.
+	// Server is the host that rejected a key, and KeyName the variable or setting with the key; "" if no key was rejected.
 	Server, KeyName string
 }
 

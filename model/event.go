@@ -33,7 +33,7 @@ func (u Usage) Plus(v Usage) Usage {
 // Total returns all tokens of the request and the answer.
 func (u Usage) Total() int { return u.Input + u.Output }
 
-// Retry reports that the request failed and will be sent again. Nothing of the answer was handed out before it. Its
+// Retry reports that the request failed and will be sent again. Nothing of the answer was emitted before it. Its
 // String is a line for front ends.
 type Retry struct {
 	Attempt int           // the one that failed, from 1
@@ -41,7 +41,7 @@ type Retry struct {
 	Err     error
 }
 
-// String is one line such as "rate limited, retrying in 8 s (attempt 3)". Its attempt is the next one.
+// String returns one line such as "rate limited, retrying in 8 s (attempt 3)". The attempt is the next one.
 func (r Retry) String() string {
 	var e *Error
 	errors.As(r.Err, &e)

@@ -13,7 +13,7 @@ import (
 //
 //	{"text":"…"} {"media":{"mimeType":"image/png","data":"base64"}}
 //	{"thought":"…"} {"sealed":{"api":"…","model":"…","json":"…"}}      "base64" has sealed data that is not UTF-8
-//	{"call":{"id":"…","name":"…","args":{…}}}          "said" holds args that are not JSON, as a string
+//	{"call":{"id":"…","name":"…","args":{…}}}          "said" has args that are not JSON, as a string
 //	{"response":{"id":"…","name":"…","result":{"llmContent":…},"isError":true,"denied":true}}
 type partJSON struct {
 	Text     *string       `json:"text,omitempty"`
@@ -105,7 +105,7 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// sealedJSON has the data as a string: encoding/json changes the whitespace of raw JSON and the escapes in it.
+// sealedJSON has the data as a string: encoding/json changes the whitespace and the escapes of raw JSON.
 type sealedJSON struct {
 	API    string  `json:"api"`
 	Model  string  `json:"model"`
@@ -138,8 +138,7 @@ func (s *Sealed) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the call. Arguments that are not JSON would make the whole transcript unreadable: they are
-// written as a string.
+// MarshalJSON writes the call. Arguments that are not JSON are written as a string, so that the transcript stays valid.
 func (c Call) MarshalJSON() ([]byte, error) {
 	out := callJSON{ID: c.ID, Name: c.Name, By: c.By}
 	switch {
@@ -167,7 +166,7 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// marshal is json.Marshal without the escapes that HTML wants: its readers are models and people.
+// marshal is json.Marshal without HTML escapes.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

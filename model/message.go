@@ -26,23 +26,23 @@ type Message struct {
 // A Part is a piece of a message: [Text], [Thought], [Call], [Sealed], [Response] or [Media].
 type Part interface{ part() }
 
-// Text is text of a message. As an event it is the next piece of it.
+// Text is text of a message. As an event it is its next piece.
 type Text string
 
-// Thought is reasoning of the model, for front ends. As an event it is the next piece of it. Adapters don't send it back:
-// what a server wants back of it is in a [Sealed] part.
+// Thought is reasoning of the model, for front ends. As an event it is its next piece. Adapters don't send it back: if a
+// server requires that, the data is in a [Sealed] part.
 type Thought string
 
-// Sealed is data that a server wants back unchanged, such as a signature or an encrypted thought. Its meaning is known
-// only to the adapter that made it. It belongs to the part before it or stands alone. Everything else keeps it, byte for
-// byte and in its place, and doesn't join the parts around it.
+// Sealed is data that must be sent back to a server unchanged, such as a signature or an encrypted thought. Only the adapter
+// that made it understands it. It belongs to the part before it or stands alone. All other code keeps it unchanged in its
+// position, and doesn't join the parts around it.
 type Sealed struct {
 	API   string // of the adapter, such as "anthropic"
 	Model string // name of the model
 	JSON  json.RawMessage
 }
 
-// For reports whether the data can go back to this model of this API. Others reject it.
+// For reports whether the data can be sent back to this model of this API. Others reject it.
 func (s Sealed) For(api, model string) bool { return s.API == api && s.Model == model }
 
 // Call is a tool call of the model. Its Args are as the model sent them, and may be invalid JSON.
@@ -72,7 +72,7 @@ func Prompt(text string) Message {
 	return Message{Role: User, Parts: []Part{Text(text)}}
 }
 
-// Text is the message's text without thoughts, calls and responses.
+// Text returns the message's text without thoughts, calls and responses.
 func (m Message) Text() string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -83,7 +83,7 @@ func (m Message) Text() string {
 	return b.String()
 }
 
-// Calls are the message's calls, in order.
+// Calls returns the message's calls, in order.
 func (m Message) Calls() []tool.Call {
 	var calls []tool.Call
 	for _, p := range m.Parts {
@@ -94,5 +94,5 @@ func (m Message) Calls() []tool.Call {
 	return calls
 }
 
-// Text is the response's text, with a short note in place of each media part.
+// Text returns the response's text, with a short note in place of each media part.
 func (r Response) Text() string { return tool.Result{Content: r.Content}.Text() }

@@ -11,9 +11,9 @@
 //
 // # Messages
 //
-// A [Message] has a [Role] and [Part]s: [Text], [Thought], [Media], [Call] and [Response]. Messages are plain data and survive a
-// round trip through JSON, so that transcripts and recordings can be read back. What only one provider understands, such as
-// the signature of a thought, is a [Sealed] part.
+// A [Message] has a [Role] and [Part]s: [Text], [Thought], [Media], [Call] and [Response]. Messages are plain data and
+// survive a round trip through JSON, so that transcripts and recordings can be read back. Data that only one provider
+// understands, such as the signature of a thought, is a [Sealed] part.
 //
 // # Events
 //

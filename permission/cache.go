@@ -14,66 +14,65 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// cache is what was found out while one request is judged, whatever the rules and the mode say to it: its commands
-// name the same paths again and again, and an offer is tried out on what is known by then. It never outlives the
-// judgement, for files change.
+// cache has the facts found while one request is judged, independent of rules and mode: commands name the same paths again
+// and again, and offers are tried with known facts. It never outlives the judgment, because files change.
 type cache struct {
-	disk     Disk // nil: not known
+	disk     Disk // nil: unknown
 	deadline time.Time
-	late     bool // the deadline came before the end
-	again    bool // this is the second try
+	late     bool // the deadline passed before the end
+	again    bool // this is the second attempt
 	steps    int
 
-	knowsEnforced, isEnforced bool // whether the sandbox enforces reads, if that was asked
+	knowsEnforced, isEnforced bool // whether the sandbox enforces reads, once it was asked
 
 	scripts  map[where]script
-	resolved map[string]*resolvedPath // by path, as it is written and as it is resolved
+	resolved map[string]*resolvedPath // by path, as written and as resolved
 	git      map[string]string
 	secrets  map[search]searched
 	managers *string // the part of PATH that belongs to version managers; nil: not known yet
 	facts    map[*bash.Command]*fact
 }
 
-// search is a folder that is searched through.
+// search is a search through a directory.
 type search struct {
 	dir string
 	Search
 }
 
-// searched is what a search found: a secret, or none. known: all was looked at.
+// searched is the result of a search: a secret, or none. known: everything was checked.
 type searched struct {
 	secret string
 	known  bool
 }
 
-// where is a line, in the folder it runs in.
+// where is a command line with its working directory.
 type where struct{ line, dir string }
 
-// script is a line as it was read.
+// script is a parsed command line.
 type script struct {
 	*bash.Script
 	err    error
-	hidden bool // it holds characters that cannot be seen
+	hidden bool // it contains invisible characters
 }
 
-// fact is what a simple command does, so far as that can be found out.
+// fact is what is known about a simple command.
 type fact struct {
 	why      string // why it is not read-only; "": it is
 	unlisted string // the program, if why is that it's not on the read-only list
 	touches  []touchedPath
-	targets  []target // of all touches
-	all      bool     // there are no other paths than these
-	objects  bool     // git may show what it keeps of any file
+	targets  []target // targets of all touches
+	all      bool     // there are no other paths
+	objects  bool     // git may show any file's content from its objects
 }
 
-// touchedPath is a path that a command touches, or a pattern. What it stands for are the targets of the fact up to end, from
-// where those of the place before it end.
+// touchedPath is a path or pattern that a command touches. Its targets are those of the fact up to end, starting where those
+// of the previous path end.
 type touchedPath struct {
 	prove.Touch
 	end int
 }
 
-// begin is the engine for one judgement.
+// begin returns an engine for one judgment.
 func (e engine) begin() engine {
 	e.cache = &cache{
 		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
@@ -85,18 +84,18 @@ func (e engine) begin() engine {
 	return e
 }
 
-// timeLimit is when a judgement that begins now must be over.
+// timeLimit returns the deadline of a judgment that starts now.
 func (e *engine) timeLimit() time.Time {
 	return time.Now().Add(cmp.Or(e.world.patience, bash.MaxTime))
 }
 
-// overdue reports whether the time to judge a command is over. Once it is, it stays so.
+// overdue reports whether the deadline has passed. Once it has, it always reports true.
 func (l *cache) overdue() bool {
 	l.late = l.late || time.Now().After(l.deadline)
 	return l.late
 }
 
-// step is overdue for where a look at the clock would cost more than what is done: it looks now and then.
+// step is like overdue, but checks the clock only now and then, for loops with cheap steps.
 func (l *cache) step() bool {
 	if l.steps++; l.steps%16 != 0 {
 		return l.late
@@ -104,7 +103,7 @@ func (l *cache) step() bool {
 	return l.overdue()
 }
 
-// read reads a line once.
+// read parses a command line once.
 func (l *cache) read(line, dir, home string) script {
 	at := where{line, dir}
 	s, known := l.scripts[at]
@@ -117,7 +116,7 @@ func (l *cache) read(line, dir, home string) script {
 	return s
 }
 
-// secret is the secret that a search would read, looked for once.
+// secret returns the secret that a search would read. It searches once.
 func (e *engine) secret(dir string, s Search) searched {
 	if e.pass == quick {
 		return searched{}
@@ -131,7 +130,7 @@ func (e *engine) secret(dir string, s Search) searched {
 	return found
 }
 
-// fact finds out what a command does.
+// fact determines what a command does.
 func (e *engine) fact(c *bash.Command) *fact {
 	f, known := e.facts[c]
 	if known {
@@ -169,14 +168,14 @@ func (e *engine) fact(c *bash.Command) *fact {
 				break
 			}
 		}
-	case e.pass == held: // it asks, whatever it reads
-	case !c.MayRun || program.Interprets(c): // what an echo gives an interpreter is a guess, and names files
+	case e.pass == held: // it requires approval, whatever it reads
+	case !c.MayRun || program.Interprets(c): // the input that an echo gives to an interpreter is a guess, and names files
 		f.all = match.Mentions(c, func(t prove.Touch) bool { return e.touch(f, t) })
 	}
 	return f
 }
 
-// touch adds a path, with where it leads. It reports false when the time is over.
+// touch adds a path and its targets. It reports false after the deadline.
 func (e *engine) touch(f *fact, t prove.Touch) bool {
 	if (t.Glob || t.Below) && e.overdue() || e.step() {
 		return false
@@ -191,7 +190,7 @@ func (e *engine) touch(f *fact, t prove.Touch) bool {
 	return true
 }
 
-// chosen says whether a file is there that chooses the program behind a name.
+// chosen reports a file that selects the program behind a name.
 func (e *engine) chosen(file string) string {
 	if e.disk == nil {
 		return "can't determine what " + show(file) + " refers to"
@@ -202,7 +201,7 @@ func (e *engine) chosen(file string) string {
 	return ""
 }
 
-// runsGit says why git may run a program in a folder.
+// runsGit returns why git may run a program in a directory.
 func (e *engine) runsGit(dir string) string {
 	why, known := e.git[dir]
 	if !known {

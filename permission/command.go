@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// judgeText judges a command line in the present pass.
+// judgeText judges a command line in the current pass.
 func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: told(unknown, "runs a command")}
 	script := e.read(a.Target, e.directory(r), e.world.Home)
@@ -25,7 +25,7 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	}
 	j.commands, j.forced = commands, sum.forced
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
-		sum.proved, sum.covered = false, false // what it is is not known
+		sum.proved, sum.covered = false, false // its content is unknown
 	}
 	if script.hidden {
 		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
@@ -45,26 +45,25 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	return j
 }
 
-// lineVerdict is what the commands of a line come to together.
+// lineVerdict combines the verdicts on the commands of a line.
 type lineVerdict struct {
-	floor    tool.Verdict // the strictest that a rule says
+	floor    tool.Verdict // the strictest verdict of a rule
 	rules    []tool.Rule  // that rule
-	about    string       // what that rule is about, if not the command itself
+	about    string       // the object of that rule, if not the command itself
 	forced   bool
-	first    bool         // a rule is about one before it runs
-	proved   bool         // all are harmless
-	paths    tool.Verdict // what the paths of those that are ask for
-	covered  bool         // all are harmless or covered by rules
+	first    bool         // a rule must be applied before it runs
+	proved   bool         // all are read-only
+	paths    tool.Verdict // the verdict on the paths of read-only commands
+	covered  bool         // all are read-only or covered by rules
 	by       []tool.Rule  // those rules
 	open     string       // why one is neither
 	unlisted []string     // programs that are neither, because they aren't on the read-only list
-	asks     string       // what a path of one asks for
+	asks     string       // the path of one that requires approval
 	reads    []string     // paths that the sandbox must open for them
-	anywhere bool         // and others, which aren't known
+	anywhere bool         // and others, which are unknown
 }
 
-// judgeLine judges all commands of a script, and says what was found of each that is not equal to one before it. It stops
-// when the time is over.
+// judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops at the deadline.
 func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 	var found []Reading
 	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
@@ -81,7 +80,7 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 		}
 		if w.explain {
 			text := c.String()
-			if text == "" { // a redirection alone
+			if text == "" { // only a redirection
 				text = c.Source
 			}
 			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
@@ -106,7 +105,7 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	t.proved = t.proved && s.proved
 	t.paths = min(t.paths, s.paths)
 	t.reads, t.anywhere = appendNew(t.reads, s.reads...), t.anywhere || s.anywhere
-	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which what a rule allows may see
+	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which affects commands that a rule allows
 	switch free := s.proved && s.paths == tool.Allow && !sets; {
 	case free && readOnly:
 	case s.covered != nil:
@@ -127,7 +126,7 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	}
 }
 
-// because is what the commands do, and why they are not simply allowed.
+// because describes what the commands do, and why they are not allowed.
 func (t *lineVerdict) because(what string, script *bash.Script) string {
 	switch n := len(t.unlisted); {
 	case n == 1:
@@ -146,7 +145,7 @@ func (t *lineVerdict) because(what string, script *bash.Script) string {
 	return what
 }
 
-// concluded puts the verdict together: deny, plan, ask, allow, table.
+// concluded combines the verdicts: deny, plan, ask, allow, table.
 func (w *commandJudge) concluded(j judged, script *bash.Script, t lineVerdict) judged {
 	table := unknown.verdict(w.mode)
 	if t.proved {
@@ -172,7 +171,7 @@ func (w *commandJudge) concluded(j judged, script *bash.Script, t lineVerdict) j
 	return j
 }
 
-// unread is the judgement of a line that was not read: bash may still run some of it.
+// unread returns the judgment of a line that can't be parsed: bash may still run part of it.
 func (e *engine) unread(j judged, denied bool, err error) judged {
 	j.note = fmt.Sprintf("the command can't be checked: %v", err)
 	j.forced = true
@@ -186,7 +185,7 @@ func (e *engine) unread(j judged, denied bool, err error) judged {
 	return j
 }
 
-// directory is where a command runs.
+// directory returns the directory that a command runs in.
 func (e *engine) directory(r *tool.Request) string {
 	dir := ""
 	switch c := r.Confirm.(type) {
@@ -206,7 +205,7 @@ func (e *engine) directory(r *tool.Request) string {
 	return filepath.ToSlash(dir)
 }
 
-// describe is a short name of what a script runs.
+// describe returns a short name for the commands of a script.
 func describe(s *bash.Script) string {
 	var names []string
 	seen := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// commandOffers are the rules for the commands of a script that are neither covered nor harmless: one a simple
-// command, joined. Never the line as it stands. A narrow and a wider choice are made of them.
+// commandOffers returns rules for the commands of a script that are neither covered nor read-only: one per simple command,
+// joined, never one for the whole line. There are a narrow and a wider choice.
 func (w *commandJudge) commandOffers(script *bash.Script) []string {
 	if len(script.Notes) > 0 {
 		return nil
@@ -44,7 +44,7 @@ func (w *commandJudge) commandOffers(script *bash.Script) []string {
 	return out
 }
 
-// mostOffered is how many rules an offer may be made of: users don't read more before they choose "always".
+// mostOffered is the maximum number of rules in an offer: users don't read more before they choose "always".
 const mostOffered = 32
 
 func appendNew(list []string, more ...string) []string {
@@ -56,9 +56,9 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// rulesFor are the choices for one simple command, smallest first; each may be several rules.
+// rulesFor returns the choices for one simple command, narrowest first; each may be several rules.
 func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]string, ok bool) {
-	if s.proved { // only its paths want an answer
+	if s.proved { // only its paths require approval
 		var reads []string
 		for _, f := range s.asks {
 			if f.path == "" {
@@ -110,7 +110,7 @@ func openRule(argv []string) string {
 	return ""
 }
 
-// quoted writes words as a rule holds them; "" where a rule cannot hold them.
+// quoted writes words as in a rule; "" if a rule can't have them.
 func quoted(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -122,13 +122,14 @@ func quoted(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// neverOffered run their words or texts as another user, elsewhere or later: no rule on their words bounds what they do.
+// neverOffered run their arguments as another user, on another machine or later: no rule on their words limits what they do.
 var neverOffered = strings.Fields("eval exec sudo doas su ssh xargs parallel script trap alias osascript pwsh powershell cmd")
 
 // shells run a script, for which a rule with any arguments is offered, or a text, for which only the exact words are.
 var shells = strings.Fields("sh bash dash zsh ksh fish")
 
-// shellRule is the smallest sensible rule for a call of a shell: sh -e ./check.sh --fast becomes Shell(sh -e ./check.sh:*).
+// shellRule returns the narrowest useful rule for a call of a shell: sh -e ./check.sh --fast becomes Shell(sh -e
+// ./check.sh:*).
 func shellRule(argv []string) string {
 	for i, a := range argv[1:] {
 		if a == "" || strings.Trim(a, "-euxv") != "" && a[0] == '-' {
@@ -141,20 +142,20 @@ func shellRule(argv []string) string {
 	return ""
 }
 
-// exactOnly do so much that only the very words are offered.
+// exactOnly are programs for which only the exact words are offered, because they can do so much.
 var exactOnly = strings.Fields("source . env find fd watch rm dd mkfs chmod chown kill pkill killall shutdown reboot curl wget scp rsync nc ncat telnet truncate shred mount umount crontab at")
 
-// interpreters run a file, a module, or a text: for a text nothing is offered.
+// interpreters run a file, a module, or a text. For a text no rule is offered.
 var interpreters = strings.Fields("python python2 python3 node ruby perl php lua deno bun Rscript julia awk gawk mawk sed tclsh")
 
-// commandDepth is how many words name what a command of many commands does.
+// commandDepth is the number of words that name a subcommand.
 var commandDepth = map[string]int{
 	"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "cargo": 2, "go": 2, "docker": 2, "kubectl": 2, "make": 2, "pip": 2, "pip3": 2, "uv": 2, "poetry": 2,
 	"gh": 3, "terraform": 2, "apt": 2, "apt-get": 2, "brew": 2, "systemctl": 2, "dotnet": 2, "mvn": 2, "gradle": 2, "bundle": 3, "npx": 2, "bunx": 2,
 	"mix": 2, "rake": 2, "composer": 2, "helm": 2, "aws": 3, "gcloud": 3, "just": 2, "task": 2, "rustup": 2, "bazel": 2, "swift": 2,
 }
 
-// depth is how many words of a command make its smallest sensible rule; 0: only all of them.
+// depth returns the number of words of a command in its narrowest useful rule; 0: all of them.
 func depth(argv []string) int {
 	name := argv[0]
 	if slices.Contains(interpreters, name) {
@@ -176,7 +177,7 @@ func depth(argv []string) int {
 	for i := 1; i < n; i++ {
 		if i >= len(argv) || strings.HasPrefix(argv[i], "-") {
 			if i == 1 {
-				return 0 // git -c …: nothing wider than itself
+				return 0 // git -c …: only the exact command
 			}
 			return i
 		}

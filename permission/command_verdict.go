@@ -9,34 +9,34 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// commandVerdict is what was found out about one simple command.
+// commandVerdict is the verdict on one simple command.
 type commandVerdict struct {
 	cmd      *bash.Command
 	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
 	forced   bool
-	first    bool         // a rule is about it before it runs: it isn't tried
-	ruled    []tool.Rule  // the rule that brought the verdict about
-	about    string       // what that rule is about, if not the command itself
+	first    bool         // a rule must be applied before it runs: it isn't tried
+	ruled    []tool.Rule  // the rule that led to the verdict
+	about    string       // the object of that rule, if not the command itself
 	why      string       // the verdict in words
 	unlisted string       // the program, if it's not on the read-only list
-	proved   bool         // it is harmless, whatever its paths are
-	paths    tool.Verdict // what its paths ask for in this mode, if it is proved
+	proved   bool         // it is read-only, whatever its paths are
+	paths    tool.Verdict // the verdict on its paths in this mode, if it is proved
 	covered  *rule        // an allow rule that covers it
-	asks     []*finding   // paths that want an answer
+	asks     []*finding   // paths that require approval
 	reads    []string     // paths that the sandbox must open for it, if it is proved
-	anywhere bool         // and others, which aren't known
+	anywhere bool         // and others, which are unknown
 }
 
-// commandJudge holds the commands of a line against the rules and the mode.
+// commandJudge judges the commands of a line by rules and mode.
 type commandJudge struct {
 	*engine
-	deny, ask, allow []*rule       // about commands; those remembered are among the allowing ones
-	paths            Rules         // about paths, whatever accesses them
-	bare             *tool.Request // what a path in a command is judged as: a request of no tool
+	deny, ask, allow []*rule       // rules about commands; allow includes the remembered ones
+	paths            Rules         // rules about paths, by any tool
+	bare             *tool.Request // the request that paths in a command are judged with: of no tool
 	verdicts         map[*bash.Command]*commandVerdict
 }
 
-// weigh picks out the rules that a command of r is held against.
+// weigh selects the rules for the commands of r.
 func (e *engine) weigh(r *tool.Request) *commandJudge {
 	w := &commandJudge{
 		engine: e, verdicts: map[*bash.Command]*commandVerdict{},
@@ -69,7 +69,7 @@ func (e *engine) weigh(r *tool.Request) *commandJudge {
 	return w
 }
 
-// verdict judges one simple command, and those equal to it.
+// verdict judges one simple command. Equal commands are judged once.
 func (w *commandJudge) verdict(c *bash.Command) *commandVerdict {
 	s, known := w.verdicts[c]
 	if !known {
@@ -139,7 +139,7 @@ func (w *commandJudge) cover(s *commandVerdict) {
 	}
 }
 
-// decide makes the verdict as strict as a rule says. what is the rule's object, if it isn't the command itself.
+// decide makes the verdict as strict as a rule requires. what is the rule's object, if it isn't the command itself.
 func (s *commandVerdict) decide(v tool.Verdict, by tool.Rule, what string) {
 	s.forced, s.first = true, true
 	if v < s.verdict {

@@ -8,11 +8,11 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Core is a list of the only built-in tools that a session has. An entry with a specifier, such as "Shell(git:*)", also
-// limits the calls of its tool. External tools are not affected.
+// Core is the list of all built-in tools that a session has. An entry with a specifier, such as "Shell(git:*)", also limits
+// the calls of its tool. External tools are not affected.
 type Core struct{ rules []*rule }
 
-// coreList is the name of the list that these rules are in.
+// coreList is the name of the list.
 const coreList = "tools.core"
 
 // ReadCore reads the list.
@@ -45,8 +45,8 @@ func (c *Core) Unused(tools []tool.Declaration) []tool.Rule {
 	return out
 }
 
-// Policy denies the calls that no specifier covers, of tools that are only listed with one; nil if there are none. It has
-// nothing against trials of the others.
+// Policy denies the calls that no specifier covers, of tools that are only listed with one; nil if there are none. It allows
+// trials of the others.
 func (c *Core) Policy(w World) tool.Policy {
 	if !slices.ContainsFunc(c.rules, func(r *rule) bool { return !r.whole }) {
 		return nil
@@ -65,7 +65,7 @@ func (c *Core) Policy(w World) tool.Policy {
 		}
 		e := engine{world: w, mode: Default, noReadOnly: true, rules: Rules{allow: specs}.in(w)}.begin()
 		all := accesses(r)
-		if f, ok := r.Confirm.(tool.Effects); ok { // what a command that was tried changed: the specifiers are about the command
+		if f, ok := r.Confirm.(tool.Effects); ok { // the effects of a trial: the specifiers apply to the command
 			all = []tool.Access{{Verb: tool.Execs, Target: f.Command.Line}}
 		}
 		for _, a := range all {
@@ -77,7 +77,7 @@ func (c *Core) Policy(w World) tool.Policy {
 	}
 }
 
-// within reports whether allow rules cover an access, whatever the mode says.
+// within reports whether allow rules cover an access, independent of the mode.
 func (e *engine) within(r *tool.Request, a tool.Access) bool {
 	switch a.Verb {
 	case tool.Execs:
@@ -86,7 +86,7 @@ func (e *engine) within(r *tool.Request, a tool.Access) bool {
 		f := e.world.look(a)
 		return slices.ContainsFunc(e.rules.allow, func(u *rule) bool { return covers(u, r, a, &f) })
 	}
-	return a != tool.Anything // order alone
+	return a != tool.Anything // only orders calls
 }
 
 func outsideCore(specs []*rule) tool.Decision {

@@ -8,14 +8,13 @@ import (
 	"github.com/adze-dev/adze/permission/shell/match"
 )
 
-// domain is a host with all that belongs to it, and perhaps a port: the specifier of a rule on hosts, and what an
-// access reaches.
+// domain is a host with its subdomains, and optionally a port: the specifier of a rule on hosts, or the target of an access.
 type domain struct {
 	host string // in lower case, without a final dot; an IPv6 address without brackets
-	port string // "": none is named
+	port string // "": none
 }
 
-// parseDomain reads example.com, example.com:8080, [::1]:8080 or ::1; "*." before it says what is meant anyway.
+// parseDomain reads example.com, example.com:8080, [::1]:8080 or ::1. A prefix "*." is accepted and has no effect.
 func parseDomain(s string) (domain, error) {
 	text := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(s)), "*.")
 	d := domain{host: text}
@@ -45,7 +44,7 @@ func parseDomain(s string) (domain, error) {
 	return d, nil
 }
 
-// String writes the domain as rules hold it.
+// String returns the domain as written in rules.
 func (d domain) String() string {
 	host := d.host
 	if strings.Contains(host, ":") {
@@ -57,7 +56,7 @@ func (d domain) String() string {
 	return host + ":" + d.port
 }
 
-// holds reports whether a host is the domain's or belongs to it. An address belongs to nothing.
+// holds reports whether a host is the domain or a subdomain. IP addresses have no subdomains.
 func (d domain) holds(host string) bool {
 	return host == d.host || strings.HasSuffix(host, "."+d.host) && !isAddress(d.host)
 }
@@ -66,8 +65,8 @@ func isAddress(host string) bool {
 	return strings.Contains(host, ":") || strings.Trim(host[strings.LastIndexByte(host, '.')+1:], "0123456789") == ""
 }
 
-// meansHost says whether a deny or ask rule means a host. Without a port it means every port; one that a target leaves
-// out is the usual one.
+// meansHost returns whether a deny or ask rule matches a host. A rule without a port matches every port; a target without a
+// port has the default one.
 func meansHost(u *rule, target string) match.Match {
 	d := u.domain
 	if d.host == "" {
@@ -82,7 +81,7 @@ func meansHost(u *rule, target string) match.Match {
 	t, err := parseDomain(target)
 	switch {
 	case err != nil:
-		return match.Maybe // a host that cannot be read may be any
+		return match.Maybe // an invalid host may be any
 	case !d.holds(t.host):
 		return match.No
 	case d.port == "" || d.port == t.port || t.port == "" && (d.port == "80" || d.port == "443"):
@@ -91,14 +90,14 @@ func meansHost(u *rule, target string) match.Match {
 	return match.No
 }
 
-// coversHost says whether an allow rule covers a host: the very port it names, and without one the usual ones, which a
-// target leaves out.
+// coversHost reports whether an allow rule covers a host: exactly the port it names, or without one the default ports, which
+// targets omit.
 func coversHost(u *rule, target string) bool {
 	t, err := parseDomain(target)
 	return err == nil && u.domain.host != "" && u.domain.holds(t.host) && u.domain.port == t.port
 }
 
-// hostRules are the rules on a host: itself, then the domains it belongs to.
+// hostRules returns the rules on a host: for the host itself, then for its parent domains.
 func hostRules(subject, target string) []candidate {
 	d, err := parseDomain(target)
 	if err != nil || target == "*" {

@@ -7,55 +7,55 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// engine judges a request by all there is to judge by. It never changes.
+// engine judges requests. It is immutable.
 type engine struct {
 	world      World
 	rules      Rules
 	mode       Mode
 	noReadOnly bool
-	offering   bool // an offer is tried out: make none
+	offering   bool // an offer is being tried: make no offers
 	remembered []memory
-	explain    bool // say what was found of each command
+	explain    bool // record the verdict on each command
 	pass       pass
 	*cache
 }
 
-// memory is a rule that the user approved with "always". It holds for tools of one origin: a discovered tool that takes the name
-// of another gains nothing.
+// memory is a rule that the user approved with "always". It applies to tools of one origin, so that a discovered tool with
+// the name of another gets no permissions.
 type memory struct {
 	origin string
 	rule   *rule
 }
 
-// judged is an access with what was found out about it.
+// judged is the judgment of an access.
 type judged struct {
 	access tool.Access
 	finding
 	ruling
-	commands []Reading // if an explanation is wanted
+	commands []Reading // if an explanation is requested
 	offers   []string  // of a command
 	proved   bool      // a command that is provably read-only
 	held     bool      // because the sandbox enforces it
-	// reads are paths outside the workspace and secrets that a proved command reads; anywhere: and others.
+	// reads are paths outside the workspace and secrets that a proved command reads; anywhere means that there are others.
 	reads    []string
 	anywhere bool
 }
 
-// ruling is a verdict, and what it comes from.
+// ruling is a verdict with its reasons.
 type ruling struct {
 	verdict tool.Verdict
 	rules   []tool.Rule // the rules that decided, if any did
 	forced  bool        // the user is asked in every mode
-	try     bool        // the table asks or denies, and no rule says anything: it may be tried
+	try     bool        // the table asks or denies, and no rule applies: it may be tried
 }
 
-// cite names a rule as the cause of a verdict.
+// cite returns the rule as the cause of a verdict.
 func (r *rule) cite(possible bool) tool.Rule {
 	return tool.Rule{List: r.list, Text: r.text, Source: r.source, Possible: possible}
 }
 
-// judge gives the strictest verdict over all accesses, and those that brought it about. A short command that took too
-// long gets a second chance, for a busy machine may stop any program for as long as that.
+// judge returns the strictest verdict over all accesses, and the accesses that led to it. A short command that took too long
+// is judged a second time, because a busy machine may stop any program that long.
 func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
 	d, found := e.judgeOnce(r)
 	if e.late && !e.again && short(r) {
@@ -67,7 +67,7 @@ func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
 	return d, found
 }
 
-// short reports whether reading r cannot be what takes long.
+// short reports whether r is too short for its parsing to take long.
 func short(r tool.Request) bool {
 	n := 0
 	for _, a := range r.Access {
@@ -98,8 +98,8 @@ func (e *engine) judgeOnce(r tool.Request) (tool.Decision, []judged) {
 	return d, strictest
 }
 
-// mayTry reports whether a command may be tried: nothing but the table of modes keeps it from running. What is read outside
-// the workspace is asked about first, because a trial couldn't read it, and yolo mode tries nothing.
+// mayTry reports whether a command may be tried: only the table of modes prevents it from running. Reads outside the
+// workspace require approval first, because a trial can't do them, and yolo mode tries nothing.
 func (e *engine) mayTry(all []judged) bool {
 	command := false
 	for _, j := range all {
@@ -114,13 +114,13 @@ func (e *engine) mayTry(all []judged) bool {
 	return command && e.mode != Yolo
 }
 
-// grant is what a read-only command may read: "*" is the workspace, without secrets, and the directories of the system;
-// each further entry is one path that it names.
+// grant returns what a read-only command may read: "*" is the workspace without secrets, and the system directories; each
+// further entry is one path that it names.
 func grant(all []judged) []tool.Access {
 	g := []tool.Access{{Verb: tool.Reads, Target: "*"}}
 	for _, j := range all {
 		if j.anywhere {
-			return nil // all that it reads was approved, but what that is isn't known
+			return nil // all its reads were approved, but they are unknown
 		}
 		for _, path := range j.reads {
 			g = append(g, tool.Access{Verb: tool.Reads, Target: path})
@@ -129,7 +129,7 @@ func grant(all []judged) []tool.Access {
 	return g
 }
 
-// readOnly reports whether a call runs nothing but provably read-only commands.
+// readOnly reports whether a call runs only commands that are provably read-only.
 func readOnly(all []judged) bool {
 	proved := false
 	for _, j := range all {
@@ -154,11 +154,11 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 	}
 	j := judged{access: a, finding: e.world.look(a)}
 	if a.Verb == tool.Writes && slices.ContainsFunc(r.Access, func(o tool.Access) bool { return o.Verb == tool.Execs }) {
-		j.class = opening // the sandbox that a mode relies on isn't opened by that mode
+		j.class = opening // a mode that relies on the sandbox doesn't open it
 		j.note += ", and the sandbox protects it"
 	}
 	if _, tried := r.Confirm.(tool.Effects); tried && a.Verb == tool.Writes && j.dir && r.Declaration.Origin == "" {
-		// What is in it is known, and would require the user if it were protected.
+		// The content is known, and would require the user if it were protected.
 		if j.class = e.world.look(tool.Access{Verb: tool.Writes, Target: a.Target + "file"}).class; j.class == insideWrite {
 			j.exact = false
 		}
@@ -168,8 +168,7 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 	return j
 }
 
-// about are the rules that may be about an access of r other than a command; those remembered are among the allowing
-// ones.
+// about returns the rules that may apply to an access of r other than a command; allow includes the remembered ones.
 func (e *engine) about(r *tool.Request) Rules {
 	about := func(list []*rule, strict bool) []*rule {
 		var out []*rule
@@ -189,10 +188,10 @@ func (e *engine) about(r *tool.Request) Rules {
 	return rules
 }
 
-// byRules judges an access that is no command by rules about it.
+// byRules judges an access other than a command by rules.
 func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding) (j ruling) {
 	deny, isDenied := find(rules.deny, r, a, f)
-	if isDenied == match.Maybe && e.pass == held { // what is below a directory is hidden, if the sandbox knows the rule
+	if isDenied == match.Maybe && e.pass == held { // files below a directory are hidden, if the sandbox knows the rule
 		unmasked, _ := e.unmasked()
 		deny, isDenied = find(unmasked, r, a, f)
 	}
@@ -222,7 +221,7 @@ func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding
 	return j
 }
 
-// accesses is what r touches. Only the word of a built-in tool is taken for it.
+// accesses returns the accesses of r. Only built-in tools are trusted to declare them.
 func accesses(r tool.Request) []tool.Access {
 	if len(r.Access) == 0 || r.Declaration.Origin != "" {
 		return []tool.Access{tool.Anything}

@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Explain is why r was decided as it was, for users: the reason, what decided about each simple command, and what would
-// allow it. It knows the rules of the session.
+// Explain returns why r was decided this way, for users: the reason, the verdict on each simple command, and what would
+// allow it. It includes the rules of the session.
 func (p *Policy) Explain(r tool.Request, d tool.Decision) []string {
 	e := p.now()
 	e.explain = true
@@ -15,7 +15,7 @@ func (p *Policy) Explain(r tool.Request, d tool.Decision) []string {
 	return explained(d, found, d.Remedy(p.Flags(r)...))
 }
 
-// explained is a decision in lines.
+// explained returns a decision in lines.
 func explained(d tool.Decision, found []judged, remedy string) []string {
 	why := d.Why()
 	for _, j := range found {
@@ -33,7 +33,7 @@ func explained(d tool.Decision, found []judged, remedy string) []string {
 	return slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 }
 
-// OnlyEdits reports whether all that r changes is files of the workspace, none of them protected.
+// OnlyEdits reports whether r changes only files of the workspace, none of them protected.
 func (p *Policy) OnlyEdits(r tool.Request) bool {
 	e := p.now()
 	writes := false
@@ -49,7 +49,7 @@ func (p *Policy) OnlyEdits(r tool.Request) bool {
 	return writes
 }
 
-// Flags are the command-line flags that would allow r, strictest first: none where the approval mode did not decide, and
+// Flags returns the command-line flags that would allow r, strictest first: none if the approval mode did not decide, and
 // never --yolo, which allows everything else too.
 func (p *Policy) Flags(r tool.Request) []string {
 	e := p.now()
@@ -73,8 +73,8 @@ type Options struct {
 	NoReadOnly bool // ignore the built-in read-only list, so that only rules allow commands
 }
 
-// Check judges a request and says why, line by line: the reason, the verdict on each simple command, and the narrowest
-// rule that would allow it. It changes nothing and remembers nothing.
+// Check judges a request and explains the result, line by line: the reason, the verdict on each simple command, and the
+// narrowest rule that would allow it. It changes nothing and remembers nothing.
 func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decision, []string) {
 	e := engine{world: w.filled(), mode: m, noReadOnly: o.NoReadOnly, explain: true}.begin()
 	e.rules = rules.in(e.world)

@@ -11,17 +11,17 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// pass is how a command is judged. With a sandbox that enforces reads the same line is judged up to three times: the
+// pass is how a command is judged. With a sandbox that enforces reads the same line is judged up to three times, and the
 // first pass that allows it decides.
 type pass int
 
 const (
 	strict pass = iota // by its text alone
-	quick              // the same without searching for secrets: what would have to be searched isn't allowed
+	quick              // the same without searching for secrets: commands that require a search aren't allowed
 	held               // by its programs and literal words, because the sandbox enforces the rest
 )
 
-// command judges a command line. Whether the sandbox enforces reads is asked only where that decides.
+// command judges a command line. It asks whether the sandbox enforces reads only if that makes a difference.
 func (e *engine) command(r *tool.Request, a tool.Access) judged {
 	if e.world.Enforced == nil || e.noReadOnly || e.offering || !runsOnly(r) {
 		return e.judgeText(r, a)
@@ -45,14 +45,15 @@ func (e *engine) attempt(p pass, r *tool.Request, a tool.Access) judged {
 	return e.judgeText(r, a)
 }
 
-// runsOnly reports whether a request does nothing but run commands and read: only then it runs in the read-only sandbox.
+// runsOnly reports whether a request only runs commands and reads, so that it runs in the read-only sandbox.
 func runsOnly(r *tool.Request) bool {
 	return !slices.ContainsFunc(r.Access, func(a tool.Access) bool {
 		return a.Verb != tool.Execs && a.Verb != tool.Reads && a.Verb != tool.Nothing.Verb
 	})
 }
 
-// enforced asks once whether the sandbox enforces reads. The answer may take a while, which isn't the judgement's time.
+// enforced asks once whether the sandbox enforces reads. The answer may take a while, which doesn't count as time of the
+// judgment.
 func (e *engine) enforced() bool {
 	if !e.knowsEnforced {
 		start := time.Now()
@@ -62,8 +63,8 @@ func (e *engine) enforced() bool {
 	return e.isEnforced
 }
 
-// heldTargets adds what a touch names literally. What a pattern stands for, and what is below a directory, the sandbox
-// hides where it must; rules that it doesn't know still apply to all of it.
+// heldTargets adds the paths that a touch names literally. The sandbox hides secrets among the files that a pattern matches
+// or that are below a directory; rules that it doesn't know still apply to all of them.
 func (e *engine) heldTargets(out []target, t prove.Touch) []target {
 	literal := t.Path
 	if t.Glob {
@@ -72,7 +73,7 @@ func (e *engine) heldTargets(out []target, t prove.Touch) []target {
 	at := e.at(literal)
 	out = append(out, target{resolvedPath: at, sure: !t.Glob})
 	if _, secret := names.Secret(t.Path); secret && t.Glob && !t.Names {
-		out = append(out, target{example: t.Path}) // *.pem asks for nothing else
+		out = append(out, target{example: t.Path}) // *.pem can only match secrets
 	}
 	if secret, ok := names.MaySecretBelow(t.Path); ok && t.Glob && (t.Spec || t.Tracked) && !t.Names {
 		out = append(out, target{example: secret}) // git's objects aren't hidden
@@ -83,8 +84,8 @@ func (e *engine) heldTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// unmasked are the rules on reading that the sandbox doesn't enforce by hiding files: those that ask, and those that
-// deny everything or something outside the workspace that a command may read.
+// unmasked returns the rules on reading that the sandbox doesn't enforce by hiding files: ask rules, and deny rules on
+// everything or on paths outside the workspace that a command may read.
 func (e *engine) unmasked() (deny, ask []*rule) {
 	readable := slices.Clone(e.world.system)
 	for _, name := range homeTools {
@@ -105,10 +106,10 @@ func (e *engine) unmasked() (deny, ask []*rule) {
 	return deny, ask
 }
 
-// homeTools are where homes keep toolchains and git's configuration, which the sandbox opens.
+// homeTools are the places of toolchains and of git's configuration in the home directory, which the sandbox opens.
 var homeTools = strings.Fields("go .rustup .cargo .local .nvm .pyenv .rbenv .asdf .volta .bun .deno .sdkman .gitconfig .config/git bin")
 
-// otherPathRule is a rule that means paths a command may use without naming them, if there is one.
+// otherPathRule returns a rule on paths that a command may use without naming them, if there is one.
 func (e *engine) otherPathRule() (*rule, bool) {
 	if e.pass != held {
 		return e.pathRule()
@@ -130,9 +131,9 @@ func ofKernel(path string) bool {
 	return ok && (slices.Contains(kernelFiles, name) || strings.HasPrefix(name, "sys/") || strings.HasPrefix(name, "pressure/"))
 }
 
-// Hides reports whether an auto-approved command must not read a file of the workspace or of a system directory: one
-// that a deny rule on reading means, or a secret that git doesn't track and that no allow rule names. path is absolute
-// and resolved; tracked is called only for secrets. It is quick enough to be asked about every file of a large tree.
+// Hides reports whether an auto-approved command must not read a file of the workspace or of a system directory: a deny rule
+// on reading matches it, or it is a secret that git doesn't track and that no allow rule names. path is absolute and
+// resolved; tracked is called only for secrets. It is fast enough for every file of a large tree.
 func (p *Policy) Hides(path string, tracked func() bool) bool {
 	p.mu.RLock()
 	rules, remembered := p.rules, p.remembered
@@ -165,7 +166,7 @@ func (p *Policy) Hides(path string, tracked func() bool) bool {
 		!slices.ContainsFunc(remembered, func(m memory) bool { return m.origin == "" && covers(m.rule) })
 }
 
-// HidesSecretsOnly reports whether Hides hides no file but secrets by name: no deny rule on reading exists.
+// HidesSecretsOnly reports whether Hides hides only secrets by name, because no deny rule on reading exists.
 func (p *Policy) HidesSecretsOnly() bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -187,5 +188,6 @@ func mayBeSecret(path string) bool {
 	return false
 }
 
-// RulesVersion changes whenever Hides may answer differently: rules were set, or an approval was remembered.
+// RulesVersion returns a number that changes whenever results of Hides may change: rules were set, or an approval was
+// remembered.
 func (p *Policy) RulesVersion() uint64 { return p.version.Load() }

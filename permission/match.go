@@ -7,7 +7,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// find looks through deny or ask rules for one that means an access, the surest first.
+// find returns the deny or ask rule that matches an access best.
 func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, match.Match) {
 	var best *rule
 	sure := match.No
@@ -19,7 +19,7 @@ func find(rules []*rule, r *tool.Request, a tool.Access, f *finding) (*rule, mat
 	return best, sure
 }
 
-// means says whether a deny or ask rule means an access of a tool. What cannot be told may be meant.
+// means returns whether a deny or ask rule matches an access of a tool. If that can't be decided, it may match.
 func means(u *rule, r *tool.Request, a tool.Access, f *finding) match.Match {
 	ofTool := u.ofTool(&r.Declaration, false)
 	switch {
@@ -32,12 +32,12 @@ func means(u *rule, r *tool.Request, a tool.Access, f *finding) match.Match {
 	case a.Verb == tool.Reaches && ofTool:
 		return meansHost(u, a.Target)
 	case ofTool && a.Verb != tool.Execs:
-		return match.Yes // a specifier that says nothing about such an access
+		return match.Yes // a specifier that doesn't apply to such an access
 	}
 	return match.No
 }
 
-// meansPath says whether a rule means a path. A search of our own leaves secrets out by itself; a command does not.
+// meansPath returns whether a rule matches a path. Built-in searches omit secrets themselves; commands don't.
 func meansPath(u *rule, f *finding) match.Match {
 	switch {
 	case u.whole || !u.isPath:
@@ -58,7 +58,7 @@ func meansPath(u *rule, f *finding) match.Match {
 	return match.No
 }
 
-// covers says whether an allow rule covers an access of a tool.
+// covers reports whether an allow rule covers an access of a tool.
 func covers(u *rule, r *tool.Request, a tool.Access, f *finding) bool {
 	ofTool := u.ofTool(&r.Declaration, true)
 	switch {
@@ -67,7 +67,7 @@ func covers(u *rule, r *tool.Request, a tool.Access, f *finding) bool {
 	case a.Verb == tool.Reads && (ofTool || u.verb == reading), a.Verb == tool.Writes && (ofTool || u.verb == writing):
 		return coversPath(u, f)
 	case a.Verb == tool.Reads && u.verb == writing && wrote(r, a.Target) && !f.exact:
-		return coversPath(u, f) // who may change a file may see what it replaces
+		return coversPath(u, f) // changing a file shows its old content
 	case a.Verb == tool.Reaches && ofTool && !u.whole:
 		return coversHost(u, a.Target)
 	}
@@ -83,7 +83,8 @@ func wrote(r *tool.Request, target string) bool {
 	return false
 }
 
-// coversPath: secrets and protected names are covered by a rule that names them.
+// coversPath reports whether an allow rule covers a path. Secrets and protected names are only covered by a rule that names
+// them.
 func coversPath(u *rule, f *finding) bool {
 	if u.whole {
 		return !f.exact
@@ -94,7 +95,7 @@ func coversPath(u *rule, f *finding) bool {
 	if !f.exact || u.path.literal() && !f.dir {
 		return true
 	}
-	if f.dir { // all below a folder: the rule must say just that
+	if f.dir { // everything below a directory: the rule must say exactly that
 		comps, own := u.path.at, f.parts
 		return len(comps) == len(own)+1 && comps[len(own)] == "**" && !strings.ContainsAny(strings.Join(u.path.comps, "/"), "?[") &&
 			strings.Count(strings.Join(u.path.comps, "/"), "*") == 2

@@ -21,8 +21,8 @@ const (
 // Modes lists the modes, strictest first.
 func Modes() []Mode { return []Mode{Plan, Default, AutoEdit, Yolo} }
 
-// ParseMode reads a mode as settings and flags have it. Qwen Code's auto_edit and autoEdit and Claude Code's acceptEdits are auto-edit,
-// and Claude Code's bypassPermissions is yolo.
+// ParseMode reads a mode from settings or flags. Qwen Code's auto_edit and autoEdit and Claude Code's acceptEdits are
+// auto-edit, and Claude Code's bypassPermissions is yolo.
 func ParseMode(s string) (Mode, error) {
 	name := strings.ReplaceAll(strings.ToLower(s), "_", "-")
 	switch name {
@@ -39,20 +39,20 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("invalid approval mode %q (expected plan, default, auto-edit or yolo)", s)
 }
 
-// class is a row of the table: what sort of access it is.
+// class is a row of the table: a class of accesses.
 type class int
 
 const (
-	harmless     class = iota // nothing, or order alone; reads of the workspace, system folders, own spill files
+	harmless     class = iota // nothing, or only an order of calls; reads of the workspace, system directories, own spill files
 	otherRead                 // reads of anything else, and of secrets
 	insideWrite               // writes inside the workspace
 	outsideWrite              // writes outside it, and to protected names
-	unknown                   // commands, and effects that are not known in advance
-	host                      // reaching out
-	opening                   // writes of a command to what its sandbox protects
+	unknown                   // commands, and unknown effects
+	host                      // access to a host
+	opening                   // writes of a command to paths that its sandbox protects
 )
 
-// verdict is the table of modes: it says what happens where no rule speaks.
+// verdict is the table of modes: the verdict if no rule applies.
 func (c class) verdict(m Mode) tool.Verdict {
 	rows := [...][4]tool.Verdict{
 		//             plan        default     auto-edit   yolo
@@ -76,7 +76,7 @@ func (m Mode) column() int {
 	case Yolo:
 		return 3
 	}
-	return 0 // plan, and whatever is no mode at all
+	return 0 // plan, and invalid modes
 }
 
 func (m Mode) String() string {

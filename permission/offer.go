@@ -9,13 +9,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// candidate is a rule that would allow an access, in the grammar of the settings' permissions.allow.
+// candidate is a rule that would allow an access, in the syntax of permissions.allow.
 type candidate struct {
 	rule    string
-	offered bool // narrow enough to be offered; the others are what a wider question may have in common
+	offered bool // narrow enough to be offered; the others may be common to several accesses
 }
 
-// candidates are rules that cover an access, smallest first. A rule on paths never covers more than the workspace or
+// candidates returns rules that cover an access, narrowest first. A rule on paths never covers more than the workspace or
 // the directory: approving one file must not allow writes elsewhere.
 func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candidate {
 	switch whole := (candidate{toolRule(&r.Declaration), true}); {
@@ -35,16 +35,16 @@ func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candida
 		return cs
 	}
 	if a.Verb == tool.Reads && slices.Contains(r.Access, tool.Access{Verb: tool.Writes, Target: a.Target}) {
-		cs = append(cs, w.pathRules("Edit", f)...) // who may change a file may see what it replaces
+		cs = append(cs, w.pathRules("Edit", f)...) // changing a file shows its old content
 	}
 	return cs
 }
 
-// offers are the rules that would allow all that is asked about, smallest first: each alone, or several joined by
-// newlines where a command wants more than one. Only what is tried out and does allow it is offered.
+// offers returns the rules that would allow all accesses that require approval, narrowest first: single rules, or several
+// joined by newlines for a command that needs more than one. Each offer was tried and allows the call.
 func (e engine) offers(r tool.Request, asked []judged) []string {
 	if r.MustAsk {
-		return nil // no rule answers it, and one that is saved by the way would answer something else
+		return nil // no rule answers it, and a saved one would allow something else
 	}
 	var rules []string
 	for i, j := range asked {
@@ -82,7 +82,7 @@ func (e engine) offers(r tool.Request, asked []judged) []string {
 	return rules
 }
 
-// offersOfEach is one offer with a rule for each access of a command that its sandbox is opened for.
+// offersOfEach returns one offer with a rule for each access of a command that its sandbox is opened for.
 func (e engine) offersOfEach(r tool.Request, asked []judged) []string {
 	var all []string
 	for _, j := range asked {
@@ -103,7 +103,7 @@ func (e engine) offersOfEach(r tool.Request, asked []judged) []string {
 	return []string{strings.Join(all, "\n")}
 }
 
-// allowedBy reports whether an offer, remembered, allows r.
+// allowedBy reports whether an offer, once remembered, allows r.
 func (e engine) allowedBy(r tool.Request, offer string) bool {
 	e.remembered = slices.Clip(e.remembered)
 	for _, text := range SplitOffer(offer) {
@@ -118,11 +118,34 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 	return d.Verdict == tool.Allow
 }
 
-// SplitOffer takes an offer apart into the rules it is made of, for saving them.
+// SplitOffer splits an offer into its rules, to save them.
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
-// toolRule is the rule about a whole tool. A tool from outside goes by its full name, for its display name is its own
-// choice, and by its fingerprint: the yes is to the tool as it is, not to what its server makes of it later.
+// Extent says in a few words what an offered rule covers: "this file", "this project". It is empty for several rules at once,
+// and for a rule that says so itself.
+func Extent(offer string) string {
+	r, err := parseRule(offer, false)
+	switch {
+	case err != nil || r.print != "":
+		return ""
+	case r.whole:
+		return "every call"
+	case r.verb == shelling && strings.HasSuffix(r.spec, ":*"):
+		return "with any further words"
+	case r.verb == shelling:
+		return "exactly these words"
+	case r.verb == oneTool:
+		return "this domain"
+	case r.spec == "/**":
+		return "this project"
+	case strings.HasSuffix(r.spec, "/**"):
+		return "this directory"
+	}
+	return "this file"
+}
+
+// toolRule returns the rule for a whole tool. An external tool is named by its full name, because it chooses its display
+// name itself, and by its fingerprint: the approval is for this version of the tool.
 func toolRule(d *tool.Declaration) string {
 	switch {
 	case d.Origin == "":
@@ -133,14 +156,13 @@ func toolRule(d *tool.Declaration) string {
 	return d.Name + "(" + printPrefix + d.Fingerprint[:min(len(d.Fingerprint), printLength)] + ")"
 }
 
-// Bound reports whether a rule is bound to a tool from outside as it is, and which tool that is.
+// Bound reports whether a rule is bound to a version of an external tool, and to which tool.
 func Bound(rule string) (name string, bound bool) {
 	r, err := parseRule(rule, false)
 	return r.name, err == nil && r.print != ""
 }
 
-// Outdated finds the rule by which the user allowed an earlier form of r's tool: one that is bound to another
-// fingerprint. It gives the fingerprint's beginning, or "" if there is none.
+// Outdated returns the beginning of the fingerprint in a rule by which the user allowed another version of r's tool, or "".
 func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(&r.Declaration) }
 
 func (e engine) outdated(d *tool.Declaration) string {
@@ -161,7 +183,7 @@ func (e engine) outdated(d *tool.Declaration) string {
 	return old
 }
 
-// pathRules are the rules on a path: itself, then the folders it lies in.
+// pathRules returns the rules on a path: for the path itself, then for the directories above it.
 func (w *World) pathRules(subject string, f *finding) []candidate {
 	var cs []candidate
 	add := func(path, suffix string, offered bool) {
@@ -186,7 +208,7 @@ func (w *World) pathRules(subject string, f *finding) []candidate {
 	return cs
 }
 
-// spell writes a path as rules do: /… from the first root, else //… from the root of the disk.
+// spell writes a path as in rules: /… from the first root, otherwise //… from the root directory.
 func (w World) spell(path string) string {
 	if len(w.Roots) > 0 && within(path, w.Roots[0]) {
 		if rel, err := filepath.Rel(w.Roots[0], path); err == nil {
@@ -199,13 +221,12 @@ func (w World) spell(path string) string {
 	return "//" + strings.TrimPrefix(filepath.ToSlash(path), "/")
 }
 
-// literal reports whether a path means only itself when it is read as a rule, and looks like what it is.
+// literal reports whether a path, read as a rule, matches only itself, and has no invisible characters.
 func literal(path string) bool {
 	return !strings.ContainsAny(path, "*?[]{}\\\n\t") && !tool.Hidden(path)
 }
 
-// broad reports whether a folder holds too much to open it with one rule: the home or the workspace
-// lies in it.
+// broad reports whether a directory is too large for one rule: it contains the home directory or the workspace.
 func (w World) broad(folder string) bool {
 	if within(w.Home, folder) {
 		return true

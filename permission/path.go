@@ -10,15 +10,15 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] stay within one folder, and ** that
-// crosses folders.
+// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] don't match a slash, and ** matches any
+// number of components.
 type pathPattern struct {
-	from  byte // '/': the root of the disk, '~': the home, '.': the first root of the workspace
+	from  byte // '/': the root directory, '~': the home directory, '.': the first root of the workspace
 	comps []string
 	up    int  // leading ..
-	below bool // it ends in a slash: all below it
+	below bool // it ends in a slash: everything below it
 
-	// In a world: the components from the root of the disk on. known is false where the base is not known.
+	// In a world: the components from the root directory on. known is false if the base is unknown.
 	at    []string
 	known bool
 }
@@ -116,7 +116,7 @@ func escapeGlob(s string) string {
 type reach int
 
 const (
-	unresolved reach = iota // where the pattern starts is not known: the home directory, the workspace
+	unresolved reach = iota // the start of the pattern is unknown: the home directory, the workspace
 	disjoint                // the pattern matches neither the path nor anything below it
 	belowPath               // the pattern may match something below the path
 	exact                   // the pattern matches the path
@@ -131,13 +131,13 @@ func (p *pathPattern) reaches(target []string) reach {
 	return reachOf(p.at, target)
 }
 
-// reachOf walks both at once; ** may stand for any number of components.
+// reachOf compares them component by component; ** matches any number of components.
 func reachOf(pattern, target []string) reach {
 	for i, c := range pattern {
 		if c == "**" {
 			best := disjoint
 			if i+1 == len(pattern) {
-				return exact // all below, and the directory itself
+				return exact // everything below, and the directory itself
 			}
 			for k := i; k <= len(target); k++ {
 				if r := reachOf(pattern[i+1:], target[k:]); r > best {
@@ -160,14 +160,14 @@ func reachOf(pattern, target []string) reach {
 }
 
 func matchComponent(pattern, name string) bool {
-	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // disks there do not tell the cases apart
+	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" { // file systems there ignore case
 		pattern, name = strings.ToLower(pattern), strings.ToLower(name)
 	}
 	if !isGlob(pattern) {
 		return pattern == name
 	}
 	if !isGlob(pattern[:1]) && (name == "" || name[0] != pattern[0]) {
-		return false // so it is with nearly all
+		return false // the common case
 	}
 	ok, err := path.Match(pattern, name)
 	return ok && err == nil
@@ -183,8 +183,7 @@ func isGlob(s string) bool {
 	return false
 }
 
-// names reports whether the pattern itself, by its own words, speaks of secret or protected names: only then it answers
-// for them.
+// names reports whether the pattern explicitly names secret or protected files: only then it covers them.
 func (p *pathPattern) names(secret bool) bool {
 	if !p.known {
 		return false
@@ -202,7 +201,7 @@ func (p *pathPattern) names(secret bool) bool {
 	return ok
 }
 
-// literal reports whether the pattern means one path only.
+// literal reports whether the pattern matches only one path.
 func (p *pathPattern) literal() bool {
 	return !p.below && !strings.ContainsAny(strings.Join(p.comps, "/"), `*?[`)
 }

@@ -54,10 +54,10 @@ type Policy struct {
 	version atomic.Uint64 // see RulesVersion
 }
 
-// New makes a policy for a world.
+// New returns a policy for a world.
 func New(w World, m Mode) *Policy { return &Policy{engine: engine{world: w.filled(), mode: m}} }
 
-// Mode is the mode at present.
+// Mode returns the current mode.
 func (p *Policy) Mode() Mode {
 	if m := p.now().mode; m != "" {
 		return m
@@ -72,7 +72,7 @@ func (p *Policy) SetMode(m Mode) {
 	p.mode = m
 }
 
-// SetRules changes the rules; what was remembered stays. Open questions are judged again by [tool.Executor.Rejudge].
+// SetRules changes the rules; remembered rules stay. Open questions are judged again by [tool.Executor.Rejudge].
 func (p *Policy) SetRules(r Rules) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,18 +80,18 @@ func (p *Policy) SetRules(r Rules) {
 	p.version.Add(1)
 }
 
-// now is the engine as it is at present, for one judgement.
+// now returns the current engine, for one judgment.
 func (p *Policy) now() engine {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.engine.begin()
 }
 
-// Remember keeps one of the offers that Judge made for r, for as long as the policy lives, and reports whether it did:
-// what was not offered is not kept. It answers what would be asked, never what is denied.
+// Remember saves one of the offers that Judge made for r, for the lifetime of the policy, and reports whether it did: other
+// rules are not saved. A remembered rule replaces approval, never a denial.
 func (p *Policy) Remember(r tool.Request, offer string) bool {
 	e := p.now()
-	e.remembered = nil // what was offered before, was: also if it is covered by now
+	e.remembered = nil // an earlier offer stays valid even if it is covered now
 	if !slices.Contains(e.offersFor(r), offer) {
 		return false
 	}
@@ -107,7 +107,7 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 	return true
 }
 
-// Remembered are the rules that were approved for the session, the oldest first.
+// Remembered returns the rules that were approved for the session, the oldest first.
 func (p *Policy) Remembered() []string {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -120,7 +120,7 @@ func (p *Policy) Remembered() []string {
 	return rules
 }
 
-// Inherit takes the mode of another policy and the rules that were approved for its session, which are read again for the
+// Inherit copies the mode of another policy and the rules that were approved for its session, interpreted for the
 // directories of this one.
 func (p *Policy) Inherit(from *Policy) {
 	mode := from.Mode()
@@ -142,7 +142,7 @@ func (p *Policy) Inherit(from *Policy) {
 // thisSession is the source of a rule that a user approved for the session.
 const thisSession = "this session"
 
-// Judge is the [tool.Policy].
+// Judge implements [tool.Policy].
 func (p *Policy) Judge(r tool.Request) tool.Decision {
 	e := p.now()
 	d, found := e.judge(r)
@@ -152,7 +152,7 @@ func (p *Policy) Judge(r tool.Request) tool.Decision {
 	return d
 }
 
-// offersFor are the offers for r in the mode that asks most without denying.
+// offersFor returns the offers for r in the mode that asks most without denying.
 func (e engine) offersFor(r tool.Request) []string {
 	var all []string
 	for _, m := range []Mode{e.mode, Default} {
@@ -165,18 +165,17 @@ func (e engine) offersFor(r tool.Request) []string {
 	return all
 }
 
-// mostNamed is how many accesses a reason names before it counts.
+// mostNamed is the maximum number of accesses that a reason names before it counts the rest.
 const mostNamed = 3
 
-// cause is what a verdict over these accesses comes from: rules before all else, then what could not be judged, then
-// the mode.
+// cause returns what a verdict over these accesses is based on: rules first, then failures to judge, then the mode.
 func (e engine) cause(found []judged) tool.Cause {
 	c := tool.Cause{Kind: tool.ByMode, Mode: e.mode.String()}
 	for _, j := range found {
 		switch {
 		case len(j.rules) == 0 && j.forced:
 			c.Kind = tool.ByFailure
-		case j.class == opening && e.mode == Yolo: // which asks about nothing else
+		case j.class == opening && e.mode == Yolo: // yolo mode asks about nothing else
 			c.Kind = tool.BySandbox
 		}
 		for _, u := range j.rules {
@@ -194,7 +193,7 @@ func (e engine) cause(found []judged) tool.Cause {
 	return c
 }
 
-// reason says what the call does that led to a verdict: where rules decided, what these are about.
+// reason describes what the call does that led to a verdict or, if rules decided, their objects.
 func (e engine) reason(r tool.Request, d tool.Decision, found []judged) string {
 	var parts []string
 	for _, j := range found {

@@ -2,22 +2,22 @@ package permission
 
 import "github.com/adze-dev/adze/tool"
 
-// resolvedPath is a resolved path with what was found out about it. Many words of a command lead to one resolvedPath.
+// resolvedPath is a resolved path with the facts about it. Many words of a command may lead to the same resolvedPath.
 type resolvedPath struct {
 	path  string
-	names bool             // only names and attributes are looked at
-	below [2]*resolvedPath // all below it, into it and by name alone, if looked up
-	sides [2]*pathCheck    // as it is read, and as it is written, each if looked up
+	names bool             // only names and attributes are read
+	below [2]*resolvedPath // everything below it: contents, and names only; nil: not looked up
+	sides [2]*pathCheck    // as read, and as written; nil: not checked
 }
 
-// pathCheck is the reading or the writing of a path.
+// pathCheck is the judgment of reading or writing a path.
 type pathCheck struct {
 	found  finding
 	ruling ruling
-	by     *commandJudge // whose ruling this is
+	by     *commandJudge // whose ruling it is
 }
 
-// at is where a path leads.
+// at returns the resolved path.
 func (l *cache) at(path string) *resolvedPath {
 	s, known := l.resolved[path]
 	if known {
@@ -29,7 +29,7 @@ func (l *cache) at(path string) *resolvedPath {
 	}
 	if real == path {
 		s = &resolvedPath{path: real}
-	} else if s, known = l.resolved[real]; !known { // resolving it again changes nothing
+	} else if s, known = l.resolved[real]; !known { // it is already resolved
 		s = &resolvedPath{path: real}
 		l.resolved[real] = s
 	}
@@ -37,7 +37,7 @@ func (l *cache) at(path string) *resolvedPath {
 	return s
 }
 
-// allBelow is the folder with all that lies below it, or with all the names that do.
+// allBelow returns everything below a directory, or only the names there.
 func (s *resolvedPath) allBelow(names bool) *resolvedPath {
 	i := 0
 	if names {
@@ -49,7 +49,7 @@ func (s *resolvedPath) allBelow(names bool) *resolvedPath {
 	return s.below[i]
 }
 
-// check is the reading or writing of a path, judged by the rules on paths and by the table.
+// check judges the reading or writing of a path, by the rules on paths and by the table.
 func (w *commandJudge) check(s *resolvedPath, v tool.Verb) *pathCheck {
 	i := 0
 	if v == tool.Writes {

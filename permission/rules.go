@@ -13,7 +13,7 @@ import (
 // Rules are the rules of permissions.allow, ask and deny in settings. The zero value has none.
 type Rules struct{ allow, ask, deny []*rule }
 
-// Problem is a rule that is not valid.
+// Problem is an invalid rule.
 type Problem struct {
 	List   string // "allow", "ask" or "deny"
 	Rule   string
@@ -31,7 +31,7 @@ func (p Problem) Error() string {
 
 func (p Problem) Unwrap() error { return p.Err }
 
-// Written is a rule as its author wrote it.
+// Written is a rule as written.
 type Written struct {
 	Text   string
 	Source string // settings file with line and column, or a flag; "" if unknown
@@ -93,8 +93,8 @@ func parseAll(list string, rules []Written) ([]*rule, error) {
 	return out, nil
 }
 
-// Unused lists the rules that name none of these tools: a mistyped deny rule protects nothing, and the user should know.
-// Tools of servers that are not connected yet are not known here.
+// Unused returns the rules that name none of these tools, such as a mistyped deny rule, which protects nothing. Tools of
+// servers that are not connected yet count as unknown.
 func (r Rules) Unused(tools []tool.Declaration) []tool.Rule {
 	var out []tool.Rule
 	for _, u := range slices.Concat(r.deny, r.ask, r.allow) {
@@ -105,7 +105,7 @@ func (r Rules) Unused(tools []tool.Declaration) []tool.Rule {
 	return out
 }
 
-// ToolNames are the names by which rules can mean these tools.
+// ToolNames returns the names of these tools in rules.
 func ToolNames(tools []tool.Declaration) []string {
 	names := []string{"Read", "Edit", "Shell"}
 	for _, d := range tools {
@@ -118,7 +118,7 @@ func ToolNames(tools []tool.Declaration) []string {
 	return names
 }
 
-// in is the rules as they are meant in a world.
+// in returns the rules interpreted in a world.
 func (r Rules) in(w World) Rules {
 	return Rules{allow: allIn(r.allow, w), ask: allIn(r.ask, w), deny: allIn(r.deny, w)}
 }
@@ -131,7 +131,7 @@ func allIn(list []*rule, w World) []*rule {
 	return out
 }
 
-// in is the rule as it is meant in a world: paths begin at its home and its workspace.
+// in returns the rule interpreted in a world: paths start at its home directory and its workspace.
 func (r *rule) in(w World) *rule {
 	if !r.isPath {
 		return r
@@ -141,7 +141,7 @@ func (r *rule) in(w World) *rule {
 	return &here
 }
 
-// verb is what a rule is about if not one tool.
+// verb is the object of a rule that isn't for one tool.
 type verb int
 
 const (
@@ -151,9 +151,9 @@ const (
 	shelling      // Shell: commands
 )
 
-// rule is one rule, read.
+// rule is a parsed rule.
 type rule struct {
-	text   string // as it was written
+	text   string // as written
 	list   string // allowList, askList or denyList
 	source string // where it was written
 
@@ -167,7 +167,7 @@ type rule struct {
 	path      pathPattern
 	isPath    bool
 	domain    domain
-	print     string // the beginning of a fingerprint: the tool as it was when it was allowed
+	print     string // the beginning of a fingerprint: the version of the tool that was allowed
 }
 
 // parseRule reads Tool or Tool(specifier).
@@ -197,7 +197,7 @@ func parseRule(text string, loose bool) (*rule, error) {
 	return r, r.interpret(loose)
 }
 
-// interpret reads the specifier by what the name says it is about.
+// interpret reads the specifier, depending on the name.
 func (r *rule) interpret(loose bool) error {
 	var err error
 	switch r.name {
@@ -243,7 +243,7 @@ func (r *rule) interpret(loose bool) error {
 		r.print, err = parsePrint(print)
 		return err
 	}
-	// What the specifier of a tool means, the tool's access says: both are kept if both can be read.
+	// The tool's access decides what its specifier means: both are kept if both are valid.
 	r.command, err = match.ParsePattern(r.spec, loose)
 	r.isCommand = err == nil
 	if r.path, err = parsePath(r.spec); err == nil {
@@ -255,11 +255,11 @@ func (r *rule) interpret(loose bool) error {
 	return nil
 }
 
-// printPrefix begins a specifier that binds a rule to a tool from outside as it is: github__search(print:0123…).
+// printPrefix begins a specifier that binds a rule to a version of an external tool: github__search(print:0123…).
 const printPrefix = "print:"
 
-// printLength is how much of a fingerprint a rule carries, and leastPrint how much it must: a user who writes both forms of a
-// tool must not find two that look alike.
+// printLength is the length of a fingerprint in a rule, and leastPrint the minimum length: two versions of a tool must not
+// have the same prefix.
 const (
 	printLength = 40
 	leastPrint  = 32
@@ -272,16 +272,16 @@ func parsePrint(s string) (string, error) {
 	return s, nil
 }
 
-// boundTo reports whether a rule is bound to a tool's fingerprint as it is now.
+// boundTo reports whether a rule is bound to a tool's current fingerprint.
 func (r *rule) boundTo(d *tool.Declaration) bool {
 	return r.print != "" && strings.HasPrefix(d.Fingerprint, r.print)
 }
 
-// ofTool reports whether a rule names the tool of a declaration. strict is for allow: a tool from outside is meant by
-// its own full name only, and never by one that looks like a built-in tool's.
+// ofTool reports whether a rule names the tool of a declaration. strict is for allow rules: an external tool only matches by
+// its own full name, and never by a name that looks like a built-in tool's.
 func (r *rule) ofTool(d *tool.Declaration, strict bool) bool {
 	if r.verb != oneTool {
-		// A tool from outside that is called Bash or Read: who forbids that name forbids it too.
+		// An external tool that is called Bash or Read: a deny rule on that name denies it too.
 		return !strict && r.whole && d.Origin != "" && r.name == d.Name
 	}
 	if d.Origin != "" && r.ofServer(d) {
@@ -293,7 +293,7 @@ func (r *rule) ofTool(d *tool.Declaration, strict bool) bool {
 	return r.calls(d)
 }
 
-// calls reports whether the rule's name is one of those that the tool declares.
+// calls reports whether the rule's name is one that the tool declares.
 func (r *rule) calls(d *tool.Declaration) bool {
 	title, suffixed := strings.CutSuffix(r.name, "Tool")
 	return r.name == d.Name || r.name == d.Title() || suffixed && title == d.Title() ||

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// managed says whether a version manager may be behind the name of a program: asdf runs a program of the workspace if a
-// file there says so.
+// managed returns a reason if a version manager may be behind the name of a program: asdf runs a program of the workspace if
+// a file there says so.
 func (e *engine) managed(name string) string {
 	if e.world.Path == nil || e.disk == nil || name == "" || strings.Contains(name, "/") {
-		return "" // a path on the read-only list is one of the system's
+		return "" // paths on the read-only list are in system directories
 	}
 	if e.managers == nil {
 		var dirs []string
@@ -34,7 +34,7 @@ func managedBy(file string) string {
 	return show(file) + " belongs to a version manager, which may run what the project chooses"
 }
 
-// ofManager reports whether a path is that of a version manager.
+// ofManager reports whether a path belongs to a version manager.
 func ofManager(file string) bool {
 	for part := range strings.SplitSeq(file, "/") {
 		if slices.Contains(versionManagers, strings.TrimPrefix(part, ".")) {
@@ -44,6 +44,6 @@ func ofManager(file string) bool {
 	return false
 }
 
-// versionManagers are names of programs that stand behind the names of tools, or of the directories of such programs: they
-// install or choose a tool. /usr/bin/cargo may be a link to rustup, which makes directories in the home directory.
+// versionManagers are names of programs behind the names of tools, or of their directories: they install or choose a tool.
+// /usr/bin/cargo may be a link to rustup, which creates directories in the home directory.
 var versionManagers = strings.Fields("rustup rustup-init asdf mise rtx volta volta-shim proto proto-shim pyenv rbenv nodenv jenv goenv phpenv aqua-proxy corepack shims")

@@ -260,3 +260,23 @@ func TestRulesWithFingerprints(t *testing.T) {
 		}
 	}
 }
+
+// An offer is shown with what it covers.
+func TestExtent(t *testing.T) {
+	for offer, want := range map[string]string{
+		"Edit(/greet.sh)":              "this file",
+		"Read(//etc/hosts)":            "this file",
+		"Edit(/src/**)":                "this directory",
+		"Edit(/**)":                    "this project",
+		"Shell(make test:*)":           "with any further words",
+		"Shell(rm -rf build)":          "exactly these words",
+		"WebFetch(domain:one.example)": "this domain",
+		"WebFetch":                     "every call",
+		"github__search(print:0123456789abcdef0123)": "",
+		"Shell(make test:*)\nShell(go vet:*)":        "",
+	} {
+		if got := permission.Extent(offer); got != want {
+			t.Errorf("%s: %q, want %q", offer, got, want)
+		}
+	}
+}

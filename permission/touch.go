@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// holdPaths judges the paths of a command as if a tool named them: by the rules on paths, and by the table.
+// holdPaths judges the paths of a command like those of a tool: by the rules on paths, and by the table.
 func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 	if u, ok := w.pathRule(); ok && u.list == denyList && s.cmd.Undetermined() {
 		s.decide(tool.Deny, u.cite(true), "may use other paths")
@@ -41,7 +41,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 			if !t.Write {
 				w.touchOne(s, t, to.resolvedPath, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun && !value)
 			}
-			if t.Write || !t.Sure && !t.Vague { // a word of a command that is not known may be written too
+			if t.Write || !t.Sure && !t.Vague { // an unknown command may write to its arguments too
 				w.touchOne(s, t, to.resolvedPath, tool.Writes, t.Sure && to.sure && !value)
 			}
 		}
@@ -49,11 +49,11 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 	}
 }
 
-// touchOne judges one path of a command. sure: the command does touch it so, if it runs.
+// touchOne judges one path of a command. sure means that the command does touch it, if it runs.
 func (w *commandJudge) touchOne(s *commandVerdict, t *touchedPath, at *resolvedPath, v tool.Verb, sure bool) {
 	side := w.check(at, v)
 	j, f := &side.ruling, &side.found
-	s.first = s.first || !j.try // in plan mode, where rules that ask don't decide
+	s.first = s.first || !j.try // in plan mode, where ask rules don't decide
 	switch {
 	case len(j.rules) > 0 && j.verdict != tool.Allow:
 		v, by := j.verdict, j.rules[0]
@@ -72,19 +72,19 @@ func (w *commandJudge) touchOne(s *commandVerdict, t *touchedPath, at *resolvedP
 			s.asks = append(s.asks, f)
 		}
 	case f.exact && j.verdict != tool.Allow:
-		s.asks = append(s.asks, f) // a rule on the words does not answer it, unless it is exact
+		s.asks = append(s.asks, f) // only an exact rule on the words answers it
 	}
 }
 
-// target is a path that a touch stands for. sure: not only a name that a pattern might stand for.
+// target is a path of a touch. sure means that it isn't only a possible match of a pattern.
 type target struct {
 	*resolvedPath
 	sure    bool
-	example string // a secret that a pattern may stand for, one of many
-	unseen  bool   // there may be one, among too many files to look at
+	example string // a secret that a pattern may match, one of many
+	unseen  bool   // there may be one among too many files to check
 }
 
-// mayBeSecret asks about a pattern that can name secrets: no rule on one of them answers for the others.
+// mayBeSecret requires approval for a pattern that may match secrets: no rule on one of them covers the others.
 func (w *commandJudge) mayBeSecret(s *commandVerdict, t *touchedPath, to target) {
 	f := &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may include secrets such as " + show(to.example)}
 	if t.Below && !t.Glob {
@@ -99,7 +99,7 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *touchedPath, to target)
 	}
 }
 
-// targets adds to out the resolved paths that a touch stands for.
+// targets adds the resolved paths of a touch to out.
 func (e *engine) targets(out []target, t prove.Touch) []target {
 	switch {
 	case t.Index:
@@ -112,7 +112,7 @@ func (e *engine) targets(out []target, t prove.Touch) []target {
 	return e.pathTargets(out, t, e.at(t.Path))
 }
 
-// pathTargets adds a path, and what lies below it if that is touched too.
+// pathTargets adds a path, and everything below it if that is touched too.
 func (e *engine) pathTargets(out []target, t prove.Touch, at *resolvedPath) []target {
 	out = append(out, target{resolvedPath: at, sure: true})
 	if e.disk == nil {
@@ -132,11 +132,11 @@ func (e *engine) pathTargets(out []target, t prove.Touch, at *resolvedPath) []ta
 	return out
 }
 
-// anywhere is a path that isn't known.
+// anywhere returns an unknown path.
 func anywhere() *resolvedPath { return &resolvedPath{path: "*"} }
 
-// globTargets adds what a pattern stands for now, and what it may: a pattern that can name a secret counts as one, and
-// so does one that a rule on paths may mean.
+// globTargets adds the paths that a pattern matches now, and those it may match: a pattern that may match a secret counts as
+// one, and so does one that a rule on paths may match.
 func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
 	folder := e.at(fixed + ".")
@@ -150,7 +150,7 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 			out = append(out, target{resolvedPath: e.at(fixed + "..")}) // shells before bash 5.2
 		}
 		if c == ".." && starred {
-			return append(out, target{resolvedPath: anywhere()}) // up from what a pattern stands for: who knows where
+			return append(out, target{resolvedPath: anywhere()}) // .. after a pattern may lead anywhere
 		}
 		starred = starred || strings.ContainsAny(c, "*?[")
 	}
@@ -170,9 +170,9 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	}
 	for _, p := range found {
 		if t.Flag && strings.HasPrefix(strings.TrimPrefix(p, fixed), "-") {
-			out = append(out, target{resolvedPath: anywhere()}) // grep foo *.md, where a file is called -Re.|x.md
+			out = append(out, target{resolvedPath: anywhere()}) // grep foo *.md, with a file called -Re.|x.md
 		}
-		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // within it, its name is no secret
+		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // names within it aren't secret
 			out = append(out, target{resolvedPath: at, sure: true})
 		}
 	}
@@ -182,7 +182,7 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// belowTargets adds what lies below the folders that a pattern stands for now: grep -r KEY src? reads src1/.env.
+// belowTargets adds everything below the directories that a pattern matches now: grep -r KEY src? reads src1/.env.
 func (e *engine) belowTargets(out []target, t prove.Touch) []target {
 	folders, ok := e.disk.Glob(t.Path + "/.")
 	if !ok {
@@ -194,13 +194,13 @@ func (e *engine) belowTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// patternRuled reports whether a rule on paths may mean something in a folder.
+// patternRuled reports whether a rule on paths may match something in a directory.
 func (e *engine) patternRuled(folder string) bool {
 	_, ok := e.pathRule()
 	return ok && folder != "/"
 }
 
-// pathRule is a deny or ask rule about paths, if there is one.
+// pathRule returns a deny or ask rule about paths, if there is one.
 func (e *engine) pathRule() (*rule, bool) {
 	for _, list := range [][]*rule{e.rules.deny, e.rules.ask} {
 		for _, u := range list {
@@ -212,8 +212,8 @@ func (e *engine) pathRule() (*rule, bool) {
 	return nil, false
 }
 
-// ruledAfter reports whether all rules on paths are kept without the text of a command: a trial doesn't see what rules deny to
-// read, and rules on writing judge its effects.
+// ruledAfter reports whether all rules on paths are enforced without the text of a command: a trial can't read what rules
+// deny, and rules on writing judge its effects.
 func (w *commandJudge) ruledAfter() bool {
 	deny, ask := w.unmasked()
 	return len(deny) == 0 && len(ask) == 0

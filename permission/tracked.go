@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
-// indexTargets adds the files in git's index at or below a path that a deny or ask rule on reading is about: git log -p
-// prints what is in them. Other files are none of a rule's business, and what was deleted since isn't seen.
+// indexTargets adds the files in git's index at or below a path that a deny or ask rule on reading matches: git log -p
+// prints their content. Deleted files aren't in the index.
 func (e *engine) indexTargets(out []target, t prove.Touch) []target {
 	rules := slices.DeleteFunc(slices.Concat(e.rules.deny, e.rules.ask), func(u *rule) bool { return u.verb != reading })
 	if len(rules) == 0 {
@@ -23,13 +23,13 @@ func (e *engine) indexTargets(out []target, t prove.Touch) []target {
 		parts := components(path)
 		return slices.ContainsFunc(rules, func(u *rule) bool { return u.whole || !u.isPath || !u.path.known || u.path.reaches(parts) >= least })
 	}
-	named := func(name string) bool { // by the last component of a rule, which settles most
+	named := func(name string) bool { // by the last component of a rule, which decides most
 		return slices.ContainsFunc(rules, func(u *rule) bool {
 			n := len(u.path.at)
 			return n == 0 || u.path.below || u.path.at[n-1] == "**" || matchComponent(u.path.at[n-1], name)
 		})
 	}
-	dir, some, all := "", false, false // the folder of the file before: most are in one that no rule is about
+	dir, some, all := "", false, false // the directory of the previous file: most are in one that no rule matches
 	known := e.disk.Tracked(t.Path, func(path string) bool {
 		cut := strings.LastIndexByte(path, filepath.Separator)
 		if own := path[:cut]; own != dir {
@@ -46,5 +46,5 @@ func (e *engine) indexTargets(out []target, t prove.Touch) []target {
 	return out
 }
 
-// mostTracked is how many files are held against the rules one by one: one denied file is enough.
+// mostTracked is the maximum number of files compared with the rules: one denied file is enough.
 const mostTracked = 256

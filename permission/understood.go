@@ -6,23 +6,23 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Reading is a simple command of a request: how it was read, and what decided about it.
+// Reading is a simple command of a request: how it was parsed, and its verdict.
 type Reading struct {
-	// Text is the command made visible: its words after quote removal, what it opens, and which command runs it where that is
-	// not the shell. Rules are compared with it.
+	// Text is the command with invisible characters shown: its words after quote removal, its redirections, and the command
+	// that runs it if that isn't the shell. Rules are compared with it.
 	Text string
 	// Why is the rule or the table that decided: "read-only", "make is not on the read-only list", "deny rule Shell(rm:*)".
 	Why string
 
-	line string // of an explanation
+	line string // for an explanation
 }
 
-// Understood is what a request's commands were read as, for a user to compare with the line itself, and what the policy says
-// about each, with the rules of the session. It is empty where a line can't be read.
+// Understood returns the commands of a request as parsed, for a user to compare with the line itself, and the policy's
+// verdict on each, with the rules of the session. It is empty for a line that can't be parsed.
 func (p *Policy) Understood(r tool.Request) []Reading {
 	e := p.now()
 	e.explain = true
-	e.deadline = time.Now().Add(time.Second) // a user waits for it, and nothing is decided by it
+	e.deadline = time.Now().Add(time.Second) // a user waits for it, and it decides nothing
 	var out []Reading
 	for _, a := range r.Access {
 		if a.Verb != tool.Execs {

@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
-// addTree adds to what a git command touches what it shows of a repository that begins above the workspace. A repository
-// in the workspace is judged by the words of the command.
+// addTree adds what a git command shows of a repository whose top is above the workspace. A repository in the workspace is
+// judged by the words of the command.
 func (e *engine) addTree(p *prove.Proof, t *prove.Tree) (why string) {
 	top, known := e.disk.Worktree(e.at(t.Dir).path)
 	if !known {

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// World is what a Policy knows of the disk. All paths are absolute and resolved, as the targets of an access are.
+// World is what a Policy knows about the disk. All paths are absolute and resolved, like the targets of an access.
 type World struct {
 	Roots  []string // the workspace; rules that start with / are relative to the first one
 	Home   string   // the user's home directory
@@ -22,24 +22,24 @@ type World struct {
 	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: no command that names a
 	// path is auto-approved.
 	Disk func() Disk
-	// Path is the PATH of auto-approved commands. It is asked if it decides. nil: a command that asks a tool for its version
-	// requires approval, unless a sandbox enforces what it does.
+	// Path returns the PATH of auto-approved commands. It is called if it decides. nil: a command that asks a tool for its
+	// version requires approval, unless a sandbox enforces what it does.
 	Path func() string
-	// Enforced reports whether a sandbox enforces what auto-approved commands read and run: nothing but the workspace and
-	// the system without secret files, and nothing from the workspace. Then such a command is judged by its programs and
-	// literal words alone. It is asked at most once a judgement, if the answer decides, and may wait a moment for the list
-	// of secret files. nil: nothing enforces it.
+	// Enforced reports whether a sandbox enforces what auto-approved commands read and run: only the workspace and system
+	// directories without secret files, and no programs from the workspace. Then such a command is judged by its programs
+	// and literal words alone. It is called at most once per judgment, if the answer decides, and may wait a moment for the
+	// list of secret files. nil: nothing enforces it.
 	Enforced func() bool
 
-	elsewhere string        // what is said of a path outside the workspace
-	patience  time.Duration // how long a judgement may take; 0: shell.MaxTime
+	elsewhere string        // the description of a path outside the workspace
+	patience  time.Duration // how long a judgment may take; 0: shell.MaxTime
 
-	// The same folders, clean.
+	// The same directories, cleaned.
 	roots, system      []string
 	home, state, spill string
 }
 
-// filled is the world with what is usual where nothing was said.
+// filled returns the world with defaults.
 func (w World) filled() World {
 	if w.System == nil {
 		w.System = SystemFolders()
@@ -50,7 +50,7 @@ func (w World) filled() World {
 	return w
 }
 
-// tidied is a folder that clean paths can be held against as they are; "" stays "".
+// tidied returns a cleaned directory; "" stays "".
 func tidied(folder string) string {
 	if folder == "" {
 		return ""
@@ -66,31 +66,31 @@ func allTidied(folders []string) []string {
 	return out
 }
 
-// SystemFolders are the directories that every program reads. /proc is not among them.
+// SystemFolders returns the directories that every program reads, without /proc.
 func SystemFolders() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc",
-		"/private/etc", // where /etc leads to on macOS
+		"/private/etc", // the target of /etc on macOS
 	}
 }
 
-// finding is one access, looked at without a mode.
+// finding is one access, classified without a mode.
 type finding struct {
 	class class
-	// exact: a secret or a protected name, which only a rule that names this very path may answer.
+	// exact marks a secret or a protected name, which only a rule that names this path covers.
 	exact bool
-	path  string   // the path, if it is one that rules can be about
+	path  string   // the path, if rules can apply to it
 	parts []string // its components
-	dir   bool     // the access is to all below path
+	dir   bool     // the access is to everything below path
 	names bool     // and only to names
-	// inCommand: a command accesses it, not a tool.
+	// inCommand means that a command accesses it, not a tool.
 	inCommand bool
 
-	// What it is, in three parts, for most findings are never told: "reads ", a target, what is to be said of it.
+	// Its description in three parts, because most are never shown: "reads ", a target, and a note.
 	act, target, note string
 }
 
-// what tells the finding: "reads /home/me/notes.txt, outside the workspace /home/me/app".
+// what describes the finding: "reads /home/me/notes.txt, outside the workspace /home/me/app".
 func (f *finding) what() string {
 	if f.target == "" && f.act == "" {
 		return f.note
@@ -98,10 +98,10 @@ func (f *finding) what() string {
 	return f.act + show(f.target) + f.note
 }
 
-// told is a finding about nothing that has a path.
+// told returns a finding without a path.
 func told(c class, what string) finding { return finding{class: c, note: what} }
 
-// look sorts an access into its row of the table.
+// look classifies an access by the table.
 func (w *World) look(a tool.Access) finding {
 	switch a.Verb {
 	case tool.Nothing.Verb:
@@ -121,8 +121,8 @@ func (w *World) look(a tool.Access) finding {
 	return told(unknown, "has effects that can't be known in advance")
 }
 
-// read judges a path that is read. All below a folder of the workspace may be read although secrets may lie there:
-// their names are no secret, and an engine that reads contents below a folder leaves secret files out.
+// read classifies a path that is read. Everything below a directory of the workspace may be read although it may contain
+// secrets: their names are not secret, and searches omit the contents of secret files.
 func (w *World) read(target string) finding {
 	if target == "*" {
 		return told(otherRead, "reads an unknown path")
@@ -170,7 +170,7 @@ func (w *World) write(target string) finding {
 	case !w.inside(f.path):
 		f.note = w.elsewhere
 	case f.dir:
-		f.exact = true // a protected name may lie below
+		f.exact = true // a protected name may be below
 		f.note = " and everything below it"
 	case w.isRoot(f.path):
 		f.note = ", the workspace itself"
@@ -180,8 +180,7 @@ func (w *World) write(target string) finding {
 	return f
 }
 
-// inside reports whether path lies in the workspace. What the kernel shows as files does not, even where the whole
-// disk is the workspace.
+// inside reports whether path is in the workspace. Kernel files are not, even if the root directory is the workspace.
 func (w *World) inside(path string) bool {
 	root := "" // the innermost
 	for _, r := range w.roots {
@@ -197,7 +196,7 @@ func (w *World) inside(path string) bool {
 	return root != ""
 }
 
-// lies reports whether a clean path is a clean folder or lies below it; a folder that is not known holds nothing.
+// lies reports whether a cleaned path is a directory or below it; an unknown directory contains nothing.
 func lies(path, folder string) bool {
 	rest, ok := strings.CutPrefix(path, folder)
 	return ok && folder != "" && (rest == "" || rest[0] == filepath.Separator || folder[len(folder)-1] == filepath.Separator)
@@ -214,8 +213,7 @@ func liesIn(path string, folders []string) bool {
 
 func (w *World) isRoot(path string) bool { return slices.Contains(w.roots, path) }
 
-// ofSystem reports whether path lies in a folder of the system. A home that itself lies in one (a service's, in /opt)
-// stays a home.
+// ofSystem reports whether path is in a system directory. A home directory in one (such as a service's, in /opt) is not.
 func (w *World) ofSystem(path string) bool {
 	return liesIn(path, w.system) && (w.home == "" || !liesIn(w.home, w.system) || !lies(path, w.home))
 }
@@ -231,7 +229,7 @@ func (w World) outside() string {
 	return s
 }
 
-// split takes the target apart, and says if it cannot.
+// split splits the target, and reports whether it is valid.
 func (f *finding) split() bool {
 	var ok bool
 	if f.path, f.dir, ok = split(f.target); !ok {
@@ -242,13 +240,13 @@ func (f *finding) split() bool {
 	return true
 }
 
-// split takes a target apart: the path, and whether all below it is meant. A path that is not absolute and clean
-// was never resolved, and what it leads to is not known.
+// split splits a target: the path, and whether everything below it is meant. A path that isn't absolute and clean was never
+// resolved, so its target is unknown.
 func split(target string) (path string, dir, ok bool) {
 	path = target
 	if n := len(target); n > 0 && (target[n-1] == '/' || target[n-1] == filepath.Separator) {
 		dir = true
-		if filepath.Clean(target) != target { // "/" is its own name
+		if filepath.Clean(target) != target { // "/" is a path itself
 			path = target[:n-1]
 		}
 	}
@@ -258,10 +256,10 @@ func split(target string) (path string, dir, ok bool) {
 	return path, dir, true
 }
 
-// clean takes . and .. out by the names alone.
+// clean removes . and .. by name.
 func clean(path string) string { return filepath.Clean(path) }
 
-// within reports whether path is root or lies below it; a root that is not known holds nothing.
+// within reports whether path is root or below it; an unknown root contains nothing.
 func within(path, root string) bool {
 	if root == "" {
 		return false
@@ -270,7 +268,7 @@ func within(path, root string) bool {
 	return ok
 }
 
-// brief is a command as a sentence names it: of a long one the beginning and the end.
+// brief shortens a command for a sentence: a long one to its beginning and end.
 func brief(command string) string {
 	const most = 400
 	if len(command) <= most {
@@ -280,7 +278,7 @@ func brief(command string) string {
 	return show(head + " … " + tail)
 }
 
-// show makes a target one visible line.
+// show returns a target as one visible line.
 func show(target string) string {
 	if target == "" {
 		return "an empty path"

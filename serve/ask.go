@@ -55,8 +55,8 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 	return d, nil
 }
 
-// Denied is the error of an approval request that the client declined or could not show. It names the client and not
-// its user: many clients decline without showing anything, and the protocol has one answer for both.
+// Denied is the error of an approval request that the client declined or could not show. It names the client and not its
+// user: many clients decline without showing anything, and the protocol doesn't distinguish the two.
 type Denied struct {
 	Cause  string // what the client did
 	Reason string // why the call requires approval
@@ -74,7 +74,7 @@ func (d *Denied) Error() string {
 	return text
 }
 
-// Unwrap is tool.ErrDenied.
+// Unwrap returns tool.ErrDenied.
 func (*Denied) Unwrap() error { return tool.ErrDenied }
 
 // denied returns a Denied that names the narrowest rule that would allow the call.
@@ -86,9 +86,9 @@ func denied(why tool.Decision, cause string) error {
 	return d
 }
 
-// question is all of what a user should see before approving a call. Clients show the first lines at once (Claude Code
-// three) and the rest only to a user who scrolls: the first says what would happen, the second why it requires approval,
-// the third what to beware of.
+// question returns everything that a user should see before approving a call. Clients show the first lines (Claude Code
+// three) and the rest only after scrolling: the first line says what would happen, the second why it requires approval, the
+// third has warnings.
 func question(r tool.Request, why tool.Decision) string {
 	what, warnings := r.Description, []string(nil)
 	switch c := r.Confirm.(type) {
@@ -115,10 +115,10 @@ func question(r tool.Request, why tool.Decision) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxLine is how long a heading may be, in characters: more than any client shows.
+// maxLine is the maximum length of a heading, in characters: more than any client shows.
 const maxLine = 1000
 
-// inOneLine is a text with its line breaks made visible. A text that is too long for a heading says so.
+// inOneLine returns a text with visible line breaks. A text that is too long for a heading is cut, with a note.
 func inOneLine(text string) string {
 	line := []rune(tool.Visible(strings.ReplaceAll(strings.TrimSpace(text), "\n", " ⏎ ")))
 	if len(line) <= maxLine {
@@ -127,7 +127,7 @@ func inOneLine(text string) string {
 	return fmt.Sprintf("%s … (%d more characters below)", string(line[:maxLine]), len(line)-maxLine)
 }
 
-// yesForm is a form with one choice: allow once, or allow with one of the offered rules.
+// yesForm returns a form with one choice: allow once, or allow with one of the offered rules.
 func yesForm(offer []string) json.RawMessage {
 	if len(offer) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

@@ -67,8 +67,8 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 // handler serves sessions, each with an executor of its own.
 func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
-		// The SDK calls this for every request, also for those of a session that has a server: nothing may outlive the
-		// request unless it begins a session.
+		// The SDK calls this for every request, including those of an existing session, so nothing may outlive the request
+		// unless it starts a session.
 		c, m := s.connect()
 		m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(reqCtx context.Context, method string, req mcp.Request) (mcp.Result, error) {
@@ -128,7 +128,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// connections are those that are open.
+// connections are the open connections.
 type connections struct {
 	mu   sync.Mutex
 	open map[*connection]*mcp.ServerSession
@@ -154,7 +154,7 @@ func (cs *connections) remove(c *connection) {
 	delete(cs.open, c)
 }
 
-// finish ends them all side by side.
+// finish ends all connections concurrently.
 func (cs *connections) finish() {
 	cs.mu.Lock()
 	all := maps.Clone(cs.open)

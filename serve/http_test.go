@@ -209,7 +209,7 @@ func TestPostsLeaveNothingBehind(t *testing.T) {
 	handler.ServeHTTP(httptest.NewRecorder(), req)
 }
 
-// heap is how much memory is reachable.
+// heap returns how much memory is reachable.
 func heap() int64 {
 	runtime.GC()
 	runtime.GC()

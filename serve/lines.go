@@ -12,29 +12,28 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// maxMessage is the longest line that a client may send. The transport has no limit of its own: it would end the
-// connection.
+// maxMessage is the maximum length of a line. The SDK's transport has no limit of its own.
 const maxMessage = 16 << 20
 
-// idAtEnd is the id of a message whose last field, or last but one, it is: the official clients write it there.
+// idAtEnd matches the ID of a message that is among its last two fields, where the official clients write it.
 var idAtEnd = regexp.MustCompile(`,\s*"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
-// The errors of JSON-RPC that concern a line and no method.
+// The JSON-RPC errors about a line.
 const (
 	parseError     = -32700
 	invalidRequest = -32600
 )
 
-// lines is the input of a connection, of which only whole messages are let through. A line that is none is answered
-// as JSON-RPC says; the SDK would end the connection, and with it the calls under way.
+// lines is the input of a connection, restricted to valid messages. An invalid line gets a JSON-RPC error; the SDK would
+// close the connection, with all running calls.
 type lines struct {
 	in  *bufio.Reader
 	end io.Closer
 	out io.Writer
 
 	open  *unanswered
-	rest  []byte // of a message that was let through
-	batch bool   // the client speaks the one version that has arrays of messages
+	rest  []byte // rest of a valid message
+	batch bool   // the client uses the one protocol version that has batches
 }
 
 func newLines(in io.ReadCloser, out *answers) *lines {
@@ -59,10 +58,10 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line reads one, also an unfinished last one. A line that is too long is answered and left out.
+// line reads one line, including an incomplete last one. A line that is too long is answered with an error and skipped.
 func (l *lines) line() ([]byte, error) {
 	var head, tail []byte
-	var pieces [][]byte // joined in the end: a buffer that grows would take several times as much
+	var pieces [][]byte // joined at the end: a growing buffer would take several times as much memory
 	size := 0
 	for {
 		piece, err := l.in.ReadSlice('\n')
@@ -84,8 +83,7 @@ func (l *lines) line() ([]byte, error) {
 	}
 }
 
-// idOf finds the id of a message of which only the beginning and the end are known. Without it the client would wait
-// for an answer to its request.
+// idOf finds the ID of a message from its beginning and end. Without it the client would wait for a response.
 func idOf(head, tail []byte) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(head))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -132,13 +130,13 @@ func (l *lines) pass(line []byte) {
 		}
 	default:
 		if _, err := jsonrpc.DecodeMessage(line); err != nil {
-			_ = json.Unmarshal(line, &m) // as much of it as can be told
+			_ = json.Unmarshal(line, &m) // as far as possible
 			l.refuse(m.ID, invalidRequest, "not a valid JSON-RPC 2.0 message: "+err.Error())
 			return
 		}
 		known := json.Unmarshal(line, &m)
 		if bytes.ContainsAny(m.ID, ".eE") && m.ID[0] != '"' {
-			l.refuse(m.ID, invalidRequest, "id must be a string or an integer") // the SDK would answer another one
+			l.refuse(m.ID, invalidRequest, "id must be a string or an integer") // the SDK would respond to another ID
 			return
 		}
 		if known == nil && m.Method == "initialize" {
@@ -158,6 +156,6 @@ func (l *lines) refuse(id json.RawMessage, code int, message string) {
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message},
 	})
 	if err == nil {
-		_, _ = l.out.Write(append(answer, '\n')) // a client that is gone is noticed at the next read
+		_, _ = l.out.Write(append(answer, '\n')) // a client that is gone is detected at the next read
 	}
 }

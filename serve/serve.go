@@ -38,32 +38,32 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Options say what is served. Session is needed.
+// Options configure a server. Session is required.
 type Options struct {
 	Name         string // empty: adze
 	Version      string
 	Instructions string // for the client's model
-	// Session makes the executor of one connection, once its client is known, and what to do at its end (nil: nothing).
-	// An executor without an Ask gets the client's; its Observe is still called.
+	// Session makes the executor of one connection, once its client is known, and a function to call at its end (may be
+	// nil). An executor without an Ask gets the client's; its Observe is still called.
 	Session func(Client) (*tool.Executor, func(), error)
-	// Tools are the names of the tools that are offered; nil offers all that the registry declares. A tool with Needs is
-	// offered only if Meets has them.
+	// Tools are the names of the offered tools; nil offers all that the registry declares. A tool with Needs is offered only
+	// if Meets has them.
 	Tools []string
-	// Meets are the needs of tools that the sessions meet. tool.NeedsUser is met only where the client can ask.
+	// Meets are the needs of tools that the sessions meet. tool.NeedsUser is met only if the client can ask.
 	Meets []tool.Need
-	// Abroad are the names of tools that reach beyond this machine although they are of a kind that only looks.
+	// Abroad are the names of tools that use the network although their kind is read-only.
 	Abroad []string
 }
 
-// Client is who is at the other end.
+// Client describes a client.
 type Client struct {
 	Name    string
 	Version string
 	CanAsk  bool // it can show an approval request to its user
-	// Ask sends an approval request to the client. A client that cannot ask or that declines is a *Denied. A session that
-	// wants to know what was answered, such as the rule of an approval for the session, wraps it.
+	// Ask sends an approval request to the client. Its error is a *Denied if the client can't ask or declines. A session
+	// that needs the answer, such as the rule of an approval for the session, wraps it.
 	Ask   tool.Asker
-	Roots []string // directories that it works in, as it says; nil if it does not say. They may narrow, never widen
+	Roots []string // directories that it reports as its workspace; nil if it doesn't. They may restrict access, never extend it
 }
 
 // Server serves tools.
@@ -87,10 +87,10 @@ type connection struct {
 	begun   bool
 	session *session
 	err     error
-	done    func() // at its end
+	done    func() // called at its end
 }
 
-// connect makes the MCP server of one connection. Nothing refers to the two but the caller, who ends them.
+// connect makes the MCP server of one connection. The caller closes both.
 func (s *Server) connect() (*connection, *mcp.Server) {
 	life, end := context.WithCancel(context.Background())
 	c := &connection{server: s, life: life, end: end}
@@ -102,13 +102,13 @@ func (s *Server) connect() (*connection, *mcp.Server) {
 	return c, m
 }
 
-// receive answers what is about tools and leaves the rest to the SDK.
+// receive handles requests about tools and leaves the rest to the SDK.
 func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "server/discover":
-			// The protocol that begins with this has no questions from server to client in the middle of a call.
-			// Clients fall back to the one that has them.
+			// The protocol version that begins with this has no requests from server to client during a call. Clients fall
+			// back to the one that has them.
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not supported; use initialize"}
 		case "tools/list":
 			s, err := c.begin(ctx, req)
@@ -179,11 +179,11 @@ func (c *connection) finish() {
 	}
 }
 
-// stopWait is how long calls under way may take to end when the client is gone.
+// stopWait is how long running calls may take to end after the client has disconnected.
 const stopWait = 300 * time.Millisecond
 
-// Stdio serves one client that speaks through in and out, until in ends or ctx does. What was asked before the end of in
-// still has a moment to be answered.
+// Stdio serves one client on in and out, until in or ctx ends. Requests before the end of in still get a moment to be
+// answered.
 func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	c, m := s.connect()
 	defer c.finish()
@@ -200,12 +200,12 @@ func (s *Server) Stdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	select {
 	case err := <-done:
 		return clientLeft(ctx, err)
-	case <-time.After(stopWait): // a call does not end; the program does
+	case <-time.After(stopWait): // a call hangs, but the program exits
 		return ctx.Err()
 	}
 }
 
-// clientLeft leaves only errors that are not the ordinary end of a connection.
+// clientLeft returns nil for errors at the normal end of a connection.
 func clientLeft(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -216,7 +216,7 @@ func clientLeft(ctx context.Context, err error) error {
 	return fmt.Errorf("serve MCP: %w", err)
 }
 
-// watched tells when the client has closed its end, so that calls under way end with it.
+// watched reports when the client has closed its end, so that running calls end too.
 type watched struct {
 	io.ReadCloser
 	ended func()

@@ -26,17 +26,17 @@ type session struct {
 
 	mu    sync.Mutex
 	count int
-	calls map[string]*running // by the id that the executor knows them by
+	calls map[string]*running // by the executor's ID
 }
 
-// running is a call under way.
+// running is a running call.
 type running struct {
-	ctx   context.Context // of the request: what is sent with it travels beside the answer
-	token any             // of its progress; nil: the client does not want to know
+	ctx   context.Context // of the request, so that notifications belong to it
+	token any             // for progress; nil: the client doesn't want it
 	steps float64
 }
 
-// use makes the session's calls through x.
+// use sets the executor of the session's calls.
 func (s *session) use(x *tool.Executor) {
 	s.x = x
 	if x.Ask == nil {
@@ -51,7 +51,7 @@ func (s *session) use(x *tool.Executor) {
 	}
 }
 
-// list are the tools that are offered.
+// list returns the offered tools.
 func (s *session) list() []*mcp.Tool {
 	tools := []*mcp.Tool{}
 	for _, d := range s.x.Registry.Declarations(nil) {
@@ -64,15 +64,15 @@ func (s *session) list() []*mcp.Tool {
 	return tools
 }
 
-// offers reports whether the client is offered a tool: one that is asked for, with all that it needs.
+// offers reports whether the client is offered a tool: it is selected, and its needs are met.
 func (s *session) offers(d tool.Declaration) bool {
 	opt := s.server.opt
 	met := d.Needs == "" || slices.Contains(opt.Meets, d.Needs) && (d.Needs != tool.NeedsUser || s.client.CanAsk)
 	return met && (opt.Tools == nil || slices.Contains(opt.Tools, d.Name))
 }
 
-// annotations say what is true of a tool by its kind; abroad it reaches beyond this machine whatever its kind says. Of
-// what is not known the worst is said.
+// annotations returns hints about a tool by its kind; abroad means that it uses the network whatever its kind. Unknown properties get
+// the worst value.
 func annotations(d tool.Declaration, abroad bool) *mcp.ToolAnnotations {
 	yes, no := true, false
 	a := &mcp.ToolAnnotations{Title: d.Title(), DestructiveHint: &yes, OpenWorldHint: &yes}
@@ -111,7 +111,7 @@ func (s *session) call(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Call
 	return result(b.Wait()[0]), nil
 }
 
-// unknown is the error text for an unknown tool name. It lists only the tools offered to the client.
+// unknown returns the error text for an unknown tool name. It lists only the tools offered to the client.
 func (s *session) unknown(name string) string {
 	var names []string
 	for _, t := range s.list() {
@@ -135,10 +135,10 @@ func (s *session) observe(ev tool.Event) {
 	p := &mcp.ProgressNotificationParams{ProgressToken: run.token, Progress: run.steps, Message: lastLine(ev.Display.Markdown())}
 	ctx := run.ctx
 	s.mu.Unlock()
-	s.peer.NotifyProgress(ctx, p) // one that does not arrive is no loss
+	s.peer.NotifyProgress(ctx, p) // a lost notification doesn't matter
 }
 
-// lastLine is the last line of a display that says something, for a place that shows one.
+// lastLine returns the last line of a display with text, for a client that shows one line.
 func lastLine(markdown string) string {
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -154,10 +154,10 @@ func lastLine(markdown string) string {
 	return ""
 }
 
-// rootsWait is how long a client may take to say where it works.
+// rootsWait bounds the request for the client's roots.
 const rootsWait = 2 * time.Second
 
-// roots asks the client where it works. A client that does not say has no say.
+// roots requests the client's roots. nil: it doesn't report any.
 func roots(ctx context.Context, peer *mcp.ServerSession, caps *mcp.ClientCapabilities) []string {
 	if caps.RootsV2 == nil {
 		return nil
@@ -177,8 +177,8 @@ func roots(ctx context.Context, peer *mcp.ServerSession, caps *mcp.ClientCapabil
 	return dirs
 }
 
-// result writes an outcome as MCP has it. It has no structuredContent: Claude Code and Codex send the model only that
-// where it is present, so that the model would see neither text nor images of the content.
+// result converts an outcome to MCP. It has no structuredContent: Claude Code and Codex send the model only that where it is
+// present, so that the model would see neither text nor images of the content.
 func result(o tool.Outcome) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{IsError: o.Status != tool.StatusSuccess, Content: []mcp.Content{}}
 	for _, p := range o.Result.Content {

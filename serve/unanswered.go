@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// drainWait is how long running calls may continue after the input has ended, so that a file of requests gets its answers.
+// drainWait is how long running calls may continue after the input has ended, so that a file of requests gets its responses.
 const drainWait = 600 * time.Millisecond
 
-// unanswered counts the requests that were let through and have no answer yet.
+// unanswered counts the forwarded requests without a response.
 type unanswered struct {
 	mu   sync.Mutex
 	open int
 }
 
-// envelope is what tells a request from an answer.
+// envelope has the fields that distinguish requests from responses.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -25,7 +25,7 @@ type envelope struct {
 
 func (e envelope) hasID() bool { return len(e.ID) > 0 && string(e.ID) != "null" }
 
-// asked notes what the client sent.
+// asked records a message from the client.
 func (u *unanswered) asked(message []byte) {
 	u.count(message, func(e envelope) int {
 		if e.Method != "" && e.hasID() {
@@ -35,7 +35,7 @@ func (u *unanswered) asked(message []byte) {
 	})
 }
 
-// answered notes what the client was sent.
+// answered records a message to the client.
 func (u *unanswered) answered(message []byte) {
 	u.count(message, func(e envelope) int {
 		if e.Method == "" && e.hasID() {
@@ -48,7 +48,7 @@ func (u *unanswered) answered(message []byte) {
 func (u *unanswered) count(message []byte, worth func(envelope) int) {
 	all := make([]envelope, 1)
 	if bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")) {
-		_ = json.Unmarshal(message, &all) // what cannot be read counts nothing
+		_ = json.Unmarshal(message, &all) // invalid messages don't count
 	} else {
 		_ = json.Unmarshal(message, &all[0])
 	}
@@ -59,7 +59,7 @@ func (u *unanswered) count(message []byte, worth func(envelope) int) {
 	}
 }
 
-// drain waits until nothing is left to answer, or a short time has passed.
+// drain waits until all requests are answered, or a short time has passed.
 func (u *unanswered) drain() {
 	for end := time.Now().Add(drainWait); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		u.mu.Lock()
@@ -71,7 +71,7 @@ func (u *unanswered) drain() {
 	}
 }
 
-// answers is the output of a connection: each write is one message, and several may write.
+// answers is the output of a connection: each write is one message, and writes may be concurrent.
 type answers struct {
 	mu   sync.Mutex
 	open *unanswered

@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// does is a task that makes its calls one after another, one batch each.
+// does returns a task that makes its calls one after another, one batch each.
 func does(lines ...string) func(context.Context, *tool.Executor) (string, error) {
 	return func(ctx context.Context, x *tool.Executor) (string, error) {
 		var out []string

@@ -64,8 +64,8 @@ func (e *entry) runAhead(ctx context.Context, inv *Invocation) {
 	}
 }
 
-// startAhead marks a call as running that reads while earlier calls are tried. It reports false if there is no such call, or
-// if another one has to be waited for.
+// startAhead marks a call as running that reads while earlier calls are tried. It reports false if no earlier call is tried,
+// or if another call must end first.
 func (c *scheduler) startAhead(e *entry, abort func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ func (e *entry) ask(ctx context.Context, r Request, why Decision, invalidated fu
 	defer unwatch()
 	turn, leave := e.scheduler().lineUp(e, invalidated == nil)
 	defer leave()
-	moot := func() *step { // is it answered without the user?
+	moot := func() *step { // whether it is answered without the user
 		if invalidated != nil && invalidated() {
 			return &step{again: true}
 		}
@@ -149,7 +149,7 @@ type Call struct {
 	By   string          `json:"by,omitempty"` // "" or the path of subagents, "explore/2"; set by the executor
 }
 
-// Request is what a policy or a front end gets: data, nothing to run.
+// Request is a call that a policy judges or a front end shows. It is data: it has nothing to run.
 type Request struct {
 	Call        Call
 	Declaration Declaration
@@ -205,8 +205,7 @@ type Policy func(Request) Decision
 // [DenialError], as made by [Unapproved]. Any other error with ErrDenied in its chain denies the call with the error's text.
 type Asker func(ctx context.Context, r Request, why Decision) (Decision, error)
 
-// Stricter returns a policy that allows only what both allow, asks where one of them asks, and lets a call be tried only
-// where both do.
+// Stricter returns a policy that allows what both allow, asks where either asks, and permits trials where both do.
 func Stricter(a, b Policy) Policy {
 	if a == nil {
 		return b
@@ -226,7 +225,7 @@ func Stricter(a, b Policy) Policy {
 		case x.Grant == nil:
 			x.Grant = y.Grant
 		case y.Grant != nil && !slices.Equal(x.Grant, y.Grant):
-			// What both grants have in common isn't known here.
+			// The intersection of the two grants is unknown here.
 			return Decision{Verdict: Ask, Cause: Cause{Kind: BySandbox}, Reason: "two policies sandbox it differently"}
 		}
 		return x

@@ -140,7 +140,7 @@ func TestQuestionIsAskedAgainWhenItShowsSomethingElse(t *testing.T) {
 	})
 }
 
-// counter is a tool that shows the same to all but changes what it would do, or the other way round.
+// counter returns a tool that shows the same to all but changes what it would do, or the other way round.
 func counter(n *atomic.Int32, describe func(int32) tool.Invocation) *fakeTool {
 	f := fake("count", tool.Edit, tool.Invocation{})
 	f.prepare = func(context.Context, json.RawMessage) (*tool.Invocation, error) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// running is one run of a call. Whoever wraps it can start it at most once.
+// running is one run of a call. It can be started at most once.
 type running struct {
 	e    *entry
 	inv  *Invocation
@@ -46,7 +46,7 @@ func (r *running) around(ctx context.Context) (o Outcome) {
 	return complete(o, r.inv.Description)
 }
 
-// complete is an outcome with the parts that every outcome has.
+// complete fills in the fields that every outcome has.
 func complete(o Outcome, what string) Outcome {
 	if o.Status != StatusSuccess && o.Error == nil {
 		message := o.Result.Text()
@@ -61,7 +61,7 @@ func complete(o Outcome, what string) Outcome {
 	return o
 }
 
-// end gives the call's position in the order away, unless its Run still needs it.
+// end gives up the call's position in the order, unless its Run still needs it.
 func (r *running) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

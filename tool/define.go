@@ -91,7 +91,7 @@ func (t *defined[A]) Prepare(ctx context.Context, raw json.RawMessage) (*Invocat
 	return inv, t.named(err)
 }
 
-// arguments are those of a call as Prepare reads them.
+// arguments returns the arguments of a call as Prepare reads them.
 func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
 	values, _, err := t.schema().Values(raw)
 	if err != nil {
@@ -101,8 +101,7 @@ func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
 }
 
 // ArgumentsOf returns the arguments of a call as the tool reads them: repaired, by the declared names of parameters, and
-// with defaults. Those that the tool would reject are returned as they are. A tool that wraps another has a method
-// Unwrap() Tool.
+// with defaults. Invalid arguments are returned unchanged. A tool that wraps another has a method Unwrap() Tool.
 func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 	var args json.RawMessage
 	var err error

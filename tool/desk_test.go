@@ -50,7 +50,7 @@ func (d *desk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	}
 }
 
-// questions are the descriptions of the open ones.
+// questions returns the descriptions of the open ones.
 func (d *desk) questions() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,7 +62,7 @@ func (d *desk) questions() []string {
 	return out
 }
 
-// only is the description of the one open question.
+// only returns the description of the one open question.
 func (d *desk) only(t *testing.T) string {
 	t.Helper()
 	open := d.questions()
@@ -107,7 +107,7 @@ func (d *desk) no(t *testing.T, description string) {
 	d.answer(t, description, tool.Decision{Verdict: tool.Deny})
 }
 
-// askAbout is a policy that asks about changes and lets the rest pass.
+// askAbout returns a policy that asks about changes and lets the rest pass.
 func askAbout(r tool.Request) tool.Decision {
 	for _, a := range r.Access {
 		if a.Changes() {
@@ -117,7 +117,7 @@ func askAbout(r tool.Request) tool.Decision {
 	return tool.Decision{Verdict: tool.Allow}
 }
 
-// readOnlyGrant is a policy that knows which commands only read, and has a sandbox to hold them to it.
+// readOnlyGrant returns a policy that knows which commands only read, and has a sandbox to hold them to it.
 func readOnlyGrant(r tool.Request) tool.Decision {
 	d := tool.Decision{Verdict: tool.Allow}
 	for _, a := range r.Access {

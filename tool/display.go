@@ -19,7 +19,7 @@ type Display interface{ Markdown() string }
 // Markdown is a display in Markdown.
 type Markdown string
 
-// Markdown is the text itself.
+// Markdown returns the text itself.
 func (m Markdown) Markdown() string { return string(m) }
 
 // Literal is untrusted text, shown unchanged: the arguments of an unknown tool, the output of a program.
@@ -204,7 +204,7 @@ func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, erro
 	r.Run, r.Trial = nil, nil
 	about := Request{Call: c, Declaration: d, Invocation: *asReading(inv)}
 	if x.judge(about, hooked{}).Verdict != Allow {
-		// Who asks may not read what this is about: neither a diff nor an error tells them.
+		// The caller may not read the targets, so neither a diff nor an error may reveal them.
 		err = nil
 		if slices.ContainsFunc(r.Access, holdsContent) {
 			r.Confirm = nil
@@ -216,8 +216,8 @@ func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, erro
 	return r, x.judge(r, hooked{}), nil
 }
 
-// holdsContent reports whether a question about an access may show what is there. One about a command or a host shows
-// what the call says.
+// holdsContent reports whether a question about an access may show what is there. A question about a command or a host shows
+// only the arguments.
 func holdsContent(a Access) bool {
 	return a == Anything || a.Verb == Reads || a.Verb == Writes
 }

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Effects is the permission prompt of a call that was tried: what it did, and what keeping that would change.
+// Effects is the permission prompt of a call that was tried: what it did, and what keeping its effects would change.
 //
-// An approval keeps all of it, or the paths in Decision.Answer: {"keep": ["src/a.go", "dist/"]}. With Decision.Direct nothing
-// is kept and the call runs instead.
+// An approval keeps all effects, or the paths in Decision.Answer: {"keep": ["src/a.go", "dist/"]}. With Decision.Direct
+// nothing is kept and the call runs instead.
 type Effects struct {
 	Command  Command       // what ran
 	Ending   string        // "exit 0", "timed out after 120 s"
 	Took     time.Duration //
-	Output   string        // the end of what it printed
+	Output   string        // the end of its output
 	Network  []string      // names and addresses that it tried to reach: "192.0.2.1:443"
 	Changes  []Effect      // ordered by path; empty: nothing can be kept, and an approval runs the call
-	Temp     []string      // what it wrote outside the workspace, which is never kept
+	Temp     []string      // paths outside the workspace that it wrote, which are never kept
 	Warnings []string      // what the user should know before approving
 }
 
@@ -32,7 +32,7 @@ type Effect struct {
 	Removed int        // if they are counted
 	Counted bool       //
 	Ignored bool       // by git
-	Diff    string     // unified; "" for what isn't text, or is too long
+	Diff    string     // unified; "" if the file isn't text or is too long
 	Warning string     // why it needs the user: "has a setuid bit"
 }
 
@@ -46,7 +46,7 @@ const (
 	EffectDeleted EffectKind = "deleted"
 )
 
-// Count is how many files changed: "3 changed files".
+// Count returns how many files changed: "3 changed files".
 func (f Effects) Count() string {
 	n := 0
 	for _, c := range f.Changes {
@@ -84,7 +84,7 @@ func (f Effects) Summary() string {
 	return strings.Join(names, ", ")
 }
 
-// Headline is how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
+// Headline returns how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
 func (f Effects) Headline() string {
 	took := fmt.Sprintf("%.1f s", f.Took.Seconds())
 	if f.Took >= time.Minute {
@@ -93,13 +93,13 @@ func (f Effects) Headline() string {
 	return "finished in " + took + ", " + oneLine(f.Ending) + "; nothing is kept yet"
 }
 
-// Row is a line of a prompt: what happened, and to what.
+// Row is a line of a prompt: a label and the object.
 type Row struct {
 	Label string // changed, new, deleted, denied, discarded
 	Cells []string
 }
 
-// Rows are what changed and what was denied, for a prompt.
+// Rows returns the lines of a prompt about changes and denied connections.
 func (f Effects) Rows() []Row {
 	var out []Row
 	for _, kind := range []EffectKind{EffectChanged, EffectNew, EffectDeleted} {
@@ -130,14 +130,14 @@ func (f Effects) Rows() []Row {
 	return out
 }
 
-// denied says what it wanted of the network: "1 connection to 192.0.2.1:443", "2 lookups of a.dev, b.dev".
+// denied describes the denied connections: "1 connection to 192.0.2.1:443", "2 lookups of a.dev, b.dev".
 func (f Effects) denied() []string {
 	var connections, lookups, out []string
 	for _, n := range f.Network {
 		switch _, err := netip.ParseAddrPort(n); {
 		case err == nil:
 			connections = append(connections, n)
-		case strings.Contains(n, " "): // words of the sandbox
+		case strings.Contains(n, " "): // a sentence of the sandbox
 			out = append(out, oneLine(n))
 		default:
 			lookups = append(lookups, oneLine(n))
@@ -162,7 +162,7 @@ func (f Effects) denied() []string {
 	return out
 }
 
-// Line is a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
+// Line returns a path and how much of it changed: "src/list.ts  +14 −3", "dist/  412 files, ignored by git".
 func (c Effect) Line() string {
 	s := oneLine(c.Path)
 	switch {
@@ -179,7 +179,7 @@ func (c Effect) Line() string {
 	return s
 }
 
-// AllWarnings are the warnings, those about single paths included.
+// AllWarnings returns the warnings, including those about single paths.
 func (f Effects) AllWarnings() []string {
 	out := append([]string(nil), f.Warnings...)
 	for _, c := range f.Changes {
@@ -190,7 +190,7 @@ func (f Effects) AllWarnings() []string {
 	return out
 }
 
-// Diff is the whole diff.
+// Diff returns the diffs of all changes.
 func (f Effects) Diff() string {
 	var b strings.Builder
 	for _, c := range f.Changes {

@@ -100,7 +100,7 @@ type Cause struct {
 	Rules []Rule    `json:"rules,omitempty"` // the rules that decided, for ByRule
 }
 
-// Rule is a permission rule, as its author wrote it.
+// Rule is a permission rule as written.
 type Rule struct {
 	List     string `json:"list"` // allow, ask or deny
 	Text     string `json:"text"`
@@ -160,7 +160,7 @@ func (d Decision) UserOnly() bool {
 	return d.userOnly() || d.Cause.Kind == ByHook || d.Cause.Kind == ByMustAsk
 }
 
-// Why is the reason for a decision in one line, for users and models: "writes /tmp/x (mode: default)".
+// Why returns the reason for a decision in one line, for users and models: "writes /tmp/x (mode: default)".
 func (d Decision) Why() string {
 	cause := d.Cause.String()
 	switch {
@@ -172,7 +172,7 @@ func (d Decision) Why() string {
 	return d.Reason + " (" + cause + ")"
 }
 
-// ErrDenied is in the chain of every error that stands for a denied call, such as the one [Live].Ask returns.
+// ErrDenied is in the chain of every error for a denied call, such as the one [Live].Ask returns.
 var ErrDenied = errors.New("permission denied")
 
 // DenialError is the error of a denied call: one text for the model and one for the user.
@@ -181,13 +181,13 @@ type DenialError struct {
 	User  string // what was denied, why, and the rule or flag that would allow it, on lines of their own
 }
 
-// Error is the text for the model.
+// Error returns the text for the model.
 func (e *DenialError) Error() string { return e.Model }
 
-// Unwrap is ErrDenied.
+// Unwrap returns ErrDenied.
 func (e *DenialError) Unwrap() error { return ErrDenied }
 
-// Unapproved is the error of a call that requires approval and can't get it. obstacle says why, as a clause: "this
+// Unapproved returns the error of a call that requires approval and can't get it. obstacle says why, as a clause: "this
 // session is non-interactive". Flags are command-line flags that would allow the call; the user's text names them after
 // the narrowest rule of why.Offer.
 func Unapproved(r Request, why Decision, obstacle string, flags ...string) *DenialError {
@@ -229,7 +229,7 @@ func (d Decision) Remedy(flags ...string) string {
 	return "To allow it, " + strings.Join(ways, ", or ")
 }
 
-// quoteRules writes the rules of an offer as they stand in settings: "Shell(make:*)", "Shell(rm x)".
+// quoteRules writes the rules of an offer as they are written in settings: "Shell(make:*)", "Shell(rm x)".
 func quoteRules(offer string) string {
 	rules := strings.Split(offer, "\n")
 	for i, r := range rules {
@@ -243,7 +243,7 @@ func quoteRules(offer string) string {
 // continueWithout is the next step for the model after most denials.
 const continueWithout = "Continue without it, or tell the user what you need."
 
-// denial is the error of a call that policy, a hook or the user denied.
+// denial returns the error of a call that policy, a hook or the user denied.
 func denial(what string, d Decision) *DenialError {
 	reason, next, note := d.Why(), continueWithout, ""
 	switch d.Cause.Kind {
@@ -265,7 +265,7 @@ func denial(what string, d Decision) *DenialError {
 	}
 }
 
-// skipped is the error of a call that depends on an earlier one that the user denied.
+// skipped returns the error of a call that depends on an earlier one that the user denied.
 func skipped(what, earlier string) *DenialError {
 	return &DenialError{
 		Model: fmt.Sprintf("Skipped: %s depends on an earlier call in this turn (%s) that the user denied.", what, earlier),
@@ -273,7 +273,7 @@ func skipped(what, earlier string) *DenialError {
 	}
 }
 
-// deniedBy is the outcome of an error with ErrDenied in its chain, such as that of an AI ignore file.
+// deniedBy returns the outcome of an error with ErrDenied in its chain, such as that of an AI ignore file.
 func deniedBy(err error) Outcome {
 	d := &DenialError{Model: err.Error(), User: err.Error()}
 	if told := (*DenialError)(nil); errors.As(err, &told) {
@@ -282,7 +282,7 @@ func deniedBy(err error) Outcome {
 	return d.outcome()
 }
 
-// outcome is the end of a call that was denied.
+// outcome returns the end of a call that was denied.
 func (e *DenialError) outcome() Outcome {
 	return Outcome{
 		Status: StatusDenied,

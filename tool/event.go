@@ -13,7 +13,7 @@ const (
 	Prepared  Stage = "prepared"  // its effects are known
 	Asking    Stage = "asking"    // waiting for approval
 	Withdrawn Stage = "withdrawn" // the question was answered otherwise
-	Trying    Stage = "trying"    // running where nothing lasts; Asking or Running may follow
+	Trying    Stage = "trying"    // running in a trial; Asking or Running may follow
 	Running   Stage = "running"
 	Showing   Stage = "showing" // a new display while it runs
 	Done      Stage = "done"
@@ -140,7 +140,7 @@ func (s *screen) take() (Event, bool) {
 	return Event{Stage: Showing, Request: s.req, Display: d}, d != nil
 }
 
-// close lets the last display out and ignores all later ones.
+// close delivers the last display and ignores all later ones.
 func (s *screen) close() {
 	s.mu.Lock()
 	waiting := s.next != nil

@@ -36,9 +36,9 @@ type Executor struct {
 	// policy allows), rewrite Args, or Approve; its Allow alone grants nothing. An error denies the call. It gets the
 	// arguments as the tool reads them: see [ArgumentsOf].
 	Before func(context.Context, Call, Declaration) (Decision, error)
-	// Around wraps every run of a call, and of a tried call the keeping of its effects: it is called with the slot held, right before anything runs, and returns the
-	// outcome of run. It can stop the call by returning StatusError without calling run. It calls run at most once and
-	// before it returns. A panic in it is a failed call.
+	// Around wraps every run of a call, and for a tried call the keeping of its effects. It is called with the slot held,
+	// right before anything runs, and returns the outcome of run. It can stop the call by returning StatusError without
+	// calling run. It calls run at most once, before it returns. A panic in it is a failed call.
 	Around func(ctx context.Context, r Request, d Decision, run func(context.Context) Outcome) Outcome
 	// Tries is called before every trial of a call, which Around doesn't see: for a journal.
 	Tries func(Request, Decision)
@@ -100,8 +100,8 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	return child
 }
 
-// Rejudge judges open questions again after the mode or the rules have changed, and withdraws those that the policy
-// answers now. Before the first call there is none.
+// Rejudge judges open questions again after the mode or the rules have changed, and withdraws those that the policy answers
+// now. Before the first call it does nothing.
 func (x *Executor) Rejudge() {
 	if x.begun.Load() {
 		x.scheduler.rejudge()
@@ -140,20 +140,19 @@ func (x *Executor) claim(id string) (string, bool) {
 	return id, true
 }
 
-// askAlways is the policy that a nil Policy stands for.
+// askAlways returns the policy that a nil Policy stands for.
 func askAlways(Request) Decision {
 	return Decision{Verdict: Ask, Cause: Cause{Kind: ByNobody}}
 }
 
-// hooked is what the hooks say about a call. The zero value is a hook that has no opinion.
+// hooked is the result of the hooks for a call. The zero value means no opinion.
 type hooked struct {
 	ask     bool   // it requires approval
 	approve bool   // it has approval, where the policy asks and a hook can answer
 	reason  string // of either
 }
 
-// judge calls the policy. A policy that panics denies, and what only the user can approve requires approval whatever the
-// policy says.
+// judge calls the policy. A policy that panics denies. A call with MustAsk requires approval whatever the policy says.
 func (x *Executor) judge(r Request, h hooked) (d Decision) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,7 +167,7 @@ func (x *Executor) judge(r Request, h hooked) (d Decision) {
 	if d.Verdict == Allow && r.MustAsk {
 		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByMustAsk}}
 	}
-	if d.Verdict != Deny && h.ask && !r.MustAsk { // no rule would answer it, so none is offered
+	if d.Verdict != Deny && h.ask && !r.MustAsk { // no rule would answer it, so no rule is offered
 		d = Decision{Verdict: Ask, Cause: Cause{Kind: ByHook, Mode: d.Cause.Mode}, Reason: h.reason}
 	}
 	if d.Verdict == Ask && h.approve && !r.MustAsk && r.Form == nil && !d.userOnly() {
@@ -206,7 +205,7 @@ func (b *Batch) Add(c Call) {
 	}()
 }
 
-// Refuse answers a call without running it, in order with the others: an edit from a truncated answer.
+// Refuse answers a call without running it, in order with the others. The agent uses it for an edit from a truncated answer.
 func (b *Batch) Refuse(c Call, t ErrorType, message string) {
 	e, _ := b.enter(c)
 	b.settle(e, failed(StatusError, t, "%s", message))
@@ -257,7 +256,7 @@ func (e *entry) request(inv Invocation) Request {
 	return Request{Call: e.call, Declaration: e.decl, Invocation: inv}
 }
 
-// ticket is the place of an open question in the queue of an executor that asks in turn.
+// ticket is a position in the queue of open questions, for an executor that asks in turn.
 type ticket struct {
 	e    *entry
 	live bool          // of a running call
@@ -306,8 +305,8 @@ func (c *scheduler) callNext() {
 	close(next.turn)
 }
 
-// mayAsk reports whether no earlier call of the batch may still come with a question: each is done, allowed, or in the
-// queue itself. A running call doesn't wait, because earlier calls may wait for it to end.
+// mayAsk reports whether no earlier call of the batch can still ask: each is done, allowed, or in the queue itself. A
+// running call doesn't wait, because earlier calls may wait for it to end.
 func (c *scheduler) mayAsk(t *ticket) bool {
 	return t.live || t.e.lastEarlier(func(f *entry) bool { return !f.admitted && !c.queued(f) }) == nil
 }

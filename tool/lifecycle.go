@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// execute takes a call from its arguments to its outcome.
+// execute runs the whole lifecycle of a call.
 func (e *entry) execute(ctx context.Context) Outcome {
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled before it started", e.decl.Name)
@@ -115,7 +115,7 @@ func (e *entry) before(ctx context.Context) *Outcome {
 	return nil
 }
 
-// prepare asks the tool what the call would do.
+// prepare calls the tool's Prepare.
 func (e *entry) prepare(ctx context.Context) (*Invocation, error) {
 	e.scheduler().prepare(e)
 	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
@@ -169,7 +169,7 @@ func checkPromise(d Declaration, inv *Invocation) error {
 	return nil
 }
 
-// scheduled is the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
+// scheduled returns the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
 // to judge.
 func scheduled(k Kind, access []Access) []Access {
 	if (k == Read || k == Search) && len(access) == 1 && access[0] == Nothing {
@@ -178,8 +178,8 @@ func scheduled(k Kind, access []Access) []Access {
 	return access
 }
 
-// tell gives the model the error of a Prepare, if it may read what the error is about. again reports that this has changed
-// meanwhile.
+// tell returns the error of a Prepare as the outcome, if the model may read the paths that the error is about. again reports
+// that these have changed meanwhile.
 func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled while preparing", e.decl.Name), false
@@ -204,7 +204,8 @@ func (e *entry) tell(ctx context.Context, inv *Invocation, err error) (o Outcome
 	return errored(err), s.again
 }
 
-// asReading is the question whether the model may see the error of a call: whether it may read what the call is about.
+// asReading returns inv as a request to read: whether the model may see the error of a call depends on whether it may read
+// its targets.
 func asReading(inv *Invocation) *Invocation {
 	q := &Invocation{Description: inv.Description}
 	for _, a := range inv.Access {
@@ -218,7 +219,7 @@ func asReading(inv *Invocation) *Invocation {
 	return q
 }
 
-// step is the result of a judgement: continue with a decision, prepare again, or end.
+// step is the result of a judgment: continue with a decision, prepare again, or end.
 type step struct {
 	decision Decision
 	again    bool
@@ -226,7 +227,7 @@ type step struct {
 	no       bool // the user denied it
 }
 
-// approval is the user's approval, and what it was given for.
+// approval is the user's approval of an invocation.
 type approval struct {
 	shown    *Invocation
 	own      bool // for arguments that the user edited
@@ -277,7 +278,7 @@ func (e *entry) decide(ctx context.Context, inv *Invocation, yes *approval) (ste
 	return a, &approval{inv, false, a.decision}
 }
 
-// editedBy is a note about arguments that aren't the model's.
+// editedBy returns a note that says who edited the model's arguments.
 func editedBy(who string, args json.RawMessage) string {
 	return who + " edited this call. New arguments: " + shorten(compactJSON(args), 2000)
 }

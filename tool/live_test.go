@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// sandboxed is a command that finds in the middle of its Run that it needs more than it was granted.
+// sandboxed returns a command that finds in the middle of its Run that it needs more than it was granted.
 func sandboxed(w *world, q tool.Invocation) *fakeTool {
 	return fake("sandboxed", tool.Execute, tool.Invocation{
 		Description: "make", Access: []tool.Access{{Verb: tool.Execs, Target: "make"}},

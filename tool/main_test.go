@@ -37,7 +37,7 @@ func (f *fakeTool) Prepare(ctx context.Context, args json.RawMessage) (*tool.Inv
 	return f.prepare(ctx, args)
 }
 
-// runs is a Run that does nothing but say so.
+// runs returns a Run that does nothing but say so.
 func (w *world) runs(name string) func(context.Context, *tool.Live) (tool.Result, error) {
 	return func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 		w.at(ctx, "run "+name)

@@ -8,8 +8,7 @@ import (
 	"github.com/adze-dev/adze/tool/schema"
 )
 
-// Members is a tool with the eight members of the documentation. [FromMembers] makes a Tool of it, and [BaseTool] has
-// defaults.
+// Members is a tool with the eight documented methods. [FromMembers] makes a Tool of it, and [BaseTool] has defaults.
 type Members interface {
 	Name() string
 	DisplayName() string
@@ -26,22 +25,22 @@ type Members interface {
 	Execute(ctx context.Context, params map[string]any, updateOutput func(Display)) (Result, error)
 }
 
-// BaseTool is the documented base class: embed it, set Decl, and write Execute and whatever else differs.
+// BaseTool is the documented base class: embed it, set Decl, and write Execute and the methods that differ.
 type BaseTool struct{ Decl Declaration }
 
-// Name is the declaration's.
+// Name returns the declared name.
 func (b BaseTool) Name() string { return b.Decl.Name }
 
-// DisplayName is the declaration's.
+// DisplayName returns the declared display name.
 func (b BaseTool) DisplayName() string { return b.Decl.Title() }
 
-// Description is the declaration's.
+// Description returns the declared description.
 func (b BaseTool) Description() string { return b.Decl.Description }
 
-// Kind is the declaration's: a tool that reads, searches or thinks says so here.
+// Kind returns the declared kind. A tool that only reads, searches or thinks declares that here.
 func (b BaseTool) Kind() Kind { return b.Decl.kind() }
 
-// ParameterSchema is the declaration's; without one the tool takes any object.
+// ParameterSchema returns the declared schema; without one the tool accepts any object.
 func (b BaseTool) ParameterSchema() json.RawMessage {
 	if b.Decl.Parameters == nil {
 		return json.RawMessage(`{"type":"object"}`)
@@ -49,10 +48,10 @@ func (b BaseTool) ParameterSchema() json.RawMessage {
 	return b.Decl.Parameters
 }
 
-// ValidateToolParams finds nothing wrong: the schema was checked before.
+// ValidateToolParams returns nil: the parameters were checked against the schema before.
 func (b BaseTool) ValidateToolParams(map[string]any) error { return nil }
 
-// GetDescription is the parameters themselves.
+// GetDescription returns the parameters as JSON.
 func (b BaseTool) GetDescription(params map[string]any) string {
 	raw, err := marshal(params)
 	if err != nil {
@@ -61,18 +60,17 @@ func (b BaseTool) GetDescription(params map[string]any) string {
 	return b.Decl.Title() + " " + string(raw)
 }
 
-// ShouldConfirmExecute sees no need to ask.
+// ShouldConfirmExecute returns nil: no need to ask.
 func (b BaseTool) ShouldConfirmExecute(context.Context, map[string]any) (Display, error) {
 	return nil, nil
 }
 
-// FromMembers makes a Tool of the page's members, which are called in the documented order: ValidateToolParams (after
-// the parameters were checked against the schema), GetDescription, ShouldConfirmExecute, Execute. The first three may
-// be called again.
+// FromMembers makes a Tool of m. It calls the methods in the documented order: ValidateToolParams (after the parameters were
+// checked against the schema), GetDescription, ShouldConfirmExecute, Execute. The first three may be called again.
 //
-// What such a tool touches is unknown, so that policy judges it as [Anything], and a nil from ShouldConfirmExecute
-// passes neither plan mode nor a deny rule. Only a tool that says by a method Kind() Kind that it reads, searches or
-// thinks is believed to change nothing.
+// The access of such a tool is unknown, so policy judges it as [Anything], and a nil from ShouldConfirmExecute passes
+// neither plan mode nor a deny rule. Only a tool with a method Kind() Kind that returns Read, Search or Think is treated as
+// read-only.
 //
 // FromMembers panics on members without a name or with an invalid schema: a bug in the program.
 func FromMembers(m Members) Tool {
@@ -119,7 +117,7 @@ func (t *fromMembers) Prepare(ctx context.Context, raw json.RawMessage) (*Invoca
 	return inv, err
 }
 
-// access is what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is judged as
+// access returns what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is judged as
 // reading an unknown path.
 func (t *fromMembers) access(confirm bool) []Access {
 	switch {
@@ -131,7 +129,7 @@ func (t *fromMembers) access(confirm bool) []Access {
 	return []Access{Nothing}
 }
 
-// plainNumbers makes of every number what json.Unmarshal would: a page-style tool expects a float64.
+// plainNumbers turns every number into a float64, as json.Unmarshal would.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -15,7 +15,7 @@ import (
 // so that tools can change while calls run.
 type Registry struct {
 	mu      sync.RWMutex
-	origins []string // in the order they first came; "" is always looked at first
+	origins []string // in the order they were first set; "" is always searched first
 	tools   map[string][]Tool
 	hidden  func(Declaration) bool // nil: none is
 }
@@ -143,9 +143,9 @@ func originName(origin string) string {
 	return origin
 }
 
-// Lookup finds a tool by its name, by one of its aliases if no tool has that name, or by the display name and the rule
-// names of a built-in tool in any letter case ("Bash", "grep"). It accepts what models add to a name:
-// "functions.read_file", "functions.read_file:0". The error for an unknown name suggests a likely one.
+// Lookup finds a tool by its name, by one of its aliases if no tool has that name, or by the display name and the rule names
+// of a built-in tool in any letter case ("Bash", "grep"). It accepts the additions of some models: "functions.read_file",
+// "functions.read_file:0". The error for an unknown name suggests a likely one.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	if r == nil {
 		return nil, unknownTool(name, nil)
@@ -167,7 +167,7 @@ func (d Declaration) Named(name string) bool {
 	return name == d.Name || slices.Contains(d.Aliases, name)
 }
 
-// plainName is a tool's name without the namespace that OpenAI's format shows to models, and without the number that
+// plainName returns a tool's name without the namespace that OpenAI's format shows to models, and without the number that
 // Kimi's adds.
 func plainName(name string) string {
 	plain := strings.TrimPrefix(strings.TrimSpace(name), "functions.")
@@ -177,7 +177,7 @@ func plainName(name string) string {
 	return plain
 }
 
-// find returns the tool that a name stands for, else nil and the declarations of all visible tools.
+// find returns the tool of a name, else nil and the declarations of all visible tools.
 func (r *Registry) find(name string) (Tool, []Declaration) {
 	var known []Declaration
 	var aliased, foreign Tool
@@ -205,7 +205,7 @@ func (r *Registry) find(name string) (Tool, []Declaration) {
 	return aliased, known
 }
 
-// ruleNames are the names by which rules mean a built-in tool, beside its own name and aliases.
+// ruleNames returns the names of a built-in tool in rules, besides its own name and aliases.
 func (d Declaration) ruleNames() []string {
 	return append([]string{d.Title(), d.Title() + "Tool"}, d.RuleNames...)
 }
@@ -225,14 +225,14 @@ func unknownTool(name string, known []Declaration) error {
 	return Errorf(NotRegistered, "unknown tool %q\n%s", shorten(name, 100), hint)
 }
 
-// likely returns the tools that an unknown name may stand for: a typo of theirs, or else a part of their name. A model
-// that is sent to another kind of tool does something else than it meant to, so tools of different kinds are only
+// likely returns the tools that an unknown name may mean: tools whose name is a typo away, else tools whose name contains
+// it. Calling a different kind of tool would do something else than the model meant, so tools of different kinds are only
 // suggested for a typo, and none for a very short name.
 func likely(name string, known []Declaration) []string {
 	if len(name) < 4 {
 		return nil
 	}
-	tools := map[string]string{} // by each of their names
+	tools := map[string]string{} // all names of the tools
 	var names, parts []string
 	kinds := map[Kind]bool{}
 	for _, d := range known {
@@ -271,7 +271,7 @@ func quoteList(names []string, or string) string {
 	return strings.Join(quoted[:len(quoted)-1], ", ") + or + quoted[len(quoted)-1]
 }
 
-// Declarations are the tools that a model sees, sorted by name, so that the same tools give the same bytes. Deferred
+// Declarations returns the tools that a model sees, sorted by name so that the same tools give the same bytes. Deferred
 // tools are omitted unless revealed reports true; a nil revealed reveals none. Hidden tools are always omitted.
 func (r *Registry) Declarations(revealed func(name string) bool) []Declaration {
 	return r.list(func(d Declaration) bool {

@@ -212,7 +212,7 @@ type Failure struct {
 	Model   string    `json:"-"`       // for the model; "": Message
 }
 
-// ForModel is the text for the model.
+// ForModel returns the text for the model.
 func (f *Failure) ForModel() string {
 	if f.Model != "" {
 		return f.Model
@@ -268,7 +268,7 @@ func cancelled(format string, args ...any) Outcome {
 	return failed(StatusCancelled, Cancelled, format, args...)
 }
 
-// errored is the outcome of an error.
+// errored returns the outcome of an error.
 func errored(err error) Outcome {
 	t := typeOf(err)
 	if t == ExecutionDenied {

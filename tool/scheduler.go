@@ -54,13 +54,13 @@ type entry struct {
 	call  Call
 	tool  Tool
 	decl  Declaration
-	hook  hooked   // what hooks say about it
+	hook  hooked   // the result of the hooks
 	notes []string // for the model, in addition to those of the invocation
 
 	repairs []string // notes on the call itself, kept when the user edits it
 
 	trials  int           // how often it was tried
-	untried string        // why it isn't tried, or not again
+	untried string        // why it isn't tried, or not tried again
 	early   bool          // it ran ahead of earlier trials
 	direct  bool          // the user wants it to run instead, or nothing can be tried here
 	tried   time.Duration // how long the last trial took, or the run ahead of others
@@ -76,7 +76,7 @@ type entry struct {
 	reader      bool          // it was tried: it has read everything, and access is what keeping its effects would write
 	ahead       bool          // it reads while earlier calls are tried
 	over        int           // earlier calls of the batch that had run when it was prepared
-	hasty       bool          // it may be tried, or read, before earlier calls of the batch that are tried are settled
+	hasty       bool          // it may be tried, or read, before earlier trials of the batch are settled
 	abort       func()        // stops its Trial, or what it reads ahead
 	refused     bool          // the user denied it
 	done        bool          //
@@ -146,7 +146,7 @@ func (c *scheduler) invalidate(e *entry, w, used []Access) {
 	}
 }
 
-// seen is the access that other calls take into account.
+// seen returns the access that other calls take into account.
 func (e *entry) seen() []Access {
 	if e.settled {
 		return e.uses() // a tried call may be tried again: later writers wait
@@ -214,7 +214,7 @@ func (c *scheduler) awaitQuiet(ctx context.Context, e *entry) (ok bool, err erro
 	return ok, err
 }
 
-// overBefore is how many earlier calls of the batch have run.
+// overBefore returns how many earlier calls of the batch have run.
 func (e *entry) overBefore() (n int) {
 	for _, f := range e.batch.entries[:e.index] {
 		if f.done || f.left {
@@ -390,7 +390,7 @@ func (c *scheduler) isStale(e *entry) bool {
 // everything is the access of a trial.
 var everything = Access{Reads, "*"}
 
-// uses is what the outcome of a call depends on: a tried one has read everything.
+// uses returns what the outcome of a call depends on. A tried call has read everything.
 func (e *entry) uses() []Access {
 	if e.reader {
 		return append(slices.Clip(e.access), everything)
@@ -398,7 +398,7 @@ func (e *entry) uses() []Access {
 	return e.access
 }
 
-// runs is what a running call accesses.
+// runs returns the access of a running call.
 func (e *entry) runs() []Access {
 	if e.trying {
 		return []Access{everything}
@@ -406,7 +406,7 @@ func (e *entry) runs() []Access {
 	return e.access
 }
 
-// unsettled reports whether the call is tried, and whether its effects are kept isn't decided.
+// unsettled reports whether the call is being tried, or was tried and its effects aren't approved yet.
 func (e *entry) unsettled() bool { return e.trying || e.reader && !e.admitted }
 
 // calm makes a hasty call wait for earlier trials, and reports whether it was hasty.
@@ -460,8 +460,7 @@ func (c *scheduler) leaveTrial(e *entry) {
 	e.trying, e.abort = false, nil
 }
 
-// abortLater stops the trials of later calls of the batch, which have read what e is going to change, and calls that read it
-// ahead.
+// abortLater stops the trials and early reads of later calls of the batch, which have read what e is going to change.
 func (c *scheduler) abortLater(e *entry) {
 	if !changes(e.access) {
 		return

@@ -94,9 +94,9 @@ type Declaration struct {
 	Budget      int             // maximum characters of text for the model; 0: the executor's, <0: the tool limits its own text
 	RuleNames   []string        // names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
 	Needs       Need            // what it requires besides the executor; empty: nothing, so that it can be served to other programs
-	Polls       bool            // calls wait for something: repeating one that brought nothing new is no mistake
+	Polls       bool            // calls wait for something, so repeating one without a new result is not a mistake
 	Personal    bool            // belongs to the conversation between the user and the first agent: subagents don't have it
-	Auxiliary   bool            // only serves other tools or the session: a list of a session's tools need not name it
+	Auxiliary   bool            // only serves other tools or the session, so that lists of a session's tools can omit it
 }
 
 // Need is what a tool requires to work.
@@ -139,7 +139,7 @@ func (d Declaration) Title() string {
 	return d.Name
 }
 
-// Brief is one line for lists that users read: the summary, or the first sentence of the description.
+// Brief returns one line for lists that users read: the summary, or the first sentence of the description.
 func (d Declaration) Brief() string {
 	if d.Summary != "" {
 		return d.Summary
@@ -169,17 +169,17 @@ type Invocation struct {
 	// Run executes the call. It checks that what Prepare saw is still true. A Result returned with an error is kept, since
 	// partial output helps. Run returns soon after ctx ends.
 	Run func(ctx context.Context, l *Live) (Result, error) `json:"-"`
-	// Trial runs the call where nothing lasts; nil means it can't be tried. It is called at most twice for a call, and only
-	// where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is asked as if
-	// there were no Trial, and told why unless errors.ErrUnsupported is in its chain.
+	// Trial runs the call without lasting effects; nil means it can't be tried. It is called at most twice for a call, and
+	// only where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is asked as if
+	// there were no Trial, with the reason unless errors.ErrUnsupported is in the error's chain.
 	Trial func(ctx context.Context, l *Live) (*Tried, error) `json:"-"`
 }
 
-// Tried is a call that was carried out without lasting effects. What was shown is what lands: Run keeps exactly the effects
-// that Access and Confirm describe, all or none.
+// Tried is a call that ran without lasting effects. Run keeps exactly the effects that Access and Confirm describe, all or
+// none.
 type Tried struct {
 	Invocation               // Access: what keeping would write, or Nothing; Confirm: the effects; Run: keeps all or none
-	Drop       func() Result // discards it and returns what it did; the executor adds why nothing was kept
+	Drop       func() Result // discards the effects and returns what the call did; the executor adds why nothing was kept
 }
 
 // Live gives a running call access to its environment.
@@ -218,14 +218,14 @@ type Access struct {
 }
 
 var (
-	// Nothing is the access of a call without effects, or of a task whose own calls are judged.
+	// Nothing is the access of a call without effects, or of one that delegates to calls that are judged themselves.
 	Nothing = Access{"nothing", ""}
 	// Anything is the access of a call with unknown effects, such as an MCP tool's: denied in plan mode, otherwise it
 	// requires approval. It runs alone.
 	Anything = Access{"anything", "*"}
 )
 
-// someName is the lock of a name that is not known yet.
+// someName is the lock on a name that is not known yet.
 var someName = Access{Locks, ""}
 
 // Changes reports whether the access may modify something outside the session.
@@ -314,7 +314,7 @@ func within(path, dir string) bool {
 	return strings.HasPrefix(path, dir) || path == dir[:len(dir)-1]
 }
 
-// maxAccess is the most access that the tool can have, before Prepare has run. It depends on the kind, which the executor
+// maxAccess returns the most access that the tool can have, before Prepare has run. It depends on the kind, which the executor
 // enforces for built-in tools; an external tool may do anything.
 func (d Declaration) maxAccess() []Access {
 	if d.Origin != "" {

@@ -35,8 +35,7 @@ func (e *entry) awaitQuestion(ctx context.Context, inv *Invocation, failed error
 	return false, c.awaitQuestion(ctx, e) // for earlier trials too
 }
 
-// try runs the call where nothing lasts, and then judges and asks about its effects. Without an outcome the call is prepared
-// again.
+// try runs the call as a trial, then judges and asks about its effects. Without an outcome the call is prepared again.
 func (e *entry) try(ctx context.Context, inv *Invocation, yes *approval) (*Outcome, *approval) {
 	c := e.scheduler()
 	trial, abort := context.WithCancel(ctx)
@@ -91,8 +90,8 @@ func callTrial(ctx context.Context, inv *Invocation, l *Live, over chan<- trialR
 	}
 }
 
-// runTrial runs the Trial of a call. It returns what can be kept, or an outcome; neither means that the call is prepared
-// again: it isn't tried then, or once more.
+// runTrial runs the Trial of a call. It returns the effects that can be kept, or an outcome. With neither, the call is
+// prepared again, and then tried again or not at all.
 func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision) (*tried, *Outcome) {
 	e.trials++
 	req := e.request(*inv)
@@ -148,7 +147,7 @@ func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision
 	}
 	c.trialEnded(e)
 	t.drop()
-	if errors.Is(r.err, errors.ErrUnsupported) { // as for every call here, and no news
+	if errors.Is(r.err, errors.ErrUnsupported) { // trials are unsupported here, which was reported before
 		e.direct = true
 	} else {
 		e.untried = "it can't be tried first: " + oneLine(r.err.Error())
@@ -156,7 +155,7 @@ func (e *entry) runTrial(ctx, trial context.Context, inv *Invocation, d Decision
 	return nil, nil
 }
 
-// awaitTrialEnd waits for Trial like awaitRun for Run. What a Trial returns too late is dropped.
+// awaitTrialEnd waits for Trial like awaitRun for Run. The result of a Trial that returns too late is dropped.
 func (e *entry) awaitTrialEnd(ctx context.Context, over chan trialResult) (r trialResult, stopped bool) {
 	select {
 	case r = <-over:
@@ -187,14 +186,14 @@ func askInTrial(_ context.Context, q Invocation) (Decision, error) {
 	}
 }
 
-// tried is a Tried of which either Run or Drop is called, and that once.
+// tried is a Tried of which either Run or Drop is called, once.
 type tried struct {
 	Invocation
 	discard func() Result
 	over    atomic.Bool
 }
 
-// newTried checks and completes what a Trial of inv returned; nil is a trial that has nothing to drop.
+// newTried checks and completes what a Trial of inv returned. For nil it returns a trial with nothing to drop.
 func newTried(inv *Invocation, from *Tried) *tried {
 	if from == nil {
 		return &tried{Invocation: *inv}
@@ -237,7 +236,7 @@ func (t *tried) drop() (r Result) {
 // settle judges the effects of a trial, asks about them, and keeps or drops them.
 func (e *entry) settle(ctx context.Context, inv *Invocation, t *tried, yes *approval) (*Outcome, *approval) {
 	c := e.scheduler()
-	defer t.drop() // whatever happens, it doesn't stay
+	defer t.drop() // in all cases
 	if err := c.awaitQuestion(ctx, e); err != nil {
 		return e.ended(e.dropped(t, step{}, cancelled("%s: cancelled while waiting for earlier calls", e.decl.Name)))
 	}
@@ -275,7 +274,7 @@ func (e *entry) settle(ctx context.Context, inv *Invocation, t *tried, yes *appr
 	return e.ended(e.run(ctx, &t.Invocation, s.decision))
 }
 
-// again drops a trial that saw files which have changed since. After the second one the user is asked first.
+// again drops a trial that read files which have changed since. After the second one the user is asked first.
 func (e *entry) again(t *tried) {
 	t.drop()
 	if e.trials >= maxTrials {
@@ -283,7 +282,7 @@ func (e *entry) again(t *tried) {
 	}
 }
 
-// dropped is an outcome o with what the trial did, and why nothing of it is kept. s is the user's answer, if there is one.
+// dropped returns o with what the trial did, and why nothing of it is kept. s is the user's answer, if any.
 func (e *entry) dropped(t *tried, s step, o Outcome) Outcome {
 	r := t.drop()
 	line := nothingKept(t, s, o)
@@ -301,7 +300,7 @@ func (e *entry) dropped(t *tried, s step, o Outcome) Outcome {
 	return o
 }
 
-// nothingKept says why the effects of a trial are not kept.
+// nothingKept returns why the effects of a trial are not kept.
 func nothingKept(t *tried, s step, o Outcome) string {
 	what := "its changes"
 	if f, ok := t.Confirm.(Effects); ok {

@@ -22,7 +22,7 @@ func (w *world) trying(deny ...string) *tool.Executor {
 	return x
 }
 
-// user is a user with one answer.
+// user returns a user with one answer.
 func user(d tool.Decision) tool.Asker {
 	return func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { return d, nil }
 }

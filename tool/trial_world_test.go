@@ -101,7 +101,7 @@ func (w *world) effects(deny ...string) tool.Policy {
 	}
 }
 
-// count is how often a step was taken.
+// count returns how often a step was taken.
 func (w *world) count(step string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +114,7 @@ func (w *world) count(step string) int {
 	return n
 }
 
-// steps are the steps that begin with one of these words.
+// steps returns the steps that begin with one of these words.
 func (w *world) steps(words ...string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -137,7 +137,7 @@ func share(parts []Part, sizes []int, budget int) []int {
 	return shares
 }
 
-// shortened is the start and the end of a text, and the path of the full one; "": it isn't saved.
+// shortened returns the start and the end of a text, and the path of the full text; "": it isn't saved.
 func (e *entry) shortened(s string, chars, budget int) (short, path string) {
 	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
 	where := "The full output was not saved."
@@ -191,7 +191,7 @@ func gap(missing int) string {
 	return "\n… [" + number(missing) + " characters omitted] …\n"
 }
 
-// cutEnd is the first n characters of s, or fewer if a line ends in the second half of them.
+// cutEnd returns the first n characters of s, or fewer if a line ends in the second half of them.
 func cutEnd(s string, n int) string {
 	head := s[:offset(s, n)]
 	if i := strings.LastIndexByte(head, '\n'); i >= len(head)/2 {
@@ -200,7 +200,7 @@ func cutEnd(s string, n int) string {
 	return head
 }
 
-// cutStart is the last n characters of s, or fewer if a line begins in the first half of them.
+// cutStart returns the last n characters of s, or fewer if a line begins in the first half of them.
 func cutStart(s string, n int) string {
 	i := len(s)
 	for ; n > 0 && i > 0; n-- {
@@ -214,7 +214,7 @@ func cutStart(s string, n int) string {
 	return tail
 }
 
-// offset is the byte offset of the n-th character.
+// offset returns the byte offset of the n-th character.
 func offset(s string, n int) int {
 	i := 0
 	for ; n > 0 && i < len(s); n-- {

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// saying is a tool with a given result.
+// saying returns a tool with a given result.
 func saying(parts ...tool.Part) *fakeTool {
 	return fake("say", tool.Think, tool.Invocation{
 		Access: []tool.Access{tool.Nothing},

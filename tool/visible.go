@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Fence quotes s as a Markdown code block that nothing in s can end, with s made Visible.
+// Fence quotes s as a Markdown code block that s can't end, with s made Visible.
 func Fence(info, s string) string {
 	s = Visible(s)
 	fence := strings.Repeat("`", max(3, longestRun(s, '`')+1))
@@ -40,8 +40,8 @@ func longestRun(s string, c byte) int {
 	return longest
 }
 
-// Visible spells out what a terminal would not show: control characters (newline and tab aside), bytes
-// that are not UTF-8, and characters that hide or reorder text (bidi controls, zero-width, tags, variation selectors).
+// Visible replaces what a terminal would not show by escapes: control characters (except newline and tab), invalid UTF-8,
+// and characters that hide or reorder text (bidi controls, zero-width, tags, variation selectors).
 func Visible(s string) string {
 	if isPlain(s) {
 		return s
@@ -62,13 +62,13 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// Hidden reports whether s contains a character that Visible would spell out.
+// Hidden reports whether s contains a character that Visible would replace.
 func Hidden(s string) bool { return !isPlain(s) }
 
 func isPlain(s string) bool {
 	n := 0
 	for n < len(s) && (s[n] >= 0x20 && s[n] < 0x7F || s[n] == '\n' || s[n] == '\t') {
-		n++ // nearly all of nearly all texts
+		n++ // the common case
 	}
 	s = s[n:]
 	for i, r := range s {
@@ -95,7 +95,7 @@ func spell(b *strings.Builder, r rune) {
 	}
 }
 
-// hides reports whether r is not seen, or makes other characters seen where they are not.
+// hides reports whether r is invisible, or changes where other characters appear.
 func hides(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -111,7 +111,7 @@ func hides(r rune) bool {
 	}
 	switch {
 	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF: // variation selectors can carry hidden text
-		return r != 0xFE0F // but emoji carry one honestly
+		return r != 0xFE0F // emoji use this one
 	}
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r)
 }

@@ -213,7 +213,7 @@ type execArgs struct {
 	Cmd string `json:"cmd"`
 }
 
-// exec is a shell of five commands: cat F, echo TEXT > F, append TEXT F, ln TARGET NAME, fail.
+// exec returns a shell of five commands: cat F, echo TEXT > F, append TEXT F, ln TARGET NAME, fail.
 func (w *world) exec() tool.Tool {
 	return tool.Define(tool.Def[execArgs]{
 		Name: "exec", Description: "Runs a command.", Kind: tool.Execute,
@@ -314,7 +314,7 @@ func (w *world) tools() []tool.Tool {
 	return []tool.Tool{w.read(), w.edit(), w.write(), w.exec(), w.exitPlan(), w.task()}
 }
 
-// executor is one that allows everything the mode allows: in plan mode nothing changes.
+// executor returns one that allows everything the mode allows: in plan mode nothing changes.
 func (w *world) executor(more ...tool.Tool) *tool.Executor {
 	x := &tool.Executor{Registry: tool.NewRegistry(append(w.tools(), more...)...), Policy: w.policy}
 	w.tasker = x
@@ -362,7 +362,7 @@ func begin(ctx context.Context, x *tool.Executor, lines ...string) *tool.Batch {
 	return b
 }
 
-// says is the outcomes as lines: "success: <text>".
+// says returns the outcomes as lines: "success: <text>".
 func says(outcomes []tool.Outcome) []string {
 	var out []string
 	for _, o := range outcomes {

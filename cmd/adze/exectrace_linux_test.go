@@ -149,7 +149,7 @@ func executed(pid int) (e execution, alive bool) {
 	return execution{path, exe}, true
 }
 
-// execName is the name that execve was given: the new program finds it where the kernel put it.
+// execName returns the name that execve was given: the new program finds it where the kernel put it.
 func execName(proc string, aux []byte) string {
 	const atExecFn = 31
 	for ; len(aux) >= 16; aux = aux[16:] {
@@ -169,7 +169,7 @@ func execName(proc string, aux []byte) string {
 	return "(unknown)"
 }
 
-// below are those that come from a directory, or whose origin is not known.
+// below returns those that come from a directory, or whose origin is not known.
 func below(dir string, seen []execution) (found []execution) {
 	for _, e := range seen {
 		for _, path := range []string{e.path, e.exe} {

@@ -105,7 +105,7 @@ func openTTY() (keys, tty *os.File, err error) {
 	return keys, tty, err
 }
 
-// shown is the visible screen.
+// shown returns the visible screen.
 func (g *glass) shown() string { return strings.TrimRight(strings.Join(g.Lines(), "\n"), "\n") + "\n" }
 
 // see waits until the scrollback and the screen contain a text.

@@ -74,7 +74,7 @@ func newDen(t *testing.T, program string, uid int) *den {
 
 func (d *den) witness() string { return d.base + "/witness" }
 
-// at is a path: below the base if it begins with a slash, else in the workspace.
+// at returns a path: below the base if it begins with a slash, else in the workspace.
 func (d *den) at(path string) string {
 	if strings.HasPrefix(path, "/") {
 		return d.base + path
@@ -157,7 +157,7 @@ func (d *den) give() {
 	}
 }
 
-// as is how a process of the den's user starts.
+// as returns how a process of the den's user starts.
 func (d *den) as() *syscall.SysProcAttr {
 	if d.uid == os.Getuid() {
 		return nil
@@ -201,7 +201,7 @@ func (d *den) bash(line string) string {
 	return string(out)
 }
 
-// environ is the environment of the den's user.
+// environ returns the environment of the den's user.
 func (d *den) environ() []string {
 	path := strings.Join(slices.Concat(d.path, []string{d.base + "/bin", os.Getenv("PATH")}), ":")
 	return []string{"PATH=" + path, "HOME=" + d.home, "TMPDIR=" + d.base + "/tmp", "LANG=C.UTF-8", "GORACE=atexit_sleep_ms=0"}
@@ -213,7 +213,7 @@ func (d *den) leaked(out string) bool {
 	return ran || strings.Contains(out, birdseye)
 }
 
-// bystander is a process with a secret in its environment.
+// bystander returns a process with a secret in its environment.
 func (d *den) bystander() int {
 	d.t.Helper()
 	c := exec.Command("sleep", "100000")

@@ -152,7 +152,7 @@ var looks = []string{
 	"./evil asked",
 }
 
-// lookingModel is a model that looks around with every such command and some tools.
+// lookingModel returns a model that looks around with every such command and some tools.
 func lookingModel(t *testing.T, dir string) string {
 	t.Helper()
 	type call struct {

@@ -27,17 +27,17 @@ type page struct {
 
 const pageKey = "sk-your-key" // as the README has it
 
-// answersWith is an answer of the model to a prompt.
+// answersWith returns an answer of the model to a prompt.
 func answersWith(prompt, text string) openaitest.Answer {
 	return openaitest.Answer{When: prompt, Text: text}
 }
 
-// callsTool is an answer that calls a tool.
+// callsTool returns an answer that calls a tool.
 func callsTool(prompt, tool, args string) openaitest.Answer {
 	return openaitest.Answer{When: prompt, Calls: []openaitest.Call{{Name: tool, Args: []byte(args)}}}
 }
 
-// replacing are the answers that read a file and replace a text in it.
+// replacing returns the answers that read a file and replace a text in it.
 func replacing(prompt, file, old, text string) []openaitest.Answer {
 	return []openaitest.Answer{
 		callsTool(prompt, "read_file", fmt.Sprintf(`{"absolute_path":%q}`, file)),
@@ -52,7 +52,7 @@ func joined(lists ...[]openaitest.Answer) (all []openaitest.Answer) {
 	return all
 }
 
-// pagesIn are the pages, with a project in a directory.
+// pagesIn returns the pages, with a project in a directory.
 func pagesIn(dir string) map[string]page {
 	readme, code := filepath.Join(dir, "README.md"), filepath.Join(dir, "main.go")
 	inProject := "export OPENAI_API_KEY=" + pageKey + "\ncd my-project\n"

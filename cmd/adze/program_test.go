@@ -49,7 +49,7 @@ func programIn(dir string) string {
 	return filepath.Join(dir, "adze")
 }
 
-// plainProgram is the program as users have it, where every user may run it.
+// plainProgram returns the program as users have it, where every user may run it.
 func plainProgram(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("adze")
@@ -59,13 +59,13 @@ func plainProgram(t *testing.T) string {
 	return path
 }
 
-// racedPath is the PATH in which adze is this test binary, with the race detector if the tests have it.
+// racedPath returns the PATH in which adze is this test binary, with the race detector if the tests have it.
 func racedPath() string {
 	_, rest, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator))
 	return rest
 }
 
-// racedProgram is this test binary as adze.
+// racedProgram returns this test binary as adze.
 func racedProgram() string {
 	dir, _, _ := strings.Cut(racedPath(), string(filepath.ListSeparator))
 	return programIn(dir)

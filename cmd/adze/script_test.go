@@ -76,7 +76,7 @@ func serveModel(t *testing.T, ts *testscript.TestScript, args []string) {
 	})
 }
 
-// condition is what stories can depend on beside the system.
+// condition returns what stories can depend on beside the system.
 func condition(name string) (bool, error) {
 	switch name {
 	case "elsewhere":
@@ -121,7 +121,7 @@ func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	}
 }
 
-// elsewhere is a directory that anyone may write to and that is no temp directory, or nothing.
+// elsewhere returns a directory that anyone may write to and that is no temp directory, or nothing.
 func elsewhere() string {
 	for _, dir := range []string{"/run/lock", "/var/lib/misc"} {
 		if probe, err := os.MkdirTemp(dir, "adze-story-"); err == nil {

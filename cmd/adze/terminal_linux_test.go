@@ -70,7 +70,7 @@ func (s *sitting) echoes(t *testing.T) bool {
 	return mode.Lflag&unix.ECHO != 0
 }
 
-// waiter is a call of a command that prints, and goes on when a file appears.
+// waiter returns a call of a command that prints, and goes on when a file appears.
 func waiter(print string) []openaitest.Call {
 	args := `{"command":"` + print + `; while [ ! -e go ]; do sleep 0.1; done"}`
 	return []openaitest.Call{{ID: "1", Name: "run_shell_command", Args: []byte(args)}}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"maps"
 	"regexp"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 //	focus in|out       the window gets or loses the focus
 //	drop TEXT          pastes a text, as a terminal does with the path of a file that is dropped on it
 //	raw BYTES          the terminal sends bytes, written as in a Go string
+//	scribble BYTES     another program writes bytes onto the terminal, written as in a Go string; the cursor stays
 //	title TEXT         waits until the window's title is a text
 //	sent TEXT          waits until the program has sent an operating system command with a text; ! sent: it has not
 //	bells N            waits until the bell has rung N times
@@ -34,6 +36,11 @@ func withAround(cmds map[string]func(*testscript.TestScript, bool, []string)) ma
 			text, err := strconv.Unquote(`"` + strings.Join(args, " ") + `"`)
 			ts.Check(err)
 			g.send(ts, text)
+		}),
+		"scribble": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
+			text, err := strconv.Unquote(`"` + strings.Join(args, " ") + `"`)
+			ts.Check(err)
+			io.WriteString(g.Screen, "\x1b7"+text+"\x1b8")
 		}),
 		"title": onGlass(func(g *glass, ts *testscript.TestScript, _ bool, args []string) {
 			want := strings.Join(args, " ")
@@ -75,7 +82,7 @@ func (g *glass) prepare() {
 // modelPort is the port of the scripted model, with the spaces after it.
 var modelPort = regexp.MustCompile(`127\.0\.0\.1:\d+ +`)
 
-// withoutPort is a screen without the port of the model, which differs each time.
+// withoutPort returns a screen without the port of the model, which differs each time.
 func withoutPort(shown string) string { return modelPort.ReplaceAllString(shown, "MODEL ") }
 
 // occurrences counts a text; one that begins with ^ only at the start of lines.

@@ -78,7 +78,7 @@ func TestTerminalPanic(t *testing.T) {
 	again.see(t, "remember the milk")
 }
 
-// termios is the state of the terminal's line discipline.
+// termios returns the state of the terminal's line discipline.
 func (g *glass) termios(t *testing.T) unix.Termios {
 	t.Helper()
 	state, err := unix.IoctlGetTermios(int(g.keys.Fd()), unix.TCGETS)
@@ -135,7 +135,7 @@ func visibleText(g *glass) string { return strings.Join(g.Lines(), "\n") }
 // sees reports whether the visible screen contains a text.
 func (g *glass) sees(text string) bool { return strings.Contains(visibleText(g), text) }
 
-// peakMemory is the most memory that a process had, in KB.
+// peakMemory returns the most memory that a process had, in KB.
 func peakMemory(t *testing.T, pid int) (kb int) {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

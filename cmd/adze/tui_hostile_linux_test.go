@@ -135,7 +135,7 @@ func hostileServer(t *testing.T, d *desk) {
 	d.run(t, nil, "", "mcp", "tools", "evil")
 }
 
-// scriptedModel is a server with answers, which it repeats.
+// scriptedModel returns a server with answers, which it repeats.
 func scriptedModel(t *testing.T, answers ...openaitest.Answer) *openaitest.Server {
 	t.Helper()
 	m, err := openaitest.Start(openaitest.Script{Answers: answers, Repeat: true})

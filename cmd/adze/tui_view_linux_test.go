@@ -32,7 +32,7 @@ func (g *glass) mode(ts *testscript.TestScript, neg bool, args []string) {
 	g.until(ts, func() bool { return g.Mode(n) != neg }, func() string { return "mode " + args[0] })
 }
 
-// steady is the scrollback and the screen without the status line, which has the time.
+// steady returns the scrollback and the screen without the status line, which has the time.
 func (g *glass) steady() string {
 	text := strings.TrimSuffix(g.Text(), "\n")
 	return text[:strings.LastIndexByte(text, '\n')+1]

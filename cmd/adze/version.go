@@ -5,7 +5,7 @@ import "runtime/debug"
 // version is set by make build, with -ldflags. go install and go build leave it empty.
 var version string
 
-// buildVersion is the version of this program: what the build set, or what Go recorded in the binary.
+// buildVersion returns the version of this program: what the build set, or what Go recorded in the binary.
 func buildVersion() string {
 	info, _ := debug.ReadBuildInfo()
 	return versionOf(version, info)

@@ -102,7 +102,7 @@ type note struct {
 	Text string `json:"text" description:"The note, one line."`
 }
 
-// remember is a tool that adds a line to a file. It declares that it writes the file; the executor does the rest.
+// remember returns a tool that adds a line to a file. It declares that it writes the file; the executor does the rest.
 func remember(path string) tool.Tool {
 	return tool.Define(tool.Def[note]{
 		Name: "remember", Description: "Saves a note for later conversations.", Kind: tool.Edit,

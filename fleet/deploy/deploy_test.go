@@ -48,7 +48,7 @@ func objects(t *testing.T) []runtime.Object {
 	return all
 }
 
-// pods are the pods that the manifests make, by the kind that makes them.
+// pods returns the pods that the manifests make, by the kind that makes them.
 func pods(t *testing.T) map[string]core.PodSpec {
 	t.Helper()
 	out := map[string]core.PodSpec{}

@@ -1,10 +1,10 @@
-// Package acp serves sessions to an editor, by the Agent Client Protocol (version 1): JSON-RPC 2.0, one message a line.
+// Package acp serves sessions to an editor, by the Agent Client Protocol (version 1): JSON-RPC 2.0, one message per line.
 //
 //	err := acp.Serve(ctx, acp.Options{In: os.Stdin, Out: os.Stdout, Open: open})
 //
 // The editor shows the conversation and asks the user. Files are read and written on disk, and commands run in Adze's own
-// sandbox: the editor's files and terminals would lose bytes, hashes and the sandbox. The editor is asked for one file only:
-// whether one that is about to be edited has unsaved changes.
+// sandbox: the editor's files and terminals would lose bytes, hashes and the sandbox. The editor is only asked whether a
+// file that is about to be edited has unsaved changes.
 package acp
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/internal/session"
 )
 
-// protocolVersion is the version that is spoken, whatever the client asks for.
+// protocolVersion is the only version, whatever the client requests.
 const protocolVersion = 1
 
 // Options configure Serve.
@@ -27,17 +27,17 @@ type Options struct {
 	Version string
 	// Open opens a session.
 	Open func(Start) (*session.Session, error)
-	// Folder is a directory without a session.
+	// Folder returns a directory without a session.
 	Folder func(dir string) (session.Folder, error)
-	// Limits are those of every conversation.
+	// Limits apply to every conversation.
 	Limits session.Limits
-	// Show is what a slash command has for the user.
+	// Show returns the text of a slash command's result for the user.
 	Show func(session.Expansion) string
-	// Doctor says why there is no model, and how to set one.
+	// Doctor explains why there is no model, and how to set one.
 	Doctor func(ctx context.Context, dir string) string
 }
 
-// Start is what a session starts with.
+// Start has the parameters of a new session.
 type Start struct {
 	Dir     string
 	AddDirs []string
@@ -58,17 +58,17 @@ type server struct {
 	begun    bool                          // initialize was answered
 	sessions map[string]*opening           // by ID
 	handling map[string]context.CancelFunc // requests of the client, by their IDs
-	models   []string                      // that servers listed so far
+	models   []string                      // listed by servers so far
 }
 
-// opening is a session that is open, or about to be.
+// opening is a session that is open, or being opened.
 type opening struct {
 	ready chan struct{} // closed when talk or err is set
 	talk  *talk
 	err   error
 }
 
-// Serve answers requests until the editor closes its end or ctx ends. Then it ends everything that it has started.
+// Serve answers requests until the editor disconnects or ctx ends. Then it stops everything that it has started.
 func Serve(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -91,7 +91,7 @@ func Serve(ctx context.Context, o Options) error {
 	return errors.Join(err, s.conn.failure())
 }
 
-// read handles messages in their order. What takes time is handled beside.
+// read handles messages in order. Slow requests are handled concurrently.
 func (s *server) read(in io.Reader) error {
 	lines := newLines(in)
 	for {
@@ -171,7 +171,7 @@ func (s *server) requested(method string, id, params json.RawMessage) {
 	}()
 }
 
-// end responds to a request. after sends what belongs behind the response.
+// end responds to a request. after sends updates that must follow the response.
 func (s *server) end(ctx context.Context, id json.RawMessage, result any, after func(), err error) {
 	s.mu.Lock()
 	cancel := s.handling[string(id)]

@@ -111,7 +111,7 @@ func TestAnswers(t *testing.T) {
 func TestUnsaved(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, shown, want string }{
-		{"saved", "one\r\n", "2\n"}, // the kind of line ends doesn't count
+		{"saved", "one\r\n", "2\n"}, // the kind of line endings doesn't count
 		{"unsaved", "one more\n", "one\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestModelsComeLate(t *testing.T) {
 	}
 }
 
-// modelNames are the models in the menus of a response or an update.
+// modelNames returns the models in the menus of a response or an update.
 func modelNames(from map[string]any) string {
 	var names []string
 	for _, o := range list(from["configOptions"]) {

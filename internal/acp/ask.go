@@ -25,7 +25,7 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	if r.Call.ID == "" { // not a call of the model: a file that a prompt names
 		r.Call.ID = "question-" + session.NewID()
 	}
-	t.announce(r) // the editor must know the call that a question is about
+	t.announce(r) // the editor must know the call before the question
 	if len(r.Form) > 0 {
 		return t.askForm(ctx, r, why)
 	}
@@ -46,7 +46,7 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	return tool.Decision{}, nil
 }
 
-// answers are what the user can answer: about a call, or about the effects of one that was tried.
+// answers returns the options for the user: for a call, or for the effects of a tried call.
 func answers(why tool.Decision, effects bool) []permissionOption {
 	yes, no := "Allow once", "No"
 	if effects {
@@ -62,7 +62,7 @@ func answers(why tool.Decision, effects bool) []permissionOption {
 	return append(out, permissionOption{answerNo, no, "reject_once"})
 }
 
-// save saves a rule for the project, or if that can't be, applies it for the session.
+// save saves a rule for the project or, if that fails, applies it for the session.
 func (t *talk) save(r tool.Request, offer string) {
 	if _, err := t.session.Folder.SaveRule(session.ForProject, offer); err != nil {
 		t.note("warning: the rule applies to this session only: " + err.Error())
@@ -95,7 +95,7 @@ func (t *talk) permission(ctx context.Context, r tool.Request, options []permiss
 	return "", errors.New("the editor answered with an option that was not offered: " + strconv.Quote(response.Outcome.OptionID))
 }
 
-// unanswered is the error of a question without an answer.
+// unanswered returns the error of a question without an answer.
 func unanswered(ctx context.Context, r tool.Request, why tool.Decision, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -106,7 +106,7 @@ func unanswered(ctx context.Context, r tool.Request, why tool.Decision, err erro
 	return tool.Unapproved(r, why, "the editor didn't answer: "+err.Error())
 }
 
-// askForm asks for more than yes or no: with a form, if the editor can show one, or with a choice.
+// askForm asks a question with a form, if the editor can show one, or with a choice.
 func (t *talk) askForm(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	t.server.mu.Lock()
 	can := t.server.client.Elicitation.Form != nil
@@ -132,7 +132,7 @@ func (t *talk) askForm(ctx context.Context, r tool.Request, why tool.Decision) (
 	return tool.Decision{Verdict: tool.Allow, Answer: response.Content}, nil
 }
 
-// askChoice turns a form that is one choice into the options of a permission request. Others can't be shown.
+// askChoice turns a form with one choice into the options of a permission request. Other forms can't be shown.
 func (t *talk) askChoice(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	fields, err := approval.ReadForm(r.Form)
 	if err != nil || len(fields) != 1 || fields[0].Type == "array" || len(fields[0].Choices()) == 0 {

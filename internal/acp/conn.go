@@ -58,7 +58,7 @@ func newConn(out io.Writer, cancel context.CancelFunc) *conn {
 
 func (c *conn) send(m any) { c.write(encode(m)) }
 
-// encode is a message as a line.
+// encode returns a message as a line.
 func encode(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
@@ -67,7 +67,7 @@ func encode(m any) []byte {
 	return append(b, '\n')
 }
 
-// write writes whole lines. An error ends the connection.
+// write writes whole lines. An error closes the connection.
 func (c *conn) write(lines []byte) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -79,7 +79,7 @@ func (c *conn) write(lines []byte) {
 	}
 }
 
-// failure is the error of the first write that failed.
+// failure returns the error of the first failed write.
 func (c *conn) failure() error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -118,7 +118,7 @@ func (c *conn) reject(id json.RawMessage, err error) {
 	c.send(outgoing{Version: "2.0", ID: id, Error: e})
 }
 
-// errGone is the error of a request to an editor that is no longer there.
+// errGone is the error of a request to an editor that has disconnected.
 var errGone = errors.New("the editor has closed the connection")
 
 // call sends a request and waits for the response. If ctx ends first, it cancels the request.
@@ -158,7 +158,7 @@ func (c *conn) call(ctx context.Context, method string, params, result any) erro
 	}
 }
 
-// answered passes on a response. One that nothing waits for is ignored.
+// answered passes on a response. A response without a waiting request is ignored.
 func (c *conn) answered(id string, m message) {
 	c.mu.Lock()
 	waiting := c.open[id]
@@ -169,7 +169,7 @@ func (c *conn) answered(id string, m message) {
 	}
 }
 
-// close ends all requests of this side, now and later.
+// close fails all requests of this side, now and later.
 func (c *conn) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,10 +180,10 @@ func (c *conn) close() {
 	}
 }
 
-// maxLine is the longest message that is read whole.
+// maxLine is the maximum length of a message.
 const maxLine = 16 << 20
 
-// keptOfLong is how much of a longer one is kept, to find its ID.
+// keptOfLong is how much of a longer message is kept, to find its ID.
 const keptOfLong = 4 << 10
 
 // lines reads lines in bounded memory.
@@ -194,10 +194,11 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next reads a line. long reports that it is only the start of one that is too long. The line is valid until the next call.
+// next reads a line. long reports that it is only the start of a line that is too long. The line is valid until the next
+// call.
 func (l *lines) next() (line []byte, long bool, err error) {
 	if l.buf = l.buf[:0]; cap(l.buf) > 1<<20 {
-		l.buf = nil // one long message doesn't hold its memory
+		l.buf = nil // release the memory of a long message
 	}
 	read := false
 	for {
@@ -214,7 +215,7 @@ func (l *lines) next() (line []byte, long bool, err error) {
 		case err != nil && !read:
 			return nil, false, err
 		}
-		return bytes.TrimSpace(l.buf), long, nil // a read error comes again
+		return bytes.TrimSpace(l.buf), long, nil // the error is returned again by the next read
 	}
 }
 

@@ -268,7 +268,7 @@ func (e *editor) until(what string, ok func([]map[string]any) bool) {
 	}
 }
 
-// of are the updates of a kind.
+// of returns the updates of a kind.
 func (e *editor) of(kind string) []map[string]any {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -281,7 +281,7 @@ func (e *editor) of(kind string) []map[string]any {
 	return out
 }
 
-// story is the updates in short: pieces of a message are joined.
+// story returns the updates in short: pieces of a message are joined.
 func (e *editor) story() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

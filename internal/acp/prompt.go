@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// prompted is a prompt of the editor: what the user typed, and what is attached to it.
+// prompted is a prompt of the editor: the typed text, and its attachments.
 type prompted struct {
 	text  string
 	parts []model.Part
@@ -53,7 +53,7 @@ func readPrompt(blocks []content) (prompted, error) {
 	return p, nil
 }
 
-// mention is a link in the text of a prompt.
+// mention returns a link for the text of a prompt.
 func mention(uri, name string) string {
 	if path := filePath(uri); path != "" {
 		return "@" + strings.NewReplacer(`\`, `\\`, " ", `\ `).Replace(path)
@@ -73,7 +73,7 @@ func filePath(uri string) string {
 	return u.Path
 }
 
-// embedded is a resource whose content the editor sends, and what stands for it in the text.
+// embedded returns a resource whose content the editor sends, and its reference in the text.
 func embedded(r *resource, i int) (model.Part, string, error) {
 	if r == nil || r.Text == nil && r.Blob == "" {
 		return nil, "", errorf(codeInvalidParams, "prompt[%d].resource: expected a uri and a text or a blob", i)

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// replay sends what was said and done in a recorded session. What was rewound is left out.
+// replay sends the conversation of a recorded session, without entries that were rewound.
 func (t *talk) replay(all journal.Sessions) error {
 	log, err := all.Entries(t.id)
 	if err != nil {
@@ -39,7 +39,7 @@ func (t *talk) replay(all journal.Sessions) error {
 	return nil
 }
 
-// replayed are the entries of the first agent that a replay uses, without those that were rewound. If the rest can't be
+// replayed returns the entries of the first agent that a replay uses, without those that were rewound. If the rest can't be
 // read, the session continues without it.
 func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 	var out []journal.Entry
@@ -55,7 +55,7 @@ func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 				out = out[:after]
 			}
 			continue
-		case journal.TypeResponses, journal.TypeCompacted: // what they contain was sent
+		case journal.TypeResponses, journal.TypeCompacted: // their contents were sent before
 			e.Data = nil
 		case journal.TypeOpened, journal.TypeAsked, journal.TypeMessage, journal.TypeStarted, journal.TypeFinished, journal.TypeAnswer:
 		default:
@@ -69,7 +69,7 @@ func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 }
 
 // replayer turns entries into updates. Calls can end before the answer that has them, and in any order. They are sent after
-// it and in its order, each with its end.
+// it, in its order, each with its result.
 type replayer struct {
 	talk    *talk
 	tools   map[string]tool.Declaration
@@ -79,7 +79,7 @@ type replayer struct {
 	lines   []byte // updates that weren't sent
 }
 
-// replayChunk is how much of a replay is sent at a time.
+// replayChunk is the number of bytes sent at a time.
 const replayChunk = 32 << 10
 
 func (r *replayer) put(u any) {
@@ -124,7 +124,7 @@ func (r *replayer) entry(seq int64, kind journal.Type, data journal.Data) {
 		r.flush(false)
 		if d.Todos != nil {
 			r.todos = nil
-			_ = json.Unmarshal(d.Todos, &r.todos) // a list of another version isn't shown
+			_ = json.Unmarshal(d.Todos, &r.todos) // lists of another version aren't shown
 		}
 	case journal.Answer:
 		r.answer(seq, d.Message)
@@ -144,14 +144,14 @@ func (r *replayer) call(id string) *replayedCall {
 	return r.calls[id]
 }
 
-// prompt sends what the user said.
+// prompt sends a prompt of the user.
 func (r *replayer) prompt(seq int64, m model.Message) {
 	for _, p := range m.Parts {
 		r.say("user_message_chunk", seq, p)
 	}
 }
 
-// answer sends what the model said, and its calls.
+// answer sends an answer of the model, and its calls.
 func (r *replayer) answer(seq int64, m model.Message) {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
@@ -187,14 +187,14 @@ func (r *replayer) say(kind string, seq int64, part model.Part) {
 	r.put(c)
 }
 
-// flush sends the calls that have ended, up to the first that has not; with all, that one too.
+// flush sends the finished calls, up to the first unfinished one; with all, that one too.
 func (r *replayer) flush(all bool) {
 	for len(r.waiting) > 0 && (all || r.waiting[0].finished != nil) {
 		c := r.waiting[0]
 		r.waiting = r.waiting[1:]
 		delete(r.calls, c.made.ID)
 		u := r.describe(c)
-		u.Status = "failed" // the session ended before it did
+		u.Status = "failed" // the session ended before the call
 		if c.finished != nil {
 			end := c.end()
 			u.Status, u.Content = end.Status, end.Content
@@ -204,7 +204,7 @@ func (r *replayer) flush(all bool) {
 	}
 }
 
-// describe is what the journal says of a call.
+// describe returns a call as the journal has it.
 func (r *replayer) describe(c *replayedCall) toolCall {
 	request := tool.Request{Call: c.made, Declaration: r.tools[c.made.Name]}
 	if c.started != nil {
@@ -218,7 +218,7 @@ func (r *replayer) describe(c *replayedCall) toolCall {
 	return u
 }
 
-// title names a call of the journal, which keeps no description: the tool, and what it worked on.
+// title returns a title for a call of the journal, which has no description: the tool and its object.
 func title(r tool.Request) string {
 	name := r.Declaration.Title()
 	if name == "" {
@@ -232,7 +232,7 @@ func title(r tool.Request) string {
 	return tool.Visible(name)
 }
 
-// end is the result of a call.
+// end returns the result of a call.
 func (c *replayedCall) end() toolCall {
 	o := c.finished.Outcome
 	out := tool.Outcome{Status: o.Status, Result: o.Result}

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// A replay leaves out what was rewound, what subagents did, and the data of entries that it doesn't need.
+// A replay omits what was rewound, what subagents did, and the data of entries that it doesn't need.
 func TestReplayed(t *testing.T) {
 	t.Parallel()
 	log := &journal.Memory{}

@@ -21,7 +21,7 @@ type greetArgs struct {
 	Name string `json:"name"`
 }
 
-// greeter is an MCP server with one tool, which shows its first word and a variable.
+// greeter returns an MCP server with one tool, which shows its first word and a variable.
 func greeter(word string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "greeter", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "greet", Description: "Greets."}, func(_ context.Context, _ *mcp.CallToolRequest, a greetArgs) (*mcp.CallToolResult, any, error) {

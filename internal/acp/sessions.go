@@ -17,10 +17,10 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// runner does what a request asks for. after, if not nil, is called behind the response.
+// runner handles a request. after, if not nil, is called after the response.
 type runner func(context.Context) (result any, after func(), err error)
 
-// handlers check the parameters of requests, in the order in which these come, and return what runs beside.
+// handlers check the parameters of requests, in order, and return the functions that run concurrently.
 var handlers = map[string]func(s *server, params json.RawMessage) (runner, error){
 	"initialize":                (*server).initialize,
 	"authenticate":              (*server).authenticate,
@@ -46,7 +46,7 @@ func params[T any](raw json.RawMessage) (p T, err error) {
 	return p, nil
 }
 
-// misfit is an error of reading JSON in the words of the protocol: which member, and what it is instead of what.
+// misfit describes an error of decoding JSON in terms of the protocol: the member, its type and the expected one.
 func misfit(err error) string {
 	var e *json.UnmarshalTypeError
 	if !errors.As(err, &e) {
@@ -56,19 +56,19 @@ func misfit(err error) string {
 	if want == "" {
 		want = "a number"
 	}
-	kind, _, _ := strings.Cut(e.Value, " ") // of "number 5"
+	kind, _, _ := strings.Cut(e.Value, " ") // from "number 5"
 	if e.Field == "" {
 		return fmt.Sprintf("expected %s, got %s", want, kind)
 	}
 	return fmt.Sprintf("%s: expected %s, got %s", e.Field, want, kind)
 }
 
-// now is a runner without work.
+// now returns a runner that does nothing.
 func now(result any, after func()) (runner, error) {
 	return func(context.Context) (any, func(), error) { return result, after, nil }, nil
 }
 
-// setup is the one way to get a model: the user configures it outside.
+// setup is the only authentication method: the user configures a model outside the editor.
 const setup = "setup"
 
 func (s *server) initialize(raw json.RawMessage) (runner, error) {
@@ -118,7 +118,7 @@ func (s *server) authenticate(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// noModel is the error of a session without a model.
+// noModel returns the error of a session without a model.
 func (s *server) noModel(ctx context.Context, dir string, err error) error {
 	if err == nil || ctx.Err() != nil || !errors.Is(err, session.ErrModel) {
 		return err
@@ -195,7 +195,7 @@ func (s *server) newSession(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// reopen continues a recorded session. With replay, the editor gets what was said in it before the response.
+// reopen continues a recorded session. With replay, the editor gets its conversation before the response.
 func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
 	p, servers, err := checked(raw)
 	if err != nil {
@@ -287,7 +287,7 @@ func (s *server) forget(id string, o *opening) {
 	}
 }
 
-// named is the open session of a request, which waits for one that is being opened.
+// named returns the open session of a request. It waits for one that is being opened.
 func (s *server) named(ctx context.Context, id string) (*talk, *opening, error) {
 	s.mu.Lock()
 	o := s.sessions[id]
@@ -303,7 +303,7 @@ func (s *server) named(ctx context.Context, id string) (*talk, *opening, error) 
 	}
 }
 
-// pageSize is how many sessions a page of session/list has.
+// pageSize is the number of sessions on a page of session/list.
 const pageSize = 100
 
 func (s *server) listSessions(raw json.RawMessage) (runner, error) {
@@ -336,7 +336,7 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// page is a part of the list of sessions. Those without a prompt are left out.
+// page returns one page of the list of sessions. Sessions without a prompt are omitted.
 func page(found []journal.Info, from int) map[string]any {
 	list := []sessionInfo{}
 	next := map[string]any{}
@@ -374,7 +374,7 @@ func (s *server) closeSession(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// deleteSession deletes a recorded session, and closes it before if it is open.
+// deleteSession deletes a recorded session, after closing it if it is open.
 func (s *server) deleteSession(raw json.RawMessage) (runner, error) {
 	p, err := params[sessionID](raw)
 	if err != nil {

@@ -22,21 +22,21 @@ type talk struct {
 	server  *server
 	session *session.Session
 	id      string
-	yolo    bool // it was started with this mode, so the editor may choose it again
+	yolo    bool // it was started in yolo mode, so the editor may select it again
 	closing sync.Once
 	calls   callList
 
 	mu       sync.Mutex
 	begun    bool                    // the editor knows the session: updates can be sent
-	early    []any                   // what came before
+	early    []any                   // updates before that
 	talk     *session.Conversation   // nil: no prompt was sent yet
-	stop     context.CancelCauseFunc // interrupts the prompt that is being answered; nil: none is
+	stop     context.CancelCauseFunc // interrupts the current prompt; nil: none
 	titled   bool
 	mode     string        // as the editor knows it,
 	model    string        // as is the model
 	models   []string      // that can be chosen
 	offered  int           // how many of them the editor knows
-	listed   chan struct{} // closed when the servers were asked for their models
+	listed   chan struct{} // closed when the servers have listed their models
 	commands string        // as the editor knows them, for comparison
 	messages int           // of the model, and texts of commands, so far
 	usage    usageUpdate   // as the editor knows it
@@ -57,18 +57,18 @@ func (t *talk) attach(s *session.Session) {
 	t.guardUnsaved()
 }
 
-// close ends the session and everything that it has started.
+// close closes the session and stops everything that it has started.
 func (t *talk) close() {
 	t.closing.Do(func() {
 		t.interrupt()
-		_ = t.session.Close() // the editor can do nothing about it
+		_ = t.session.Close() // the editor can't handle the error
 	})
 }
 
-// errInterrupted is why a prompt ended that the editor cancelled.
+// errInterrupted is the cause when the editor cancels a prompt.
 var errInterrupted = errors.New("interrupted")
 
-// interrupt ends the prompt that is being answered.
+// interrupt cancels the current prompt.
 func (t *talk) interrupt() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,7 +83,7 @@ func (t *talk) busy() bool {
 	return t.stop != nil
 }
 
-// send sends an update. Before the editor knows the session, it waits.
+// send sends an update. Updates wait until the editor knows the session.
 func (t *talk) send(u any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -98,7 +98,7 @@ func (t *talk) put(u any) {
 	t.server.conn.write(t.line(u))
 }
 
-// line is an update as a line.
+// line returns an update as a line.
 func (t *talk) line(u any) []byte {
 	return encode(outgoing{Version: "2.0", Method: "session/update", Params: updateParams{t.id, u}})
 }
@@ -108,7 +108,7 @@ type updateParams struct {
 	Update    any    `json:"update"`
 }
 
-// begin sends what waited for the response, and what the editor should know at the start.
+// begin sends the waiting updates, and the initial state.
 func (t *talk) begin() {
 	t.mu.Lock()
 	t.begun = true
@@ -178,7 +178,7 @@ func (s *server) prompt(raw json.RawMessage) (runner, error) {
 	}, nil
 }
 
-// answer runs a prompt, and says why it ended.
+// answer runs a prompt, and returns why it ended.
 func (t *talk) answer(ctx context.Context, said prompted) (reason string, err error) {
 	x, isCommand, err := t.session.Expand(ctx, said.text)
 	if err != nil {
@@ -212,7 +212,7 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 	return stopReason(answer, err)
 }
 
-// stopReason is why an answer ended, in the words of the protocol.
+// stopReason returns why an answer ended, in terms of the protocol.
 func stopReason(a agent.Answer, err error) (string, error) {
 	switch {
 	case errors.Is(err, agent.ErrTurnLimit), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrWallTime):
@@ -229,9 +229,9 @@ func stopReason(a agent.Answer, err error) (string, error) {
 	return "end_turn", nil
 }
 
-// conversation is the session's conversation, which starts with the first prompt.
+// conversation returns the session's conversation, which starts with the first prompt.
 func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) {
-	if t.talk != nil { // only prompts use it, and there is one at a time
+	if t.talk != nil { // only prompts use it, one at a time
 		return t.talk, nil
 	}
 	t.session.Outside.WaitLikely(ctx)
@@ -246,7 +246,7 @@ func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) 
 	return talk, nil
 }
 
-// title tells the editor the title of a new session: the start of its first prompt.
+// title sends the title of a new session: the start of its first prompt.
 func (t *talk) title(text string) {
 	if t.titled {
 		return
@@ -255,7 +255,7 @@ func (t *talk) title(text string) {
 	t.send(infoUpdate{Kind: "session_info_update", Title: journal.Title(text), Updated: time.Now().UTC().Format(time.RFC3339)})
 }
 
-// modes are those that the editor can choose.
+// modes returns the modes that the editor can select.
 func (t *talk) modes() []sessionMode {
 	all := []sessionMode{
 		{permission.Plan.String(), "Plan", "Reads only; presents a plan for approval"},
@@ -274,7 +274,7 @@ const (
 	modelOption = "model"
 )
 
-// options are the menus of the editor. The caller has the lock.
+// options returns the menus of the editor. The caller holds the lock.
 func (t *talk) options() []configOption {
 	mode := configOption{ID: modeOption, Name: "Mode", Category: "mode", Type: "select", Current: t.mode}
 	for _, m := range t.modes() {
@@ -291,7 +291,7 @@ func (t *talk) options() []configOption {
 	return []configOption{mode, models}
 }
 
-// refresh takes the current mode and model, and reports what changed since the editor was told. The caller has the lock.
+// refresh reads the current mode and model, and reports what changed since the last update. The caller holds the lock.
 func (t *talk) refresh() (mode, options bool) {
 	m, name := t.session.Policy.Mode().String(), t.session.Models.Name()
 	mode, options = m != t.mode, m != t.mode || name != t.model
@@ -302,11 +302,11 @@ func (t *talk) refresh() (mode, options bool) {
 	return mode, options
 }
 
-// menuTime is how long the response to a request that opens a session waits for the models of a server. Editors update
-// their menus later, but clients for scripts may look at the response alone.
+// menuTime is how long the response that opens a session waits for the list of models. Editors update their menus later, but
+// scripts may only read the response.
 const menuTime = 20 * time.Millisecond
 
-// result is the response to a request that opened the session.
+// result returns the response to a request that opened the session.
 func (t *talk) result(id string) sessionResult {
 	select {
 	case <-t.listed:
@@ -318,7 +318,7 @@ func (t *talk) result(id string) sessionResult {
 	return sessionResult{SessionID: id, Modes: modeState{t.mode, t.modes()}, Options: t.options()}
 }
 
-// tellState tells the editor the mode, the model and the commands, if they changed.
+// tellState sends the mode, the model and the commands, if they changed.
 func (t *talk) tellState() {
 	t.mu.Lock()
 	mode, options := t.refresh()
@@ -332,7 +332,7 @@ func (t *talk) tellState() {
 	t.tellCommands()
 }
 
-// tellCommands tells the editor the slash commands, if they changed.
+// tellCommands sends the slash commands, if they changed.
 func (t *talk) tellCommands() {
 	all := []slashCommand{}
 	for _, c := range t.session.Slashes() {
@@ -351,12 +351,12 @@ func (t *talk) tellCommands() {
 	}
 }
 
-// listModels asks the servers which models there are.
+// listModels requests the models from the servers.
 func (t *talk) listModels() {
 	defer close(t.listed)
 	ctx, cancel := context.WithTimeout(t.server.ctx, 10*time.Second)
 	defer cancel()
-	found, _ := t.session.Models.List(ctx) // a server without an answer adds nothing
+	found, _ := t.session.Models.List(ctx) // a server that fails adds nothing
 	t.server.mu.Lock()
 	for _, m := range found {
 		if !slices.Contains(t.server.models, m.ID) {
@@ -376,14 +376,14 @@ func (t *talk) listModels() {
 	}
 }
 
-// offer tells the editor which models there are, if it doesn't know all of them. The caller has the lock.
+// offer sends the models, if the editor doesn't know all of them. The caller holds the lock.
 func (t *talk) offer() {
 	if len(t.models) > t.offered {
 		t.put(optionsUpdate{"config_option_update", t.options()})
 	}
 }
 
-// tellUsage tells the editor how full the context is.
+// tellUsage sends the size of the context.
 func (t *talk) tellUsage() {
 	used, size := t.talk.Context()
 	if size == 0 {

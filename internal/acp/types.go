@@ -2,7 +2,7 @@ package acp
 
 import "encoding/json"
 
-// These are the parts of the protocol's schema that are used here, with its names.
+// The parts of the protocol's schema that are used here, with its names.
 
 type initializeParams struct {
 	ProtocolVersion int                `json:"protocolVersion"`
@@ -59,7 +59,7 @@ type authMethod struct {
 	Description string `json:"description"`
 }
 
-// sessionParams are those of session/new, session/load and session/resume.
+// sessionParams are the parameters of session/new, session/load and session/resume.
 type sessionParams struct {
 	SessionID string      `json:"sessionId"`
 	CWD       string      `json:"cwd"`
@@ -122,7 +122,7 @@ type sessionInfo struct {
 	UpdatedAt string   `json:"updatedAt"`
 }
 
-// content is a content block. Which fields count depends on Type.
+// content is a content block. Its fields depend on Type.
 type content struct {
 	Type     string    `json:"type"`
 	Text     *string   `json:"text,omitempty"`
@@ -142,7 +142,7 @@ type resource struct {
 
 func textContent(text string) content { return content{Type: "text", Text: &text} }
 
-// What session/update carries; Kind is its name in the protocol.
+// The updates of session/update; Kind is the name in the protocol.
 type (
 	chunk struct {
 		Kind    string  `json:"sessionUpdate"` // user_message_chunk, agent_message_chunk, agent_thought_chunk
@@ -195,7 +195,7 @@ type (
 	}
 )
 
-// toolCall is a call, or what has changed of it.
+// toolCall is a call, or the changed fields of it.
 type toolCall struct {
 	ID        string          `json:"toolCallId"`
 	Name      string          `json:"name,omitempty"`

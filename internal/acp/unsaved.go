@@ -10,10 +10,10 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// unsavedTime is how long the editor has to say whether a file has unsaved changes. Without an answer there are none.
+// unsavedTime bounds the request for unsaved changes. Without an answer there are none.
 const unsavedTime = 5 * time.Second
 
-// guardUnsaved denies edits of files that have unsaved changes in the editor: these would be lost, or the edit would.
+// guardUnsaved denies edits of files that have unsaved changes in the editor: either the changes or the edit would be lost.
 func (t *talk) guardUnsaved() {
 	t.server.mu.Lock()
 	can := t.server.client.FS.ReadTextFile
@@ -35,11 +35,11 @@ func (t *talk) guardUnsaved() {
 	}
 }
 
-// unsaved is an error if the editor shows another content than the disk has, of a file that a call would write.
+// unsaved returns an error if the editor has another content than the disk for a file that a call would write.
 func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) error {
 	known, err := t.session.Executor.Registry.Lookup(d.Name)
 	if err != nil {
-		return nil // the call fails by itself
+		return nil // the call itself reports it
 	}
 	inv, err := known.Prepare(ctx, c.Args)
 	if err != nil || inv == nil {
@@ -66,7 +66,7 @@ func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) err
 	return nil
 }
 
-// plain is a text without what editors don't keep: a byte order mark and the kind of line ends.
+// plain removes what editors don't preserve: a byte order mark and the kind of line endings.
 func plain(text string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 }

@@ -51,7 +51,7 @@ func (t *talk) observe(e agent.Event) {
 	}
 }
 
-// newMessage starts a message: what is said from now on has another ID.
+// newMessage starts a message: the following text has a new ID.
 func (t *talk) newMessage() {
 	t.mu.Lock()
 	t.messages++
@@ -88,7 +88,7 @@ func (t *talk) compacted(c agent.Compacted) {
 	t.send(u)
 }
 
-// callList is the calls that the editor knows, and what it was told about each that hasn't ended.
+// callList has the calls that the editor knows, and what was sent about each unfinished one.
 type callList struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -97,13 +97,13 @@ type callList struct {
 // add reports whether a call is new.
 func (l *callList) add(id string) bool { return l.tell(id, "") == unknownCall }
 
-// What the editor knows of a call.
+// knowledge is what the editor knows about a call.
 type knowledge uint8
 
 const (
 	unknownCall knowledge = iota
 	knownCall
-	sameCall // and there is nothing new
+	sameCall // the description is the same
 )
 
 // tell records the description sent to the editor, and returns what the editor knew before. "" sends no description.
@@ -126,7 +126,7 @@ func (l *callList) tell(id, described string) knowledge {
 	return knownCall
 }
 
-// callID is the ID of a call for the editor: subagents have IDs of their own.
+// callID returns the ID of a call for the editor: subagents have their own IDs.
 func callID(c tool.Call) string {
 	if c.By == "" {
 		return c.ID
@@ -134,7 +134,7 @@ func callID(c tool.Call) string {
 	return c.By + "/" + c.ID
 }
 
-// announce tells the editor about a call, or what is known of it now.
+// announce sends a call, or its changed description.
 func (t *talk) announce(r tool.Request) {
 	c := describe(r)
 	text, _ := json.Marshal(c) // its input is valid JSON
@@ -147,7 +147,7 @@ func (t *talk) announce(r tool.Request) {
 	}
 }
 
-// describe is what is known of a call before it runs.
+// describe returns a call before it runs.
 func describe(r tool.Request) toolCall {
 	c := toolCall{ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r), Locations: locations(r)}
 	if r.Declaration.Name != "" {
@@ -168,7 +168,7 @@ func describe(r tool.Request) toolCall {
 	return c
 }
 
-// kindOf is the kind of a call in the words of the protocol, which are nearly those of [tool.Kind].
+// kindOf returns the kind of a call in terms of the protocol, which are almost those of [tool.Kind].
 func kindOf(r tool.Request) string {
 	if _, ok := r.Confirm.(tool.Plan); ok {
 		return "switch_mode"
@@ -179,7 +179,7 @@ func kindOf(r tool.Request) string {
 	return string(r.Declaration.Kind)
 }
 
-// locations are the files that a call reads or writes.
+// locations returns the files that a call reads or writes.
 func locations(r tool.Request) []location {
 	var out []location
 	for _, a := range r.Access {
@@ -199,7 +199,7 @@ func locations(r tool.Request) []location {
 	return out
 }
 
-// firstChange is the number of the first line that a diff changes; 0: none.
+// firstChange returns the number of the first line that a diff changes; 0: none.
 func firstChange(diff string) int {
 	line := 0
 	for l := range strings.Lines(diff) {
@@ -233,7 +233,7 @@ func (t *talk) step(e tool.Event) {
 	}
 }
 
-// update sends what has changed of a call.
+// update sends the changed fields of a call.
 func (t *talk) update(c toolCall) {
 	if t.calls.add(c.ID) {
 		c.Title = c.ID
@@ -243,9 +243,9 @@ func (t *talk) update(c toolCall) {
 	t.send(callUpdate{"tool_call_update", c})
 }
 
-// done sends the result of a call, and what it changed in the session.
+// done sends the result of a call, and its changes of the session.
 func (t *talk) done(e tool.Event) {
-	if t.calls.add(callID(e.Request.Call)) { // it failed before it was known what it would do
+	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
 	t.send(callUpdate{"tool_call_update", ended(callID(e.Request.Call), *e.Outcome)})
@@ -255,7 +255,7 @@ func (t *talk) done(e tool.Event) {
 	t.tellState()
 }
 
-// ended is the end of a call.
+// ended returns the final update of a call.
 func ended(id string, o tool.Outcome) toolCall {
 	c := toolCall{ID: id, Status: "completed"}
 	if o.Status != tool.StatusSuccess {
@@ -275,7 +275,7 @@ func ended(id string, o tool.Outcome) toolCall {
 	return c
 }
 
-// shown is a display in the words of the protocol.
+// shown converts a display to the protocol.
 func shown(d tool.Display) []toolContent {
 	switch d := d.(type) {
 	case tool.FileDiff:
@@ -291,7 +291,7 @@ func shown(d tool.Display) []toolContent {
 	return nil
 }
 
-// effects are what a tried call did: how it ended, and the changes that can be kept. Nothing of them is on disk yet.
+// effects returns what a tried call did: how it ended, and the changes that can be kept, which are not on disk yet.
 func effects(f tool.Effects) []toolContent {
 	var out []toolContent
 	f.Changes = slices.Clone(f.Changes)
@@ -315,7 +315,7 @@ func effects(f tool.Effects) []toolContent {
 		}
 		one.NewText = &after
 		out = append(out, one)
-		f.Changes[i].Diff = "" // it isn't in the text too
+		f.Changes[i].Diff = "" // not in the text too
 	}
 	return append([]toolContent{block(textContent(f.Markdown()))}, out...)
 }
@@ -330,7 +330,7 @@ func warnings(list []string) []toolContent {
 
 func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
 
-// planOf is the to-do list as the protocol's plan.
+// planOf returns the to-do list as the protocol's plan.
 func planOf(list builtin.TodoList) planUpdate {
 	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
 	for _, item := range list {

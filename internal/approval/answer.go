@@ -20,7 +20,7 @@ func IsYes(typed string) bool {
 	return typed == "y" || typed == "yes"
 }
 
-// IsNo reads a no and the reason that may follow it: "n", "no: use make instead", "n because it is not needed".
+// IsNo reads a no and an optional reason: "n", "no: use make instead", "n because it is not needed".
 func IsNo(typed string) (reason string, ok bool) {
 	word, reason := typed, ""
 	if i := strings.IndexAny(typed, " \t:,"); i >= 0 {
@@ -33,7 +33,7 @@ func IsNo(typed string) (reason string, ok bool) {
 	return reason, word == "n" || word == "no"
 }
 
-// SessionRule is the rule that an approval for the session applies: the widest that was offered. For hosts it is the
+// SessionRule returns the rule that an approval for the session applies: the widest that was offered. For hosts it is the
 // narrowest: an approval of one page is not an approval of every host.
 func SessionRule(r tool.Request, why tool.Decision) string {
 	if len(why.Offer) == 0 {
@@ -47,8 +47,7 @@ func SessionRule(r tool.Request, why tool.Decision) string {
 	return why.Offer[len(why.Offer)-1]
 }
 
-// RuleList shows the rules of an offer on one line. A rule that is bound to one version of a tool is shown without the
-// fingerprint.
+// RuleList returns the rules of an offer on one line. A rule for one version of a tool is shown without the fingerprint.
 func RuleList(offer string) string {
 	rules := permission.SplitOffer(offer)
 	for i, rule := range rules {
@@ -60,7 +59,28 @@ func RuleList(offer string) string {
 	return strings.Join(rules, ", ")
 }
 
-// Proposal is the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
+// Step is an offer as the user reads it: its rules, and what they cover in a few words, if that can be said.
+type Step struct{ Rules, Covers string }
+
+// Ladder is the offers of a decision, from narrow to wide.
+func Ladder(offers []string) []Step {
+	var out []Step
+	for _, offer := range offers {
+		out = append(out, Step{RuleList(offer), permission.Extent(offer)})
+	}
+	return out
+}
+
+// Beyond is what a text of a permission prompt says besides the call's description, which is shown above it.
+func Beyond(r tool.Request, text tool.Literal) string {
+	first, rest, _ := strings.Cut(string(text), "\n")
+	if n := len(first); n > 0 && n == len(r.Description) && strings.EqualFold(first[:1], r.Description[:1]) && first[1:] == r.Description[1:] {
+		return strings.Trim(rest, "\n")
+	}
+	return string(text)
+}
+
+// Proposal returns the text that a call proposes and that the user can edit, and a name for its file. ok is false if there is none.
 func Proposal(r tool.Request) (text, file string, ok bool) {
 	switch shown := r.Confirm.(type) {
 	case tool.FileDiff:
@@ -73,7 +93,7 @@ func Proposal(r tool.Request) (text, file string, ok bool) {
 	return text, file, r.Rework != nil
 }
 
-// Edited is the approval of a proposal as the user changed it. ok is false if the call can't use the text.
+// Edited returns the approval of a proposal that the user edited. ok is false if the call can't use the text.
 func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
 	if r.Rework == nil {
 		return tool.Decision{}, false
@@ -81,7 +101,7 @@ func Edited(r tool.Request, text string) (d tool.Decision, ok bool) {
 	return tool.Decision{Verdict: tool.Allow, Args: r.Rework(text)}, true
 }
 
-// Keep is the approval of some of the effects of a tried call, by their paths.
+// Keep returns the approval of some of the effects of a tried call, by their paths.
 func Keep(paths []string) tool.Decision {
 	answer, _ := json.Marshal(struct { // strings
 		Keep []string `json:"keep"`
@@ -91,10 +111,10 @@ func Keep(paths []string) tool.Decision {
 
 // RunAgain discards the effects of a tried call and runs the call, with network.
 func RunAgain(f tool.Effects) tool.Decision {
-	return tool.Decision{Verdict: tool.Allow, Direct: len(f.Changes) > 0} // without effects, that is what is asked
+	return tool.Decision{Verdict: tool.Allow, Direct: len(f.Changes) > 0} // without effects, the question is whether to run it
 }
 
-// IsDiscard reads a "d", and the reason that may follow it.
+// IsDiscard reads a "d", and an optional reason.
 func IsDiscard(typed string) (reason string, ok bool) {
 	word, reason, _ := strings.Cut(typed, " ")
 	word = strings.ToLower(strings.TrimRight(word, ":,"))
@@ -125,7 +145,7 @@ func Numbers(typed string, most int) ([]int, error) {
 	return out, nil
 }
 
-// Picks are the effects as parts that can be taken or left alone, in the order of the changes.
+// Picks returns the effects as parts to select, in the order of the changes.
 func Picks(f tool.Effects) []Hunk {
 	var out []Hunk
 	for _, c := range f.Changes {
@@ -134,7 +154,7 @@ func Picks(f tool.Effects) []Hunk {
 	return out
 }
 
-// limits are what a form demands of a typed answer. A server's own check comes after ours and may know more.
+// limits are a form's limits on a typed answer. A server may check more.
 type limits struct {
 	Format    string
 	MinLength *float64
@@ -186,7 +206,7 @@ func (l limits) number(n float64) error {
 	return nil
 }
 
-// count checks how many were chosen.
+// count checks the number of choices.
 func (l limits) count(n int) error {
 	switch {
 	case l.MinItems != nil && float64(n) < *l.MinItems:

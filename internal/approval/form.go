@@ -1,5 +1,5 @@
-// Package approval is what every front end needs to let a user decide about a call: what can be answered, the rules that an
-// answer applies, forms, and the text of a proposal that can be edited.
+// Package approval is shared by front ends that ask a user about a call: the possible answers, the rules that an answer
+// applies, forms, and proposals that the user can edit.
 package approval
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Field is a question of a form: a property of a flat schema, as MCP elicitation has it.
+// Field is a question of a form: a property of a flat schema, as in MCP elicitation.
 type Field struct {
 	name     string
 	required bool
@@ -32,8 +32,8 @@ type Field struct {
 	}
 	Default json.RawMessage
 	limits
-	own *Field // for words in place of a choice, or beside it
-	yes bool   // "y" is the first choice, and "n" none of them
+	own *Field // for text instead of a choice, or in addition
+	yes bool   // "y" selects the first choice, and "n" none
 }
 
 // Choice is an answer that a field offers.
@@ -41,7 +41,7 @@ type Choice struct {
 	Const, Title, Description string
 }
 
-// ReadForm reads a schema, its fields in the order they are written.
+// ReadForm reads a schema. The fields are in the order of the schema.
 func ReadForm(schema json.RawMessage) ([]Field, error) {
 	var outer struct {
 		Properties json.RawMessage
@@ -75,13 +75,12 @@ func ReadForm(schema json.RawMessage) ([]Field, error) {
 	return fields, nil
 }
 
-// isOwnAnswerOf reports whether a field is for a free-text answer to the choice before it. One line asks for both, so that
-// users without anything to add answer once.
+// isOwnAnswerOf reports whether a field is for a free-text answer to the choice before it. One line asks for both.
 func (f Field) isOwnAnswerOf(before Field) bool {
 	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.Choices()) == 0 && len(before.Choices()) > 0
 }
 
-// Choices are what can be chosen, if the field is a choice.
+// Choices returns the choices, if the field is a choice.
 func (f Field) Choices() []Choice {
 	cs := append(slices.Clone(f.OneOf), f.Items.AnyOf...)
 	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
@@ -94,7 +93,7 @@ func (f Field) Choices() []Choice {
 	return cs
 }
 
-// Label is the question.
+// Label returns the question.
 func (f Field) Label() string {
 	label := tool.Visible(f.Title)
 	if f.About != "" {
@@ -103,10 +102,10 @@ func (f Field) Label() string {
 	return cmp.Or(label, tool.Visible(f.name))
 }
 
-// Name is the field's name, for errors.
+// Name returns the field's name, for errors.
 func (f Field) Name() string { return tool.Visible(f.name) }
 
-// Answer reads a typed line into the answer of a form. An empty line leaves the field out, or takes its default. The error
+// Answer reads a typed line into the answer of a form. For an empty line the field is omitted, or has its default. The error
 // says what to type instead.
 func (f Field) Answer(line string, answer map[string]any) error {
 	typed, words := f.split(line)
@@ -123,10 +122,10 @@ func (f Field) Answer(line string, answer map[string]any) error {
 	return nil
 }
 
-// AcceptYes lets "y" choose the first choice, and "n" none of them.
+// AcceptYes makes "y" select the first choice, and "n" none.
 func (f *Field) AcceptYes() { f.yes = true }
 
-// words is what a user can type into the field, said in a sentence.
+// words describes what a user can type into the field.
 func (f Field) words() string {
 	about := tool.Visible(cmp.Or(f.About, f.Title))
 	if about == "" || about == "Other" {
@@ -136,7 +135,7 @@ func (f Field) words() string {
 	return string(unicode.ToLower(first)) + about[size:]
 }
 
-// split parts numbers that choose from the words behind them, where the field takes words too.
+// split separates the numbers of choices from text after them, if the field accepts text too.
 func (f Field) split(typed string) (numbers, words string) {
 	if f.yes && IsYes(typed) {
 		return "1", ""
@@ -158,7 +157,7 @@ func (f Field) split(typed string) (numbers, words string) {
 	return strings.TrimRight(strings.TrimSuffix(typed, rest), ", "), rest
 }
 
-// Hint says what can be typed.
+// Hint describes what can be typed.
 func (f Field) Hint() string {
 	hint := f.wanted()
 	if f.yes {
@@ -173,7 +172,7 @@ func (f Field) Hint() string {
 	return hint
 }
 
-// defaultShown is the default as the user would type it.
+// defaultShown returns the default as the user would type it.
 func (f Field) defaultShown() string {
 	for i, c := range f.Choices() {
 		var value string
@@ -200,7 +199,7 @@ func (f Field) wanted() string {
 	return "answer, or nothing"
 }
 
-// parse reads what was typed, beside words of the user's own. nil leaves the field out.
+// parse reads a typed answer and the user's own text. nil omits the field.
 func (f Field) parse(typed, words string) (any, error) {
 	if typed == "" {
 		switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Hunk is a part of a diff that can be taken or left alone.
+// Hunk is a part of a diff that can be selected.
 type Hunk struct {
 	Diff string // with its "@@" line
 
@@ -16,7 +16,7 @@ type Hunk struct {
 	now  []string
 }
 
-// Hunks are the parts of a change. There are none if it can't be divided: a new file, or a diff that isn't complete.
+// Hunks returns the parts of a change; none if it can't be split: a new file, or an incomplete diff.
 func Hunks(d tool.FileDiff) []Hunk {
 	if d.Original == nil {
 		return nil
@@ -28,7 +28,7 @@ func Hunks(d tool.FileDiff) []Hunk {
 	return out
 }
 
-// Apply is a text with a diff applied. ok is false if the diff is of another text.
+// Apply applies a diff to a text. ok is false if the diff is for another text.
 func Apply(original, diff string) (text string, ok bool) {
 	hunks := hunksOf(diff)
 	return Take(tool.FileDiff{Original: &original}, hunks, all(hunks))
@@ -64,14 +64,14 @@ func hunksOf(diff string) []Hunk {
 			h.old = append(h.old, text)
 		case '+':
 			h.now = append(h.now, text)
-		case '\\': // no newline at the end of the line before it
+		case '\\': // no newline at the end of the previous line
 			h.old, h.now = trimLast(h.old, h.Diff, '-'), trimLast(h.now, h.Diff, '+')
 		}
 	}
 	return out
 }
 
-// trimLast removes the newline of the last line if that was the last one of its side.
+// trimLast removes the newline of the last line if its side has none.
 func trimLast(lines []string, diff string, mark byte) []string {
 	all := strings.SplitAfter(strings.TrimSuffix(diff, "\n"), "\n")
 	if len(all) < 2 || len(lines) == 0 || all[len(all)-2][0] != mark && all[len(all)-2][0] != ' ' {
@@ -81,7 +81,7 @@ func trimLast(lines []string, diff string, mark byte) []string {
 	return lines
 }
 
-// Take is the original with some of its hunks changed. ok is false if the hunks are not of the original.
+// Take returns the original with the selected hunks applied. ok is false if the hunks are not of the original.
 func Take(d tool.FileDiff, hunks []Hunk, take []bool) (text string, ok bool) {
 	lines := strings.SplitAfter(*d.Original, "\n")
 	if n := len(lines) - 1; lines[n] == "" {
@@ -91,7 +91,7 @@ func Take(d tool.FileDiff, hunks []Hunk, take []bool) (text string, ok bool) {
 	at := 0
 	for i, h := range hunks {
 		from := h.from
-		if len(h.old) == 0 && *d.Original != "" { // lines are added after the one that it names
+		if len(h.old) == 0 && *d.Original != "" { // lines are inserted after the named one
 			from++
 		}
 		if from < at || from+len(h.old) > len(lines) || strings.Join(lines[from:from+len(h.old)], "") != strings.Join(h.old, "") {

@@ -1,17 +1,14 @@
-// Package atomicfile replaces a file's content so that at every moment either
-// the old or the new content stands there, whole.
+// Package atomicfile replaces a file's content so that readers see either the old or the new content, never a mix.
 //
 //	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
 //
-// The new content goes into a temporary file in the same directory, is synced, gets
-// the old one's mode, owner and extended attributes, and is renamed over it.
-// Where a rename would lose something (hard links, another owner) or cannot be
-// done (a directory that is not writable, a mount point) the file is written in
-// place after its old content was saved, and the Outcome says so; only renamed
-// writes are never torn. Writers lock the directory, so of two processes that
+// The new content is written to a temporary file in the same directory, which is synced, gets the old file's mode, owner and
+// extended attributes, and is renamed over it. If a rename would lose something (hard links, another owner) or isn't
+// possible (a directory that isn't writable, a mount point), the file is written in place after its old content was saved,
+// and the Outcome says so; such a write can be interrupted halfway. Writers lock the directory, so of two processes that
 // change the same content the second one gets a ChangedError.
 //
-// It knows nothing of text, of tools or of what may be written.
+// The package knows nothing about text, tools or permissions.
 package atomicfile
 
 import (
@@ -30,36 +27,32 @@ import (
 // Hash is the SHA-256 of a content.
 type Hash = [sha256.Size]byte
 
-// Options say what must stand there before. The zero value makes a new file
-// and never replaces one.
+// Options set the expected state of the file. The zero value creates a new file and never replaces one.
 type Options struct {
-	Old *Hash // replace the file that has exactly this content
-	Any bool  // or replace whatever file stands there, or make a new one
+	Old *Hash // replace the file if it has exactly this content
+	Any bool  // replace any file, or create a new one
 
-	// Backup is the folder for the old content of a file that has to be
-	// written in place; it is made when needed. Without one such a write is
-	// refused.
+	// Backup is the directory for the old content of a file that must be written in place; it is created when needed.
+	// Without one such a write is an error.
 	Backup string
-	// Mode is for a new file; 0 is 0666 less the umask.
+	// Mode is the mode of a new file; 0 is 0666 less the umask.
 	Mode fs.FileMode
-	// Canonical says that the path was resolved and checked before: a link in
-	// it is an error (nofollow.ErrChanged) and not followed.
+	// Canonical means that the path was resolved before: a link in it is an error (nofollow.ErrChanged) and not followed.
 	Canonical bool
-	// Wait is how long to wait for another writer in the folder; 0 is 10 s.
+	// Wait is how long to wait for another writer in the directory; 0 is 10 s.
 	Wait time.Duration
 }
 
-// Outcome tells how a write was done.
+// Outcome describes how a write was done.
 type Outcome struct {
-	Path    string   // the file that was written, behind all links
+	Path    string   // the written file, with links resolved
 	Created bool     // it is new
-	Made    []string // folders that were made, outermost first
+	Made    []string // directories that were created, outermost first
 	InPlace string   // why the file was written in place; empty if renamed
 	Backup  string   // where the old content was saved, if in place
 }
 
-// ChangedError says that something else stands there than the writer expected.
-// Nothing was written.
+// ChangedError reports that the file isn't as expected. Nothing was written.
 type ChangedError struct {
 	Path string
 	How  string // "has changed", "has appeared", "is gone"
@@ -69,7 +62,7 @@ func (e *ChangedError) Error() string {
 	return fmt.Sprintf("write %s: the file %s since it was read. Read it again", e.Path, e.How)
 }
 
-// Write gives the file at path the content.
+// Write writes the content to the file at path.
 func Write(path string, content []byte, o Options) (Outcome, error) {
 	abs, err := target(path, o)
 	if err != nil {
@@ -99,7 +92,7 @@ func target(path string, o Options) (string, error) {
 	return abs, err
 }
 
-// cause takes names of handles out of an error; the caller knows the path.
+// cause removes the names of handles from an error; the caller knows the path.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -112,14 +105,14 @@ func cause(err error) error {
 	return err
 }
 
-// write is one call of Write.
+// write is the state of one Write.
 type write struct {
 	path, base string
 	content    []byte
 	opts       Options
 	dir        *os.Root
-	handle     *os.File    // the folder's own, for lock and sync
-	old        []byte      // the content that is replaced
+	handle     *os.File    // of the directory, for lock and sync
+	old        []byte      // the replaced content
 	info       fs.FileInfo // nil for a new file
 	out        Outcome
 }
@@ -161,7 +154,7 @@ func (o Options) wait() time.Duration {
 	return 10 * time.Second
 }
 
-// look reads what stands there and compares it with what is expected.
+// look reads the file and compares it with the expected state.
 func (w *write) look() error {
 	info, err := w.dir.Lstat(w.base)
 	switch {
@@ -189,7 +182,7 @@ func (w *write) look() error {
 	return nil
 }
 
-// read returns the content of the very file that info describes.
+// read returns the content of the file that info describes.
 func (w *write) read(info fs.FileInfo) ([]byte, error) {
 	f, err := w.open(info, os.O_RDONLY)
 	if err != nil {
@@ -216,8 +209,8 @@ func (w *write) open(info fs.FileInfo, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// again compares once more, right before the old content goes: a program that
-// knows nothing of the lock may have written meanwhile.
+// again compares again, right before the old content is replaced: a program that doesn't use the lock may have written
+// meanwhile.
 func (w *write) again() error {
 	if w.opts.Old == nil {
 		return nil

@@ -32,7 +32,7 @@ func put(t *testing.T, path, content string) *Hash {
 	return &h
 }
 
-// holds fails unless the file has the content and its folder no leftovers.
+// holds fails unless the file has the content and its directory no leftovers.
 func holds(t *testing.T, path, content string) {
 	t.Helper()
 	got, err := os.ReadFile(path)

@@ -39,14 +39,14 @@ func child(part string, args []string) int {
 	return 0
 }
 
-// command is this binary in another part.
+// command returns this binary in another part.
 func command(part string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"="+part)
 	return cmd
 }
 
-// pattern is a content that shows whether it is whole: n lines, each saying
+// pattern returns a content that shows whether it is whole: n lines, each saying
 // which content it belongs to.
 func pattern(k int) []byte {
 	line := fmt.Appendf(nil, "content %06d\n", k)

@@ -10,14 +10,13 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// folder is the open folder of a write, with what had to be made for it.
+// folder is the open directory of a write, with the directories that were created for it.
 type folder struct {
 	root  *os.Root
-	names []string // made, outermost first
+	names []string // created, outermost first
 }
 
-// openFolder opens dir. With make, it and its parents are made where they are
-// missing.
+// openFolder opens dir. With make, missing directories are created.
 func openFolder(dir string, make bool) (folder, error) {
 	root, err := nofollow.OpenDir(dir)
 	if err == nil || !make {
@@ -44,8 +43,7 @@ func openFolder(dir string, make bool) (folder, error) {
 	return f, nil
 }
 
-// enter goes into a folder beneath, made if need be. Two writers may make the
-// same one; it is then nobody's to take away.
+// enter opens a subdirectory, and creates it if necessary. If another writer created it, it isn't removed later.
 func (f *folder) enter(path, name string) error {
 	err := f.root.Mkdir(name, 0o777)
 	switch {
@@ -63,8 +61,8 @@ func (f *folder) enter(path, name string) error {
 	return nil
 }
 
-// close lets go of the folder. After a failure the folders that were made are
-// taken away again, unless something else is in them by now.
+// close closes the directory. After a failure it removes the directories that were created, unless they contain something
+// else by now.
 func (f *folder) close(failed bool) {
 	f.root.Close()
 	if !failed {
@@ -83,15 +81,14 @@ func (f *folder) close(failed bool) {
 	}
 }
 
-// The names of temporary files: the prefix, the writer's process id, random
-// letters. They are hidden, and a later writer knows them as leftovers.
+// The names of temporary files: prefix, process ID, random letters. They are hidden, and later writers recognize and remove
+// leftovers.
 const (
 	tempPrefix = ".adze-"
 	tempSuffix = ".tmp"
 )
 
-// IsTemp reports whether a file's name is one of a temporary file of this
-// package, so that listings can leave it out.
+// IsTemp reports whether a name is that of a temporary file of this package, so that listings can omit it.
 func IsTemp(name string) bool {
 	_, ok := tempOwner(name)
 	return ok

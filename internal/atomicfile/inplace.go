@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// inPlace overwrites the file after its old content was saved.
+// inPlace overwrites the file after saving its old content.
 func (w *write) inPlace(why string) error {
 	f, err := w.open(w.info, os.O_RDWR)
 	if err != nil {
@@ -30,8 +30,7 @@ func (w *write) inPlace(why string) error {
 	return nil
 }
 
-// overwrite puts the new content into an open file. When that fails the old
-// content is put back.
+// overwrite writes the new content to an open file. If that fails, it restores the old content.
 func (w *write) overwrite(f *os.File, saved string) error {
 	err := w.again()
 	if err == nil {
@@ -66,7 +65,7 @@ func (w *write) refill(f *os.File, content []byte) error {
 	return f.Sync()
 }
 
-// save keeps a content in the backup folder, on disk for sure.
+// save saves a content in the backup directory, and syncs it.
 func save(folder, base string, content []byte) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
@@ -93,7 +92,7 @@ func save(folder, base string, content []byte) (string, error) {
 	return filepath.Join(folder, final), nil
 }
 
-// shortened keeps a long name within what every file system takes.
+// shortened limits a long name to what every file system accepts.
 func shortened(base string) string {
 	if len(base) <= 120 {
 		return base

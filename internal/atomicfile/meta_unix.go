@@ -25,8 +25,7 @@ func links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// keep gives the new file the owner, extended attributes and mode of the old
-// one, and says in words what cannot be kept.
+// keep gives the new file the owner, extended attributes and mode of the old one, and returns what can't be kept, in words.
 func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -65,8 +64,8 @@ func alive(pid int) bool {
 	return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// lockFolder waits for the folder's advisory lock. It ends with the process. A
-// file system without locks is written to without.
+// lockFolder waits for the directory's advisory lock, which ends with the process. On a file system without locks it does
+// nothing.
 func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	fd := int(dir.Fd())
 	pause := 200 * time.Microsecond
@@ -87,7 +86,7 @@ func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	}
 }
 
-// syncFolder brings a rename to the disk. Some file systems have no way to.
+// syncFolder syncs a rename. Some file systems don't support it.
 func syncFolder(dir *os.File) error {
 	err := dir.Sync()
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EBADF) {
@@ -98,8 +97,7 @@ func syncFolder(dir *os.File) error {
 
 func renameFile(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
 
-// linkNew is renameNew where there is no better way: a hard link never
-// replaces anything.
+// linkNew is renameNew without system support: a hard link never replaces a file.
 func linkNew(dir *os.Root, from, to string) error {
 	err := dir.Link(from, to)
 	if err == nil {

@@ -18,17 +18,16 @@ const (
 
 func links(fs.FileInfo) uint64 { return 1 }
 
-// keep leaves owner and access list to the folder's inheritance, as Windows
+// keep leaves owner and access list to the directory's inheritance, as Windows
 // programs do.
 func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {
 	return "", f.Chmod(info.Mode())
 }
 
-// alive cannot be asked cheaply; a leftover waits until it is old.
+// alive returns true: it can't be determined cheaply. Leftovers are removed when they are old.
 func alive(int) bool { return true }
 
-// lockFolder opens a file of which only one handle can exist and which goes
-// with it.
+// lockFolder opens a file that can have only one handle and is deleted with it.
 func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 	name, err := windows.UTF16PtrFromString(filepath.Join(dir.Name(), ".adze-lock"))
 	if err != nil {
@@ -50,7 +49,7 @@ func lockFolder(dir *os.File, wait time.Duration) (unlock func(), err error) {
 
 func syncFolder(*os.File) error { return nil }
 
-// renameFile tries again while a virus scanner or an editor holds the file.
+// renameFile retries while a virus scanner or an editor has the file open.
 func renameFile(dir *os.Root, from, to string) error {
 	err := dir.Rename(from, to)
 	for pause := 20 * time.Millisecond; err != nil && pause < 200*time.Millisecond; pause *= 2 {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameNew renames without replacing anything.
+// renameNew renames without replacing a file.
 func renameNew(dir *os.Root, handle *os.File, from, to string) error {
 	fd := int(handle.Fd())
 	err := unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE)
@@ -17,8 +17,7 @@ func renameNew(dir *os.Root, handle *os.File, from, to string) error {
 	return err
 }
 
-// reserve makes sure that the disk has room for a growing file, so that a full
-// disk is noticed before the first byte is overwritten.
+// reserve reserves disk space for a growing file, so that a full disk is detected before the first byte is overwritten.
 func reserve(f *os.File, old, now int64) error {
 	if now <= old {
 		return nil

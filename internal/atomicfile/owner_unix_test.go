@@ -36,7 +36,7 @@ func TestModeStays(t *testing.T) {
 	}
 }
 
-// As nobody: a folder that is not writable, a file of another, a file that may
+// As nobody: a directory that is not writable, a file of another, a file that may
 // not be written.
 func TestAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -48,7 +48,7 @@ func TestAsNobody(t *testing.T) {
 	}
 }
 
-// nobodysFolder stands in a folder that nobody can reach, unlike t.TempDir's
+// nobodysFolder is in a directory that nobody can reach, unlike t.TempDir's
 // parents under some settings.
 func nobodysFolder(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "adze-nobody-")
@@ -80,7 +80,7 @@ func playUnix(part string, args []string) error {
 }
 
 func asNobody(dir string) error {
-	// The test binary may lie where nobody can start it, so root starts it.
+	// The test binary may be where nobody can start it, so root starts it.
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)); err != nil {
 		return err
 	}

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// create makes the file, unless one appears meanwhile.
+// create creates the file, unless it exists by now.
 func (w *write) create() (err error) {
 	mode := w.opts.Mode
 	if mode == 0 {
-		mode = 0o666 // the umask and the folder's default list take their part
+		mode = 0o666 // the umask and the directory's default ACL apply
 	}
 	f, name, err := temp(w.dir, mode.Perm())
 	if err != nil {
@@ -47,8 +47,7 @@ func (w *write) create() (err error) {
 	return syncFolder(w.handle)
 }
 
-// replace renames a new file over the old one, or writes in place where that
-// would lose something.
+// replace renames a new file over the old one, or writes in place if that would lose something.
 func (w *write) replace() error {
 	if n := links(w.info); n > 1 {
 		return w.inPlace(fmt.Sprintf("it has %d hard links", n))
@@ -60,7 +59,7 @@ func (w *write) replace() error {
 	return w.inPlace(why)
 }
 
-// renameOver returns why the file has to be written in place, if it has to.
+// renameOver returns why the file must be written in place, if it must.
 func (w *write) renameOver() (why string, err error) {
 	f, name, err := temp(w.dir, 0o600)
 	if err != nil {
@@ -97,7 +96,7 @@ func (w *write) renameOver() (why string, err error) {
 	return "", syncFolder(w.handle)
 }
 
-// dress gives the new file what belongs to the old one beside its content.
+// dress copies the metadata of the old file to the new one.
 func (w *write) dress(f *os.File) (lost string, err error) {
 	old, err := w.open(w.info, os.O_RDONLY)
 	if err != nil {
@@ -107,7 +106,7 @@ func (w *write) dress(f *os.File) (lost string, err error) {
 	return keep(f, old, w.info)
 }
 
-// cannotRename sorts the errors after which writing in place is the way.
+// cannotRename returns the reason for an error after which the file is written in place.
 func cannotRename(err error) (why string, _ error) {
 	switch {
 	case errors.Is(err, syscall.EBUSY):

@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// sweepLimit bounds how many names of a folder are looked at for leftovers.
+// sweepLimit bounds the number of names in a directory that are checked for leftovers.
 const sweepLimit = 10_000
 
-// sweep removes temporary files whose writers are dead. The caller holds the
-// folder's lock. A writer on another machine cannot be asked whether it lives,
-// so a name with a living process's id is left alone for an hour.
+// sweep removes temporary files whose writers are dead. The caller holds the directory's lock. Writers on other machines
+// can't be checked, so a file with the ID of a running process is kept for an hour.
 func sweep(dir *os.Root) {
 	list, err := dir.Open(".")
 	if err != nil {
@@ -41,7 +40,7 @@ func stale(dir *os.Root, name string) bool {
 	return err == nil && time.Since(info.ModTime()) > time.Hour
 }
 
-// temp makes an empty temporary file.
+// temp creates an empty temporary file.
 func temp(dir *os.Root, mode fs.FileMode) (*os.File, string, error) {
 	for range 100 {
 		var random [8]byte
@@ -56,9 +55,8 @@ func temp(dir *os.Root, mode fs.FileMode) (*os.File, string, error) {
 	return nil, "", fmt.Errorf("create a temporary file: every name is taken")
 }
 
-// fill writes a content that nobody has read yet and brings it to the disk.
-// Between the two, dress sets what writing would take away again: the kernel
-// drops set-user-id bits and capabilities of a file that is written to.
+// fill writes and syncs the content of a new file. In between, dress sets what writing would remove: the kernel drops
+// set-user-id bits and capabilities of a file that is written to.
 func fill(f *os.File, content []byte, dress func() error) error {
 	if _, err := f.Write(content); err != nil {
 		return err

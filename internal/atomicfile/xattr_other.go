@@ -4,5 +4,5 @@ package atomicfile
 
 import "os"
 
-// copyAttributes does nothing: this system's attributes are not read here.
+// copyAttributes does nothing: extended attributes aren't supported here.
 func copyAttributes(_, _ *os.File) (string, error) { return "", nil }

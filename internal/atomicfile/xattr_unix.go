@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyAttributes gives f the extended attributes of old, access lists among
-// them, and names the one that could not be set.
+// copyAttributes copies the extended attributes of old, including ACLs, to f, and returns the name of one that could not be
+// set.
 func copyAttributes(f, old *os.File) (name string, err error) {
 	names, err := attributes(old)
 	if err != nil {
@@ -45,7 +45,7 @@ func attribute(f *os.File, name string) ([]byte, error) {
 	return grow(func(buf []byte) (int, error) { return unix.Fgetxattr(int(f.Fd()), name, buf) })
 }
 
-// grow calls with a larger buffer until the answer fits.
+// grow calls with a larger buffer until the result fits.
 func grow(call func([]byte) (int, error)) ([]byte, error) {
 	for size := 1 << 10; ; size *= 4 {
 		buf := make([]byte, size)

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// share is the time within which that share of the judgements was done.
+// share returns the time within which that share of the judgments was done.
 func share(took []time.Duration, of float64) time.Duration {
 	return took[min(len(took)-1, int(float64(len(took))*of))].Round(time.Microsecond)
 }
@@ -22,7 +22,7 @@ func share(took []time.Duration, of float64) time.Duration {
 // judgements is how often each command is judged.
 const judgements = 100
 
-// desk is a folder to judge commands in, with the rules of a user who has worked for a while.
+// desk is a directory with the rules of a typical user, to judge commands in.
 type desk struct {
 	dir   string
 	world permission.World
@@ -46,8 +46,8 @@ func newDesk() (*desk, error) {
 	return d, err
 }
 
-// judge judges a command some times, as adze permission check --batch does: read, prove, hold against rules, explain,
-// on a real folder.
+// judge judges a command several times, like adze permission check --batch: parse, prove, match rules, explain, in a real
+// directory.
 func (d *desk) judge(line string, times int) []time.Duration {
 	r := tool.Request{
 		Declaration: tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute},
@@ -66,7 +66,7 @@ func (d *desk) judge(line string, times int) []time.Duration {
 	return took
 }
 
-// printClassification prints rows for the goal, and behind the other goals a row a shape.
+// printClassification prints the rows with goals, then a row for each shape.
 func printClassification(w io.Writer) error {
 	d, err := newDesk()
 	if d != nil {
@@ -93,7 +93,7 @@ func printClassification(w io.Writer) error {
 	return nil
 }
 
-// printEveryday prints the row of the commands that agents really run: the corpus of the tests, and long ones.
+// printEveryday prints the row of commands that agents really run: the corpus of the tests, and long ones.
 func (d *desk) printEveryday(w io.Writer) error {
 	corpus, err := os.ReadFile("permission/testdata/harmless.txt")
 	if err != nil {
@@ -130,7 +130,7 @@ func setUp(dir string) error {
 	return nil
 }
 
-// The rules of a user who has worked for a while.
+// The rules of a typical user.
 var (
 	everydayAllow = []string{
 		"Shell(npm test:*)", "Shell(npm run build:*)", "Shell(go test:*)", "Shell(go build:*)", "Shell(go vet:*)", "Shell(make:*)", "Shell(git add:*)", "Shell(git commit:*)",
@@ -147,7 +147,7 @@ var (
 // shape is a command that is long in one way.
 type shape struct{ name, line string }
 
-// shapes are commands of a size that are long in every way there is.
+// shapes returns commands of a size that are long in various ways.
 func shapes(size int) []shape {
 	fill := func(head string, piece func(n int) string, tail string) string {
 		return fillTo(size, head, piece, tail)
@@ -200,7 +200,7 @@ func fillTo(size int, head string, piece func(n int) string, tail string) string
 	return b.String() + tail
 }
 
-// longCommands are long commands as agents send them, from 1 to 16 KB: nearly always a few commands around a text.
+// longCommands returns long commands as agents send them, from 1 to 16 KB: mostly a few commands around a text.
 func longCommands() []string {
 	var all []string
 	for size := 1 << 10; size <= 16<<10; size *= 2 {

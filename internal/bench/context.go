@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	longMessages = 500    // in the history, when the time between an answer and the next request is measured
+	longMessages = 500    // messages in the history when the time between an answer and the next request is measured
 	longResult   = 1000   // bytes of each result in it
 	bulkTurns    = 500    // of a long task
 	bulkResult   = 20_000 // bytes of each result in it
-	lastGaps     = 20     // that are timed
+	lastGaps     = 20     // number of requests that are timed
 )
 
 // printLong measures long conversations: the time between an answer and the next request, and a task that is compacted.
@@ -106,7 +106,7 @@ func measureGaps(binary string, api bareAPI) ([]time.Duration, error) {
 	}
 	l := &gapListener{Listener: inner}
 	server := &http.Server{Handler: api.server(place.file), ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }() // it ends with Close and says so
+	go func() { _ = server.Serve(l) }() // it returns an error after Close
 	defer server.Close()
 	cmd := exec.Command(binary, "--auth-type", api.name, "-p", "Read the file.", "--model", api.model)
 	place.set(cmd, api.key+"="+benchKey, api.url+"=http://"+inner.Addr().String()+api.base)
@@ -118,11 +118,11 @@ func measureGaps(binary string, api bareAPI) ([]time.Duration, error) {
 		return nil, fmt.Errorf("%d requests", len(gaps)+1)
 	}
 	gaps = gaps[len(gaps)-lastGaps:]
-	median(gaps) // sorts them
+	median(gaps) // also sorts them
 	return gaps, nil
 }
 
-// place is a directory with a file, and a home.
+// place is a directory with a file, and a home directory.
 type place struct{ dir, home, project, file string }
 
 func newPlace(size int) (place, error) {
@@ -144,7 +144,7 @@ func (p place) set(cmd *exec.Cmd, env ...string) {
 type gapListener struct {
 	net.Listener
 	mu    sync.Mutex
-	wrote time.Time // zero: the client has sent something since
+	wrote time.Time // zero: the client has sent data since
 	gaps  []time.Duration
 }
 
@@ -177,7 +177,7 @@ func (c gapConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write notes the time, except of the empty chunk at the end of a body: the client has the answer by then.
+// Write records the time, except for the empty chunk at the end of a body: the client has the answer by then.
 func (c gapConn) Write(b []byte) (int, error) {
 	if string(b) != "0\r\n\r\n" {
 		c.l.mu.Lock()
@@ -187,7 +187,7 @@ func (c gapConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// bulkServer is a model that reads a file in each turn and writes a short summary where it is asked for one.
+// bulkServer is a model that reads a file in each turn and writes a short summary on request.
 type bulkServer struct {
 	file string
 	mu   sync.Mutex
@@ -216,7 +216,7 @@ func (s *bulkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // measureBulk runs a long task that doesn't fit into the window, and returns the mean time of its first and last 100 turns,
-// with the work of the server, and the most memory it had.
+// including the server's work, and its peak memory.
 func measureBulk(binary string) (first, last time.Duration, rss int64, err error) {
 	p, err := newPlace(bulkResult)
 	if err != nil {
@@ -229,7 +229,7 @@ func measureBulk(binary string) (first, last time.Duration, rss int64, err error
 		return 0, 0, 0, err
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(l) }() // it ends with Close and says so
+	go func() { _ = server.Serve(l) }() // it returns an error after Close
 	defer server.Close()
 	cmd := exec.Command(binary, "-p", "Read the file 500 times.", "--model", "m")
 	p.set(cmd, "OPENAI_BASE_URL=http://"+l.Addr().String()+"/v1")

@@ -67,8 +67,8 @@ func printEditor(w io.Writer, binary string) error {
 	return nil
 }
 
-// edit is an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns the time
-// of each.
+// edit runs an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns the
+// time of each.
 func (b *sessionBench) edit(url string) (took [4]time.Duration, err error) {
 	began := time.Now()
 	e, err := b.startEditor(url)
@@ -138,7 +138,7 @@ func (b *sessionBench) updates() ([]time.Duration, error) {
 		}
 		seen = append(seen, time.Now())
 	}
-	if _, err := e.next(`"stopReason"`); err != nil { // the server has written all times
+	if _, err := e.next(`"stopReason"`); err != nil { // then the server has recorded all times
 		return nil, err
 	}
 	var took []time.Duration

@@ -1,6 +1,6 @@
-// Command bench measures what Adze promises of size and speed and prints it as a table. make bench runs it.
+// Command bench measures the documented sizes and speeds and prints them as a table. make bench runs it.
 //
-// A test may bound a hang; a goal is measured here, and read by people.
+// Tests only bound hangs; goals are measured here, and read by users.
 package main
 
 import (
@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	helper := proc.Main() // the keepers of commands are this binary too
+	helper := proc.Main() // the helpers of commands are this binary too
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case echoServer:
@@ -47,13 +47,13 @@ func exitWith(err error) {
 	os.Exit(0)
 }
 
-// bench is what is measured.
+// bench has the binaries that are measured.
 type bench struct {
 	binary string // the program
 	helper proc.Helper
 }
 
-// section is a group of rows. Its name runs it alone: go run ./internal/bench trials
+// section is a group of rows. It can be run alone by its name: go run ./internal/bench trials
 type section struct {
 	name  string
 	print func(io.Writer, bench) error
@@ -131,7 +131,7 @@ func printProgram(w io.Writer, binary string) error {
 	return nil
 }
 
-// printCore measures what a call costs.
+// printCore measures the cost of a call.
 func printCore(w io.Writer, binary string) error {
 	fmt.Fprintf(w, "slowest package init\t%s\tunder 1 ms\n", slowestInit(binary))
 	fmt.Fprintf(w, "a call through the core\t%v\tunder 50 µs\n", callOverhead())
@@ -139,7 +139,7 @@ func printCore(w io.Writer, binary string) error {
 	return nil
 }
 
-// startUp is the smallest of many: what the program costs, not what else the machine did.
+// startUp returns the minimum of many runs, without noise of the machine.
 func startUp(binary string, args ...string) (cpu, wall time.Duration, rss int64, err error) {
 	cpu, wall = time.Hour, time.Hour
 	for range 30 {
@@ -224,10 +224,10 @@ func heapAfterLongResults() uint64 {
 	return m.HeapAlloc
 }
 
-// memoryOf is the word that makes this program a starter: it runs a program and prints how much memory that had.
+// memoryOf is the argument that makes this program run another one and print its peak memory.
 const memoryOf = "memory-of"
 
-// startAndPrint runs a program and prints the most memory that it had, in bytes.
+// startAndPrint runs a program and prints its peak memory, in bytes.
 func startAndPrint(args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -237,8 +237,8 @@ func startAndPrint(args []string) error {
 	return nil
 }
 
-// memory is the most memory that a command has. Linux counts the memory of the parent at the time of a start as the child's,
-// so the parent is a small one.
+// memory returns the peak memory of a command. Linux counts the memory of the parent at the start as the child's, so the
+// parent is a small process.
 func memory(cmd *exec.Cmd) (bytes int64, err error) {
 	self, err := os.Executable()
 	if err != nil {

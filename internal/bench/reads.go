@@ -18,15 +18,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// limitedReads measures auto-approved commands in workspaces of some sizes, with secrets in them: in the read-only
-// sandbox without limits on reads, and with them.
+// limitedReads measures auto-approved commands in workspaces of several sizes with secrets, in the read-only sandbox without
+// and with limits on reads.
 func limitedReads(w io.Writer, helper proc.Helper) error {
 	for _, c := range []struct {
 		files  int
 		line   string
 		rounds int
 		goal   string
-		share  bool // told as a share of the time without limits
+		share  bool // reported as a share of the time without limits
 	}{
 		{1000, "true", 60, "under 1.5 ms", false},
 		{30_000, "true", 60, "under 3 ms", false},
@@ -53,8 +53,8 @@ func limitedReads(w io.Writer, helper proc.Helper) error {
 	return nil
 }
 
-// timeLimited is the shortest time of a command in a workspace without limits on reads, and with them. They take turns,
-// so that what else the machine does falls on both alike.
+// timeLimited returns the shortest time of a command in a workspace without and with limits on reads. They alternate, so
+// that noise of the machine affects both.
 func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain, limited time.Duration, err error) {
 	dir, err := manyFiles(files)
 	if err != nil {
@@ -81,9 +81,9 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 		}
 		calls[i] = approvedCall(set, line, limits != nil)
 	}
-	for round := range rounds + 1 { // the first round is to warm up
+	for round := range rounds + 1 { // the first round is a warm-up
 		for i, call := range calls {
-			time.Sleep(25 * time.Millisecond) // as between the calls of an agent, in which the next keeper is started
+			time.Sleep(25 * time.Millisecond) // as between the calls of an agent, when the next helper is started
 			began := time.Now()
 			if err := call(); err != nil {
 				return 0, 0, err
@@ -96,12 +96,12 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 	return slices.Min(took[0]), slices.Min(took[1]), nil
 }
 
-// approvedCall is a call of the shell tool that a policy approves because it only reads.
+// approvedCall returns a call of the shell tool that a policy approves because it only reads.
 func approvedCall(set *builtin.Set, line string, enforced bool) func() error {
 	x := &tool.Executor{
 		Registry: tool.NewRegistry(set.All()...),
 		Policy: func(tool.Request) tool.Decision {
-			if enforced && !set.ReadsEnforced() { // what the verdict asks for every such command
+			if enforced && !set.ReadsEnforced() { // required by the verdict for every such command
 				return tool.Decision{Verdict: tool.Deny}
 			}
 			return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}
@@ -121,8 +121,8 @@ func approvedCall(set *builtin.Set, line string, enforced bool) func() error {
 	}
 }
 
-// manyFiles makes a workspace with so many files, a hundred to a directory, and with a secret in every tenth directory,
-// but 32 at most.
+// manyFiles creates a workspace with that many files, a hundred per directory, and a secret in every tenth directory, at
+// most 32.
 func manyFiles(files int) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "bench-files-"); err != nil {
 		return "", err

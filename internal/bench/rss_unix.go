@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// maxRSS is the most memory that a process had, in bytes.
+// maxRSS returns the peak memory of a process, in bytes.
 func maxRSS(s *os.ProcessState) int64 {
 	u, ok := s.SysUsage().(*syscall.Rusage)
 	if !ok {

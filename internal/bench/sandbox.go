@@ -19,7 +19,7 @@ type boxRow struct {
 	took       []time.Duration
 }
 
-// boxRows are the ways, the first without a box: the others are told by how much longer they take.
+// boxRows returns the ways, the first without a sandbox: the others are reported relative to it.
 func boxRows() []*boxRow {
 	everyday := func(mode sandbox.Mode, without sandbox.Layers) func(string) *sandbox.Spec {
 		return func(dir string) *sandbox.Spec {
@@ -45,8 +45,8 @@ func boxRows() []*boxRow {
 	return rows
 }
 
-// boxes measures the rows in turn, so that what else the machine does falls on all alike, with a pause before each as
-// between the calls of an agent, in which the next keeper is started.
+// boxes measures the rows alternately, so that noise of the machine affects all, with a pause before each as between the
+// calls of an agent, when the next helper is started.
 func boxes(w io.Writer, helper proc.Helper) error {
 	const rounds = 60
 	dir, err := os.MkdirTemp("", "bench-box-")
@@ -57,7 +57,7 @@ func boxes(w io.Writer, helper proc.Helper) error {
 	r := proc.Open(proc.Options{Helper: helper})
 	defer r.Close()
 	rows := boxRows()
-	for i := range rounds + 1 { // the first round is to warm up
+	for i := range rounds + 1 { // the first round is a warm-up
 		for _, row := range rows {
 			time.Sleep(25 * time.Millisecond)
 			began := time.Now()
@@ -72,7 +72,7 @@ func boxes(w io.Writer, helper proc.Helper) error {
 	}
 	plain := slices.Min(rows[0].took)
 	for i, row := range rows {
-		took := slices.Min(row.took) // what a box costs, not what else the machine did
+		took := slices.Min(row.took) // without noise of the machine
 		if i > 0 {
 			took -= plain
 		}

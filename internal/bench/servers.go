@@ -20,7 +20,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// echoServer is the word that makes this program an MCP server: it says what it is told.
+// echoServer is the argument that makes this program an MCP server that echoes its input.
 const echoServer = "echo-server"
 
 func serveEcho() error {
@@ -37,7 +37,7 @@ func serveEcho() error {
 	return server.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// printServers measures external tools: a call, and what five servers cost a start.
+// printServers measures external tools: a call, and the cost of five servers at startup.
 func printServers(w io.Writer, binary string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -57,7 +57,7 @@ func printServers(w io.Writer, binary string) error {
 	return nil
 }
 
-// serverCall is the median of calls through registry, validation and policy.
+// serverCall returns the median of calls through registry, validation and policy.
 func serverCall(self string) (time.Duration, error) {
 	registry := tool.NewRegistry()
 	servers := discover.Open(map[string]discover.Server{"echo": {Command: self, Args: []string{echoServer}}}, discover.Options{Registry: registry})
@@ -80,14 +80,15 @@ func serverCall(self string) (time.Duration, error) {
 		if o := batch.Wait()[0]; o.Status != tool.StatusSuccess {
 			return 0, errors.New(o.Result.Text())
 		}
-		if i >= 200 { // what comes before warms up
+		if i >= 200 { // the first calls are a warm-up
 			all = append(all, time.Since(began))
 		}
 	}
 	return median(all), nil
 }
 
-// startWithServers is how long a whole prompt takes with no server and with five whose manifests are cached, in turns.
+// startWithServers returns how long a whole prompt takes with no server and with five whose manifests are cached,
+// alternately.
 func startWithServers(self, binary string) (none, five time.Duration, err error) {
 	model, err := openaitest.Start(openaitest.Script{Answers: []openaitest.Answer{{Text: "done"}}, Repeat: true})
 	if err != nil {
@@ -126,7 +127,7 @@ func startWithServers(self, binary string) (none, five time.Duration, err error)
 			if err != nil {
 				return 0, 0, err
 			}
-			if round > 0 { // the first one starts the servers and keeps what they list
+			if round > 0 { // the first round starts the servers and caches their lists
 				took[i] = append(took[i], d)
 			}
 		}

@@ -172,7 +172,7 @@ func (b *sessionBench) list() (time.Duration, error) {
 	return least, nil
 }
 
-// printUndo measures what undo adds to commands in a workspace of 30,000 files and 100 MB: the base before the first one,
+// printUndo measures the cost of undo for commands in a workspace of 30,000 files and 100 MB: the base before the first one,
 // and the scans before and after each.
 func printUndo(w io.Writer) error {
 	dir, err := os.MkdirTemp("", "adze-bench-")
@@ -216,7 +216,7 @@ func printUndo(w io.Writer) error {
 	return nil
 }
 
-// least is the smaller time; 0 is none yet.
+// least returns the smaller time; 0 means none yet.
 func least(a, b time.Duration) time.Duration {
 	if a == 0 {
 		return b

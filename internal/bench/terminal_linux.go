@@ -34,7 +34,7 @@ func printTerminal(w io.Writer, binary string) error {
 	return nil
 }
 
-// seat is the program in a terminal, in directories of its own.
+// seat is the program in a terminal, with its own directories.
 type seat struct {
 	*screentest.Screen
 	dir, project string
@@ -42,13 +42,13 @@ type seat struct {
 	cmd          *exec.Cmd
 	server       *openaitest.Server
 	began        time.Time
-	written      atomic.Int64 // bytes by the program
+	written      atomic.Int64 // bytes written by the program
 	painted      chan struct{}
 	ended        chan struct{}
 
 	mu    sync.Mutex
 	first time.Time // when the prompt was painted
-	last  time.Time // when anything was
+	last  time.Time // time of the last output
 }
 
 func (s *seat) lastPaint() time.Time {
@@ -127,7 +127,7 @@ func (s *seat) start(binary, home string) error {
 	return nil
 }
 
-// watch shows what the program writes.
+// watch shows the output of the program.
 func (s *seat) watch() {
 	defer close(s.ended)
 	b := make([]byte, 64<<10)
@@ -141,7 +141,7 @@ func (s *seat) watch() {
 			s.first = now
 		}
 		s.mu.Unlock()
-		s.Write(b[:n]) // after the times: who sees the text sees them too
+		s.Write(b[:n]) // after the times, so that a reader of the text sees them too
 		select {
 		case s.painted <- struct{}{}:
 		default:
@@ -152,7 +152,7 @@ func (s *seat) watch() {
 	}
 }
 
-// leave ends the program and removes its directories.
+// leave stops the program and removes its directories.
 func (s *seat) leave() {
 	s.cmd.Process.Kill()
 	s.cmd.Wait()
@@ -265,7 +265,7 @@ func benchEcho(w io.Writer, binary string) error {
 	return nil
 }
 
-// benchBytes counts what the program writes for an answer.
+// benchBytes counts the output of the program for an answer.
 func benchBytes(w io.Writer, binary string) error {
 	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and `then` it sleeps.\n\n- one thing\n- another thing\n\n", 60)
 	s, err := sitDown(binary, nil, openaitest.Answer{Text: text + "That is all.", Faults: openaitest.Faults{Split: 5, Pause: openaitest.Duration(5 * time.Millisecond)}})
@@ -299,7 +299,7 @@ func benchIdle(w io.Writer, binary string) error {
 	if _, err := s.shows("All done."); err != nil {
 		return err
 	}
-	time.Sleep(5 * time.Second) // until what an answer started has ended
+	time.Sleep(5 * time.Second) // everything that an answer started has ended by then
 	before, err := s.switches()
 	if err != nil {
 		return err
@@ -313,7 +313,7 @@ func benchIdle(w io.Writer, binary string) error {
 	return nil
 }
 
-// switches is how often the threads of the program waited.
+// switches returns the number of context switches of the program's threads.
 func (s *seat) switches() (n int, err error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", s.cmd.Process.Pid))
 	for _, t := range tasks {
@@ -325,7 +325,7 @@ func (s *seat) switches() (n int, err error) {
 	return n, err
 }
 
-// status is a number of a file in /proc.
+// status returns a number of a file in /proc.
 func status(path, name string) (n int) {
 	b, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(b)) {
@@ -336,7 +336,7 @@ func status(path, name string) (n int) {
 	return n
 }
 
-// benchItems is the memory after 5,000 calls and their results.
+// benchItems returns the memory after 5,000 calls and their results.
 func benchItems(w io.Writer, binary string) error {
 	var answers []openaitest.Answer
 	for i := range 25 {

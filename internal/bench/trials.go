@@ -83,7 +83,7 @@ func (b *trialBench) close() {
 	os.RemoveAll(b.state)
 }
 
-// try runs a command in a trial. The time is that until its effects are known.
+// try runs a command in a trial. The time includes finding its effects.
 func (b *trialBench) try(line string) (*trial.Trial, time.Duration, error) {
 	began := time.Now()
 	t, err := b.layers.New(context.Background())
@@ -100,10 +100,10 @@ func (b *trialBench) try(line string) (*trial.Trial, time.Duration, error) {
 	return t, time.Since(began), err
 }
 
-// compare is the shortest time of a command in the workspace sandbox, and in a trial, in turns.
+// compare returns the shortest time of a command in the workspace sandbox, and in a trial, alternately.
 func (b *trialBench) compare(line string, rounds int) (plain, tried time.Duration, err error) {
 	var took [2][]time.Duration
-	for i := range rounds + 1 { // the first is to warm up
+	for i := range rounds + 1 { // the first is a warm-up
 		time.Sleep(25 * time.Millisecond)
 		began := time.Now()
 		if _, err := b.runner.Run(context.Background(), proc.Command{Line: line, Dir: b.root, Sandbox: b.base.Spec(sandbox.Workspace)}); err != nil {
@@ -141,7 +141,7 @@ func (b *trialBench) effects(w io.Writer) error {
 				return err
 			}
 			began := time.Now()
-			e, err := t.Effects(context.Background()) // again: the first time is within try
+			e, err := t.Effects(context.Background()) // again: the first time was in try
 			if err != nil {
 				return err
 			}

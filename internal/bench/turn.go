@@ -85,14 +85,14 @@ func printTurns(w io.Writer, binary string) error {
 	return nil
 }
 
-// turnCost is what turns cost.
+// turnCost is the cost of turns.
 type turnCost struct {
 	least, median time.Duration // until the first byte
-	memory        int64         // the most of all
+	memory        int64         // the maximum
 	bytes         int           // of the first request's body
 }
 
-// How many turns are timed, and in how many more the memory is measured.
+// The number of turns that are timed, and that measure memory.
 const (
 	rounds       = 30
 	memoryRounds = 3
@@ -112,7 +112,7 @@ func measureTurns(binary string, api bareAPI) (turnCost, error) {
 	l := &firstByte{Listener: inner}
 	server := api.server(filepath.Join(project, "AGENTS.md"))
 	s := &http.Server{Handler: server, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.Serve(l) }() // it ends with Close and says so
+	go func() { _ = s.Serve(l) }() // it returns an error after Close
 	defer s.Close()
 	err = writeAll(map[string]string{
 		filepath.Join(home, "settings.json"): `{"model":{"name":"gpt-5.5","reasoningEffort":"low"},"permissions":{"allow":["Shell(git status)"],"deny":["Read(secret)"]},` +
@@ -175,14 +175,14 @@ func writeAll(files map[string]string) error {
 	return nil
 }
 
-// firstByte notes when the first byte of any connection came.
+// firstByte records the time of the first byte on any connection.
 type firstByte struct {
 	net.Listener
 	mu sync.Mutex
 	at time.Time
 }
 
-// reset gives the time of the first byte since the last reset; zero: none came.
+// reset returns the time of the first byte since the last reset; zero: none.
 func (f *firstByte) reset() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -202,7 +202,7 @@ type notedConn struct {
 	first *firstByte
 }
 
-// Read notes the time if it is the first.
+// Read records the time of the first byte.
 func (c notedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
@@ -215,7 +215,7 @@ func (c notedConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// printHooks measures a hook that does nothing: what it adds to a call.
+// printHooks measures the cost of a hook that does nothing.
 func printHooks(w io.Writer, helper proc.Helper) error {
 	dir, err := os.MkdirTemp("", "adze-bench-")
 	if err != nil {
@@ -226,7 +226,7 @@ func printHooks(w io.Writer, helper proc.Helper) error {
 	defer r.Close()
 	var took []time.Duration
 	for range 40 {
-		time.Sleep(50 * time.Millisecond) // a model takes longer from call to call
+		time.Sleep(50 * time.Millisecond) // a model takes longer between calls
 		began := time.Now()
 		result := r.Run(context.Background(), hook.Input{Event: hook.PreToolUse, ToolInput: []byte(`{}`)}, "x")
 		took = append(took, time.Since(began))
@@ -239,10 +239,10 @@ func printHooks(w io.Writer, helper proc.Helper) error {
 	return nil
 }
 
-// partialEvents is how many pieces the measured answer has.
+// partialEvents is the number of pieces of the measured answer.
 const partialEvents = 20_000
 
-// printPartial measures what a piece of an answer costs from the server to stdout, with and without its own message.
+// printPartial measures the cost of a piece of an answer from the server to stdout, with and without its own message.
 func printPartial(w io.Writer, binary string) error {
 	with, err := answerCost(binary, "--include-partial-messages")
 	if err != nil {
@@ -256,7 +256,7 @@ func printPartial(w io.Writer, binary string) error {
 	return nil
 }
 
-// answerCost is the CPU time of a long answer per piece, the least of a few.
+// answerCost returns the CPU time per piece of a long answer, the minimum of a few.
 func answerCost(binary string, flags ...string) (time.Duration, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {

@@ -188,7 +188,7 @@ func unused(o *options) []flag {
 type recordOptions struct {
 	latest  bool   // continue the newest session of the directory
 	resume  bool   // continue a session: that of the ID, or one that the user chooses
-	id      string // or the start of one
+	id      string // or the start of one, or words of a title
 	newID   string
 	fork    bool
 	off     bool
@@ -201,7 +201,7 @@ func sessionFlags(o *options) []flag {
 	return []flag{
 		{long: "continue", short: "c", on: cmdPrompt, about: "continue the newest session of this directory",
 			to: yes(&o.record.latest)},
-		{long: "resume", short: "r", value: "[ID]", noun: aSession, optional: startsUUID, on: cmdPrompt, about: "continue a session; the first 4 or more characters of its ID are enough.\nWithout an ID, choose from a list",
+		{long: "resume", short: "r", value: "[ID]", noun: aSession, optional: startsUUID, on: cmdPrompt, about: "continue a session; the first 4 or more characters of its ID are enough,\nor, with -p, words of its title. Without an ID, choose from a list",
 			to: func(v string) error {
 				o.record.resume, o.record.id = true, v
 				return nil
@@ -242,6 +242,15 @@ func startsUUID(word string) bool {
 	return true
 }
 
+// titleWords takes the words beside a prompt that follow --resume: they name the session by its title. Without a prompt, they
+// are the prompt.
+func titleWords(o *options, words []string) (rest []string) {
+	if o.record.resume && o.record.id == "" && (o.hasPrompt || o.firstPrompt != "") {
+		o.record.id, words = strings.Join(words, " "), nil
+	}
+	return words
+}
+
 // recording is how the session of a prompt is recorded.
 func recording(ctx context.Context, env Env, o *options) (*session.Recording, error) {
 	r := o.record
@@ -269,8 +278,12 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 		out.Resume, err = folder.Latest()
 	case r.id != "":
 		out.Resume, err = folder.Sessions().Find(r.id)
+		var unknown *journal.UnknownError
+		if errors.As(err, &unknown) && !startsUUID(r.id) {
+			out.Resume, err = chooseSession(ctx, env, folder, r.id)
+		}
 	default:
-		out.Resume, err = chooseSession(ctx, env, folder)
+		out.Resume, err = chooseSession(ctx, env, folder, "")
 	}
 	var own *exit
 	if errors.As(err, &own) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,11 +43,19 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
+	log, err := openLog(env, o)
+	if err != nil {
+		return err
+	}
+	if log != nil {
+		defer log.Close()
+		h.log = log
+	}
 	h.can = session.Lasts | session.Quits | session.Answers | session.Chooses
 	if env.Getenv("TERM") != "dumb" {
 		h.can |= session.Copies
 	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: h.can, Record: record})
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: h.can, Record: record, Log: h.log})
 	if err != nil {
 		return err
 	}
@@ -103,7 +112,8 @@ type screenHost struct {
 	front   front
 	files   *fileList
 	can     session.Ability
-	all     *hosts // the sessions before and after
+	log     io.Writer // of --log; nil: none
+	all     *hosts    // the sessions before and after
 	closing sync.Once
 
 	opening sync.Mutex

@@ -26,6 +26,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if err := checkFormats(o); err != nil {
 		return err
 	}
+	words = titleWords(o, words)
 	if o.input == "stream-json" {
 		return runProgram(ctx, env, o, words)
 	}
@@ -46,22 +47,11 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	if so.Result, err = resultSchema(env, o); err != nil {
 		return refuse(env, o, err)
 	}
-	log, err := openLog(env, o)
+	s, end, err := openRun(ctx, env, o, so)
 	if err != nil {
 		return refuse(env, o, err)
 	}
-	if log != nil {
-		defer log.Close()
-		so.Log = log
-	}
-	if so.Record, err = recording(ctx, env, o); err != nil {
-		return refuse(env, o, err)
-	}
-	s, err := openSession(env, o, so)
-	if err != nil {
-		return refuse(env, o, err)
-	}
-	defer closeSession(env, s)
+	defer end()
 	w, err := promptText(env, o, words)
 	if err != nil {
 		return refuse(env, o, err)

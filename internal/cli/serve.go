@@ -245,23 +245,11 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 		return usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt, strings.Join(words, " "))
 	}
 	env.driven = true
-	so := session.Options{Sampling: true, Front: session.Lasts}
-	log, err := openLog(env, o)
+	s, end, err := openRun(ctx, env, o, session.Options{Sampling: true, Front: session.Lasts})
 	if err != nil {
 		return refuse(env, o, err)
 	}
-	if log != nil {
-		defer log.Close()
-		so.Log = log
-	}
-	if so.Record, err = recording(ctx, env, o); err != nil {
-		return refuse(env, o, err)
-	}
-	s, err := openSession(env, o, so)
-	if err != nil {
-		return refuse(env, o, err)
-	}
-	defer closeSession(env, s)
+	defer end()
 	failed := false
 	err = headless.Run(ctx, headless.Options{
 		Stdin: env.Stdin, Printer: newPrinter(env, o, s, ""), Session: s, Limits: limits(o), Show: slashText,

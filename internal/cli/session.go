@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,26 @@ func openSession(env Env, o *options, so session.Options) (*session.Session, err
 	so.Dir, so.AddDirs, so.Flags = dir, addDirs, settingFlags(o)
 	so.SystemPrompt, so.AppendSystemPrompt = o.systemPrompt, o.appendPrompt
 	return session.Open(env.session(), so)
+}
+
+// openRun opens the session of a prompt, with its log and its recording. end closes them.
+func openRun(ctx context.Context, env Env, o *options, so session.Options) (s *session.Session, end func(), err error) {
+	log, err := openLog(env, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeLog := func() {}
+	if log != nil {
+		so.Log, closeLog = log, func() { log.Close() }
+	}
+	if so.Record, err = recording(ctx, env, o); err == nil {
+		s, err = openSession(env, o, so)
+	}
+	if err != nil {
+		closeLog()
+		return nil, nil, err
+	}
+	return s, func() { closeSession(env, s); closeLog() }, nil
 }
 
 // addedDirs are the absolute paths of further directories. One value can name several, separated by commas.

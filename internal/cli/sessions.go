@@ -191,18 +191,26 @@ func sessionDelete(_ context.Context, env Env, o *options, words []string) error
 // maxListed is how many sessions the user can choose from.
 const maxListed = 20
 
-// chooseSession lets the user choose one of the directory's sessions.
-func chooseSession(ctx context.Context, env Env, folder session.Folder) (string, error) {
+// chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given and one
+// session has them, it is that one.
+func chooseSession(ctx context.Context, env Env, folder session.Folder, words string) (string, error) {
 	found, err := folder.Recorded(false)
 	if err != nil {
 		return "", err
 	}
-	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" })
+	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" || !hasWords(s.Title, words) })
 	switch {
-	case len(found) == 0:
+	case len(found) == 0 && words == "":
 		return "", fmt.Errorf("no session to resume in %s", folder.Path)
+	case len(found) == 0:
+		return "", fmt.Errorf("no session with %q in its title in %s\nSee 'adze session list'.", words, folder.Path)
+	case len(found) == 1 && words != "":
+		return found[0].ID, nil
+	case !env.Terminal && words != "":
+		list := sessionTable(found[:min(len(found), maxListed)], false, time.Now())
+		return "", fmt.Errorf("%d sessions have %q in their titles\n%sAdd the ID of one of them: --resume ID", len(found), words, list)
 	case !env.Terminal:
-		return "", fmt.Errorf("--resume needs an ID: this session is non-interactive\nSee 'adze session list', or continue the newest with --continue.")
+		return "", fmt.Errorf("--resume needs an ID or words of a title: this session is non-interactive\nSee 'adze session list', or continue the newest with --continue.")
 	}
 	found = found[:min(len(found), maxListed)]
 	lines := strings.Split(strings.TrimRight(sessionTable(found, false, time.Now()), "\n"), "\n")
@@ -222,6 +230,12 @@ func chooseSession(ctx context.Context, env Env, folder session.Folder) (string,
 		}
 		fmt.Fprintf(env.Stderr, "Type a number from 1 to %d, or press Ctrl-C.\n", len(found))
 	}
+}
+
+// hasWords reports whether a title contains all words, in any case.
+func hasWords(title, words string) bool {
+	title = strings.ToLower(title)
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(words)), func(w string) bool { return !strings.Contains(title, w) })
 }
 
 // sessionExport prints a session in a format for people or programs.

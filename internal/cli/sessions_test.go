@@ -148,7 +148,7 @@ func TestSessionCommands(t *testing.T) {
 func TestResumeWithoutID(t *testing.T) {
 	h := newRecordedHome(t, "first", "second")
 	code, _, stderr := h.run(t, false, "", "-r", "-p", "x")
-	if code != exitInput || !strings.Contains(stderr, "--resume needs an ID") {
+	if code != exitInput || !strings.Contains(stderr, "--resume needs an ID or words of a title") {
 		t.Errorf("without a terminal: exit %d: %s", code, stderr)
 	}
 	env := Env{Stdin: strings.NewReader("7\n2\n"), Stderr: &bytes.Buffer{}, Terminal: true, Home: h.home, Dir: h.dir, Getenv: func(string) string { return "" }}
@@ -167,5 +167,43 @@ func TestResumeWithoutID(t *testing.T) {
 	env.Stdin = strings.NewReader("")
 	if _, err := recording(t.Context(), env, o); exitCode(err) != exitInterrupted {
 		t.Errorf("no choice: %v", err)
+	}
+}
+
+// Beside a prompt, words after --resume name a session by its title. They used to be an error: "--resume needs an ID".
+func TestResumeByTitle(t *testing.T) {
+	h := newRecordedHome(t, "fix the Parser", "fix the tests")
+	choose := func(stdin string, terminal bool, args ...string) (id, shown string, err error) {
+		env := Env{Stdin: strings.NewReader(stdin), Stderr: &bytes.Buffer{}, Terminal: terminal, Home: h.home, Dir: h.dir, Getenv: func(string) string { return "" }}
+		o, words, err := parse(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest := titleWords(o, words); len(rest) > 0 {
+			t.Errorf("%q: left %q", args, rest)
+		}
+		r, err := recording(t.Context(), env, o)
+		if err == nil {
+			id = r.Resume
+		}
+		return id, env.Stderr.(*bytes.Buffer).String(), err
+	}
+	for _, args := range [][]string{{"-r", "parser", "-p", "x"}, {"-p", "x", "-r", "parser", "fix"}, {"--resume=parser"}} {
+		if id, _, err := choose("", false, args...); id != h.ids[0] || err != nil {
+			t.Errorf("%q: %q, %v", args, id, err)
+		}
+	}
+	_, _, err := choose("", false, "-r", "fix", "-p", "x")
+	if err == nil || !strings.Contains(err.Error(), `2 sessions have "fix" in their titles`) || !strings.Contains(err.Error(), "fix the Parser") {
+		t.Errorf("several: %v", err)
+	}
+	if id, shown, err := choose("2\n", true, "-r", "fix", "-p", "x"); id != h.ids[0] || err != nil || !strings.Contains(shown, "Resume which session? [1-2]") {
+		t.Errorf("several in a terminal: %q, %v\n%s", id, err, shown)
+	}
+	if _, _, err := choose("", false, "-r", "nothing", "-p", "x"); err == nil || !strings.Contains(err.Error(), `no session with "nothing" in its title`) {
+		t.Errorf("none: %v", err)
+	}
+	if _, _, err := choose("", false, "--resume=ffff"); err == nil || !strings.Contains(err.Error(), "unknown session") {
+		t.Errorf("an ID: %v", err)
 	}
 }

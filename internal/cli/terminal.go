@@ -264,7 +264,7 @@ func question(r tool.Request, why tool.Decision, understood []string, colors ink
 	case tool.FileDiff:
 		details, facts = colors.diff(c.Diff), warnings(c.Warnings)
 	case tool.Literal:
-		details = indented(tool.Visible(strings.TrimRight(string(c), "\n")))
+		details = literalText(r, c)
 	default:
 		details = tool.Visible(c.Markdown()) + "\n"
 	}
@@ -296,6 +296,15 @@ func effectLines(f tool.Effects) string {
 }
 
 func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n" }
+
+// literalText is what a text shows besides the call's description.
+func literalText(r tool.Request, l tool.Literal) string {
+	text := tool.Visible(strings.TrimRight(approval.Beyond(r, l), "\n"))
+	if text == "" {
+		return ""
+	}
+	return indented(text)
+}
 
 // purpose is the model's own description of its command, marked as such.
 func purpose(c tool.Command) string {

@@ -253,6 +253,24 @@ Allow? [y/s/p/u/e/n] `
 	}
 }
 
+// A prompt about a page used to name it twice: in the description and in the text below it.
+func TestPermissionPromptNamesAPageOnce(t *testing.T) {
+	for text, want := range map[tool.Literal]string{
+		"Fetch https://one.example/":                               "WebFetch  fetch https://one.example/",
+		"Fetch https://one.example/\n\nto find out: the price":     "WebFetch  fetch https://one.example/\n  to find out: the price",
+		"Fetch https://ONE.example/":                               "WebFetch  fetch https://one.example/\n  Fetch https://ONE.example/",
+		"Fetch https://one.example/ a\n(http where https doesn't)": "WebFetch  fetch https://one.example/\n  Fetch https://one.example/ a\n  (http where https doesn't)",
+	} {
+		r := tool.Request{
+			Declaration: tool.Declaration{Name: "web_fetch", DisplayName: "WebFetch"},
+			Invocation:  tool.Invocation{Description: "fetch https://one.example/", Confirm: text},
+		}
+		if got := question(r, tool.Decision{Verdict: tool.Ask}, nil, false); got != want {
+			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
+		}
+	}
+}
+
 // Enter alone and an unknown key explain the choices; "?" explains each of them.
 func TestPermissionPromptHelps(t *testing.T) {
 	s := sit(t, "\nx\np\n?\nn\n", "")

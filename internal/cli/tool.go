@@ -202,6 +202,8 @@ func previewText(r tool.Request, d tool.Decision) string {
 		text += ink(false).diff(c.Diff) + warnings(c.Warnings)
 	case tool.Command:
 		text += indented(tool.Visible(c.Line)) + sandboxFact(c) + warnings(c.Warnings)
+	case tool.Literal:
+		text += literalText(r, c)
 	default:
 		text += indented(tool.Visible(strings.TrimRight(c.Markdown(), "\n")))
 	}

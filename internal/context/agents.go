@@ -10,21 +10,21 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
-// Agent is the definition of a sub-agent.
+// Agent is the definition of a subagent.
 type Agent struct {
 	Name        string
 	Description string   // when to use it
-	Prompt      string   // who it is
+	Prompt      string   // its instructions
 	Tools       []string // names; nil: all of its parent's
-	Without     []string // names of tools that it is not given
+	Without     []string // names of tools that it doesn't get
 	Model       string   // "": its parent's
-	Mode        string   // plan, default, auto-edit or yolo; "": its parent's. It never widens what the parent may do
+	Mode        string   // plan, default, auto-edit or yolo; "": its parent's. It never extends the parent's permissions
 	Path        string
 	Scope       Scope
 }
 
-// Agents reads the definitions of sub-agents: .adze/agents/*.md and .qwen/agents/*.md of the project, if it is
-// trusted, then agents/*.md of the person's folders. Of one name the first counts. What cannot be used is noted.
+// Agents reads the definitions of subagents: .adze/agents/*.md and .qwen/agents/*.md of the project, if it is trusted, then
+// agents/*.md of the user's directories. The first of equal names counts. Invalid definitions are reported.
 func Agents(p Places) ([]Agent, []string) {
 	var all []Agent
 	var notes []string
@@ -78,8 +78,8 @@ func (p definitionDir) agent(path string, ignored *ignore.Rules) (Agent, error) 
 	return a, nil
 }
 
-// mode reads the mode under the words of several programs. One that is not known cannot be kept to, and what it was
-// meant to forbid is not known.
+// mode reads the mode in the terms of several programs. An unknown mode is an error, because it may be meant as a
+// restriction.
 func (m matter) mode() (string, error) {
 	word := m.Mode
 	for _, other := range []string{m.Approval, m.Permission} {
@@ -102,11 +102,11 @@ func (m matter) mode() (string, error) {
 	return "", fmt.Errorf("read %s: unknown mode %q (expected plan, default, auto-edit or yolo)", m.path, short(word))
 }
 
-// Skill is a folder with a SKILL.md: how to do something, read when it is needed.
+// Skill is a directory with a SKILL.md: instructions that are read on demand.
 type Skill struct {
 	Name        string
 	Description string // when to use it
-	Dir         string // what its text refers to lies here
+	Dir         string // for the files that its text refers to
 	Scope       Scope
 
 	place   definitionDir
@@ -115,8 +115,8 @@ type Skill struct {
 
 const skillFile = "SKILL.md"
 
-// Skills lists the skills: folders in .adze/skills and .qwen/skills of the project, if it is trusted, then in skills of
-// the person's folders. Of one name the first counts. What cannot be used is noted.
+// Skills returns the skills: directories in .adze/skills and .qwen/skills of the project, if it is trusted, then in skills
+// of the user's directories. The first of equal names counts. Invalid skills are reported.
 func Skills(p Places) ([]Skill, []string) {
 	var all []Skill
 	var notes []string
@@ -156,7 +156,7 @@ func (p definitionDir) skill(dir string, ignored *ignore.Rules) (Skill, error) {
 	return Skill{Name: m.Name, Description: m.Description, Dir: filepath.Dir(m.path), Scope: p.scope, place: p, ignored: ignored}, nil
 }
 
-// Read gives the skill's text as it is now.
+// Read returns the skill's current text.
 func (s Skill) Read() (string, error) {
 	m, err := s.place.read(filepath.Join(s.Dir, skillFile), s.ignored)
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// Command is a prompt in a file that the user sends by its name: commands/git/commit.md is /git:commit.
+// Command is a prompt in a file that the user sends by name: commands/git/commit.md is /git:commit.
 type Command struct {
 	Name        string
 	Description string
-	Hint        string // what it takes
+	Hint        string // its arguments
 	Path        string
 	Scope       Scope
 	Parts       []Part
@@ -31,26 +31,26 @@ type Command struct {
 type Part struct {
 	Kind PartKind
 	Text string // of a LiteralPart; the path of a FilePart
-	Line int    // in which it starts
-	// Shell is the command of a ShellPart, from literals and arguments.
+	Line int    // where it starts
+	// Shell is the command of a ShellPart: literals and arguments.
 	Shell []Part
 }
 
-// PartKind is what a part stands for.
+// PartKind is the kind of a part.
 type PartKind uint8
 
 // The kinds of parts.
 const (
 	LiteralPart   PartKind = iota
-	ArgumentsPart          // {{args}} or $ARGUMENTS: what follows the command
-	ShellPart              // !{command}: what a command prints
+	ArgumentsPart          // {{args}} or $ARGUMENTS: the text after the command
+	ShellPart              // !{command}: the output of a command
 	FilePart               // @{path}: the content of a file
 )
 
 // Runs reports whether the command runs programs.
 func (c Command) Runs() bool { return c.has(ShellPart) }
 
-// TakesArguments reports whether the prompt says where arguments go.
+// TakesArguments reports whether the prompt has a placeholder for arguments.
 func (c Command) TakesArguments() bool {
 	if c.has(ArgumentsPart) {
 		return true
@@ -72,12 +72,12 @@ func (c Command) has(k PartKind) bool {
 	return false
 }
 
-// maxCommandDepth is how deep directories of commands can be nested.
+// maxCommandDepth is the maximum depth of nested directories of commands.
 const maxCommandDepth = 5
 
-// Commands reads the command files, *.md and *.toml: of .adze/commands and .qwen/commands of the project, then of commands in
-// the user's directories. Of one name the first counts. They are read whether the project is trusted or not: what runs
-// programs is up to the caller. What can't be used is noted, with its file and line.
+// Commands reads the command files, *.md and *.toml: of .adze/commands and .qwen/commands of the project, then of commands
+// in the user's directories. The first of equal names counts. They are read even if the project isn't trusted: the caller
+// decides whether they may run programs. Invalid files are reported, with file and line.
 func Commands(p Places) ([]Command, []string) {
 	var all []Command
 	var notes []string
@@ -100,7 +100,7 @@ func Commands(p Places) ([]Command, []string) {
 	return unique(all, func(c Command) string { return c.Name }), notes
 }
 
-// commandFiles are the paths of command files below a directory, relative to it.
+// commandFiles returns the paths of command files below a directory, relative to it.
 func (p definitionDir) commandFiles() ([]string, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
@@ -175,7 +175,7 @@ func (p definitionDir) command(rel string, ignored *ignore.Rules) (Command, erro
 	return c, nil
 }
 
-// at is an error in a file, with its line.
+// at returns an error in a file, with its line.
 func at(path string, err error) error {
 	var l *lineError
 	if errors.As(err, &l) {
@@ -189,7 +189,7 @@ func firstLine(text string) string {
 	return strings.TrimSpace(strings.TrimLeft(line, "# "))
 }
 
-// fromTOML takes the description, and returns the prompt and the line in which it starts.
+// fromTOML sets the description, and returns the prompt and its first line.
 func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
 	found, err := tomlStrings(text)
 	if err != nil {
@@ -205,7 +205,7 @@ func (c *Command) fromTOML(text string) (prompt string, first int, err error) {
 
 var yamlLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
 
-// fromMarkdown takes the front matter, if there is one, and returns the prompt and the line in which it starts.
+// fromMarkdown reads the front matter, if any, and returns the prompt and its first line.
 func (c *Command) fromMarkdown(text string) (prompt string, first int, err error) {
 	if !strings.HasPrefix(text, "---\n") {
 		return text, 1, nil
@@ -232,8 +232,8 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	return body, 1 + strings.Count(text[:len(text)-len(body)], "\n"), nil
 }
 
-// parseParts finds the placeholders of a prompt that starts in a line. What replaces them isn't read again, so that no file
-// and no argument can run a command.
+// parseParts finds the placeholders of a prompt that starts in a line. Their replacements are not parsed again, so that no
+// file and no argument can run a command.
 func parseParts(text string, line int) ([]Part, error) {
 	var parts []Part
 	literal := strings.Builder{}
@@ -276,7 +276,7 @@ func parseParts(text string, line int) ([]Part, error) {
 	return parts, nil
 }
 
-// shellParts are a command, and the places of arguments in it.
+// shellParts returns a command with the placeholders of arguments in it.
 func shellParts(command string, line int) []Part {
 	var parts []Part
 	from := 0
@@ -299,7 +299,7 @@ func shellParts(command string, line int) []Part {
 	return parts
 }
 
-// argumentsAt is the length of the placeholder of arguments that a text starts with; 0: none.
+// argumentsAt returns the length of the placeholder of arguments that a text starts with; 0: none.
 func argumentsAt(s string) int {
 	for _, p := range []string{"{{args}}", "$ARGUMENTS"} {
 		if strings.HasPrefix(s, p) {
@@ -309,7 +309,7 @@ func argumentsAt(s string) int {
 	return 0
 }
 
-// closingBrace is where the brace before s is closed; -1: nowhere.
+// closingBrace returns where the brace before s is closed; -1 if it isn't.
 func closingBrace(s string) int {
 	depth := 1
 	for i, r := range s {

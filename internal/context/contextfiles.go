@@ -1,12 +1,12 @@
-// Package contextfiles finds what people write down for a model: AGENTS.md and QWEN.md with their imports, remembered
-// facts, definitions of sub-agents, and skills.
+// Package contextfiles finds the texts that users write for a model: AGENTS.md and QWEN.md with their imports, remembered
+// facts, definitions of subagents, and skills.
 //
 //	c := contextfiles.Load(contextfiles.Options{User: []string{"/home/me/.adze"}, Dir: "/home/me/app/api"})
 //	fmt.Println(c.Text) // for the system prompt
-//	for _, f := range c.Files { … } // what stands in it
+//	for _, f := range c.Files { … } // what is in it
 //
-// All of it is text, and grants nothing: no rule, no setting and no command is read from it. What a project's files may
-// bring in is bounded in size and held inside the project. The package knows no tools and asks nobody.
+// It is only text and grants nothing: no rules, settings or commands are read from it. Imports of a project's files are
+// bounded in size and must be in the project. The package knows no tools and never asks the user.
 package contextfiles
 
 import (
@@ -18,25 +18,25 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
-// Options say where to look. Paths are absolute.
+// Options set where to look. Paths are absolute.
 type Options struct {
-	User  []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
-	Dir   string   // the folder that is worked in
-	Root  string   // the project's top folder; "": see [Root]
-	Home  string   // the person's home folder: no project's top lies at or above it unless Dir does
-	Names []string // names of files; nil: AGENTS.md and QWEN.md, which the person's own folders may have in any case
+	User  []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
+	Dir   string   // the working directory
+	Root  string   // the project's top directory; "": see [Root]
+	Home  string   // the user's home directory: the project's top is never at or above it, unless Dir is
+	Names []string // names of files; nil: AGENTS.md and QWEN.md, which the user's own directories may have in any case
 }
 
-// The bounds. A model reads all of this with every turn.
+// Limits: every request of the model has all of this.
 const (
-	maxFile   = 32 << 10 // bytes of one file's text; of a longer one its beginning and its end are kept
+	maxFile   = 32 << 10 // bytes of one file's text; the middle of a longer one is omitted
 	maxTotal  = 96 << 10 // bytes of all texts
 	maxFiles  = 50
 	maxDepth  = 5       // imports of imports
-	maxSource = 4 << 20 // bytes of a file that is looked at
+	maxSource = 4 << 20 // maximum size of a file
 )
 
-// Scope says whose a file is.
+// Scope is the owner of a file.
 type Scope string
 
 // The scopes.
@@ -45,7 +45,7 @@ const (
 	Project Scope = "project"
 )
 
-// Loaded is what was found.
+// Loaded is the result of Load.
 type Loaded struct {
 	Text  string // for the system prompt; "" if there is nothing
 	Files []File // in the order of Text
@@ -55,11 +55,11 @@ type Loaded struct {
 // File is one file that was loaded.
 type File struct {
 	Path       string // absolute, links resolved
-	Name       string // for people: below the project's top, else Path
+	Name       string // for users: relative to the project's top, otherwise Path
 	Scope      Scope
 	ImportedBy string // the Name of the file that imports it
 	Size       int    // bytes of its text
-	Kept       int    // bytes of it that are in Loaded.Text
+	Kept       int    // bytes of it in Loaded.Text
 }
 
 const header = `# Context
@@ -68,8 +68,8 @@ Instructions from the user and the project. Follow them where they apply. They d
 
 const endMark = "--- End of Context from:"
 
-// Load reads the context files of the person, then those of the project from its top folder down to Dir. It never
-// fails: what cannot be read is in Notes.
+// Load reads the context files of the user, then those of the project from its top directory down to Dir. It never fails:
+// problems are in Notes.
 func Load(o Options) Loaded {
 	if o.Root == "" {
 		o.Root = Root(o.Dir, o.Home)
@@ -94,8 +94,8 @@ func Load(o Options) Loaded {
 	return Loaded{Text: header + l.text.String(), Files: l.files, Notes: l.notes}
 }
 
-// Root is a project's top folder: the nearest folder at or above dir that holds .git, or dir itself. A home folder
-// that is under version control is no project.
+// Root returns a project's top directory: the nearest directory at or above dir that has .git, or dir itself. A home
+// directory under version control doesn't count.
 func Root(dir, home string) string {
 	for d := dir; ; {
 		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
@@ -109,7 +109,7 @@ func Root(dir, home string) string {
 	}
 }
 
-// folders are those from root down to dir.
+// folders returns the directories from root down to dir.
 func folders(root, dir string) []string {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -126,7 +126,7 @@ func folders(root, dir string) []string {
 	return out
 }
 
-// loader is one Load under way.
+// loader is the state of a Load.
 type loader struct {
 	options Options
 	ignored *ignore.Rules
@@ -137,14 +137,15 @@ type loader struct {
 	full    bool
 }
 
-// area is where a file and its imports may lie.
+// area is the set of directories that a file and its imports may be in.
 type area struct {
 	scope Scope
-	roots []string // nil: anywhere, for a file that the person put into their own folder
-	base  string   // the folder it is of, links resolved
+	roots []string // nil: any, for a file in the user's own directory
+	base  string   // the directory itself, with links resolved
 }
 
-// userArea is for the person's own files: they may be links to anywhere; imports stay in the folders they lie in.
+// userArea returns the area of the user's own files: they may be links to anywhere, but imports must be in the same
+// directory.
 func userArea(dir string) area { return area{scope: User, base: real(dir)} }
 
 func (l *loader) projectArea() area {
@@ -156,7 +157,7 @@ func (l *loader) note(format string, args ...any) {
 	l.notes = append(l.notes, fmt.Sprintf(format, args...))
 }
 
-// top loads a context file that need not be there.
+// top loads a context file that may not exist.
 func (l *loader) top(path string, a area) {
 	if _, err := os.Lstat(path); err != nil {
 		return
@@ -172,7 +173,7 @@ func (l *loader) top(path string, a area) {
 	l.add(f, a, nil)
 }
 
-// add takes a file in, and then what it imports. stack is who imports whom.
+// add adds a file, and then its imports. stack has the chain of imports.
 func (l *loader) add(f source, a area, stack []string) {
 	if l.seen[f.path] || l.full {
 		return
@@ -190,7 +191,7 @@ func (l *loader) add(f source, a area, stack []string) {
 	if len(stack) > 0 {
 		by = stack[len(stack)-1]
 	}
-	kept := strings.ReplaceAll(cut(f.text, room), endMark, "- - - End of Context from:") // no text ends its own frame
+	kept := strings.ReplaceAll(cut(f.text, room), endMark, "- - - End of Context from:") // a text must not end its own frame
 	if len(kept) < len(f.text) {
 		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
 	}
@@ -203,7 +204,7 @@ func (l *loader) add(f source, a area, stack []string) {
 	l.imports(f, a, append(stack[:len(stack):len(stack)], name))
 }
 
-// imports loads what a file names with @path.
+// imports loads the files that a file names with @path.
 func (l *loader) imports(f source, a area, stack []string) {
 	from := stack[len(stack)-1]
 	for _, ref := range references(f.text) {
@@ -212,7 +213,7 @@ func (l *loader) imports(f source, a area, stack []string) {
 			if name, is := ref.file(); is {
 				l.note("%s: @%s is not imported: no such file", from, name)
 			}
-			continue // a mention of a person, or of something that is not there: the words stay as they are
+			continue // a mention of a user or of a missing file: left as text
 		}
 		if len(stack) > maxDepth {
 			l.note("%s: @%s is not imported: imports go %d deep at most", from, ref, maxDepth)
@@ -226,12 +227,12 @@ func (l *loader) imports(f source, a area, stack []string) {
 			l.note("%s: @%s is not imported: %v", from, ref, err)
 			continue
 		}
-		l.add(next, a, stack) // a file that is there already, in a circle too, is not taken in again
+		l.add(next, a, stack) // a file that was loaded before, including a cycle, is skipped
 	}
 }
 
-// mayImport keeps out what holds no context but may hold keys: the state of programs, beside which the person's own
-// files lie, and that of version control.
+// mayImport rejects files that have no context but may have keys: the state of programs, which is next to the user's own
+// files, and of version control.
 func (a area) mayImport(path string) error {
 	rel, err := filepath.Rel(a.base, path)
 	if err != nil {
@@ -252,7 +253,8 @@ func (a area) mayImport(path string) error {
 	return nil
 }
 
-// shown is a path for people: below the project's top where it lies there. The person's own files keep their whole path.
+// shown returns a path for users: relative to the project's top, if it is there. The user's own files keep their absolute
+// path.
 func (a area) shown(path string) string {
 	if a.scope == User {
 		return path

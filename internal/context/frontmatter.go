@@ -16,30 +16,30 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// Places are the folders that definitions are looked for in. Paths are absolute.
+// Places are the directories of definitions. Paths are absolute.
 type Places struct {
-	User    []string // the person's own folders, such as $ADZE_HOME and ~/.qwen
-	Project string   // the project's top folder; "" none
-	Trusted bool     // whether the person trusts the project: if not, what it defines is left out; see LeftOut
+	User    []string // the user's own directories, such as $ADZE_HOME and ~/.qwen
+	Project string   // the project's top directory; "": none
+	Trusted bool     // whether the user trusts the project: if not, its definitions are ignored; see LeftOut
 }
 
 const (
 	maxDefinition  = 64 << 10 // bytes of one file
-	maxDefinitions = 200      // files of one folder
+	maxDefinitions = 200      // files of one directory
 	maxName        = 64       // characters
 	maxAbout       = 500      // characters of a description
 )
 
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{N}_:.-]+$`) })
 
-// definitionDir is one folder of definitions.
+// definitionDir is one directory of definitions.
 type definitionDir struct {
 	dir   string
 	scope Scope
 	roots []string // nil: links may lead anywhere
 }
 
-// folders are those of one kind, strongest first: what is defined in one hides the same name in later ones.
+// folders returns the directories of one kind, strongest first: a definition hides those of the same name in later ones.
 func (p Places) folders(kind string) (found []definitionDir) {
 	if p.Trusted {
 		for _, dir := range p.project(kind) {
@@ -52,7 +52,7 @@ func (p Places) folders(kind string) (found []definitionDir) {
 	return found
 }
 
-// project are the folders of one kind that a project has, below its own.
+// project returns the directories of one kind that a project has, below its own.
 func (p Places) project(kind string) (found []string) {
 	if p.Project == "" {
 		return nil
@@ -65,7 +65,7 @@ func (p Places) project(kind string) (found []string) {
 	return found
 }
 
-// LeftOut are the folders below the project's that nothing is taken from, because it is not trusted.
+// LeftOut returns the project's directories that are ignored because it is not trusted.
 func (p Places) LeftOut() []string {
 	if p.Trusted {
 		return nil
@@ -73,7 +73,7 @@ func (p Places) LeftOut() []string {
 	return append(p.project("agents"), p.project("skills")...)
 }
 
-// entries lists a folder, which need not be there.
+// entries lists a directory, which may not exist.
 func (p definitionDir) entries() ([]os.DirEntry, error) {
 	if p.roots != nil {
 		if _, ok := names.Within(real(p.dir), p.roots); !ok {
@@ -93,7 +93,7 @@ func (p definitionDir) entries() ([]os.DirEntry, error) {
 	return entries, nil
 }
 
-// matter is what stands before the text of a definition. Keys that are not known are left alone.
+// matter is the front matter of a definition. Unknown keys are ignored.
 type matter struct {
 	Name        string `yaml:"name"`
 	Description string `yaml:"description"`
@@ -101,16 +101,16 @@ type matter struct {
 	Without     list   `yaml:"disallowedTools"`
 	Model       string `yaml:"model"`
 	Mode        string `yaml:"mode"`
-	Approval    string `yaml:"approvalMode"`   // Qwen Code's word
-	Permission  string `yaml:"permissionMode"` // Claude Code's word
+	Approval    string `yaml:"approvalMode"`   // Qwen Code's key
+	Permission  string `yaml:"permissionMode"` // Claude Code's key
 	body        string
 	path        string
 }
 
-// list is a list of names, also written as one string with commas or blanks between.
+// list is a list of names, also written as one string with commas or spaces.
 type list []string
 
-// UnmarshalYAML reads both ways of writing it.
+// UnmarshalYAML reads both forms.
 func (l *list) UnmarshalYAML(n *yaml.Node) error {
 	var names []string
 	if n.Kind == yaml.ScalarNode {
@@ -124,7 +124,7 @@ func (l *list) UnmarshalYAML(n *yaml.Node) error {
 	} else if err := n.Decode(&names); err != nil {
 		return err
 	}
-	*l = list{} // an empty list is one: no tools at all
+	*l = list{} // an empty list means no tools
 	for _, name := range names {
 		if name = strings.TrimSpace(name); name != "" {
 			*l = append(*l, name)
@@ -158,8 +158,8 @@ func (p definitionDir) read(path string, ignored *ignore.Rules) (matter, error) 
 	return m, nil
 }
 
-// quoted is front matter with quotes around the values that stand on the line of their key. Other programs take such a
-// line as it is, so many files hold descriptions with colons in them, which YAML refuses.
+// quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files have
+// descriptions with colons, which YAML rejects.
 func quoted(front string) string {
 	lines := strings.Split(front, "\n")
 	for i, line := range lines {
@@ -173,7 +173,7 @@ func quoted(front string) string {
 	return strings.Join(lines, "\n")
 }
 
-// check says what is missing.
+// check returns an error if a key is missing or invalid.
 func (m matter) check() error {
 	switch {
 	case m.Name == "":
@@ -201,7 +201,7 @@ func split(text string) (front, body string, ok bool) {
 	return front, body, ok
 }
 
-// short makes a description one line that is not too long.
+// short makes a description one line of limited length.
 func short(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > maxAbout {
@@ -210,7 +210,7 @@ func short(s string) string {
 	return s
 }
 
-// unique keeps the first of each name, letter case aside.
+// unique keeps the first of each name, ignoring case.
 func unique[T any](all []T, name func(T) string) []T {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(t T) bool {

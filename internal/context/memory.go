@@ -11,11 +11,11 @@ const (
 	qwenHeading   = "## Qwen Added Memories"
 )
 
-// LoadedWhole is the size in bytes up to which a context file is loaded as a whole.
+// LoadedWhole is the maximum size in bytes of a context file that is loaded completely.
 const LoadedWhole = maxFile
 
-// MemoryFile chooses the file of facts among what is there: the first of names that exists, else the first. Without
-// names that is AGENTS.md, or QWEN.md where only that exists.
+// MemoryFile selects the file of facts: the first of names that exists, else the first. Without names that is AGENTS.md, or
+// QWEN.md if only that exists.
 func MemoryFile(names []string, exists func(name string) bool) string {
 	if len(names) == 0 {
 		names = usualNames()
@@ -28,10 +28,10 @@ func MemoryFile(names []string, exists func(name string) bool) string {
 	return names[0]
 }
 
-// usualNames are what context files are called.
+// usualNames returns the default names of context files.
 func usualNames() []string { return []string{"AGENTS.md", "QWEN.md"} }
 
-// withUsual are names, and the usual ones: facts for all projects lie under those, whatever one project calls its files.
+// withUsual returns names, and the default ones: facts for all projects have those, whatever names a project uses.
 func withUsual(names []string) []string {
 	all := slices.Clone(names)
 	for _, name := range usualNames() {
@@ -42,8 +42,8 @@ func withUsual(names []string) []string {
 	return all
 }
 
-// Fact makes one line of what is to be remembered: without line breaks, without the dash of a list, and without
-// characters that nobody sees. A zero byte would make the whole file one that is not text.
+// Fact makes a fact one line: without line breaks, list dash and invisible characters. A zero byte would make the whole file
+// binary.
 func Fact(s string) string {
 	s = strings.Join(strings.Fields(visible(strings.ToValidUTF8(strings.ReplaceAll(s, "\r", "\n"), "\uFFFD"))), " ")
 	for {
@@ -56,8 +56,8 @@ func Fact(s string) string {
 	}
 }
 
-// AddFact gives the text with one more line in its section of facts, which is made at the end if there is none. It is
-// false if the fact stands there already; letter case and blanks make no difference.
+// AddFact returns the text with the fact added to its section of facts, which is created at the end if missing. It returns
+// false if the text has the fact, ignoring case and whitespace.
 func AddFact(text, fact string) (string, bool) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {
@@ -73,7 +73,7 @@ func AddFact(text, fact string) (string, bool) {
 		}
 		return text + MemoryHeading + "\n- " + fact + "\n", true
 	}
-	last := first // the last line of the section that is not blank
+	last := first // the last nonblank line of the section
 	for i := first + 1; i < end; i++ {
 		line := strings.TrimSpace(lines[i])
 		if line == "" {

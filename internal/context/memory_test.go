@@ -47,7 +47,7 @@ func TestAddFact(t *testing.T) {
 	}
 }
 
-// Adding a fact only ever inserts lines, and a fact that was added stands there.
+// Adding a fact only ever inserts lines, and a fact that was added is there.
 func FuzzAddFact(f *testing.F) {
 	f.Add("a\n## Added Memories\n- x\n\n# b", "y")
 	f.Add("```\n## Added Memories\n", "y")

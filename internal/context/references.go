@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// reference is what stands after an @.
+// reference is the text after an @.
 type reference string
 
-// maxReferences is how many of one file are looked at.
+// maxReferences is the maximum number per file.
 const maxReferences = 200
 
-// references finds the @paths of a Markdown text. An @ counts at the start of a line or after a blank, before a dot, a
+// references finds the @paths of a Markdown text. An @ counts at the start of a line or after a space, before a dot, a
 // slash, a tilde or a letter, and not in code.
 func references(text string) []reference {
 	var found []reference
@@ -40,7 +40,7 @@ func references(text string) []reference {
 	return found
 }
 
-// fenceOf is the run of ``` or ~~~ that begins a line, or "".
+// fenceOf returns the run of ``` or ~~~ that begins a line, or "".
 func fenceOf(line string) string {
 	line = strings.TrimLeft(line, " ")
 	for _, c := range []string{"`", "~"} {
@@ -51,7 +51,7 @@ func fenceOf(line string) string {
 	return ""
 }
 
-// withoutSpans blanks out what stands between back-ticks.
+// withoutSpans replaces code spans by spaces.
 func withoutSpans(line string) string {
 	if !strings.Contains(line, "`") {
 		return line
@@ -66,7 +66,7 @@ func withoutSpans(line string) string {
 		rest := strings.TrimLeft(line[i:], "`")
 		ticks := line[i : len(line)-len(rest)]
 		end := closing(rest, ticks)
-		if end < 0 { // no code begins here
+		if end < 0 { // not a code span
 			b.WriteString(ticks)
 			line = rest
 			continue
@@ -105,7 +105,7 @@ func inLine(line string, found []reference) []reference {
 	return found
 }
 
-// word is all up to a blank or to code; a backslash makes a blank part of it.
+// word returns the text up to a space or code; a backslash escapes a space.
 func word(s string) reference {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -125,17 +125,16 @@ func (r reference) begins() bool {
 	return first == '.' || first == '/' || first == '~' || unicode.IsLetter(first)
 }
 
-// endMarks are those that end a sentence after a name.
+// endMarks are the marks that may end a sentence after a name.
 const endMarks = ".,;:!?)]}>\"'*_"
 
-// file is the name of the file that is plainly meant, and not a person or a package.
+// file returns the name of a file, if it is clearly not a user or a package.
 func (r reference) file() (name string, is bool) {
 	name = strings.TrimRight(string(r), endMarks)
 	return name, strings.HasSuffix(name, ".md") || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
 }
 
-// find is the path that is meant, if something is there. Marks that end a sentence are not part of it, unless the
-// name has them.
+// find returns the path of an existing file. Marks that end a sentence are not part of it, unless the name has them.
 func (r reference) find(dir, home string) (string, bool) {
 	name := strings.ReplaceAll(string(r), `\ `, " ")
 	if strings.Contains(name, "://") || strings.ContainsRune(name, 0) {

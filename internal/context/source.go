@@ -18,10 +18,10 @@ import (
 // source is a file that was read.
 type source struct {
 	path string // links resolved
-	text string // without a byte order mark, line ends \n
+	text string // without a byte order mark, line endings \n
 }
 
-// open reads a text file whose real path lies in one of roots (nil: anywhere). Errors never hold what stands in it.
+// open reads a text file whose resolved path is in one of roots (nil: any). Errors never contain its content.
 func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	abs, exists, err := realpath.Resolve(path)
 	if err != nil {
@@ -67,8 +67,8 @@ func open(path string, roots []string, ignored *ignore.Rules) (source, error) {
 	return source{path: abs, text: visible(strings.ToValidUTF8(doc.Text, "\uFFFD"))}, nil
 }
 
-// visible leaves out characters that a person who looked at the file would not see, or not where they stand: what a
-// model reads is what was agreed to. Joiners stay, since scripts and emoji need them.
+// visible removes characters that are invisible to a user, or appear elsewhere, so that the model reads what the user
+// approved. Joiners stay, because scripts and emoji need them.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -76,14 +76,14 @@ func visible(s string) string {
 			return r
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
 			return -1
-		case r >= 0xE0100 && r <= 0xE01EF: // variation selectors beyond those that emoji have
+		case r >= 0xE0100 && r <= 0xE01EF: // variation selectors other than those of emoji
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// real resolves links, as far as there is something.
+// real resolves links in the part of a path that exists.
 func real(path string) string {
 	if abs, _, err := realpath.Resolve(path); err == nil {
 		return abs
@@ -91,7 +91,7 @@ func real(path string) string {
 	return filepath.Clean(path)
 }
 
-// cut keeps the beginning and the end of a text that has more than room bytes: facts are added at the end.
+// cut removes the middle of a text that is longer than room bytes: facts are added at the end.
 func cut(s string, room int) string {
 	if len(s) <= room {
 		return s

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// tomlStrings reads the strings at the top level of a TOML text, by their keys: what command files consist of. Other values
-// and tables are skipped. An error starts with the number of the line.
+// tomlStrings reads the strings at the top level of a TOML text, by key, which is what command files consist of. Other
+// values and tables are skipped. Errors start with the line number.
 func tomlStrings(text string) (map[string]tomlString, error) {
 	r := &tomlReader{text: text, line: 1}
 	found := map[string]tomlString{}
@@ -20,7 +20,7 @@ func tomlStrings(text string) (map[string]tomlString, error) {
 		case r.text[r.at] == '#':
 			r.rest()
 			continue
-		case r.text[r.at] == '[': // a table: nothing at the top level follows
+		case r.text[r.at] == '[': // a table: no top-level keys follow
 			return found, nil
 		}
 		key, err := r.key()
@@ -69,7 +69,7 @@ func (r *tomlReader) errorf(format string, args ...any) error {
 	return &lineError{r.line, fmt.Sprintf(format, args...)}
 }
 
-// take moves on by n bytes and returns them.
+// take advances by n bytes and returns them.
 func (r *tomlReader) take(n int) string {
 	s := r.text[r.at : r.at+n]
 	r.at += n
@@ -82,7 +82,7 @@ func (r *tomlReader) skip(chars string) {
 	r.take(len(rest) - len(strings.TrimLeft(rest, chars)))
 }
 
-// rest is what is left of the line.
+// rest returns the rest of the line.
 func (r *tomlReader) rest() string {
 	rest := r.text[r.at:]
 	if i := strings.IndexByte(rest, '\n'); i >= 0 {
@@ -106,7 +106,7 @@ func (r *tomlReader) key() (string, error) {
 	return name, nil
 }
 
-// value reads what a key is set to. Only a comment may follow it in its line.
+// value reads the value of a key. Only a comment may follow it on its line.
 func (r *tomlReader) value() (text string, isText bool, err error) {
 	rest := r.text[r.at:]
 	switch {
@@ -136,7 +136,7 @@ func (r *tomlReader) value() (text string, isText bool, err error) {
 	return text, true, nil
 }
 
-// long reads a string between three quotes.
+// long reads a triple-quoted string.
 func (r *tomlReader) long(quotes string) (string, error) {
 	start := *r
 	r.take(3)
@@ -167,7 +167,7 @@ func (r *tomlReader) long(quotes string) (string, error) {
 	return text, nil
 }
 
-// short reads a string between quotes.
+// short reads a quoted string.
 func (r *tomlReader) short() (string, error) {
 	body := r.text[r.at+1:]
 	for i := 0; i < len(body) && body[i] != '\n'; i++ {
@@ -208,7 +208,7 @@ func (r *tomlReader) unescape(s string, line int) (string, error) {
 			}
 			b.WriteRune(rune(n))
 			i += digits
-		case strings.HasPrefix(strings.TrimLeft(rest, " \t\r"), "\n"): // the line continues in the next one
+		case strings.HasPrefix(strings.TrimLeft(rest, " \t\r"), "\n"): // the line continues on the next one
 			i += len(rest) - len(strings.TrimLeft(rest, " \t\r\n")) - 1
 		default:
 			return "", &lineError{line + strings.Count(s[:i], "\n"), "invalid escape: use ''' for a text with backslashes"}

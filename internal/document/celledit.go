@@ -13,28 +13,27 @@ type CellMode int
 
 // The modes.
 const (
-	ReplaceCell CellMode = iota // give the cell a new source, and a new type if one is set
-	InsertCell                  // add a cell after the named one, or first when none is named
-	DeleteCell                  // take the cell away
+	ReplaceCell CellMode = iota // replace the source, and the type if one is set
+	InsertCell                  // add a cell after the named one, or first if none is named
+	DeleteCell                  // delete the cell
 )
 
 // CellEdit changes one cell of a notebook.
 type CellEdit struct {
 	Mode   CellMode
-	ID     string // the cell, as Render names it
+	ID     string // the cell's ID, as in Render
 	Source string
 	Type   string // "code" or "markdown"; "" keeps the type, and means code for a new cell
 }
 
 // EditedNotebook is a notebook after an edit.
 type EditedNotebook struct {
-	Data []byte // every byte outside the cell is as it was
+	Data []byte // bytes outside the cell are unchanged
 	ID   string // of the cell that was replaced, inserted or deleted
 }
 
-// Edit makes the change and returns the new file. It does not change nb. A replaced code cell loses its outputs and
-// its execution count: they belong to the source it had. Errors are *[CellNotFoundError], *[AmbiguousCellError] and
-// plain ones about the edit itself.
+// Edit returns the changed file. It doesn't change nb. A replaced code cell loses its outputs and its execution count: they
+// belong to the old source. Errors are *[CellNotFoundError], *[AmbiguousCellError] and plain ones about the edit itself.
 func (nb *NotebookFile) Edit(e CellEdit) (EditedNotebook, error) {
 	if e.Type != "" && e.Type != "code" && e.Type != "markdown" {
 		return EditedNotebook{}, fmt.Errorf("cell type %q is not known; it is code or markdown", e.Type)
@@ -67,7 +66,7 @@ type swap struct {
 	with       string
 }
 
-// swapped applies swaps, which are in order.
+// swapped applies swaps in order.
 func (nb *NotebookFile) swapped(swaps ...swap) []byte {
 	var out []byte
 	at := 0
@@ -79,7 +78,7 @@ func (nb *NotebookFile) swapped(swaps ...swap) []byte {
 	return append(out, nb.data[at:]...)
 }
 
-// replace rewrites, inside the cell, the members that change and no others.
+// replace rewrites only the changed members of the cell.
 func (nb *NotebookFile) replace(index int, e CellEdit) (EditedNotebook, error) {
 	c := nb.cells[index]
 	source, ok := c.member("source")
@@ -115,7 +114,7 @@ func (nb *NotebookFile) replace(index int, e CellEdit) (EditedNotebook, error) {
 	return EditedNotebook{Data: nb.swapped(swaps...), ID: c.id}, nil
 }
 
-// dropped takes members away, each run of them with the comma on one side. Some member is always kept.
+// dropped removes members, each run of them with the comma on one side. At least one member is kept.
 func dropped(members []member, drop map[string]bool) []swap {
 	var swaps []swap
 	for i := 0; i < len(members); i++ {
@@ -135,7 +134,7 @@ func dropped(members []member, drop map[string]bool) []swap {
 	return swaps
 }
 
-// newMembers writes the members of want that the cell lacks, to be put before its source, as that is laid out.
+// newMembers writes the members of want that the cell lacks, to be inserted before its source, in the same layout.
 func (nb *NotebookFile) newMembers(source member, cell node, want map[string]string) string {
 	var b strings.Builder
 	indent, ownLine := nb.indentAt(source.start)
@@ -196,7 +195,7 @@ func (nb *NotebookFile) insert(index int, e CellEdit) EditedNotebook {
 	return EditedNotebook{nb.swapped(swap{end, end, "," + gap + text}), nb.shownID(id, index+1)}
 }
 
-// shownID is the id under which Render will show the cell.
+// shownID returns the ID by which Render will show the cell.
 func (nb *NotebookFile) shownID(id string, index int) string {
 	if id == "" {
 		return fmt.Sprintf("cell-%d", index)
@@ -204,7 +203,7 @@ func (nb *NotebookFile) shownID(id string, index int) string {
 	return id
 }
 
-// newID makes an id as Jupyter's look. The same edit of the same notebook always gets the same one, so that what the
+// newID makes an ID in the style of Jupyter. The same edit of the same notebook always gets the same one, so that what the
 // user approved is what is written.
 func (nb *NotebookFile) newID(index int, typ, source string) string {
 	taken := map[string]bool{}
@@ -219,7 +218,7 @@ func (nb *NotebookFile) newID(index int, typ, source string) string {
 	}
 }
 
-// remove takes away the cell at index with a comma beside it.
+// remove deletes the cell at index with a comma beside it.
 func (nb *NotebookFile) remove(index int) EditedNotebook {
 	items, id := nb.cellsAt.items, nb.cells[index].id
 	switch {

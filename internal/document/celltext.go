@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// How a notebook is laid out is read from the file itself, so that what is added looks like the rest.
+// The layout of a notebook is read from the file itself, so that additions look like the rest.
 
-// indentAt is the indentation of the line of offset at, and whether nothing else is before at or, for a value, before its
+// indentAt returns the indentation of the line of offset at, and whether nothing else is before at or, for a value, before its
 // key.
 func (nb *NotebookFile) indentAt(at int) (indent string, ownLine bool) {
 	start := bytes.LastIndexByte(nb.data[:at], '\n') + 1
@@ -22,7 +22,7 @@ func (nb *NotebookFile) indentAt(at int) (indent string, ownLine bool) {
 	return indent, len(key) == 0 || key[0] == '"' && key[len(key)-1] == ':' && bytes.Count(key, []byte(`"`)) == 2
 }
 
-// indentUnit is the indentation of the first member of the file; "" means that it is all on one line.
+// indentUnit returns the indentation of the first member of the file; "": the file is one line.
 func (nb *NotebookFile) indentUnit() string {
 	open := bytes.IndexByte(nb.data, '{') + 1
 	gap := nb.data[open : len(nb.data)-len(bytes.TrimLeft(nb.data[open:], " \t\r\n"))]
@@ -33,7 +33,7 @@ func (nb *NotebookFile) indentUnit() string {
 	return string(gap[at+1:])
 }
 
-// newline is the file's own.
+// newline returns the file's newline.
 func (nb *NotebookFile) newline() string {
 	if at := bytes.IndexByte(nb.data, '\n'); at > 0 && nb.data[at-1] == '\r' {
 		return "\r\n"
@@ -41,7 +41,7 @@ func (nb *NotebookFile) newline() string {
 	return "\n"
 }
 
-// colon is what stands between keys and values: ": " or ":".
+// colon returns the separator of keys and values: ": " or ":".
 func (nb *NotebookFile) colon() string {
 	for at := range nb.data {
 		if nb.data[at] == ':' && bytes.HasSuffix(bytes.TrimRight(nb.data[:at], " "), []byte(`"`)) {
@@ -54,7 +54,7 @@ func (nb *NotebookFile) colon() string {
 	return ": "
 }
 
-// ascii reports whether the file spells out characters beyond ASCII.
+// ascii reports whether the file escapes characters beyond ASCII.
 func (nb *NotebookFile) ascii() bool {
 	if !bytes.Contains(nb.data, []byte(`\u`)) {
 		return false
@@ -67,7 +67,7 @@ func (nb *NotebookFile) ascii() bool {
 	return true
 }
 
-// sourceLike writes source as the member that it replaces is written: a string as a string, lines as lines.
+// sourceLike writes source in the form of the member that it replaces: a string or an array of lines.
 func (nb *NotebookFile) sourceLike(old member, source string) string {
 	if old.value.kind == '"' {
 		return encodeString(source, nb.ascii())
@@ -76,7 +76,7 @@ func (nb *NotebookFile) sourceLike(old member, source string) string {
 	return nb.sourceLines(source, indent, ownLine)
 }
 
-// sourceLines writes source as Jupyter does: an array of lines that keep their newlines. indent is that of the key.
+// sourceLines writes source as Jupyter does: an array of lines with their newlines. indent is that of the key.
 func (nb *NotebookFile) sourceLines(source, indent string, ownLine bool) string {
 	lines := strings.SplitAfter(source, "\n")
 	if last := len(lines) - 1; lines[last] == "" {
@@ -97,7 +97,7 @@ func (nb *NotebookFile) sourceLines(source, indent string, ownLine bool) string 
 	return "[" + first + strings.Join(lines, between) + end + "]"
 }
 
-// cellText writes a new cell, its members in the order Jupyter gives them. indent is that of its opening brace.
+// cellText writes a new cell with Jupyter's order of members. indent is that of its opening brace.
 func (nb *NotebookFile) cellText(indent string, ownLine bool, id, typ, source string) string {
 	deeper := indent + nb.indentUnit()
 	members := []string{encodeString("cell_type", false) + nb.colon() + encodeString(typ, false)}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Detect says what a file is from its name and its first bytes, [HeadSize] of them or all there are. Content decides;
-// the name only tells kinds of text and of container apart.
+// Detect returns the type of a file from its name and its first bytes, [HeadSize] of them or all. The content decides; the
+// name only distinguishes kinds of text and of containers.
 func Detect(name string, head []byte) Type {
 	head = head[:min(len(head), HeadSize)]
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
@@ -33,7 +33,7 @@ func Detect(name string, head []byte) Type {
 	return Type{Text, "text/plain", "text file"}
 }
 
-// sourceExtensions are names of text that stays text although some byte in it looks binary.
+// sourceExtensions are extensions of text files that may contain bytes that look binary.
 var sourceExtensions = set(`.txt .md .markdown .rst .go .mod .sum .c .h .cc .cpp .cxx .hpp .hh .m .mm .rs .py .pyi .rb .php .pl .pm .lua .r .jl
 	.js .mjs .cjs .jsx .ts .mts .cts .tsx .vue .svelte .java .kt .kts .scala .groovy .clj .cs .fs .vb .swift .dart .ex .exs .erl .hrl .hs .ml .mli
 	.sh .bash .zsh .fish .ps1 .bat .cmd .sql .html .htm .xml .css .scss .sass .less .json .jsonc .json5 .yaml .yml .toml .ini .cfg .conf .properties
@@ -60,7 +60,7 @@ func looksText(head []byte) bool {
 	if bytes.IndexByte(head, 0) >= 0 {
 		return looksUTF16(head)
 	}
-	odd := 0 // control characters that texts do not have; escape sequences are in logs
+	odd := 0 // unusual control characters; logs have escape sequences
 	for _, c := range head {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != '\b' && c != 0x1B || c == 0x7F {
 			odd++
@@ -72,7 +72,7 @@ func looksText(head []byte) bool {
 	return odd*100 <= len(head)
 }
 
-// trimCut takes off an incomplete last character, which is only cut by the end of the head.
+// trimCut removes an incomplete last character, which was cut at the end of the head.
 func trimCut(head []byte) []byte {
 	for n := 1; n <= 3 && n < len(head); n++ {
 		if c := head[len(head)-n]; utf8.RuneStart(c) {

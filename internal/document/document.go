@@ -1,12 +1,12 @@
-// Package document knows files that are more than plain text: images, PDF, notebooks, and binaries by name.
+// Package document reads files that are more than plain text: images, PDF, notebooks. It names other binary files.
 //
 //	t := document.Detect("figure.png", head)
 //	if t.Kind == document.Image {
 //		picture, err := document.ReadImage(data, document.ImageLimits{})
 //	}
 //
-// It works on bytes that the caller has read. Opening files, encodings of text, and who may see what are not its
-// business; audio and video it only names.
+// It works on bytes that the caller has read. It doesn't open files, decode text or check permissions; audio and video are
+// only named.
 package document
 
 import (
@@ -18,9 +18,9 @@ type Kind int
 
 // The kinds.
 const (
-	Text     Kind = iota // lines, in whatever encoding
+	Text     Kind = iota // lines, in any encoding
 	Image                // PNG, JPEG, GIF, WebP
-	SVG                  // an image that is text
+	SVG                  // an image in a text format
 	Audio                // WAV, MP3, Ogg, FLAC, M4A, AIFF
 	Video                // MP4, QuickTime, WebM, AVI, MPEG
 	PDF                  // pages
@@ -37,26 +37,26 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// Type is what a file is.
+// Type is the type of a file.
 type Type struct {
 	Kind Kind
 	MIME string // "image/png"
-	Name string // for people: "PNG image", "ELF executable", "SQLite database"
+	Name string // for users: "PNG image", "ELF executable", "SQLite database"
 }
 
-// HeadSize is how much of a file's beginning Detect makes use of.
+// HeadSize is the number of bytes that Detect uses.
 const HeadSize = 8 << 10
 
-// The largest files that are read whole, by kind. Larger ones need not be opened.
+// The maximum sizes of files that are read completely, by kind.
 const (
 	MaxImageSource = 100 << 20
 	MaxPDFSource   = 100 << 20
 	MaxNotebook    = 50 << 20
 	MaxSVG         = 1 << 20
-	MaxMedia       = 7 << 20 // audio and video, which travel as they are: about 9.5 MB in base64
+	MaxMedia       = 7 << 20 // audio and video, which are sent unchanged: about 9.5 MB in base64
 )
 
-// TooLargeError says that a file is too large for what its kind needs.
+// TooLargeError reports a file that is too large for its kind.
 type TooLargeError struct {
 	Type  Type
 	Size  int64
@@ -67,8 +67,8 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the %s has %s; at most %s can be read", e.Type.Name, Size(e.Size), Size(e.Limit))
 }
 
-// CheckSize refuses a file that is too large to be read as its kind, with a *[TooLargeError]. Text and binaries, which
-// need not be read whole, it lets pass.
+// CheckSize returns a *[TooLargeError] for a file that is too large to be read as its kind. Text and binary files need not
+// be read completely and always pass.
 func (t Type) CheckSize(size int64) error {
 	limits := map[Kind]int64{Image: MaxImageSource, PDF: MaxPDFSource, Notebook: MaxNotebook, SVG: MaxSVG, Audio: MaxMedia, Video: MaxMedia}
 	if limit, ok := limits[t.Kind]; ok && size > limit {
@@ -77,10 +77,10 @@ func (t Type) CheckSize(size int64) error {
 	return nil
 }
 
-// Describe names a file that cannot be shown: "SQLite database, 12.4 MB".
+// Describe describes a file that can't be shown: "SQLite database, 12.4 MB".
 func (t Type) Describe(size int64) string { return t.Name + ", " + Size(size) }
 
-// Size writes a number of bytes for users.
+// Size formats a number of bytes for users.
 func Size(n int64) string {
 	switch {
 	case n == 1:

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// ImageLimits bound what a picture may be. Zeros mean the defaults.
+// ImageLimits are the limits of a picture. Zeros mean the defaults.
 type ImageLimits struct {
 	Edge   int // longest side in pixels; 1568
 	Bytes  int // encoded size; 4.5 MB
-	Pixels int // of the source, which decoding holds in memory at 4 bytes each; 64 million
+	Pixels int // of the source, which takes 4 bytes each in memory; 64 million
 }
 
 func (l ImageLimits) withDefaults() ImageLimits {
@@ -41,7 +41,7 @@ type Picture struct {
 	Data                      []byte
 	Width, Height             int
 	SourceWidth, SourceHeight int
-	Scaled                    bool // Data was made again; otherwise it is the source, byte for byte
+	Scaled                    bool // Data was encoded again; otherwise it is the source
 }
 
 // String describes the picture: "1568x1045 pixels, scaled from 3000x2000".
@@ -82,11 +82,11 @@ func formatOf(mime string) (format, bool) {
 	return format{}, false
 }
 
-// ReadImage makes a picture of an encoded image. One within the limits is passed through as it is, once it is sure
-// that it can be decoded: a broken one would spoil the whole conversation it is put into. A larger one is turned
-// upright and scaled down, to PNG where it has transparent parts and to JPEG otherwise; of an animation the first frame.
+// ReadImage makes a picture of an encoded image. An image within the limits is returned unchanged, after checking that it
+// can be decoded: a broken one would make every later request of the conversation fail. A larger one is rotated upright and
+// scaled down, to PNG if it has transparent parts and to JPEG otherwise. Of an animation, the first frame is used.
 func ReadImage(data []byte, limits ImageLimits) (p Picture, err error) {
-	defer func() { // decoders get any file content
+	defer func() { // decoders may panic on arbitrary content
 		if r := recover(); r != nil {
 			p, err = Picture{}, fmt.Errorf("decode the image: it is damaged: %v", r)
 		}
@@ -123,7 +123,7 @@ func isAnimatedWebP(data []byte) bool {
 	return len(data) > 20 && string(data[8:16]) == "WEBPVP8X" && data[20]&2 != 0
 }
 
-// smallestEdge is where scaling down to fit the size in bytes gives up.
+// smallestEdge is the size at which scaling down to fit the size in bytes gives up.
 const smallestEdge = 64
 
 // scale encodes img again, smaller and smaller until it is within the limits.
@@ -177,14 +177,14 @@ func encode(img *image.NRGBA, limit int) (data []byte, mime string, err error) {
 	return b.Bytes(), "image/jpeg", err
 }
 
-// reduce scales img down to w by h: a pixel is the mean of those that it covers. Beside the result it needs one line of
-// it; the scalers of x/image take 32 bytes for every pixel of a picture that is scaled in one direction only, 100 MB for
+// reduce scales img down to w by h: a pixel is the mean of those that it covers. Besides the result it needs memory for one
+// line; the scalers of x/image take 32 bytes for every pixel of a picture that is scaled in one direction only, 100 MB for
 // an ordinary photograph.
 func reduce(img image.Image, w, h int) *image.NRGBA {
 	b := img.Bounds()
 	columns := spread(b.Dx(), w)
 	rows := spread(b.Dy(), h)
-	line := make([]float32, 4*(w+1)) // one more, for what the last column would give on
+	line := make([]float32, 4*(w+1)) // one more, for the overflow of the last column
 	next := make([]float32, 4*(w+1))
 	out := image.NewNRGBA(image.Rect(0, 0, w, h))
 	at := pixels(img)
@@ -213,17 +213,17 @@ func reduce(img image.Image, w, h int) *image.NRGBA {
 	return out
 }
 
-// portion says to which pixel of the result one of the source belongs, and with which share; the rest is the next one's.
+// portion maps a pixel of the source to one of the result, with its share; the rest belongs to the next one.
 type portion struct {
 	to    int
 	share float32
 }
 
-// spread divides from places among to, which are no more.
+// spread maps from positions to at most as many.
 func spread(from, to int) []portion {
 	out := make([]portion, from)
 	for i := range out {
-		begin, end := i*to, (i+1)*to // in parts of 1/from of a place of the result
+		begin, end := i*to, (i+1)*to // in units of 1/from of a position of the result
 		n := begin / from
 		share := float32(1)
 		if border := (n + 1) * from; end > border {
@@ -248,14 +248,14 @@ func put(out *image.NRGBA, y int, line []float32, scale float32) {
 		if a < 1 {
 			continue
 		}
-		full := 255 / a * scale // sums are of colours times what is seen of them
+		full := 255 / a * scale // sums are of colors multiplied by alpha
 		out.SetNRGBA(x, y, color.NRGBA{level(sum[0] * full), level(sum[1] * full), level(sum[2] * full), level(a * 255 / 0xffff)})
 	}
 }
 
 func level(v float32) uint8 { return uint8(min(max(v+0.5, 0), 255)) }
 
-// pixels reads an image without making a value of each of its pixels, where it can.
+// pixels returns a function that reads pixels, without allocating a value for each if possible.
 func pixels(img image.Image) func(x, y int) color.RGBA64 {
 	if fast, ok := img.(image.RGBA64Image); ok {
 		return fast.RGBA64At
@@ -266,8 +266,8 @@ func pixels(img image.Image) func(x, y int) color.RGBA64 {
 	}
 }
 
-// orientation reads how a JPEG says it must be turned to stand upright, 1 to 8 as in Exif; 1 is upright. Cameras write
-// pictures as the sensor saw them and leave the turning to the viewer.
+// orientation reads the Exif orientation of a JPEG, 1 to 8; 1 is upright. Cameras store pictures as the sensor saw them and
+// leave the rotation to the viewer.
 func orientation(data []byte) int {
 	if len(data) < 4 || data[0] != 0xFF || data[1] != 0xD8 {
 		return 1
@@ -285,7 +285,7 @@ func orientation(data []byte) int {
 	return 1
 }
 
-// exifOrientation looks for tag 0x0112 in the first directory of the TIFF structure that Exif is.
+// exifOrientation reads tag 0x0112 in the first directory of the TIFF structure of Exif.
 func exifOrientation(tiff []byte) int {
 	if len(tiff) < 8 {
 		return 1
@@ -314,7 +314,7 @@ func exifOrientation(tiff []byte) int {
 	return 1
 }
 
-// turn makes img upright.
+// turn rotates img upright.
 func turn(img *image.NRGBA, orientation int) *image.NRGBA {
 	if orientation <= 1 || orientation > 8 {
 		return img

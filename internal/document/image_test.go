@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// gradient is a picture whose corners differ: red grows to the right, green to the bottom.
+// gradient returns a picture whose corners differ: red grows to the right, green to the bottom.
 func gradient(w, h int, alpha uint8) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {

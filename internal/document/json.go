@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// node is a JSON value and where it stands in the file. A decoder would do, were it not that what is not changed must
-// stay as it is, byte for byte.
+// node is a JSON value and its position in the file. encoding/json isn't used because unchanged parts must stay the same,
+// byte for byte.
 type node struct {
 	start, end int
 	members    []member // of an object, in order
@@ -23,7 +23,7 @@ type member struct {
 	value node
 }
 
-// member finds a member by key; of several the last counts, as for other readers.
+// member finds a member by key; of several the last counts, as for other parsers.
 func (n node) member(key string) (member, bool) {
 	for i := len(n.members) - 1; i >= 0; i-- {
 		if n.members[i].key == key {
@@ -33,13 +33,13 @@ func (n node) member(key string) (member, bool) {
 	return member{}, false
 }
 
-// value is the value of a member, or a node of no kind and no length.
+// value returns the value of a member, or an empty node.
 func (n node) value(key string) node {
 	m, _ := n.member(key)
 	return m.value
 }
 
-// SyntaxError says where a file stops being JSON.
+// SyntaxError reports where a file isn't valid JSON.
 type SyntaxError struct {
 	Line, Column int // from 1; columns in bytes
 	Reason       string
@@ -58,7 +58,7 @@ type scanner struct {
 	depth int
 }
 
-// scanJSON reads one JSON value, from at on to the end of data.
+// scanJSON reads one JSON value, from at to the end of data.
 func scanJSON(data []byte, at int) (node, error) {
 	s := &scanner{data: data, at: at}
 	s.space()
@@ -88,7 +88,7 @@ func (s *scanner) space() {
 	}
 }
 
-// take steps over c, if it is next.
+// take consumes c, if it is next.
 func (s *scanner) take(c byte) bool {
 	if s.at < len(s.data) && s.data[s.at] == c {
 		s.at++
@@ -228,7 +228,7 @@ func (s *scanner) number() error {
 	return nil
 }
 
-// decodeString is the text of a scanned JSON string.
+// decodeString returns the text of a scanned JSON string.
 func decodeString(raw []byte) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
@@ -237,8 +237,8 @@ func decodeString(raw []byte) string {
 	return s
 }
 
-// encodeString writes s as Python's json does, which writes notebooks: only what must be escaped is, or, with ascii,
-// everything beyond ASCII too.
+// encodeString writes s like Python's json, which writes notebooks: it escapes only what it must or, with ascii, everything
+// beyond ASCII too.
 func encodeString(s string, ascii bool) string {
 	out := []byte{'"'}
 	for _, r := range s {

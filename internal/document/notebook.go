@@ -14,21 +14,21 @@ type NotebookFile struct {
 	cellsAt  node
 	cells    []notebookCell
 	language string
-	withIDs  bool // nbformat 4.5 and later: cells carry ids
+	withIDs  bool // nbformat 4.5 and later: cells have IDs
 }
 
-// notebookCell is a cell and where it stands.
+// notebookCell is a cell and its position.
 type notebookCell struct {
 	node
 	id     string
-	native bool // the file has the id; otherwise it is made of the cell's index
+	native bool // the file has the ID; otherwise it is the cell's index
 	typ    string
 }
 
-// ErrNotNotebook is in the chain of errors about JSON that is not a notebook this package knows.
+// ErrNotNotebook is in the chain of errors about JSON that isn't a supported notebook.
 var ErrNotNotebook = errors.New("not a Jupyter notebook of format 4")
 
-// CellNotFoundError says that no cell has an id, and which ids there are.
+// CellNotFoundError reports an unknown ID, and the existing ones.
 type CellNotFoundError struct {
 	ID    string
 	Known []string
@@ -48,7 +48,7 @@ func (e *CellNotFoundError) Error() string {
 	return fmt.Sprintf("no cell %q; %s", e.ID, known)
 }
 
-// AmbiguousCellError says that several cells have an id.
+// AmbiguousCellError reports that several cells have an ID.
 type AmbiguousCellError struct {
 	ID      string
 	Indices []int // of the cells, from 0
@@ -94,8 +94,8 @@ func ParseNotebook(data []byte) (*NotebookFile, error) {
 	return nb, nil
 }
 
-// StableIDs reports whether ids stay with their cells. Where the file has none they are made of the cells' indices, so
-// after a cell was inserted or deleted they name others.
+// StableIDs reports whether IDs stay with their cells. If the file has none, they are the cells' indices, and change when a
+// cell is inserted or deleted.
 func (nb *NotebookFile) StableIDs() bool {
 	for _, c := range nb.cells {
 		if !c.native {
@@ -114,7 +114,7 @@ func (nb *NotebookFile) IDs() []string {
 	return ids
 }
 
-// find is the index of the one cell with the id.
+// find returns the index of the one cell with the id.
 func (nb *NotebookFile) find(id string) (int, error) {
 	var found []int
 	for i, c := range nb.cells {
@@ -131,7 +131,7 @@ func (nb *NotebookFile) find(id string) (int, error) {
 	return 0, &AmbiguousCellError{ID: id, Indices: found}
 }
 
-// text is the value of a string, or of an array of them, which is how notebooks keep text of several lines.
+// text returns the value of a string, or of an array of strings, which is how notebooks store several lines.
 func (nb *NotebookFile) text(n node) string {
 	switch n.kind {
 	case '"':

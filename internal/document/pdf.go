@@ -14,14 +14,14 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// Bounds on reading a PDF.
+// Limits of reading a PDF.
 const (
-	MaxPagesUnasked = 10      // pages of a document that is read whole
+	MaxPagesUnasked = 10      // pages of a document that is read completely
 	MaxPagesPerRead = 20      // pages of one range
 	maxPDFText      = 100_000 // characters of one read
 	maxPDFTime      = 20 * time.Second
-	maxPageTree     = 100_000  // nodes of the tree of pages
-	maxPageContent  = 32 << 20 // bytes of a page's program, decompressed
+	maxPageTree     = 100_000  // nodes of the page tree
+	maxPageContent  = 32 << 20 // bytes of a page's content stream, decompressed
 )
 
 // PageRange is a range of pages counted from 1, both ends included. The zero range is the whole document.
@@ -54,17 +54,17 @@ func ParsePages(s string) (PageRange, error) {
 type PDFText struct {
 	Total int // pages of the document
 	Pages []PDFPage
-	Cut   bool // the text was too long: the last page listed is not whole, or pages after it are missing
+	Cut   bool // the text was too long: the last page is incomplete, or pages after it are missing
 }
 
 // PDFPage is the text of a page.
 type PDFPage struct {
 	Number int
-	Text   string // "": the page has none; it may be a scan
+	Text   string // "": the page has no text; it may be a scan
 	Err    error  // why the page, or the rest of it, could not be read
 }
 
-// TooManyPagesError says that a document is too long to be read whole.
+// TooManyPagesError reports a document that is too long to be read completely.
 type TooManyPagesError struct{ Total int }
 
 func (e *TooManyPagesError) Error() string {
@@ -72,7 +72,7 @@ func (e *TooManyPagesError) Error() string {
 		e.Total, MaxPagesUnasked, MaxPagesPerRead, MaxPagesPerRead)
 }
 
-// PageRangeError says that a range is not in the document.
+// PageRangeError reports a range that isn't in the document.
 type PageRangeError struct {
 	Range PageRange
 	Total int
@@ -82,17 +82,17 @@ func (e *PageRangeError) Error() string {
 	return fmt.Sprintf("no page %d: the PDF has %d pages", e.Range.First, e.Total)
 }
 
-// stopped is thrown out of the library, which has no other way to be stopped. It is a runtime.Error because the
-// library continues after panics that are not.
+// stopped is a panic that stops the library, which has no other way. It is a runtime.Error because the library recovers from
+// other panics.
 type stopped struct{ error }
 
 func (stopped) RuntimeError() {}
 
 func (s stopped) Unwrap() error { return s.error }
 
-// ReadPDF extracts the text of pages. It reads in the calling goroutine, within bounds of time and memory whatever the
-// file holds, and stops when ctx ends. A page that cannot be read is listed with its error; the others are not lost.
-// Errors of the whole: [ErrEncrypted], *[TooManyPagesError], *[PageRangeError], and what says that the file is damaged.
+// ReadPDF extracts the text of pages. It reads in the calling goroutine, with bounded time and memory for any file, and
+// stops when ctx ends. A page that can't be read is listed with its error. Errors of the whole document: [ErrEncrypted],
+// *[TooManyPagesError], *[PageRangeError], and an error for a damaged file.
 func ReadPDF(ctx context.Context, data []byte, pages PageRange) (text PDFText, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxPDFTime, fmt.Errorf("reading the PDF took more than %v", maxPDFTime))
 	defer cancel()
@@ -112,7 +112,7 @@ func ReadPDF(ctx context.Context, data []byte, pages PageRange) (text PDFText, e
 	}
 	reader, err := pdf.NewReader(file, file.size())
 	if err != nil {
-		tick() // if it was stopped, say so
+		tick() // returns the reason if it was stopped
 		return PDFText{}, fmt.Errorf("the PDF is damaged: %w", err)
 	}
 	tree := pageTree{left: maxPageTree}
@@ -181,12 +181,12 @@ func (t PDFText) String() string {
 	return b.String()
 }
 
-// pageTree collects pages, each with the resources it inherits. The count in the file is not trusted, and neither is
-// that the tree is one.
+// pageTree collects pages, each with the resources it inherits. It doesn't trust the count in the file, nor that the tree
+// has no cycles.
 type pageTree struct {
 	pages []treePage
 	left  int
-	above []string // the inner nodes over the current one, as text: one that is among them again is a circle
+	above []string // the inner nodes above the current one, as text, to detect cycles
 }
 
 type treePage struct{ page, resources pdf.Value }
@@ -217,7 +217,7 @@ func (t *pageTree) walk(n, resources pdf.Value, depth int) {
 	}
 }
 
-// readPage extracts the text of a page, keeping what came before an error.
+// readPage extracts the text of a page, including the text before an error.
 func readPage(p treePage, number int, tick func()) (page PDFPage) {
 	page.Number = number
 	show := &textShow{tick: tick}
@@ -235,7 +235,7 @@ func readPage(p treePage, number int, tick func()) (page PDFPage) {
 	return page
 }
 
-// contentOf reads a stream, or an array of streams that make one, within bounds.
+// contentOf reads a stream, or an array of streams, within limits.
 func contentOf(v pdf.Value) []byte {
 	var parts []pdf.Value
 	switch v.Kind() {

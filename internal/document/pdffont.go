@@ -25,7 +25,7 @@ type pdfFont struct {
 	multi    encoding.Encoding // of a composite font in a national encoding
 	widths   map[int]float64   // in thousandths of the size
 	missing  float64
-	standard bool // no widths given: those of a usual sans serif are near enough to see gaps
+	standard bool // no widths given: those of a usual sans serif are good enough to detect gaps
 }
 
 // glyph is a code as text.
@@ -59,7 +59,7 @@ func readFont(v pdf.Value) *pdfFont {
 	return f
 }
 
-// readEncoding fills the table of a simple font: a base encoding, and names where the font differs from it.
+// readEncoding fills the table of a simple font: a base encoding, and the names that differ.
 func (f *pdfFont) readEncoding(v pdf.Value) {
 	enc := v.Key("Encoding")
 	base := enc.Name()
@@ -98,7 +98,7 @@ func (f *pdfFont) readEncoding(v pdf.Value) {
 	}
 }
 
-// standardEncoding is where the encoding of fonts without one differs from Windows-1252.
+// standardEncoding has the differences between the encoding of fonts without one and Windows-1252.
 var standardEncoding = map[int]string{
 	0x27: "’", 0x60: "‘", 0xA4: "⁄", 0xA6: "ƒ", 0xA8: "¤", 0xA9: "'", 0xAA: "“", 0xAC: "‹", 0xAD: "›", 0xAE: "fi", 0xAF: "fl", 0xB1: "–", 0xB2: "†", 0xB3: "‡",
 	0xB4: "·", 0xB7: "•", 0xB8: "‚", 0xB9: "„", 0xBA: "”", 0xBC: "…", 0xBD: "‰", 0xD0: "—", 0xE1: "Æ", 0xE3: "ª", 0xE8: "Ł", 0xE9: "Ø", 0xEA: "Œ", 0xEB: "º",
@@ -133,7 +133,7 @@ func (f *pdfFont) readComposite(v pdf.Value) {
 	}
 }
 
-// nationalEncoding is the encoding that the name of a predefined map stands for, or nil.
+// nationalEncoding returns the encoding for the name of a predefined map, or nil.
 func nationalEncoding(name string) encoding.Encoding {
 	for _, e := range []struct {
 		part string
@@ -222,7 +222,7 @@ type charMap struct {
 // maxCharMap bounds the characters of one map.
 const maxCharMap = 200_000
 
-// readCharMap reads the program that a map is written as.
+// readCharMap reads the program of a map.
 func readCharMap(program []byte) *charMap {
 	m := &charMap{text: map[string]string{}}
 	t := &tokens{data: program}
@@ -284,7 +284,7 @@ func (m *charMap) addRange(lo, hi string, to operand) {
 	}
 }
 
-// codeLength is how many bytes of raw make the next code.
+// codeLength returns how many bytes of raw make the next code.
 func (m *charMap) codeLength(raw string) int {
 	if m != nil {
 		for n := 1; n <= min(4, len(raw)); n++ {
@@ -309,7 +309,7 @@ func (m *charMap) lookup(code string) (string, bool) {
 	return s, ok
 }
 
-// utf16Text decodes the UTF-16 that maps hold.
+// utf16Text decodes UTF-16 in maps.
 func utf16Text(s string) string {
 	units := make([]uint16, 0, len(s)/2)
 	for i := 0; i+1 < len(s); i += 2 {
@@ -321,10 +321,10 @@ func utf16Text(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// glyphText is the text that the name of a glyph stands for, or "". It knows the Latin names, the Greek letters and
-// the names that are made of numbers; a font with other names nearly always has a map to Unicode.
+// glyphText returns the text for the name of a glyph, or "". It knows the Latin names, the Greek letters and names made of
+// numbers; a font with other names almost always has a map to Unicode.
 func glyphText(name string) string {
-	name, _, _ = strings.Cut(name, ".") // "a.alt" is a kind of a
+	name, _, _ = strings.Cut(name, ".") // "a.alt" is a variant of a
 	if s, ok := glyphNames()[name]; ok {
 		return s
 	}
@@ -349,7 +349,7 @@ var accents = map[string]string{
 	"dieresis": "\u0308", "ring": "\u030A", "hungarumlaut": "\u030B", "caron": "\u030C", "cedilla": "\u0327", "ogonek": "\u0328", "commaaccent": "\u0327",
 }
 
-// glyphNames are the names of Latin glyphs that are not letters, or not simple ones.
+// glyphNames are the names of Latin glyphs other than simple letters.
 var glyphNames = sync.OnceValue(func() map[string]string {
 	return pairsOf(`exclam ! quotedbl " numbersign # dollar $ percent % ampersand & quotesingle ' parenleft ( parenright )
 	asterisk * plus + comma , hyphen - minus − period . slash / zero 0 one 1 two 2 three 3 four 4 five 5 six 6 seven 7 eight 8 nine 9 colon : semicolon ;
@@ -373,7 +373,7 @@ func pairsOf(s string) map[string]string {
 	return m
 }
 
-// greek is a letter by its name, with a capital for a capital.
+// greek returns a letter by its name; a capitalized name is a capital letter.
 func greek(name string) string {
 	small := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "omicron", "pi", "rho", "sigma1",
 		"sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}

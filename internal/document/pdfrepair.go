@@ -12,32 +12,31 @@ import (
 	"sync"
 )
 
-// Bounds on what a PDF may make us do before a page of it is read.
+// Limits of the work on a PDF before a page is read.
 const (
 	maxPDFObject   = 4 << 20   // an object without its stream
 	maxPDFObjects  = 2_000_000 // their numbers
 	maxPDFUnpacked = 128 << 20 // objects that were packed in streams
 )
 
-// ErrEncrypted says that a PDF cannot be read without being decrypted first.
+// ErrEncrypted reports a PDF that must be decrypted first.
 var ErrEncrypted = errors.New("the PDF is encrypted; decrypt it first, for example with qpdf --decrypt")
 
-// errNotPDF says that nothing in a file is as it is in a PDF.
+// errNotPDF reports a file without any PDF objects.
 var errNotPDF = errors.New("the PDF is damaged: it has no document in it")
 
-// repairedPDF is a PDF file and a tail that gives it a plain table of its objects.
+// repairedPDF is a PDF file with an appended table of its objects.
 //
-// The library that reads objects trusts the tables of a file: one that points back at itself, or that says it has
-// 2^60 entries, would hang or kill the process. So the tables of the file are not used at all. All objects are found
-// by looking for them, those packed in object streams are unpacked within bounds, and the library gets a table that is
-// known to be good. That also reads files whose own tables are wrong or cut off.
+// The library that reads objects trusts the tables of a file: one that points back at itself, or claims 2^60 entries, would
+// hang or kill the process. So the file's tables are not used. All objects are found by scanning, those in object streams
+// are unpacked within limits, and the library gets a valid table. This also reads files whose tables are wrong or cut off.
 type repairedPDF struct {
 	data []byte
 	tail []byte
-	tick func() // called on every read; may panic to stop whatever reads
+	tick func() // called on every read; may panic to stop the reader
 }
 
-// What is looked for in a PDF. Most sessions read none: each is compiled when it is first needed.
+// Patterns in a PDF. Most sessions don't need them: each is compiled on first use.
 var (
 	rootRef    = lazily(`/Root\s+(\d{1,9})\s+(\d{1,5})\s+R`)
 	encryptRef = lazily(`/Encrypt\s*(<<|\d{1,9}\s+\d{1,5}\s+R)`)
@@ -52,7 +51,7 @@ func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// pdfObject is where an object stands.
+// pdfObject is an object and its position.
 type pdfObject struct {
 	id, gen int
 	offset  int
@@ -60,10 +59,10 @@ type pdfObject struct {
 	stream  []byte
 }
 
-// repairPDF finds the objects of a PDF. tick is called again and again, and may panic to end it.
+// repairPDF finds the objects of a PDF. tick is called regularly, and may panic to stop it.
 func repairPDF(data []byte, tick func()) (*repairedPDF, error) {
 	if at := bytes.Index(data[:min(len(data), 1024)], []byte("%PDF-")); at > 0 {
-		data = data[at:] // offsets count from here, but they are not used anyway
+		data = data[at:] // offsets are relative to this, but not used
 	}
 	if encryptRef().Match(data) {
 		return nil, ErrEncrypted
@@ -104,7 +103,7 @@ func repairPDF(data []byte, tick func()) (*repairedPDF, error) {
 	return r, nil
 }
 
-// writeTable ends the tail with a table of the objects.
+// writeTable appends a table of the objects.
 func (r *repairedPDF) writeTable(at map[int]pdfObject, root pdfObject) {
 	ids := make([]int, 0, len(at))
 	for id := range at {
@@ -120,7 +119,7 @@ func (r *repairedPDF) writeTable(at map[int]pdfObject, root pdfObject) {
 	r.tail = fmt.Appendf(r.tail, "trailer\n<< /Size %d /Root %d %d R >>\nstartxref\n%d\n%%%%EOF\n", ids[len(ids)-1]+1, root.id, root.gen, start)
 }
 
-// scanPDF lists the objects that stand in the file itself, in order.
+// scanPDF lists the objects in the file itself, in order.
 func scanPDF(data []byte) []pdfObject {
 	var out []pdfObject
 	for at := 0; ; {
@@ -157,14 +156,14 @@ func scanPDF(data []byte) []pdfObject {
 	}
 }
 
-// objectHeader reads the two numbers before the word at offset word, which is "obj".
+// objectHeader reads the two numbers before "obj" at offset word.
 func objectHeader(data []byte, word int) (pdfObject, bool) {
 	gen, at, ok1 := numberBefore(data, word)
 	id, at, ok2 := numberBefore(data, at)
 	return pdfObject{id: id, gen: gen, offset: at}, ok1 && ok2 && gen <= 65535
 }
 
-// numberBefore reads a number that ends before offset end, blanks between, and says where it begins.
+// numberBefore reads the number before offset end, skipping spaces, and returns where it begins.
 func numberBefore(data []byte, end int) (n, start int, ok bool) {
 	i := end
 	for i > 0 && isPDFSpace(data[i-1]) {
@@ -182,8 +181,8 @@ func isPDFSpace(c byte) bool {
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
 }
 
-// unpackStream is the content of an object stream, as much of it as there is room for. A damaged end leaves what comes
-// before it.
+// unpackStream returns the content of an object stream, limited to room bytes. Of a damaged stream it returns the part
+// before the error.
 func unpackStream(o pdfObject, room int) []byte {
 	if !plainFlate().Match(o.head) {
 		if bytes.Contains(o.head, []byte("/Filter")) {
@@ -236,10 +235,10 @@ func intIn(re *regexp.Regexp, s []byte) int {
 
 func (r *repairedPDF) size() int64 { return int64(len(r.data) + len(r.tail)) }
 
-// pdfHeader is the one beginning that the library accepts; it stands over the file's own, whatever version that says.
+// pdfHeader is the only header that the library accepts; it replaces the file's own, with any version.
 const pdfHeader = "%PDF-1.7\n"
 
-// ReadAt reads the file, its header replaced, and then the tail.
+// ReadAt reads the file, with its header replaced, and then the tail.
 func (r *repairedPDF) ReadAt(p []byte, off int64) (int, error) {
 	r.tick()
 	if off < 0 || off >= r.size() {

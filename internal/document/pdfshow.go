@@ -21,9 +21,9 @@ func (m matrix) times(n matrix) matrix {
 	}
 }
 
-// textState is what the operators of a page's program set.
+// textState is the state that operators of a content stream set.
 type textState struct {
-	ctm               matrix // from the page's own units to those of the sheet
+	ctm               matrix // from user space to the page
 	font              *pdfFont
 	size, leading     float64
 	charGap, wordGap  float64
@@ -31,8 +31,8 @@ type textState struct {
 	textAt, lineStart matrix
 }
 
-// textShow runs the program of a page and keeps what it shows as text. Text is taken in the order of the program, with
-// a space where there is a gap in a line and a new line where the position leaves it.
+// textShow runs a content stream and collects its text, in order, with a space for a gap in a line and a newline where the
+// position changes the line.
 type textShow struct {
 	tick func()
 	out  strings.Builder
@@ -41,14 +41,14 @@ type textShow struct {
 	saved []textState
 
 	started    bool
-	endX, endY float64 // where the last character ended, on the sheet
+	endX, endY float64 // where the last character ended, on the page
 	steps      int
 }
 
-// maxForms bounds forms in forms.
+// maxForms bounds nested forms.
 const maxForms = 8
 
-// run runs a program with the resources it names things from.
+// run runs a content stream with its resources.
 func (s *textShow) run(program []byte, resources pdf.Value, depth int) {
 	if depth == 0 {
 		s.state = textState{ctm: identity, stretch: 1, textAt: identity, lineStart: identity}
@@ -65,7 +65,7 @@ func (s *textShow) run(program []byte, resources pdf.Value, depth int) {
 		case v.kind == 0:
 			return
 		case v.kind != 'o':
-			if len(args) < 64 { // no operator takes more
+			if len(args) < 64 { // no operator has more
 				args = append(args, v)
 			}
 			continue
@@ -86,7 +86,7 @@ func (s *textShow) run(program []byte, resources pdf.Value, depth int) {
 	}
 }
 
-// form runs the program of a form, which may show text too.
+// form runs the content stream of a form, which may have text too.
 func (s *textShow) form(resources pdf.Value, name string, depth int) {
 	x := resources.Key("XObject").Key(name)
 	if x.Kind() != pdf.Stream || x.Key("Subtype").Name() != "Form" {
@@ -164,7 +164,7 @@ func (s *textShow) move(x, y float64) {
 	s.state.textAt = s.state.lineStart
 }
 
-// showAll shows strings and steps back by the numbers between them.
+// showAll shows strings and moves back by the numbers between them.
 func (s *textShow) showAll(items []operand) {
 	for _, item := range items {
 		switch item.kind {
@@ -200,13 +200,13 @@ func (s *textShow) show(raw string) {
 	}
 }
 
-// separate writes what stands between the last character and one at a position: nothing, a space, or a new line.
+// separate writes what separates the last character from one at a position: nothing, a space, or a newline.
 func (s *textShow) separate(at matrix, height float64) {
 	if !s.started || height == 0 {
 		return
 	}
 	dx, dy := at.e-s.endX, at.f-s.endY
-	if l := math.Hypot(at.a, at.b); l > 0 { // along and across the direction of writing
+	if l := math.Hypot(at.a, at.b); l > 0 { // along and across the writing direction
 		dx, dy = (dx*at.a+dy*at.b)/l, (dy*at.a-dx*at.b)/l
 	}
 	switch {
@@ -220,7 +220,7 @@ func (s *textShow) separate(at matrix, height float64) {
 	}
 }
 
-// text is what was shown, without blanks that only position made.
+// text returns the collected text, without redundant spaces.
 func (s *textShow) text() string {
 	lines := strings.Split(strings.Map(dropControls, s.out.String()), "\n")
 	var kept []string

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// operand is a value in a page's program or in a character map.
+// operand is a value in a content stream or in a character map.
 type operand struct {
 	kind  byte // n number, s string, / name, [ array, o operator, 0 end
 	num   float64
@@ -13,14 +13,14 @@ type operand struct {
 	items []operand
 }
 
-// tokens reads a page's program. It never fails: what cannot be read is skipped.
+// tokens reads a content stream. It never fails: invalid parts are skipped.
 type tokens struct {
 	data  []byte
 	at    int
 	depth int
 }
 
-// next is the next operand or operator.
+// next returns the next operand or operator.
 func (t *tokens) next() operand {
 	for {
 		t.space()
@@ -32,7 +32,7 @@ func (t *tokens) next() operand {
 			return operand{kind: 's', str: t.literal()}
 		case '<':
 			if bytes.HasPrefix(t.data[t.at:], []byte("<<")) {
-				t.at += 2 // dictionaries only mark content and describe inline images: their words are skipped one by one
+				t.at += 2 // dictionaries only mark content and describe inline images: their tokens are skipped one by one
 				continue
 			}
 			return operand{kind: 's', str: t.hex()}
@@ -212,7 +212,7 @@ func (t *tokens) escape(out []byte) []byte {
 	return append(out, byte(n))
 }
 
-// skipInlineImage steps over the bytes of an image that stands in the program itself: from ID to EI on its own.
+// skipInlineImage skips the bytes of an inline image: from ID to a separate EI.
 func (t *tokens) skipInlineImage() {
 	for {
 		end := bytes.Index(t.data[t.at:], []byte("EI"))

@@ -11,8 +11,8 @@ const (
 	maxRendered   = 100_000 // bytes shown of one notebook
 )
 
-// Render shows the notebook by cell: a header with id and execution count, the source in a fence, the text of its
-// outputs without escape sequences. Images and other media are named by type. whole is false when cells were left out.
+// Render shows the notebook by cell: a header with ID and execution count, the source in a fence, and the text of its
+// outputs without escape sequences. Images and other media are named by type. whole is false if cells were omitted.
 func (nb *NotebookFile) Render() (text string, whole bool) {
 	language := nb.language
 	if language == "" {
@@ -70,7 +70,7 @@ func titled(word string) string {
 	return strings.ToUpper(word[:1]) + word[1:]
 }
 
-// writeFenced writes s in a fence that nothing in s can end.
+// writeFenced writes s in a fence that s can't end.
 func writeFenced(b *strings.Builder, info, s string) {
 	fence := "```"
 	for strings.Contains(s, fence) {
@@ -83,7 +83,7 @@ func writeFenced(b *strings.Builder, info, s string) {
 	b.WriteString(fence + "\n")
 }
 
-// outputs is the text of a cell's outputs, bounded.
+// outputs returns the text of a cell's outputs, limited in length.
 func (nb *NotebookFile) outputs(index int, outputs node) string {
 	var b strings.Builder
 	for _, out := range outputs.items {
@@ -100,7 +100,7 @@ func (nb *NotebookFile) outputs(index int, outputs node) string {
 	return fmt.Sprintf("%s\n[output cut: %d of %d characters shown; all of it: jq '.cells[%d].outputs']", cut(all, maxCellOutput), maxCellOutput, utf8.RuneCountInString(all), index)
 }
 
-// output is one output as text.
+// output returns one output as text.
 func (nb *NotebookFile) output(out node) string {
 	switch nb.text(out.value("output_type")) {
 	case "stream":
@@ -128,7 +128,7 @@ func (nb *NotebookFile) output(out node) string {
 	return text
 }
 
-// cut is the first n characters of s.
+// cut returns the first n characters of s.
 func cut(s string, n int) string {
 	for i := range s {
 		if n == 0 {
@@ -139,8 +139,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// terminalText is s as a terminal would leave it: without escape sequences, and of a line that was written over
-// (progress bars) only what was written last.
+// terminalText returns s as a terminal would show it: without escape sequences, and of overwritten lines (progress bars)
+// only the last version.
 func terminalText(s string) string {
 	s = withoutEscapes(strings.ReplaceAll(s, "\r\n", "\n"))
 	if !strings.ContainsRune(s, '\r') {
@@ -154,7 +154,7 @@ func terminalText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// withoutEscapes takes out ANSI escape sequences.
+// withoutEscapes removes ANSI escape sequences.
 func withoutEscapes(s string) string {
 	var b strings.Builder
 	for {

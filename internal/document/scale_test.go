@@ -55,7 +55,7 @@ func mean(m *image.NRGBA) float64 {
 	return sum / float64(n)
 }
 
-// What cannot be seen has no colour to give; an edge to it is half seen, in its own colour.
+// What cannot be seen has no color to give; an edge to it is half seen, in its own color.
 func TestReduceTransparent(t *testing.T) {
 	src := image.NewNRGBA(image.Rect(0, 0, 4, 4))
 	draw.Draw(src, image.Rect(0, 0, 1, 4), image.NewUniform(color.NRGBA{200, 100, 50, 255}), image.Point{}, draw.Src)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// signature is what a file of some type has at some offset.
+// signature is a pattern at an offset that identifies a type.
 type signature struct {
 	at    int
 	magic string
@@ -77,7 +77,7 @@ var signatures = []signature{
 	{0, "\x4C\x00\x00\x00\x01\x14\x02\x00", other("Windows shortcut")},
 }
 
-// byExtension names binaries whose content does not.
+// byExtension names binary files by extension if their content doesn't identify them.
 var byExtension = map[string]Type{
 	".pyc":   other("Python bytecode"),
 	".pyo":   other("Python bytecode"),
@@ -91,7 +91,7 @@ var byExtension = map[string]Type{
 	".class": other("Java class"),
 }
 
-// bySignature finds the type that the first bytes tell. ext tells containers apart.
+// bySignature finds the type by the first bytes. ext distinguishes containers.
 func bySignature(head []byte, ext string) (Type, bool) {
 	if t, ok := byContainer(head); ok {
 		return t, true
@@ -113,7 +113,7 @@ func bySignature(head []byte, ext string) (Type, bool) {
 	return Type{}, false
 }
 
-// byContainer knows the formats that name themselves after a length.
+// byContainer detects formats with their name after a length.
 func byContainer(head []byte) (Type, bool) {
 	if len(head) < 12 {
 		return Type{}, false
@@ -130,7 +130,7 @@ func byContainer(head []byte) (Type, bool) {
 		return Type{Audio, "audio/aiff", "AIFF audio"}, true
 	}
 	if string(head[:4]) == "\xCA\xFE\xBA\xBE" {
-		if binary.BigEndian.Uint32(head[4:]) < 40 { // architectures; a class file has its version here, from 45 on
+		if binary.BigEndian.Uint32(head[4:]) < 40 { // number of architectures; a class file has its version here, from 45 on
 			return other("Mach-O executable"), true
 		}
 		return other("Java class"), true
@@ -151,7 +151,7 @@ func byContainer(head []byte) (Type, bool) {
 	return Type{Video, "video/mp4", "MP4 video"}, true
 }
 
-// zipped tells the many formats that are zip archives apart.
+// zipped distinguishes the formats that are zip archives.
 func zipped(head []byte, ext string) Type {
 	names := map[string]string{
 		".docx": "Word document", ".xlsx": "Excel workbook", ".pptx": "PowerPoint presentation", ".odt": "OpenDocument text", ".ods": "OpenDocument spreadsheet",

@@ -7,8 +7,8 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Comparison is how two texts differ, line by line. Lines end with "\n" and everything in them counts, blanks and
-// "\r" included.
+// Comparison is the difference between two texts, line by line. Lines end with "\n", and all characters count, including
+// whitespace and "\r".
 type Comparison struct {
 	old, new string
 	changes  []change
@@ -20,8 +20,8 @@ type change struct {
 	oldLine, oldCount, newLine, newCount int
 }
 
-// Compare finds what lines differ. It takes time about linear in the length of the texts: where they differ very much
-// the differences are right, but not always the fewest.
+// Compare finds the lines that differ. It takes about linear time: for very different texts the result is correct, but not
+// always minimal.
 func Compare(old, new string) Comparison {
 	c := Comparison{old: old, new: new}
 	if old == new {
@@ -37,7 +37,7 @@ func Compare(old, new string) Comparison {
 	return c
 }
 
-// commonStart is the length of the longest common beginning that ends with a line.
+// commonStart returns the length of the longest common prefix of whole lines.
 func commonStart(a, b string) int {
 	n := 0
 	for limit := min(len(a), len(b)); n < limit && a[n] == b[n]; n++ {
@@ -45,7 +45,7 @@ func commonStart(a, b string) int {
 	return strings.LastIndexByte(a[:n], '\n') + 1
 }
 
-// commonEnd is where in a and in b, from start on, the longest common end begins that begins with a line.
+// commonEnd returns where in a and in b, from start on, the longest common suffix of whole lines begins.
 func commonEnd(a, b string, start int) (int, int) {
 	i, j := len(a), len(b)
 	for i > start && j > start && a[i-1] == b[j-1] {
@@ -61,8 +61,8 @@ func commonEnd(a, b string, start int) (int, int) {
 	return i + n + 1, j + n + 1
 }
 
-// differ finds the differences of two lists of lines: it takes lines that stand once in both as anchors, in the
-// longest order they share, and leaves what is between them to a bounded search.
+// differ finds the differences of two lists of lines: it uses lines that occur once in both as anchors, in their longest
+// common order, and a bounded search between them.
 type differ struct {
 	old, new []rune // lines as numbers; equal lines have equal ones
 	found    []lcs.Diff
@@ -87,7 +87,7 @@ func (d *differ) number(old, new []string) {
 	d.old, d.new = each(old), each(new)
 }
 
-// maxAnchoring bounds how often anchors are looked for between anchors.
+// maxAnchoring bounds the recursion of anchors between anchors.
 const maxAnchoring = 16
 
 func (d *differ) diff(i1, i2, j1, j2, depth int) {
@@ -122,10 +122,10 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 	d.diff(i, i2, j, j2, depth+1)
 }
 
-// anchor is a line that stands at old in one list and at new in the other.
+// anchor is a line that is at old in one list and at new in the other.
 type anchor struct{ old, new int }
 
-// uniqueInBoth lists the lines that stand exactly once in each list, by their place in the first.
+// uniqueInBoth returns the lines that occur exactly once in each list, by their position in the first.
 func uniqueInBoth(old, new []rune) []anchor {
 	type seen struct{ old, new, at int }
 	lines := make(map[rune]*seen, len(old))
@@ -150,9 +150,9 @@ func uniqueInBoth(old, new []rune) []anchor {
 	return out
 }
 
-// inOrder returns the longest part of the anchors that is in order in both lists.
+// inOrder returns the longest subsequence of anchors that is in order in both lists.
 func inOrder(anchors []anchor) []anchor {
-	var tops []int // tops[k]: the anchor with the smallest place that ends a sequence of length k+1
+	var tops []int // tops[k]: the anchor with the smallest position that ends a sequence of length k+1
 	before := make([]int, len(anchors))
 	for i, a := range anchors {
 		lo, hi := 0, len(tops)
@@ -183,7 +183,7 @@ func inOrder(anchors []anchor) []anchor {
 	return out
 }
 
-// changes turns what was found into places in the texts, joining neighbours.
+// changes converts the result to positions in the texts, joining adjacent ones.
 func (d *differ) changes(oldLines, newLines []string) []change {
 	var out []change
 	oldAt, newAt := d.at, d.at
@@ -215,12 +215,12 @@ func (d *differ) changes(oldLines, newLines []string) []change {
 	return out
 }
 
-// Stat counts what a change adds and removes: lines, and the characters in them.
+// Stat counts what a change adds and removes: lines, and their characters.
 type Stat struct {
 	AddedLines, RemovedLines, AddedChars, RemovedChars int
 }
 
-// Stat counts the differences. A line that changed counts as removed and added.
+// Stat counts the differences. A changed line counts as removed and added.
 func (c Comparison) Stat() Stat {
 	var s Stat
 	for _, ch := range c.changes {

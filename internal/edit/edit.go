@@ -1,42 +1,41 @@
-// Package edit finds the one place where a replacement belongs, and shows what a change changes.
+// Package edit finds the one place where a replacement applies, and shows what a change changes.
 //
 //	m, err := edit.Find(text, edit.Edit{Old: "colour", New: "color"})
 //	after := m.Apply(text)
 //	fmt.Print(edit.Compare(text, after).Unified("Current", "Proposed"))
 //
-// It works on text as a model was shown it, with "\n" at the end of lines, and answers with spans of that text: what
-// the bytes of a file are, and how they are written, is not its business. It never guesses: a place is taken only
-// when it is the only one, and the answer says how exactly it fits.
+// It works on text as a model sees it, with "\n" line endings, and returns spans of that text; it doesn't know how the text
+// is stored in a file. It never guesses: a place must be the only one, and the result says how exactly it matches.
 package edit
 
 import (
 	"strings"
 )
 
-// Edit asks for Old to become New: at its one place, or with All at every place. Both are literal.
+// Edit replaces Old by New: at its only place, or with All at every place. Both are literal.
 type Edit struct {
 	Old, New string
 	All      bool
 }
 
-// Rung is how much had to be forgiven for Old to be found. Each rung forgives what those before it forgive.
+// Rung is how loosely Old matches. Each rung ignores everything that the earlier ones ignore.
 type Rung int
 
 // The rungs, in the order they are tried.
 const (
-	// Exact: Old is there as it stands.
+	// Exact: Old occurs literally.
 	Exact Rung = iota
-	// LineEndings: "\r\n" in Old or New was taken as "\n", or the last line of the text has no newline and Old does.
+	// LineEndings: "\r\n" in Old or New was read as "\n", or the last line of the text has no newline and Old does.
 	LineEndings
 	// TrailingBlanks: spaces and tabs at the end of lines differ.
 	TrailingBlanks
-	// Typography: typographic quotes, dashes and spaces stand where the other side has plain ones.
+	// Typography: one side has typographic quotes, dashes and spaces, and the other plain ones.
 	Typography
-	// Indentation: whole lines, all indented differently in the same way; New was re-indented to match.
+	// Indentation: whole lines whose indentation differs by one rule; New was re-indented to match.
 	Indentation
 )
 
-// String names what was forgiven, to follow "matched after ignoring".
+// String names what was ignored, to follow "matched after ignoring".
 func (r Rung) String() string {
 	switch r {
 	case Exact:
@@ -61,18 +60,17 @@ type Span struct {
 
 // Place is where Old was found: text[Start:End], which begins on the given line, counted from 1.
 //
-// On a relaxed rung the place reaches from the first to the last character that Old names. Blanks at the end of the
-// lines inside it belong to it; blanks after its last character do not, and stay. On the Indentation rung it begins at
-// the start of its first line.
+// On a relaxed rung the place reaches from the first to the last character of Old. It includes whitespace at the end of its
+// inner lines, but not after its last character. On the Indentation rung it begins at the start of its first line.
 type Place struct {
 	Start, End, Line int
 }
 
 // Match is a found edit.
 //
-// Spans are inside the places and are usually narrower: lines that Old and New have in common, and the characters that
-// the rest begins and ends with, are left alone. So on a relaxed rung what the edit does not change keeps the text's
-// own whitespace, quotes and indentation, and in a file of mixed line endings unchanged lines keep theirs.
+// Spans are inside the places and usually narrower: common lines of Old and New, and common characters at the ends of the
+// rest, are not replaced. So on a relaxed rung, text that the edit doesn't change keeps its own whitespace, quotes and
+// indentation, and in a file with mixed line endings unchanged lines keep theirs.
 type Match struct {
 	Rung   Rung
 	Places []Place
@@ -99,9 +97,9 @@ func replace(text string, spans []Span) string {
 	return b.String()
 }
 
-// Find looks for e.Old in text, rung by rung, and takes the first rung with exactly one place. A rung with several
-// places ends the search: a looser one could only have more. With e.All every place counts, and only Exact and
-// LineEndings are tried.
+// Find looks for e.Old in text, rung by rung, and returns the first rung with exactly one place. A rung with several places
+// ends the search: a looser one could only have more. With e.All every place counts, and only Exact and LineEndings are
+// tried.
 //
 // The error is [ErrEmptyOld], a *[NotFoundError], an *[AmbiguousError] or a *[NoChangeError].
 func Find(text string, e Edit) (Match, error) {
@@ -127,7 +125,7 @@ func Find(text string, e Edit) (Match, error) {
 	return m, nil
 }
 
-// findPlain tries the rungs Exact and LineEndings. No places and no error means: not there.
+// findPlain tries the rungs Exact and LineEndings. No places and no error means that there is no match.
 func findPlain(text string, e Edit) (Match, error) {
 	places := occurrences(text, e.Old, e.All)
 	unix := unixLines(e)
@@ -136,9 +134,9 @@ func findPlain(text string, e Edit) (Match, error) {
 	case len(places) == 0 && unix.Old != e.Old:
 		places, rung = occurrences(text, unix.Old, e.All), LineEndings
 	case unix.Old == e.Old && unix.New != e.New:
-		rung = LineEndings // Old is plain, so New's "\r\n" is a habit of the writer: the place decides
+		rung = LineEndings // Old has no "\r\n", so New's is a habit of the author: the file decides
 	case unix.Old != e.Old:
-		unix = e // the text really holds these "\r\n"
+		unix = e // the text really has these "\r\n"
 	}
 	if unix.Old == unix.New {
 		return Match{}, &NoChangeError{}
@@ -152,7 +150,7 @@ func findPlain(text string, e Edit) (Match, error) {
 	return matchAt(text, places, unix, rung), nil
 }
 
-// findAtEnd finds an Old that ends with a newline at the end of a text that does not: only there can it be.
+// findAtEnd finds an Old that ends with a newline at the end of a text that doesn't: it can only be there.
 func findAtEnd(text string, e Edit) Match {
 	old, found := strings.CutSuffix(e.Old, "\n")
 	if !found || old == "" || strings.HasSuffix(text, "\n") || !strings.HasSuffix(text, old) {
@@ -162,14 +160,14 @@ func findAtEnd(text string, e Edit) Match {
 	return matchAt(text, []Place{{Start: len(text) - len(old), End: len(text)}}, e, LineEndings)
 }
 
-// unixLines is e with the line ends of the text that models are shown.
+// unixLines returns e with the line endings of the text that models see.
 func unixLines(e Edit) Edit {
 	e.Old = strings.ReplaceAll(e.Old, "\r\n", "\n")
 	e.New = strings.ReplaceAll(e.New, "\r\n", "\n")
 	return e
 }
 
-// occurrences lists where old is in text, without overlaps. Unless all are meant, a lone occurrence that overlaps another
+// occurrences returns where old is in text, without overlaps. Unless all is set, a single occurrence that overlaps another
 // is reported with it, because either could be meant.
 func occurrences(text, old string, all bool) []Place {
 	var places []Place
@@ -190,11 +188,11 @@ func occurrences(text, old string, all bool) []Place {
 	return places
 }
 
-// matchAt makes the match of e.Old at places, each of which holds e.Old up to what the rung forgives.
+// matchAt returns the match of e.Old at places, each of which equals e.Old apart from what the rung ignores.
 func matchAt(text string, places []Place, e Edit, rung Rung) Match {
 	numberLines(text, places)
 	m := Match{Rung: rung, Places: places}
-	var exact []Span // all places of an exact match change alike
+	var exact []Span // all places of an exact match change in the same way
 	for i, p := range places {
 		if i > 0 && rung <= LineEndings {
 			m.Spans = appendShifted(m.Spans, exact, p.Start-places[0].Start)
@@ -223,15 +221,15 @@ func numberLines(text string, places []Place) {
 	}
 }
 
-// Result is what several edits make of a text.
+// Result is the result of several edits.
 type Result struct {
 	Text    string
-	Spans   []Span  // the whole change as spans of the text the edits were applied to
+	Spans   []Span  // the whole change as spans of the original text
 	Matches []Match // one for each edit, found in the result of the one before
 }
 
-// Apply makes the edits one after the other, each on the result of the one before, or none of them. An error of one
-// of several edits comes in a *[BatchError]; edits that undo each other are a *[NoChangeError].
+// Apply applies the edits one after the other, each to the result of the one before, or none of them. An error of one of
+// several edits is a *[BatchError]; edits that undo each other are a *[NoChangeError].
 func Apply(text string, edits []Edit) (Result, error) {
 	r := Result{Text: text}
 	for i, e := range edits {
@@ -252,14 +250,14 @@ func Apply(text string, edits []Edit) (Result, error) {
 	return r, nil
 }
 
-// compose returns the spans that do at once what first and then second do. Second are spans of between, the text that
-// first leads to. Spans that touch become one.
+// compose returns the spans with the effect of first and then second. second are spans of between, the result of first.
+// Adjacent spans are joined.
 func compose(first []Span, between string, second []Span) []Span {
 	if len(first) == 0 {
 		return second
 	}
 	var out []Span
-	shift := 0 // how much further on between is than the original, after the spans of first seen so far
+	shift := 0 // offset of between relative to the original, after the spans of first seen so far
 	for len(first) > 0 || len(second) > 0 {
 		start := groupStart(first, shift, second)
 		end, origStart := start, start-shift
@@ -283,7 +281,7 @@ func compose(first []Span, between string, second []Span) []Span {
 	return out
 }
 
-// groupStart is where in between the next group of touching spans begins.
+// groupStart returns where in between the next group of adjacent spans begins.
 func groupStart(first []Span, shift int, second []Span) int {
 	switch {
 	case len(first) == 0:

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// ErrEmptyOld says that Old is empty.
+// ErrEmptyOld reports that Old is empty.
 var ErrEmptyOld = errors.New("the text to replace is empty")
 
-// NotFoundError says that Old is not in the text, and what the closest match is.
+// NotFoundError reports that Old is not in the text, and the closest match.
 type NotFoundError struct {
 	Nearest *Near    // nil: nothing is similar
-	Hints   []string // what is probably wrong with Old, in full sentences
+	Hints   []string // probable mistakes in Old, in full sentences
 }
 
 func (e *NotFoundError) Error() string {
@@ -32,10 +32,10 @@ func (e *NotFoundError) Error() string {
 	return b.String()
 }
 
-// AmbiguousError says that Old fits in several places.
+// AmbiguousError reports that Old matches in several places.
 type AmbiguousError struct {
 	Rung  Rung
-	Count int   // how many places; counting stops at 1000 on relaxed rungs
+	Count int   // number of places; counting stops at 1000 on relaxed rungs
 	Lines []int // where the first of them begin
 }
 
@@ -75,10 +75,10 @@ func (e *AmbiguousError) Error() string {
 	return b.String()
 }
 
-// NoChangeError says that the edit would leave the text as it is.
+// NoChangeError reports that the edit would not change the text.
 type NoChangeError struct {
-	Applied bool // Old is not there, and the lines of New are, exactly once: the edit was probably made before
-	Line    int  // where what is wanted already stands; 0: Old and New are the same
+	Applied bool // Old is missing, and the lines of New occur exactly once: the edit was probably applied before
+	Line    int  // where New already is; 0: Old and New are the same
 }
 
 func (e *NoChangeError) Error() string {
@@ -91,7 +91,7 @@ func (e *NoChangeError) Error() string {
 	return "old_string and new_string are the same; nothing was changed"
 }
 
-// BatchError says which of several edits failed. No edits were made.
+// BatchError reports which of several edits failed. No edits were made.
 type BatchError struct {
 	Index int // from 0
 	Err   error
@@ -103,7 +103,7 @@ func (e *BatchError) Error() string {
 
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// missing is the error for an edit whose Old was not found.
+// missing returns the error for an edit whose Old was not found.
 func missing(text string, e Edit) error {
 	err := &NotFoundError{Nearest: nearest(text, e.Old), Hints: hints(text, e.Old)}
 	if line := appliedAt(text, e, err); line > 0 {
@@ -112,12 +112,12 @@ func missing(text string, e Edit) error {
 	return err
 }
 
-// minApplied is how many characters, blanks aside, New must have to show that an edit was made. Less than that, such as a
-// brace or "return x", stands in many files by chance.
+// minApplied is how many nonblank characters New must have to show that an edit was applied before. Shorter text, such as a
+// brace or "return x", occurs in many files.
 const minApplied = 10
 
-// appliedAt is the line at which New shows that the edit was made before; 0 if it does not. New must be there once, as
-// whole lines, and nothing elsewhere may be what Old was meant to name.
+// appliedAt returns the line at which New shows that the edit was applied before; 0 if it wasn't. New must occur once, as
+// whole lines, and nothing else may be similar to Old.
 func appliedAt(text string, e Edit, err *NotFoundError) int {
 	if len(err.Hints) > 0 {
 		return 0
@@ -129,7 +129,7 @@ func appliedAt(text string, e Edit, err *NotFoundError) int {
 	if n := err.Nearest; n != nil && (n.Last < p.Line || n.First > p.Line+strings.Count(text[p.Start:p.End], "\n")) {
 		return 0
 	}
-	if e.All { // on looser rungs it was not looked for
+	if e.All { // looser rungs were not tried
 		if m, err := findRelaxed(text, e); err != nil || m.Places != nil {
 			return 0
 		}
@@ -137,8 +137,8 @@ func appliedAt(text string, e Edit, err *NotFoundError) int {
 	return p.Line
 }
 
-// onlyLines is where lines stand in text with nothing but blanks beside them, if they stand there exactly once and are
-// long enough to stand there for a reason.
+// onlyLines returns where lines are in text with only whitespace beside them, if they occur exactly once and are long enough
+// not to occur by chance.
 func onlyLines(text, lines string) (Place, bool) {
 	lines = strings.TrimRight(strings.TrimLeft(lines, "\n"), " \t\n")
 	if !substantial(lines) {
@@ -159,7 +159,7 @@ func onlyLines(text, lines string) (Place, bool) {
 	return found[0], true
 }
 
-// substantial reports whether s has minApplied characters that are not blanks, with a letter or a digit among them.
+// substantial reports whether s has minApplied nonblank characters, including a letter or a digit.
 func substantial(s string) bool {
 	n, word := 0, false
 	for _, r := range s {
@@ -174,8 +174,8 @@ func substantial(s string) bool {
 	return false
 }
 
-// hints names mistakes of the writer after whose repair Old is in the text. They are named, not repaired: New has them
-// too, and what it would have to become is a guess.
+// hints names mistakes in Old after whose correction it would match. They are named, not corrected: New has them too, and
+// its correction would be a guess.
 func hints(text, old string) []string {
 	var found []string
 	for _, h := range []struct {
@@ -193,7 +193,7 @@ func hints(text, old string) []string {
 	return found
 }
 
-// withoutLineNumbers takes "12→", "12:", "12|" or "12<tab>" off every line, or nothing.
+// withoutLineNumbers removes "12→", "12:", "12|" or "12<tab>" from every line, or nothing.
 func withoutLineNumbers(old string) string {
 	var b strings.Builder
 	for _, line := range linesOf(old) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// outcome is what an edit came to, for tables.
+// outcome returns what an edit came to, for tables.
 func outcome(text string, e Edit) string {
 	m, err := Find(text, e)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 // maxShifted bounds the lines whose indentation is compared in one search.
 const maxShifted = 5_000_000
 
-// reindented finds the whole lines that equal e.Old up to their indentation (and what the earlier rungs forgive) where
-// one rule turns the indentation of every line of Old, and of New, into that of the place.
+// reindented finds the whole lines that equal e.Old apart from their indentation (and what earlier rungs ignore), where one
+// rule turns the indentation of every line of Old, and of New, into that of the place.
 func reindented(text string, e Edit) []candidate {
 	const forgive = leading | trailing | typography
 	e, toLineEnd := settleEnd(e, forgive)
@@ -28,7 +28,7 @@ func reindented(text string, e Edit) []candidate {
 		end := i + len(want)
 		line += strings.Count(have.text[counted:i], "\n")
 		counted, at = i, i+1
-		last := end == len(have.text) // the place ends with the text
+		last := end == len(have.text) // the place is at the end of the text
 		if newline && (last && strings.HasSuffix(text, "\n") || toLineEnd && !last && !endsLine(have.text, end+1)) {
 			continue
 		}
@@ -49,7 +49,7 @@ func reindented(text string, e Edit) []candidate {
 	return found
 }
 
-// shifted is e in the indentation of the lines of text that begin at starts.
+// shifted returns e in the indentation of the lines of text that begin at starts.
 func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, bool) {
 	rule, ok := shiftOf(text, starts, oldLines)
 	if !ok {
@@ -61,8 +61,8 @@ func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, b
 	return candidate{edit: e}, ok1 && ok2
 }
 
-// endOfPlace is the end in the original of what ends at offset end of the normal form. A last line that is blank has
-// nothing left in the normal form: the place then ends where that line begins.
+// endOfPlace returns the end in the original of what ends at offset end of the normal form. A blank last line is empty in
+// the normal form: the place then ends where that line begins.
 func endOfPlace(have normal, start, end int) int {
 	if end == 0 {
 		return start
@@ -70,7 +70,7 @@ func endOfPlace(have normal, start, end int) int {
 	return max(start, have.end(end))
 }
 
-// indexLines is the offset, from at on, of lines as whole lines of s, or -1.
+// indexLines returns the offset, from at on, of lines as whole lines of s, or -1.
 func indexLines(s string, at int, lines string) int {
 	for {
 		i := strings.Index(s[at:], lines)
@@ -99,8 +99,8 @@ func lineStarts(text string) []int {
 	return append(starts, len(text))
 }
 
-// shift is a rule for indentation. Either one prefix is taken away and another put in its place, or the depth is
-// counted in other units: tabs for spaces, two spaces for four.
+// shift is a rule for indentation. Either one prefix is replaced by another, or the depth is converted to other units: tabs
+// for spaces, two spaces for four.
 type shift struct {
 	cut, put string // prefix rule; at most one of them is not empty
 	scale    bool   // depth rule: depth*num/den + add, in units of to, from depths in units of from
@@ -109,7 +109,7 @@ type shift struct {
 	add      int
 }
 
-// pair is the indentation of one line of Old and of the line that stands for it.
+// pair is the indentation of a line of Old and of the matching line.
 type pair struct{ old, have string }
 
 // shiftOf finds the rule that turns the indentation of each old line into that of the text's line, if there is one.
@@ -155,8 +155,8 @@ func prefixShift(pairs []pair) (shift, bool) {
 	return s, true
 }
 
-// depthShift solves have = old*num/den + add over all pairs. Where Old knows only one depth nothing says how deep the
-// next one is, so the depths are taken as proportional.
+// depthShift solves have = old*num/den + add over all pairs. If Old has only one depth, the depths are assumed to be
+// proportional.
 func depthShift(pairs []pair) (shift, bool) {
 	s := shift{scale: true, den: 1}
 	var ok1, ok2 bool
@@ -194,7 +194,7 @@ func depthShift(pairs []pair) (shift, bool) {
 	return s, true
 }
 
-// unitOf is the one character that all indentation on one side is made of.
+// unitOf returns the one character that all indentation on one side consists of.
 func unitOf(pairs []pair, side func(pair) string) (byte, bool) {
 	var unit byte
 	for _, p := range pairs {
@@ -209,7 +209,7 @@ func unitOf(pairs []pair, side func(pair) string) (byte, bool) {
 	return unit, unit != 0
 }
 
-// indent is the indentation that stands for old, if the rule has one.
+// indent returns the indentation for old, if the rule has one.
 func (s shift) indent(old string) (string, bool) {
 	if !s.scale {
 		rest, ok := strings.CutPrefix(old, s.cut)

@@ -9,7 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Near is the place in a text that comes nearest to what was looked for.
+// Near is the most similar place in a text.
 type Near struct {
 	First, Last int     // its lines, counted from 1
 	Alike       float64 // between 0 and 1
@@ -17,19 +17,19 @@ type Near struct {
 	More        int // differing lines beyond those listed
 }
 
-// Difference is a line that differs from what was looked for.
+// Difference is a line that differs from Old.
 type Difference struct {
 	Line      int    // of the text; 0: the text has no such line
 	Column    int    // the first character that differs, counted from 1
-	Want      string // the line looked for, with blanks and special characters made visible, cut around Column
-	Have      string // the line that is there, likewise
-	WantsHere string // what is wanted at Column: "4 spaces"
-	HasHere   string // what is there: "a tab"
+	Want      string // the line of Old, with whitespace and special characters made visible, cut around Column
+	Have      string // the line of the text, likewise
+	WantsHere string // what Old has at Column: "4 spaces"
+	HasHere   string // what the text has: "a tab"
 }
 
 const (
 	maxDifferences = 3   // lines shown
-	maxShown       = 900 // bytes after which no further line is shown
+	maxShown       = 900 // bytes after which no more lines are shown
 	shownAround    = 50  // characters shown on each side of a difference
 )
 
@@ -55,7 +55,7 @@ func newNear(lines, old []string, from int, alike float64) *Near {
 	return n
 }
 
-// difference compares a line looked for with one that is there. The first may begin, and the last may end, inside it.
+// difference compares a line of Old with one of the text. The first may begin, and the last may end, inside it.
 func difference(want, have string, first, last bool) (Difference, bool) {
 	skipped := 0
 	if first {
@@ -81,7 +81,7 @@ func difference(want, have string, first, last bool) (Difference, bool) {
 	}, true
 }
 
-// alignment is where in have a want that begins inside it begins: where its first characters stand, if they do.
+// alignment returns where in have a want that begins inside it begins: at its first characters, if they occur.
 func alignment(want, have string) int {
 	start := strings.TrimSuffix(want, "\n")
 	if strings.HasSuffix(strings.TrimSuffix(have, "\n"), start) {
@@ -98,7 +98,7 @@ func alignment(want, have string) int {
 	return max(0, strings.Index(have, start[:end]))
 }
 
-// commonPrefix is the length of the longest common beginning of a and b, in whole characters.
+// commonPrefix returns the length of the longest common prefix of a and b, in whole characters.
 func commonPrefix(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) {
@@ -111,7 +111,7 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// describe names what s begins with.
+// describe names the first characters of s.
 func describe(s string) string {
 	if s == "" {
 		return "the end of the line"
@@ -142,7 +142,7 @@ func describe(s string) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// visible shows line around offset at, with blanks at its ends, tabs, double spaces and special characters spelled out.
+// visible shows line around offset at, with visible whitespace at its ends, tabs, double spaces and special characters.
 func visible(line string, at int) string {
 	from, to := at, at
 	for n := 0; n < shownAround && from > 0; n++ {
@@ -184,7 +184,7 @@ func visible(line string, at int) string {
 	return b.String()
 }
 
-// String describes where it is and how it differs, in a text of bounded length. The first line stands alone.
+// String describes its position and how it differs, in a text of limited length. The first line can be used alone.
 func (n *Near) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Closest match: line%s (%d%% similar)", lineRange(n.First, n.Last), int(n.Alike*100))
@@ -217,12 +217,12 @@ func lineRange(first, last int) string {
 	return fmt.Sprintf("s %d-%d", first, last)
 }
 
-// narrow returns the spans that turn the text of place, which equals old up to what a rung forgives, into new, leaving
-// alone all that old and new have in common. No spans means that nothing changes.
+// narrow returns the spans that turn the text of place, which equals old apart from what a rung ignores, into new, without
+// changing what old and new have in common. No spans means that nothing changes.
 func narrow(text string, place Place, old, new string, rung Rung) []Span {
 	have := linesOf(text[place.Start:place.End])
 	oldLines, newLines := linesOf(old), linesOf(new)
-	if len(have) != len(oldLines) { // cannot be: rungs forgive nothing that adds or removes a line
+	if len(have) != len(oldLines) { // can't happen: rungs don't ignore added or removed lines
 		return []Span{{place.Start, place.End, new}}
 	}
 	starts := make([]int, len(have)+1)
@@ -250,8 +250,8 @@ func linesOf(s string) []string {
 	return lines
 }
 
-// trimCommon takes from both ends of span the characters that old and span.New share, as long as the text there is
-// what old says: up to typography, on the rungs that forgive it.
+// trimCommon removes from both ends of span the characters that old and span.New share, as long as the text there equals
+// old: ignoring typography, on the rungs that do.
 func trimCommon(text string, span Span, old string, rung Rung) Span {
 	same := func(a, b rune) bool { return a == b || rung >= Typography && plain(a) == plain(b) }
 	for span.Start < span.End && old != "" && span.New != "" {

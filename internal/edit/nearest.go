@@ -6,14 +6,14 @@ import (
 	"unicode"
 )
 
-// The search for the nearest place is a courtesy, so all of it is bounded, whatever the text.
+// Limits of the search for the most similar place, for any text.
 const (
-	maxSearched  = 32 << 20 // bytes of the text that are looked at
-	maxOldLines  = 200      // lines of Old that are looked for
-	maxSameLines = 1000     // places of one line that count: what stands everywhere says nothing
+	maxSearched  = 32 << 20 // bytes of the text that are searched
+	maxOldLines  = 200      // lines of Old that are searched for
+	maxSameLines = 1000     // occurrences of one line that count: frequent lines are not significant
 	maxWindows   = 5        // places that are compared line by line
 	maxCompared  = 400      // bytes of a line that are compared
-	minAlike     = 0.5      // less alike than this is not near
+	minAlike     = 0.5      // minimum similarity
 )
 
 // nearest finds the lines of text that are most like old, or nil.
@@ -38,7 +38,7 @@ func nearest(text, old string) *Near {
 	return newNear(lines, oldLines, best, alike)
 }
 
-// essence is what makes a line that line: its characters without blanks, in plain typography.
+// essence returns the significant characters of a line: without whitespace, in plain typography.
 func essence(line string) string {
 	clean := true
 	for i := range len(line) {
@@ -58,7 +58,7 @@ func essence(line string) string {
 	}, line)
 }
 
-// equalLines finds windows of lines that share whole lines with old, blanks aside: the best of them, by how much text
+// equalLines finds windows of lines that share whole lines with old, ignoring whitespace: the best of them, by how much text
 // they share.
 func equalLines(lines, old []string) []int {
 	at := map[string][]int{}
@@ -85,7 +85,7 @@ func equalLines(lines, old []string) []int {
 	return bestOf(votes)
 }
 
-// bestOf returns the places with the most votes; of equals, those that come first.
+// bestOf returns the places with the most votes; of equals, the first ones.
 func bestOf(votes map[int]int) []int {
 	places := make([]int, 0, len(votes))
 	for w := range votes {
@@ -101,7 +101,7 @@ func bestOf(votes map[int]int) []int {
 	return places[:min(len(places), maxWindows)]
 }
 
-// similarLines finds windows in which the longest line of old has a line that shares many pairs of characters with it.
+// similarLines finds windows with a line that shares many pairs of characters with the longest line of old.
 func similarLines(lines, old []string) []int {
 	longest := 0
 	for i := range old {
@@ -111,14 +111,14 @@ func similarLines(lines, old []string) []int {
 	}
 	want := newPairs(essence(old[longest]))
 	votes := map[int]int{}
-	worst := 0 // the vote that a line must beat once there are enough
+	worst := 0 // the vote to beat once there are enough
 	for n, line := range lines {
 		e := essence(line)
 		shared := want.sharedWith(e)
 		if shared*2 < want.count || shared == 0 {
 			continue
 		}
-		vote := shared*1000 - min(len(e), maxCompared) // of equals the shorter line
+		vote := shared*1000 - min(len(e), maxCompared) // prefer shorter lines
 		if len(votes) >= 20*maxWindows && vote <= worst {
 			continue
 		}
@@ -135,7 +135,7 @@ func similarLines(lines, old []string) []int {
 	return bestOf(votes)
 }
 
-// alikeAt is how much of old the lines from the given one on have, between 0 and 1.
+// alikeAt returns how much of old the lines from the given one on have, between 0 and 1.
 func alikeAt(lines, old []string, from int) float64 {
 	var sum, weight float64
 	for i, line := range old {
@@ -149,7 +149,7 @@ func alikeAt(lines, old []string, from int) float64 {
 	return sum / weight
 }
 
-// alike is the share of pairs of characters that a line has of the one that is wanted.
+// alike returns the share of the pairs of characters of want that have has.
 func alike(want, have string) float64 {
 	if want == have {
 		return 1
@@ -161,7 +161,7 @@ func alike(want, have string) float64 {
 	return 0.95 * float64(p.sharedWith(have)) / float64(p.count)
 }
 
-// pairs is the set of neighbouring bytes in a line.
+// pairs is the set of adjacent bytes in a line.
 type pairs struct {
 	set   map[[2]byte]int // to the last line that had it
 	count int

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// forgiven is what a normal form leaves out.
+// forgiven is what a normal form ignores.
 type forgiven uint8
 
 const (
@@ -15,17 +15,17 @@ const (
 	leading                         // blanks at the start of lines
 )
 
-// normal is a text in normal form that remembers where its bytes came from.
+// normal is a text in normal form, with the original positions of its bytes.
 type normal struct {
 	text string // the normal form
-	from string // what it was made of
+	from string // the original
 	cuts []cut
 }
 
-// cut says that from offset at of the normal form on, bytes come from delta further on in the original.
+// cut means that from offset at of the normal form on, bytes are delta further on in the original.
 type cut struct{ at, delta int }
 
-// normalise brings s to the form in which texts that differ only in what f forgives are equal.
+// normalise returns s in a form in which texts that differ only in what f ignores are equal.
 func normalise(s string, f forgiven) normal {
 	n := normal{from: s}
 	var b strings.Builder
@@ -73,7 +73,7 @@ func (n *normal) addLine(b *strings.Builder, at, end int, f forgiven) {
 	}
 }
 
-// mark records that the byte at offset at of the normal form is the original's at offset from.
+// mark records that the byte at offset at of the normal form is the original's byte at offset from.
 func (n *normal) mark(at, from int) {
 	delta := from - at
 	last := len(n.cuts) - 1
@@ -86,7 +86,7 @@ func (n *normal) mark(at, from int) {
 	}
 }
 
-// start is the offset in the original of the byte at offset at, which must be inside the normal form.
+// start returns the offset in the original of the byte at offset at, which must be inside the normal form.
 func (n *normal) start(at int) int {
 	i := sort.Search(len(n.cuts), func(i int) bool { return n.cuts[i].at > at })
 	if i == 0 {
@@ -95,7 +95,7 @@ func (n *normal) start(at int) int {
 	return at + n.cuts[i-1].delta
 }
 
-// end is the offset in the original just after the byte before offset at, which must not be 0.
+// end returns the offset in the original just after the byte before offset at, which must not be 0.
 func (n *normal) end(at int) int {
 	before := n.start(at - 1)
 	if n.from[before] < 0xC0 {
@@ -105,7 +105,7 @@ func (n *normal) end(at int) int {
 	return before + size
 }
 
-// plain maps typographic quotes, dashes and spaces to the ASCII character they stand for, one to one.
+// plain maps typographic quotes, dashes and spaces to their ASCII equivalent.
 func plain(r rune) rune {
 	switch r {
 	case '\u2018', '\u2019', '\u201A', '\u201B':
@@ -155,19 +155,19 @@ func isASCII(s string) bool {
 	return true
 }
 
-// maxTried bounds how many look-alikes a rung examines, so that a text of a million equal lines cannot make it slow.
+// maxTried bounds how many similar places a rung examines, so that a text of a million equal lines isn't slow.
 const maxTried = 10_000
 
 // maxPlaces bounds how many places an ambiguous rung counts.
 const maxPlaces = 1000
 
-// candidate is a place on a relaxed rung, with the edit in the words of that place.
+// candidate is a place on a relaxed rung, with the edit adapted to that place.
 type candidate struct {
 	place Place
 	edit  Edit
 }
 
-// findRelaxed tries the rungs from TrailingBlanks on. No places and no error means: not there.
+// findRelaxed tries the rungs from TrailingBlanks on. No places and no error means that there is no match.
 func findRelaxed(text string, e Edit) (Match, error) {
 	for _, rung := range []Rung{TrailingBlanks, Typography, Indentation} {
 		found := candidates(text, e, rung)
@@ -189,7 +189,7 @@ func findRelaxed(text string, e Edit) (Match, error) {
 	return Match{}, nil
 }
 
-// doneAt is the line on which new stands around place, if that is the only place of new; 0 if not.
+// doneAt returns the line on which new is around place, if new occurs only there; 0 if not.
 func doneAt(text, new string, place Place) int {
 	if strings.TrimSpace(new) == "" {
 		return 0
@@ -213,14 +213,14 @@ func candidates(text string, e Edit, rung Rung) []candidate {
 	}
 }
 
-// looksAlike finds the places that equal e.Old after both were brought to normal form.
+// looksAlike finds the places that equal e.Old in normal form.
 func looksAlike(text string, e Edit, f forgiven) []candidate {
 	e, toLineEnd := settleEnd(e, f)
 	have, old := normalise(text, f), normalise(e.Old, f)
 	if strings.TrimSpace(old.text) == "" || have.text == text && old.text == e.Old && !toLineEnd {
 		return nil
 	}
-	// A first line of blanks stands for a blank line: without this it would be found at the end of any line.
+	// A whitespace-only first line means a blank line: otherwise it would match at the end of any line.
 	fromLineStart := strings.HasPrefix(old.text, "\n") && !strings.HasPrefix(e.Old, "\n")
 	var found []candidate
 	for at, tried := 0, 0; tried < maxTried && len(found) < maxPlaces; tried++ {
@@ -242,8 +242,8 @@ func looksAlike(text string, e Edit, f forgiven) []candidate {
 	return found
 }
 
-// settleEnd takes the blanks off the end of Old, and off New where it ends with the same. They stood for the end of a
-// line, and the place must end at one: otherwise "foo " would be found in "foobar".
+// settleEnd removes whitespace from the end of Old, and from New if it ends with the same. It meant the end of a line, and
+// the place must end at one: otherwise "foo " would match in "foobar".
 func settleEnd(e Edit, f forgiven) (settled Edit, toLineEnd bool) {
 	old := trimBlanks(e.Old, f)
 	blanks := e.Old[len(old):]
@@ -258,7 +258,7 @@ func startsLine(s string, at int) bool { return at == 0 || s[at-1] == '\n' }
 
 func endsLine(s string, at int) bool { return at == len(s) || s[at] == '\n' }
 
-// atEnd is where old, but for its final newline, ends a text that has none.
+// atEnd returns where old, without its final newline, ends a text that has none.
 func atEnd(text, old string) (start int, ok bool) {
 	want, ok := strings.CutSuffix(old, "\n")
 	return len(text) - len(want), ok && !strings.HasSuffix(text, "\n") && strings.HasSuffix(text, want)

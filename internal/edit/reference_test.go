@@ -60,7 +60,7 @@ func blankOnly(letters []letter) bool {
 	return true
 }
 
-// slowAlike is the reference of looksAlike.
+// slowAlike returns the reference of looksAlike.
 func slowAlike(text, old string, f forgiven) []Place {
 	trimmed := strings.TrimRightFunc(old, func(r rune) bool { return isBlank(r, f) })
 	toLineEnd := trimmed != old
@@ -101,7 +101,7 @@ func slowAlike(text, old string, f forgiven) []Place {
 	return out
 }
 
-// slowReindented is the reference of reindented: every window of lines is tried.
+// slowReindented returns the reference of reindented: every window of lines is tried.
 func slowReindented(text string, e Edit) []Place {
 	const f = trailing | typography
 	e, toLineEnd := settleEnd(e, f)
@@ -165,7 +165,7 @@ func mapPlain(s string) []rune {
 	return out
 }
 
-// slowFind is the reference of Find: the rung, and the places on it.
+// slowFind returns the reference of Find: the rung, and the places on it.
 func slowFind(text string, e Edit) (Rung, []Place) {
 	for rung := Exact; rung <= Indentation; rung++ {
 		var places []Place

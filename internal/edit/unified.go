@@ -8,9 +8,9 @@ import (
 // diffContext is the number of unchanged lines around a change in a unified diff.
 const diffContext = 3
 
-// Unified writes the differences as a unified diff with three lines of context, or "" where there are none. Nothing is
-// left out of it: lines stand there byte for byte, so a changed line ending is a removed line that ends with "\r" and
-// an added one that does not (showing the "\r" is up to the display), and a missing final newline is said as usual.
+// Unified returns the differences as a unified diff with three lines of context, or "" if there are none. It is complete:
+// lines are unchanged, so a changed line ending is a removed line that ends with "\r" and an added one that doesn't (showing
+// the "\r" is up to the display), and a missing final newline is marked as usual.
 func (c Comparison) Unified(oldName, newName string) string {
 	if len(c.changes) == 0 {
 		return ""
@@ -28,7 +28,7 @@ func (c Comparison) Unified(oldName, newName string) string {
 	return b.String()
 }
 
-// writeHunk writes changes that are near each other, with what is around and between them.
+// writeHunk writes nearby changes with their context.
 func (c Comparison) writeHunk(b *strings.Builder, near []change) {
 	first, last := near[0], near[len(near)-1]
 	start, before := linesBefore(c.old, first.oldStart, diffContext)
@@ -46,7 +46,7 @@ func (c Comparison) writeHunk(b *strings.Builder, near []change) {
 	writeLines(b, ' ', c.old[start:end])
 }
 
-// hunkRange writes a range as diff and patch understand it: an empty one names the line before it.
+// hunkRange writes a range as diff and patch do: an empty one names the line before it.
 func hunkRange(line, count int) string {
 	switch count {
 	case 0:
@@ -72,7 +72,7 @@ func writeLines(b *strings.Builder, mark byte, lines string) {
 	}
 }
 
-// linesBefore is the start of up to n lines that end at offset at, and how many there are.
+// linesBefore returns the start of up to n lines that end at offset at, and how many there are.
 func linesBefore(s string, at, n int) (start, count int) {
 	for count < n && at > 0 {
 		at = strings.LastIndexByte(s[:at-1], '\n') + 1
@@ -81,7 +81,7 @@ func linesBefore(s string, at, n int) (start, count int) {
 	return at, count
 }
 
-// linesAfter is the end of up to n lines that begin at offset at, and how many there are.
+// linesAfter returns the end of up to n lines that begin at offset at, and how many there are.
 func linesAfter(s string, at, n int) (end, count int) {
 	for count < n && at < len(s) {
 		next := strings.IndexByte(s[at:], '\n')
@@ -100,8 +100,8 @@ const (
 	maxSnippetBytes = 30_000
 )
 
-// Snippet shows the changed lines of the new text with four lines of context, each part under a line that says which
-// lines it is: "Showing lines 3-11 of 40:". It is "" where nothing changed, and stops at 1000 lines, saying so.
+// Snippet returns the changed lines of the new text with four lines of context, each part under a header: "Showing lines
+// 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note.
 func (c Comparison) Snippet() string {
 	total := strings.Count(c.new, "\n")
 	if c.new != "" && !strings.HasSuffix(c.new, "\n") {
@@ -134,10 +134,10 @@ func (c Comparison) Snippet() string {
 	return b.String()
 }
 
-// part is a range of lines of the new text: first to last, counted from 0, last not included.
+// part is a range of lines of the new text, from first up to but not including last, counted from 0.
 type part struct{ start, end, first, last int }
 
-// parts are the changed lines with their context; parts that meet are one.
+// parts returns the changed lines with their context; adjacent parts are joined.
 func (c Comparison) parts() []part {
 	var out []part
 	for _, ch := range c.changes {

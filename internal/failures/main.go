@@ -1,5 +1,5 @@
-// Command failures reads the output of go test and prints what failed, in 36 lines at most: the last lines of a long log
-// are the ones that are read. The packages that failed and the names of their tests come last.
+// Command failures reads the output of go test and prints what failed, in at most 36 lines, because only the last lines of a
+// long log are read. The packages that failed and the names of their tests come last.
 //
 //	make test 2>&1 | tee log || go run ./internal/failures <log
 package main
@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// read returns the failures and the packages of them.
+// read returns the failures and their packages.
 func read(r io.Reader) (output, error) {
 	var o output
 	in := bufio.NewReader(r)
@@ -53,12 +53,12 @@ func read(r io.Reader) (output, error) {
 	}
 }
 
-// output is what go test printed, as far as it is about failures.
+// output is the part of go test's output about failures.
 type output struct {
 	failures []failure
 	packages []pack
 	open     bool // whether the next line belongs to the last failure
-	counted  int  // failures that belong to a package already
+	counted  int  // failures that were assigned to a package
 }
 
 // failure is one failing test, a panic, a data race, or a package that doesn't compile.
@@ -116,7 +116,7 @@ func (f failure) test() (string, bool) {
 
 func (f failure) timeout() bool { return strings.HasPrefix(f.head, "panic: test timed out") }
 
-// names are the tests that a failure is about.
+// names returns the tests that a failure is about.
 func (f failure) names() []string {
 	if name, ok := f.test(); ok {
 		return []string{name}
@@ -134,7 +134,7 @@ func (f failure) names() []string {
 	return names
 }
 
-// summary are the lines to print: each failure, shorter the more there are, and then the packages.
+// summary returns the lines to print: each failure, shorter the more there are, and then the packages.
 func summary(o output) []string {
 	packages, shown := o.packages, o.failures
 	if len(packages) > somePacks {
@@ -172,7 +172,7 @@ func summary(o output) []string {
 	return lines
 }
 
-// share returns how many lines each failure may have: what short ones don't use, long ones get.
+// share returns how many lines each failure may have: long ones get the lines that short ones don't use.
 func share(failures []failure, room int) int {
 	for each := someLines; each > fewLines; each-- {
 		used := len(failures)
@@ -186,7 +186,8 @@ func share(failures []failure, room int) int {
 	return fewLines
 }
 
-// text is what a failure printed: of a timeout the goroutines of the tests that ran, of another panic the first one.
+// text returns the output of a failure: for a timeout the goroutines of the running tests, for another panic the first
+// goroutine.
 func (f failure) text() []string {
 	if strings.HasPrefix(f.head, "--- ") || strings.HasPrefix(f.head, "# ") {
 		return f.lines
@@ -213,7 +214,7 @@ func (f failure) text() []string {
 	return frames(lines)
 }
 
-// ofTest reports whether a goroutine runs a test, and doesn't wait for the tests within it or for its turn.
+// ofTest reports whether a goroutine runs a test, and doesn't wait for subtests or for its turn.
 func ofTest(goroutine []string) bool {
 	all := strings.Join(goroutine, "\n")
 	return strings.Contains(all, "\ntesting.tRunner(") && len(goroutine) > 1 && !strings.HasPrefix(goroutine[1], "testing.")
@@ -221,7 +222,7 @@ func ofTest(goroutine []string) bool {
 
 var place = regexp.MustCompile(`^\s+(\S.*\.(?:go|s):\d+)(?: \+0x[0-9a-f]+)?$`)
 
-// frames puts each function of a stack and its place on one line, without arguments, and drops those of package testing.
+// frames writes each function of a stack with its position on one line, without arguments, and omits package testing.
 func frames(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -245,7 +246,7 @@ func frames(lines []string) []string {
 	return out
 }
 
-// middle omits the middle of more than n lines: the first name the test's complaint, and the last a script's.
+// middle removes the middle of more than n lines: the first lines have the test's message, and the last those of a script.
 func middle(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines

@@ -46,7 +46,7 @@ func Parse(page string) []Block {
 	return blocks
 }
 
-// comment is the text of a line that is an HTML comment, or "".
+// comment returns the text of a line that is an HTML comment, or "".
 func comment(line string) string {
 	text, ok := strings.CutPrefix(strings.TrimSpace(line), "<!--")
 	if text, closed := strings.CutSuffix(text, "-->"); ok && closed {

@@ -13,7 +13,7 @@ import (
 	"fmt"
 )
 
-// ErrMalformed says that data is not an index, or not of a kind that this package reads.
+// ErrMalformed reports data that isn't an index, or not a supported one.
 var ErrMalformed = errors.New("the index of the repository could not be read")
 
 // File types in an entry's mode.
@@ -42,7 +42,7 @@ func Parse(data []byte, hashSize int, visit func(Entry) error) (split *Split, er
 		return nil, fmt.Errorf("version %d: %w", version, ErrMalformed)
 	}
 	e := entries{rest: data[12 : len(data)-hashSize], hashSize: hashSize, version: version}
-	var replacements []Entry // have no name, which is that of what they replace
+	var replacements []Entry // they have no name: they have that of the entry they replace
 	for ; count > 0; count-- {
 		entry, ok := e.next()
 		if !ok || entry.Mode&TypeMask == folder {
@@ -72,8 +72,8 @@ type entries struct {
 	name     []byte
 }
 
-// next reads an entry: ten numbers of four bytes, the seventh of them the mode, the last the size, then the hash, flags,
-// and the name.
+// next reads an entry: ten 4-byte numbers, of which the seventh is the mode and the last the size, then the hash, flags, and
+// the name.
 func (e *entries) next() (entry Entry, ok bool) {
 	fixed := 40 + e.hashSize + 2
 	if len(e.rest) < fixed+2 {
@@ -112,7 +112,7 @@ func (e *entries) next() (entry Entry, ok bool) {
 	return entry, true
 }
 
-// offset reads a number in git's variable width; n is 0 if there is none.
+// offset reads a number in git's variable-width format; n is 0 if there is none.
 func offset(b []byte) (value uint64, n int) {
 	for i, c := range b {
 		if value = value<<7 | uint64(c&0x7f); c&0x80 == 0 {

@@ -53,7 +53,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// makeIndex is the index of a new repository. Version 3 needs a flag that version 2 doesn't have: a file to add later.
+// makeIndex returns the index of a new repository. Version 3 needs a flag that version 2 doesn't have: a file to add later.
 func makeIndex(t *testing.T, format string, version int) []byte {
 	t.Helper()
 	dir := t.TempDir()

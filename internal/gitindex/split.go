@@ -6,16 +6,15 @@ import (
 	"encoding/hex"
 )
 
-// Split is the part of an index that says what holds of the shared one: some of its entries were deleted, others have
-// been replaced.
+// Split is the part of an index about the shared one: some of its entries were deleted, others replaced.
 type Split struct {
 	Shared string // the suffix of the file sharedindex.* that contains the other entries
 
 	deleted, replaced bitmap
-	replacements      []Entry // without names, in the order of what they replace
+	replacements      []Entry // without names, in the order of the entries they replace
 }
 
-// Parse visits the entries of the shared index that still hold. Those of the index itself were visited before.
+// Parse visits the valid entries of the shared index. Those of the index itself were visited before.
 func (s *Split) Parse(data []byte, hashSize int, visit func(Entry) error) error {
 	position, used := 0, 0
 	split, err := Parse(data, hashSize, func(e Entry) error {
@@ -82,12 +81,12 @@ type bitmap []uint64
 
 func (b bitmap) has(n int) bool { return n>>6 < len(b) && b[n>>6]>>(n&63)&1 != 0 }
 
-// maxBits bounds a bitmap: no index has so many entries.
+// maxBits bounds a bitmap: no index has that many entries.
 const maxBits = 1 << 26
 
-// readBitmap reads a bitmap as git compresses it (EWAH): the number of bits, that of words, the words, and the position of
-// the last marker. A marker is a word with a bit that is repeated, for how many words, and the number of plain words
-// behind it.
+// readBitmap reads a bitmap in git's compressed format (EWAH): the number of bits, the number of words, the words, and the
+// position of the last marker. A marker is a word with a repeated bit, the number of words it is repeated for, and the
+// number of literal words after it.
 func readBitmap(data []byte) (b bitmap, rest []byte, ok bool) {
 	if len(data) < 8 {
 		return nil, nil, false

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// names are the flags of diffs that print nothing but names.
+// names are the flags of diffs that print only names.
 var names = []string{"--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty"}
 
-// commit resolves a revision. It is "" for what isn't one, or isn't yet.
+// commit resolves a revision. It returns "" for one that doesn't exist, or not yet.
 func (w *work) commit(rev string) string {
 	if rev == "-" {
 		rev = "@{-1}"
@@ -25,12 +25,12 @@ func (w *work) commit(rev string) string {
 	return strings.TrimSpace(id)
 }
 
-// moving reports whether a revision means something else after an earlier command of the line.
+// moving reports whether a revision may change by an earlier command of the line.
 func (w *work) moving(rev string) bool {
 	return w.Later && (rev == "-" || strings.Contains(rev, "@") || strings.Contains(rev, "HEAD") || strings.Contains(rev, "stash") || w.commit(rev) == "")
 }
 
-// becomes adds what changes if the worktree becomes that of a revision.
+// becomes adds the files that change if the worktree is switched to a revision.
 func (w *work) becomes(rev string) {
 	if w.moving(rev) {
 		w.Tracked, w.Unseen = true, true
@@ -46,7 +46,7 @@ func (w *work) becomes(rev string) {
 		w.Tracked = !w.list(append([]string{"diff-tree", "-r"}, append(slices.Clone(names[:3]), from, to)...)...) || w.Tracked
 	}
 	if w.Later {
-		w.dirty() // it may have been committed by then
+		w.dirty() // it may be committed by then
 	}
 }
 
@@ -57,7 +57,7 @@ func (w *work) dirty() {
 	}
 }
 
-// history adds all that the commits change which one side has and the other hasn't. Both are revisions or ranges.
+// history adds all files that change in commits that only one side has. Both are revisions or ranges.
 func (w *work) history(args ...string) {
 	for _, a := range args {
 		if w.moving(strings.Trim(a, "^.")) && a != "HEAD" && a != "^HEAD" {
@@ -122,7 +122,7 @@ func orHead(rev string) string {
 	return rev
 }
 
-// guessed is the branch of a remote that a checkout of a name that is none takes.
+// guessed returns the remote branch that a checkout of an unknown name uses.
 func (w *work) guessed(name string) string {
 	if name == "" || w.has("--no-guess", "--detach", "-d") {
 		return ""
@@ -137,7 +137,7 @@ func (w *work) guessed(name string) string {
 
 // changes adds the files of pathspecs that differ from a revision, or from the index.
 func (w *work) changes(rev string, paths []string) {
-	// Unlike git diff, these list what git doesn't know to be unchanged, and so writes again.
+	// Unlike git diff, these list files that git doesn't know to be unchanged, and so writes again.
 	args := append([]string{"diff-files"}, names...)
 	if rev != "" {
 		args[0] = "diff-index"
@@ -223,7 +223,7 @@ func (w *work) stash() {
 	}
 }
 
-// stashedNow adds what a stash of the same line or an earlier one contains.
+// stashedNow adds the files in a stash of the same line or an earlier one.
 func (w *work) stashedNow() {
 	w.dirty()
 	w.list("ls-files", "-o", "-z", "--full-name", "--exclude-standard")
@@ -427,5 +427,5 @@ func (w *work) sparse() {
 	w.Tracked = true
 	w.setsIn("config", "core.sparseCheckout")
 	w.setsIn("config.worktree", "core.sparseCheckout")
-	w.Git = append(w.Git, w.dir("info")) // where the patterns are
+	w.Git = append(w.Git, w.dir("info")) // the file with the patterns
 }

@@ -1,10 +1,10 @@
-// Package gitwork finds out what a git command would change of what a sandbox protects: files in the worktree, the
-// repository's configuration, git directories. It runs git only to ask: which files differ, what a name stands for.
+// Package gitwork determines what a git command would change of the paths that a sandbox protects: files in the worktree,
+// the repository's configuration, git directories. It runs git only to query: which files differ, what a name refers to.
 //
 //	effect := gitwork.Of(gitwork.Call{Dir: "/home/me/app", Args: []string{"checkout", "main"}, Literal: true}, git)
 //	effect.Files // the files that a checkout of main would change
 //
-// It knows no sandbox and no protected names. What it can't determine, it takes for every tracked file.
+// It knows no sandbox and no protected names. If it can't determine the files, it assumes every tracked file.
 package gitwork
 
 import (
@@ -17,12 +17,12 @@ import (
 type Call struct {
 	Dir     string   // where it runs
 	Args    []string // from the subcommand on
-	Literal bool     // they are all there is; otherwise more may follow
+	Literal bool     // the arguments are complete; otherwise more may follow
 	Later   bool     // another git command of the same line changes something first
 	Global  string   // the user's own configuration file
 }
 
-// Git runs git in a directory and returns what it prints. It must not change anything.
+// Git runs git in a directory and returns its output. It must not change anything.
 type Git func(dir string, args ...string) (string, error)
 
 // Effect is what a git command may change. All paths are absolute.
@@ -31,9 +31,9 @@ type Effect struct {
 	Top string
 	// Files are files and directories of worktrees that it changes, removes or makes.
 	Files []string
-	// Tracked: it may change any tracked file, because it can't be determined which.
+	// Tracked means that it may change any tracked file, because it can't be determined which.
 	Tracked bool
-	// Unseen: it may also make files that can't be known before it runs, as git pull does.
+	// Unseen means that it may also create files that aren't known before it runs, as git pull does.
 	Unseen bool
 	// Moves are renames of files or directories, from and to.
 	Moves [][2]string
@@ -41,36 +41,36 @@ type Effect struct {
 	Config []Settings
 	// Creates are git directories that it creates.
 	Creates []string
-	// Copies are what it copies from elsewhere into a git directory that it creates: hooks of a template, settings.
+	// Copies are files that it copies into a git directory that it creates: hooks of a template, settings.
 	Copies []string
-	// Git are paths in git directories that it changes or removes with all below them.
+	// Git are paths in git directories that it changes or removes, with everything below them.
 	Git []string
 }
 
-// Settings are what a command changes in a configuration file.
+// Settings are the settings that a command changes in a configuration file.
 type Settings struct {
 	File string
 	Keys []string // "user.name", "remote.origin"
 }
 
-// None reports whether it changes nothing of all this.
+// None reports whether it changes nothing.
 func (e *Effect) None() bool {
 	return len(e.Files) == 0 && !e.Tracked && len(e.Moves) == 0 && len(e.Config) == 0 && len(e.Creates) == 0 && len(e.Git) == 0
 }
 
-// work is one command on its way to its effect.
+// work is the state of determining an effect.
 type work struct {
 	Call
 	git      Git
-	flags    []string // as they are written, values cut off
+	flags    []string // as written, without values
 	values   map[string]string
 	operands []string
-	paths    []string // behind --
+	paths    []string // after --
 	dashes   bool     // there is a --
 	Effect
 }
 
-// command is what is known of a subcommand: which flags take a value, and how to find out what it changes.
+// command describes a subcommand: which flags have a value, and a function that determines what it changes.
 type command struct {
 	valued string
 	effect func(w *work)
@@ -78,7 +78,7 @@ type command struct {
 
 const mergeValued = "-s --strategy -X --strategy-option -m --message -F --file --into-name --cleanup "
 
-// commands are the subcommands that change what a sandbox protects.
+// commands returns the subcommands that may change protected paths.
 func commands() map[string]command {
 	return map[string]command{
 		"checkout":        {"-b -B --orphan --conflict --pathspec-from-file", (*work).checkout},
@@ -115,15 +115,15 @@ func commands() map[string]command {
 	}
 }
 
-// others are subcommands of git that change nothing of this. Git has no aliases for its own commands.
+// others are subcommands of git that change none of this. Git ignores aliases of its own commands.
 const others = " add commit tag status log diff show gc notes blame grep describe rev-parse rev-list ls-files ls-tree cat-file fsck repack prune reflog shortlog " +
 	"show-ref for-each-ref update-ref symbolic-ref hash-object write-tree commit-tree merge-base name-rev cherry range-diff format-patch archive bundle " +
 	"count-objects verify-commit verify-pack check-ignore check-attr var version help update-index diff-tree diff-index diff-files send-email request-pull rerere "
 
-// Known reports whether git has a subcommand of that name that changes what a sandbox protects.
+// Known reports whether name is a git subcommand that may change protected paths.
 func Known(name string) bool { _, ok := commands()[name]; return ok }
 
-// Of finds out what a command changes. An alias is followed unless it runs a shell.
+// Of returns what a command changes. An alias is followed unless it runs a shell.
 func Of(c Call, git Git) Effect {
 	w := &work{Call: c, git: git}
 	table := commands()
@@ -147,7 +147,7 @@ func Of(c Call, git Git) Effect {
 	return Effect{}
 }
 
-// Runs reports whether a git command may run programs that its words name, or that lie in the worktree.
+// Runs reports whether a git command may run programs that its words name, or that are in the worktree.
 func Runs(args []string) bool {
 	if len(args) == 0 {
 		return true
@@ -179,7 +179,7 @@ func (w *work) run(cmd command) Effect {
 	return w.Effect
 }
 
-// parse sorts the arguments behind the subcommand.
+// parse sorts the arguments after the subcommand.
 func (w *work) parse(valued string) {
 	takes := map[string]bool{}
 	for _, f := range strings.Fields(valued) {
@@ -237,7 +237,7 @@ func (w *work) has(flags ...string) bool {
 	return slices.ContainsFunc(flags, func(f string) bool { return slices.Contains(w.flags, f) })
 }
 
-// value is that of the first of the flags that has one.
+// value returns the value of the first of the flags that has one.
 func (w *work) value(flags ...string) string {
 	for _, f := range flags {
 		if v, ok := w.values[f]; ok {
@@ -247,12 +247,12 @@ func (w *work) value(flags ...string) string {
 	return ""
 }
 
-// anyFile is the effect of a command whose files aren't determined, if a flag is given or none is needed.
+// anyFile returns a function for a command that may change any file if the flag is given; "": always.
 func anyFile(flag string) func(*work) {
 	return func(w *work) { w.Tracked = w.Tracked || flag == "" || w.has(flag) }
 }
 
-// abs is a path of the command line.
+// abs returns a path of the command line.
 func (w *work) abs(path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -275,7 +275,7 @@ func (w *work) list(args ...string) bool {
 	return true
 }
 
-// listHere is list for pathspecs, which are relative to where the command runs.
+// listHere is list for pathspecs, which are relative to the working directory of the command.
 func (w *work) listHere(args ...string) bool {
 	prefix, err := w.git(w.Dir, "rev-parse", "--show-prefix")
 	if err != nil {

@@ -19,7 +19,7 @@ func fake(answers map[string]string) Git {
 	}
 }
 
-// commit is the question what a revision is.
+// commit returns the question what a revision is.
 func commit(rev string) string {
 	return "rev-parse --verify --quiet --end-of-options " + rev + "^{commit}"
 }

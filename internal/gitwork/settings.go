@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// dir is a path in the git directory that all worktrees share.
+// dir returns a path in the git directory that all worktrees share.
 func (w *work) dir(name string) string {
 	path, err := w.git(w.Dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil || path == "" {
@@ -38,7 +38,7 @@ func (w *work) setsFile(path string, keys ...string) {
 	}
 }
 
-// tracks adds the settings of a new branch that follows another, if it does.
+// tracks adds the settings of a new branch that tracks another, if it does.
 func (w *work) tracks(branch, start string) {
 	auto, _ := w.git(w.Dir, "config", "--get", "branch.autosetupmerge")
 	auto = strings.TrimSpace(auto)
@@ -117,7 +117,7 @@ func (w *work) branch() {
 		w.sets("branch." + orCurrent(w, w.operands)[0])
 	case w.has("-d", "-D", "--delete"):
 		for _, n := range w.operands {
-			w.sets("branch." + n) // git writes the file also if there is nothing to remove
+			w.sets("branch." + n) // git writes the file even if there is nothing to remove
 		}
 	case name != "":
 		start := ""
@@ -128,7 +128,7 @@ func (w *work) branch() {
 	}
 }
 
-// orCurrent is names, or the current branch.
+// orCurrent returns names, or the current branch if there are none.
 func orCurrent(w *work, names []string) []string {
 	if len(names) > 1 || len(names) == 1 && !w.has("-m", "-M", "--move") {
 		return names
@@ -140,7 +140,7 @@ func orCurrent(w *work, names []string) []string {
 	return append([]string{strings.TrimSpace(head)}, names...)
 }
 
-// upstream is the effect of commands that make a branch follow another if a flag says so.
+// upstream adds the settings of a command that sets an upstream if a flag says so.
 func (w *work) upstream() {
 	if w.has("-u", "--set-upstream") && (w.Args[0] != "fetch" || w.has("--set-upstream")) {
 		w.sets("branch." + orCurrent(w, nil)[0])
@@ -167,7 +167,7 @@ func (w *work) init() {
 	w.copies()
 }
 
-// copies adds what a command copies into a git directory that it creates.
+// copies adds the files that a command copies into a git directory that it creates.
 func (w *work) copies() {
 	if t := w.value("--template"); t != "" {
 		w.Copies = append(w.Copies, "hooks and settings from "+t)
@@ -193,7 +193,7 @@ func (w *work) clone() {
 		return
 	}
 	if entries, err := os.ReadDir(w.abs(dir)); err == nil && len(entries) > 0 {
-		return // git denies it
+		return // git rejects it
 	}
 	w.Creates = append(w.Creates, filepath.Join(w.abs(dir), ".git"))
 	w.Files = append(w.Files, w.abs(dir))
@@ -207,7 +207,7 @@ func (w *work) maintenance() {
 	}
 }
 
-// links adds what moves or removes submodules among paths.
+// links adds the changes for moved or removed submodules among paths.
 func (w *work) links(paths []string) {
 	text, err := w.git(w.Dir, append([]string{"ls-files", "-s", "-z", "--full-name", "--"}, paths...)...)
 	if err != nil {
@@ -220,14 +220,14 @@ func (w *work) links(paths []string) {
 	}
 }
 
-// modules adds the settings of submodules, and of the repositories that they are.
+// modules adds the settings of submodules, and of their repositories.
 func (w *work) modules(key string) {
 	w.Files = append(w.Files, filepath.Join(w.Top, ".gitmodules"))
 	w.sets(key)
 	w.moduleConfigs()
 }
 
-// moduleConfigs adds the configuration of the repositories of submodules, where git says where their worktree is.
+// moduleConfigs adds the configuration of submodule repositories, which has the location of their worktree.
 func (w *work) moduleConfigs() {
 	filepath.WalkDir(w.dir("modules"), func(path string, d os.DirEntry, err error) error {
 		switch {
@@ -263,7 +263,7 @@ func (w *work) submodule() {
 	}
 }
 
-// update adds what git submodule update changes: settings of submodules that are new, and files of the others.
+// update adds the changes of git submodule update: settings of new submodules, and files of the others.
 func (w *work) update() {
 	text, err := w.git(w.Top, "config", "-f", ".gitmodules", "--name-only", "--get-regexp", `\.path$`)
 	if err != nil {
@@ -333,7 +333,7 @@ func (w *work) worktree() {
 	}
 }
 
-// adminOf is git's directory about a linked worktree.
+// adminOf returns git's directory for a linked worktree.
 func (w *work) adminOf(worktree string) string {
 	text, _ := os.ReadFile(filepath.Join(worktree, ".git"))
 	dir := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))
@@ -343,7 +343,7 @@ func (w *work) adminOf(worktree string) string {
 	return w.dir("worktrees")
 }
 
-// stale reports whether one of the linked worktrees has gone.
+// stale reports whether one of the linked worktrees no longer exists.
 func (w *work) stale(dir string) bool {
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
@@ -356,7 +356,7 @@ func (w *work) stale(dir string) bool {
 	})
 }
 
-// RunsPrograms reports whether a setting of git can make it run a program, or read settings from elsewhere.
+// RunsPrograms reports whether a setting can make git run a program, or read settings from elsewhere.
 func RunsPrograms(key string) bool {
 	section, rest, _ := strings.Cut(strings.ToLower(key), ".")
 	name := rest[strings.LastIndexByte(rest, '.')+1:]

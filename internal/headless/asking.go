@@ -22,15 +22,15 @@ type canUseTool struct {
 	Suggestions []suggestion    `json:"permission_suggestions"`
 	Path        *string         `json:"blocked_path"`
 
-	// What Qwen Code doesn't send.
+	// Members that Qwen Code doesn't send.
 	Description string          `json:"description,omitempty"` // of the call, in one line
-	Why         string          `json:"reason,omitempty"`      // it requires approval
+	Why         string          `json:"reason,omitempty"`      // why it requires approval
 	Agent       string          `json:"agent,omitempty"`       // the path of the subagent that calls
 	Form        json.RawMessage `json:"form,omitempty"`        // JSON Schema of updatedInput.answers
 	Effects     *effects        `json:"effects,omitempty"`     // of a call that was tried: allow keeps them
 }
 
-// effects is what a call did where nothing lasts.
+// effects is what a tried call did, without lasting effects.
 type effects struct {
 	Ending   string   `json:"ending"`
 	MS       int64    `json:"ms"`
@@ -86,7 +86,7 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	own, rewritten := h.rewrote[call]
 	h.mu.Unlock()
 	if rewritten && bytes.Equal(own, r.Call.Args) && len(r.Form) == 0 {
-		return tool.Decision{Verdict: tool.Allow}, nil // the program asked for exactly this
+		return tool.Decision{Verdict: tool.Allow}, nil // the program requested exactly this
 	}
 	late := fmt.Errorf("the program that drives this session didn't answer within %s", patience)
 	limited, cancel := context.WithTimeoutCause(ctx, patience, late)
@@ -128,7 +128,7 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	return d, nil
 }
 
-// approval is the approval of effects, or of some of them, or of running the call instead.
+// approval returns the approval of effects, or of some of them, or of running the call instead.
 func (p permission) approval(f tool.Effects) tool.Decision {
 	d := tool.Decision{Verdict: tool.Allow}
 	switch {
@@ -140,7 +140,7 @@ func (p permission) approval(f tool.Effects) tool.Decision {
 	return d
 }
 
-// question is the request for a call.
+// question returns the request for a call.
 func question(r tool.Request, why tool.Decision) canUseTool {
 	verb := "Run"
 	if r.Declaration.Kind == tool.Edit {
@@ -156,7 +156,7 @@ func question(r tool.Request, why tool.Decision) canUseTool {
 	}
 }
 
-// argsOf is the arguments as an object, if they can be read as one.
+// argsOf returns the arguments as an object, if they can be read as one.
 func argsOf(r tool.Request) json.RawMessage {
 	args := r.Call.Args
 	if fixed, ok := schema.RepairJSON(args); ok {
@@ -174,7 +174,7 @@ func isObject(raw json.RawMessage) bool {
 	return json.Unmarshal(raw, &object) == nil && object != nil
 }
 
-// sameValue reports whether two JSON texts have the same value. Programs write numbers and keys in other ways.
+// sameValue reports whether two JSON texts have the same value. Programs may format numbers and order keys differently.
 func sameValue(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

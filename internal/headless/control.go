@@ -13,16 +13,15 @@ import (
 	"github.com/adze-dev/adze/internal/session"
 )
 
-// handler handles one sort of request of the program.
+// handler handles one type of request.
 type handler struct {
-	// beside says that it may wait for something: it runs while further lines are read. Prompts wait for those that came
-	// before them.
+	// beside means that it may block: it runs while further lines are read. Prompts wait for earlier requests.
 	beside bool
 	run    func(h *host, ctx context.Context, request json.RawMessage) (any, error)
-	then   func(*host) // after the response, if it was a success
+	then   func(*host) // called after a successful response
 }
 
-// handlers are the requests that a program can make, by subtype.
+// handlers returns the handlers by subtype.
 func handlers() map[string]handler {
 	return map[string]handler{
 		"initialize":           {run: (*host).initialize, then: (*host).connect},
@@ -76,7 +75,7 @@ func (h *host) requested(ctx context.Context, id, request json.RawMessage) {
 		defer close(done)
 		defer cancel()
 		response, err := todo.run(h, own, request)
-		if h.handled(string(id), w) { // otherwise it was cancelled, which has its response
+		if h.handled(string(id), w) { // otherwise it was canceled, which has its own response
 			h.respond(id, func() (any, error) { return response, err })
 		}
 	})
@@ -98,7 +97,7 @@ type work struct{ cancel context.CancelFunc }
 func (h *host) handled(id string, w *work) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w == nil || h.handling[id] != w { // another one may have its ID by now
+	if w == nil || h.handling[id] != w { // another request may have its ID by now
 		return false
 	}
 	w.cancel()
@@ -106,7 +105,7 @@ func (h *host) handled(id string, w *work) bool {
 	return true
 }
 
-// cancelled cancels a request of the program, or without an ID all of them.
+// cancelled cancels a request of the program, or all of them without an ID.
 func (h *host) cancelled(id string) {
 	h.mu.Lock()
 	chosen := map[string]*work{id: h.handling[id]}
@@ -132,12 +131,12 @@ func (h *host) respond(id json.RawMessage, what func() (any, error)) bool {
 	return true
 }
 
-// interrupt only answers: the prompt is stopped after the response, so that its result comes after it too.
+// interrupt only responds: the prompt is stopped after the response, so that its result follows it.
 func interrupt(*host, context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"subtype": "interrupt"}, nil
 }
 
-// continueLastTurn answers whether there is an unfinished turn; it continues after the response.
+// continueLastTurn reports whether there is an unfinished turn; it continues after the response.
 func (h *host) continueLastTurn(context.Context, json.RawMessage) (any, error) {
 	if h.queue.busy() {
 		return nil, errors.New("continue_last_turn: a prompt is being answered")
@@ -148,7 +147,7 @@ func (h *host) continueLastTurn(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"subtype": "continue_last_turn"}, nil
 }
 
-// continues lets the model answer without a prompt.
+// continues has the model answer without a prompt.
 func (h *host) continues() {
 	p := newPrompt(h.ctx, nil, nil)
 	p.continues = true
@@ -214,7 +213,7 @@ func parseEffort(s string) (string, error) {
 	return effort, nil
 }
 
-// apply sets the effort of the conversation, or of the one that begins.
+// apply sets the effort of the current conversation, or of the next one.
 func (h *host) apply(effort string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -23,7 +23,7 @@ type formField struct {
 	} `json:"items"`
 }
 
-// choices are the values that the field accepts; none: any.
+// choices returns the values that the field accepts; none: any.
 func (f formField) choices() []string {
 	all := slices.Concat(f.Enum, f.Items.Enum)
 	for _, c := range f.OneOf {
@@ -35,8 +35,8 @@ func (f formField) choices() []string {
 	return all
 }
 
-// formAnswer takes the answers to a form out of updatedInput, and returns the rest. Programs name a question by its field,
-// by its number from 0, by its text or by its header.
+// formAnswer removes the answers to a form from updatedInput, and returns both. Programs name a question by its field, by
+// its number from 0, by its text or by its header.
 func formAnswer(form, updated json.RawMessage) (answer, rest json.RawMessage) {
 	var object, answers map[string]json.RawMessage
 	var schema struct {
@@ -45,7 +45,7 @@ func formAnswer(form, updated json.RawMessage) (answer, rest json.RawMessage) {
 	if json.Unmarshal(updated, &object) != nil || object["answers"] == nil || json.Unmarshal(form, &schema) != nil {
 		return nil, updated
 	}
-	_ = json.Unmarshal(object["answers"], &answers) // what isn't an object answers nothing
+	_ = json.Unmarshal(object["answers"], &answers) // other values have no answers
 	filled := map[string]json.RawMessage{}
 	for name, value := range answers {
 		if field := findField(schema.Properties, name); field != "" {
@@ -58,7 +58,7 @@ func formAnswer(form, updated json.RawMessage) (answer, rest json.RawMessage) {
 	return answer, rest
 }
 
-// findField is the field that a program means; "": none.
+// findField returns the field with a name; "": none.
 func findField(fields map[string]formField, name string) string {
 	if _, ok := fields[name]; ok {
 		return name
@@ -76,7 +76,7 @@ func findField(fields map[string]formField, name string) string {
 	return ""
 }
 
-// put fills a field. A text that isn't one of the choices goes into the field for other answers, if there is one.
+// put fills a field. A text that isn't one of the choices is put into the field for other answers, if there is one.
 func put(filled map[string]json.RawMessage, fields map[string]formField, name string, value json.RawMessage) {
 	f := fields[name]
 	var text string

@@ -10,8 +10,8 @@
 //	control_response        the response to a request of Adze: can_use_tool, mcp_message
 //	control_cancel_request  withdraws a request
 //
-// A line that can't be used is answered with an error, and the run continues. The package decides nothing about tools: the
-// program is asked where a user would be.
+// An invalid line is answered with an error, and the run continues. The package makes no decisions about tools: it asks the
+// program instead of a user.
 package headless
 
 import (
@@ -34,7 +34,7 @@ type Options struct {
 	Session *session.Session
 	Limits  session.Limits
 	Prompt  string // the first prompt, if it doesn't come from stdin
-	// Show is what a slash command has for the user.
+	// Show returns the text of a slash command's result for the user.
 	Show func(session.Expansion) string
 	// Ends reports whether the error of a prompt ends the run, such as a limit; nil: none does.
 	Ends func(error) bool
@@ -45,7 +45,7 @@ type Options struct {
 // ErrInterrupted is in the chain of a prompt's error that the program interrupted.
 var ErrInterrupted = errors.New("interrupted")
 
-// defaultPatience is how long the program has to answer can_use_tool, unless it says otherwise.
+// defaultPatience is the default time for the program to answer can_use_tool.
 const defaultPatience = time.Minute
 
 // host is the program that drives the session.
@@ -67,13 +67,13 @@ type host struct {
 	setups   []<-chan struct{}          // requests that prompts wait for
 	handling map[string]*work           // requests of the program, by their IDs
 	servers  map[string]*serverLink     // of the program, by their names
-	rewrote  map[string]json.RawMessage // arguments that the program wrote, by call
+	rewrote  map[string]json.RawMessage // arguments that the program edited, by call
 	usage    model.Usage                // of the last answer
 	cut      bool                       // the last prompt was interrupted
 }
 
-// Run answers prompts and requests until stdin is closed and the prompts before that are answered. Its error is that which
-// ended the run: a limit, the context, a missing model, or a failed write.
+// Run answers prompts and requests until stdin is closed and all prompts are answered. Its error is the one that ended the
+// run: a limit, the context, a missing model, or a failed write.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -83,7 +83,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	h.asked.out = h.out
 	h.queue.wake = make(chan struct{}, 1)
-	// One question at a time: a program that answers them in turn has the whole time for each.
+	// One question at a time, so that a program that answers them in turn has the full time for each.
 	o.Session.Executor.Ask, o.Session.Executor.AskInTurn = o.Session.Asking(h.ask), true
 	if o.Prompt != "" {
 		h.queue.add(newPrompt(ctx, []model.Part{model.Text(o.Prompt)}, nil))
@@ -91,7 +91,7 @@ func Run(ctx context.Context, o Options) error {
 	go h.read(ctx)
 	err := h.work(ctx)
 	if err != nil || ctx.Err() != nil {
-		cancel() // also what is being handled
+		cancel() // including running requests
 	}
 	h.began.Wait()
 	h.asked.close()
@@ -138,7 +138,7 @@ func (h *host) answer(ctx context.Context, p *prompt) error {
 	h.cut = errors.Is(err, ErrInterrupted)
 	clear(h.rewrote)
 	h.mu.Unlock()
-	h.queue.done(p)            // before the result: the program may go on as soon as it has it
+	h.queue.done(p)            // before the result: the program may continue as soon as it has it
 	_ = h.out.End(answer, err) // failure reports it
 	return err
 }
@@ -175,7 +175,7 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	return talk.Run(p.ctx, parts...)
 }
 
-// nameModel makes messages name the model that a command may have chosen.
+// nameModel updates the name of the model in messages, after a command that may have changed it.
 func (h *host) nameModel() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,12 +184,12 @@ func (h *host) nameModel() {
 	}
 }
 
-// expand runs the slash command that a prompt begins with, if it begins with one.
+// expand runs the slash command at the start of a prompt, if there is one.
 func (h *host) expand(p *prompt) (said session.Expansion, isCommand bool, err error) {
 	switch text, ok := p.text(); {
 	case p.err != nil:
 		return said, false, p.err
-	case p.ctx.Err() != nil: // it was interrupted before it began
+	case p.ctx.Err() != nil: // it was interrupted before it started
 		return said, false, p.ctx.Err()
 	case !ok:
 		return said, false, nil
@@ -198,7 +198,7 @@ func (h *host) expand(p *prompt) (said session.Expansion, isCommand bool, err er
 	}
 }
 
-// attached is a prompt with the files and resources that it names.
+// attached returns a prompt with the files and resources that it names.
 func (h *host) attached(ctx context.Context, parts []model.Part) ([]model.Part, error) {
 	text, ok := parts[0].(model.Text)
 	if !ok {
@@ -217,7 +217,7 @@ func (h *host) interruptedBefore() bool {
 	return h.cut
 }
 
-// conversation is the session's conversation, which begins with the first prompt.
+// conversation returns the session's conversation, which begins with the first prompt.
 func (h *host) conversation(ctx, waiting context.Context) (*session.Conversation, error) {
 	h.session.Outside.WaitLikely(waiting)
 	_, err := h.session.Models.Open(waiting)
@@ -232,7 +232,7 @@ func (h *host) conversation(ctx, waiting context.Context) (*session.Conversation
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.session.Models.Open(waiting) // again: set_model may have come meanwhile
+	m, err := h.session.Models.Open(waiting) // again: set_model may have been received meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (h *host) observe(e agent.Event) {
 	}
 	h.out.Event(e)
 	if h.out.failure() != nil {
-		h.queue.interrupt() // no one reads the rest
+		h.queue.interrupt() // stdout is closed
 	}
 	if h.o.Observe != nil {
 		h.o.Observe(e)

@@ -32,7 +32,7 @@ type hookCallback struct {
 	Call     *string    `json:"tool_use_id"`
 }
 
-// newHooks are the hooks that the program registers: a list of events and callbacks, or lists by event.
+// newHooks returns the hooks that the program registers: a list of events and callbacks, or lists by event.
 func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	if raw = bytes.TrimSpace(raw); empty(raw) {
 		return nil, nil
@@ -84,7 +84,7 @@ func eventNames() string {
 	return strings.Join(names, ", ")
 }
 
-// callback is a hook that runs in the program. If it can't answer, the hook failed.
+// callback returns a hook that runs in the program. Without an answer, the hook failed.
 func (h *host) callback(id string) hook.Func {
 	return func(ctx context.Context, in hook.Input) (hook.Output, error) {
 		request := hookCallback{Subtype: "hook_callback", Callback: id, Input: in}

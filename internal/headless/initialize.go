@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 )
 
-// initialization is what a program sets up before the first prompt.
+// initialization has the settings that a program makes before the first prompt.
 type initialization struct {
 	Hooks   json.RawMessage `json:"hooks"`
 	Timeout struct {
@@ -93,10 +93,10 @@ func (h *host) initialize(_ context.Context, request json.RawMessage) (any, erro
 	return response, nil
 }
 
-// connect starts the MCP servers before the first prompt comes.
+// connect starts the MCP servers before the first prompt.
 func (h *host) connect() { h.began.Go(h.session.Outside.Connect) }
 
-// empty reports whether a list or object has nothing in it.
+// empty reports whether a list or object is empty.
 func empty(raw []byte) bool {
 	switch string(raw) {
 	case "", "null", "[]", "{}":
@@ -113,7 +113,7 @@ func capabilities() map[string]bool {
 	}
 }
 
-// roles are the types of subagents that a program defines.
+// roles returns the types of subagents that a program defines.
 func roles(agents []subagent) ([]agent.Role, error) {
 	var out []agent.Role
 	for i, a := range agents {
@@ -133,7 +133,7 @@ func roles(agents []subagent) ([]agent.Role, error) {
 	return out, nil
 }
 
-// newServers are the servers that Adze starts or reaches, and those in the program. The program trusts its own.
+// newServers returns the servers that Adze starts or connects to, and those in the program. The program trusts its own.
 func (h *host) newServers(r initialization) (map[string]discover.Server, error) {
 	servers := map[string]discover.Server{}
 	for name, raw := range r.Servers {

@@ -32,7 +32,7 @@ type incoming struct {
 	} `json:"response"`
 }
 
-// read takes lines until stdin is closed. It waits for nothing else, so that responses always arrive.
+// read handles lines until stdin is closed. It never blocks on anything else, so that responses always arrive.
 func (h *host) read(ctx context.Context) {
 	defer h.queue.close()
 	defer h.asked.close()
@@ -70,13 +70,13 @@ func (h *host) take(ctx context.Context, line []byte) {
 		h.asked.answered(in.Response.ID, reply{slices.Clone(in.Response.Response), in.problem()})
 	case "control_cancel_request":
 		h.cancelled(string(in.ID))
-	case "assistant", "system", "result", "stream_event": // what Adze printed, sent back
+	case "assistant", "system", "result", "stream_event": // output of Adze, sent back
 	default:
 		h.reject(in.ID, fmt.Errorf("unknown type %q (expected user, control_request, control_response or control_cancel_request)", in.Type))
 	}
 }
 
-// problem is the error that a response carries: a text, or an object with a message.
+// problem returns the error in a response: a text, or an object with a message.
 func (in incoming) problem() error {
 	if in.Response.Subtype == "success" {
 		return nil
@@ -89,7 +89,7 @@ func (in incoming) problem() error {
 	return errors.New(cmp.Or(text, object.Message, "the program answered with an error"))
 }
 
-// reject answers what can't be handled.
+// reject responds to an invalid request.
 func (h *host) reject(id json.RawMessage, err error) {
 	if !json.Valid(id) {
 		id = json.RawMessage(`""`)
@@ -119,7 +119,7 @@ type block struct {
 	} `json:"source"`
 }
 
-// promptParts reads a message: a text, or text and media blocks. Other blocks reach the model as their JSON.
+// promptParts reads a message: a text, or text and media blocks. Other blocks are sent to the model as JSON.
 func promptParts(raw json.RawMessage) ([]model.Part, error) {
 	var m struct {
 		Content json.RawMessage `json:"content"`
@@ -167,7 +167,7 @@ func newline(before string) string {
 	return "\n"
 }
 
-// maxLine is the longest line that is read whole. A longer one is read to its end and answered with an error.
+// maxLine is the maximum length of a line. A longer one is skipped and answered with an error.
 const maxLine = 64 << 20
 
 // keptOfLong is how much of a line that is too long is kept, to find the ID of its request.
@@ -182,12 +182,12 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10), most: maxLine} }
 
-// next reads a line without its end; the last one may lack one. long reports that it is only the beginning of a longer
+// next reads a line without its newline; the last one may lack one. long reports that it is only the beginning of a longer
 // line. The line is valid until the next call.
 func (l *lines) next() (line []byte, long bool, err error) {
 	l.buf = l.buf[:0]
 	if cap(l.buf) > 1<<20 {
-		l.buf = nil // one long message doesn't hold its memory
+		l.buf = nil // release the memory of a long message
 	}
 	read := false
 	for {
@@ -206,7 +206,7 @@ func (l *lines) next() (line []byte, long bool, err error) {
 		case err != nil && !read:
 			return nil, false, err
 		}
-		return bytes.TrimSpace(l.buf), long, nil // a read error comes again
+		return bytes.TrimSpace(l.buf), long, nil // the error is returned again by the next read
 	}
 }
 

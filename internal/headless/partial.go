@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// speaking is an answer that streams.
+// speaking is an answer that is being streamed.
 type speaking struct {
 	id    string // of its message
 	begun bool   // message_start was printed
@@ -105,7 +105,7 @@ func (j *Printer) piece(parent *string, e agent.Event) {
 	}
 }
 
-// key is the call that a subagent works for; "" for the first agent.
+// key returns the call that started a subagent; "" for the first agent.
 func key(parent *string) string {
 	if parent == nil {
 		return ""
@@ -113,7 +113,7 @@ func key(parent *string) string {
 	return *parent
 }
 
-// speaking is the answer that streams now.
+// speaking returns the answer that is being streamed.
 func (j *Printer) speaking(parent *string) *speaking {
 	s := j.partial[key(parent)]
 	if s == nil {
@@ -147,7 +147,7 @@ func (j *Printer) closeBlock(parent *string) {
 	}
 }
 
-// messageID is the ID of the message that an answer becomes: that of its message_start, if there was one.
+// messageID returns the ID of the message that an answer becomes: that of its message_start, if there was one.
 func (j *Printer) messageID(parent *string) string {
 	if j.o.Partial {
 		return j.speaking(parent).id
@@ -167,7 +167,7 @@ func (j *Printer) stream(parent *string, event any) {
 	j.print(streamEvent{"stream_event", session.NewID(), j.session, parent, event})
 }
 
-// progress prints how far the call of an MCP tool is.
+// progress prints the progress of an MCP tool call.
 func (j *Printer) progress(parent *string, e tool.Event) {
 	p, ok := e.Display.(discover.Progress)
 	if e.Stage != tool.Showing || !ok {

@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// sketch is a message in a few words.
+// sketch returns a message in a few words.
 func sketch(m object) string {
 	e, ok := m["event"].(object)
 	if !ok {

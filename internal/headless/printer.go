@@ -18,27 +18,27 @@ import (
 type PrinterOptions struct {
 	W       io.Writer
 	Session *session.Session
-	Model   string // the name of the model; "": there is none
+	Model   string // the name of the model; "": none
 	Version string // of Adze
-	Stream  bool   // one message a line as they come; otherwise all in one array at the end
-	Partial bool   // with Stream: also pieces of answers as they come
-	// Structured says that the answer is JSON.
+	Stream  bool   // print one message per line as they occur; otherwise all in one array at the end
+	Partial bool   // with Stream: also print pieces of answers
+	// Structured means that the answer is JSON.
 	Structured bool
 }
 
-// Printer prints the messages that Qwen Code prints.
+// Printer prints messages in the format of Qwen Code.
 type Printer struct {
 	o       PrinterOptions
 	session string
-	mu      sync.Mutex // subagents speak at the same time
+	mu      sync.Mutex // subagents run concurrently
 	model   string
 	all     []any
 	denied  []denial
-	err     error // the first that writing met
+	err     error // the first write error
 	ended   bool
 	line    bytes.Buffer
-	encode  *json.Encoder        // to line
-	partial map[string]*speaking // answers that stream, by the call that a subagent works for
+	encode  *json.Encoder        // writes to line
+	partial map[string]*speaking // answers that are being streamed, by the call that started the subagent
 }
 
 // NewPrinter returns a Printer.
@@ -88,7 +88,7 @@ type denial struct {
 	Input json.RawMessage `json:"tool_input"`
 }
 
-// maxResultText bounds what is printed of a result: the model got more.
+// maxResultText bounds the printed text of a result: the model gets more.
 const maxResultText = 65_536
 
 func (j *Printer) print(v any) {
@@ -109,12 +109,12 @@ func (j *Printer) write(v any) error {
 	}
 	_, err := j.o.W.Write(j.line.Bytes())
 	if j.line.Cap() > 1<<20 {
-		j.line = bytes.Buffer{} // one long message doesn't hold its memory
+		j.line = bytes.Buffer{} // release the memory of a long message
 	}
 	return err
 }
 
-// Send writes a message of the control protocol, at once.
+// Send writes a message of the control protocol immediately.
 func (j *Printer) Send(v any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -123,14 +123,14 @@ func (j *Printer) Send(v any) {
 	}
 }
 
-// failure is the first error that writing met.
+// failure returns the first write error.
 func (j *Printer) failure() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.err
 }
 
-// Begin prints what the session consists of. A run of many messages prints it before each.
+// Begin prints the description of the session. A run of many messages prints it before each.
 func (j *Printer) Begin() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -148,7 +148,7 @@ func (j *Printer) Begin() {
 	})
 }
 
-// serverStates are the MCP servers as they are at the start.
+// serverStates returns the MCP servers as they are at the start.
 func serverStates(s *session.Session) []any {
 	states := []any{}
 	for _, st := range s.Outside.List() {
@@ -157,7 +157,7 @@ func serverStates(s *session.Session) []any {
 	return states
 }
 
-// serverStatus is the status of a server in Qwen Code's words. The tools of a cached server can be called.
+// serverStatus returns the status of a server in Qwen Code's terms. The tools of a cached server can be called.
 func serverStatus(st discover.Status) string {
 	switch st.State {
 	case discover.Ready, discover.Cached:
@@ -187,13 +187,13 @@ func commandNames(s *session.Session) []string {
 // Event prints an event of the conversation.
 func (j *Printer) Event(e agent.Event) { j.said(nil, e) }
 
-// Below prints what a subagent says and does under the call that gave it its task. Several may speak at the same time.
+// Below prints the events of a subagent under the call that started it. Subagents may call it concurrently.
 func (j *Printer) Below(m agent.Member, e agent.Event) { j.said(&m.Call.ID, e) }
 
 func (j *Printer) said(parent *string, e agent.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.ended { // a subagent in the background is being stopped
+	if j.ended { // a background subagent is being stopped
 		return
 	}
 	if j.o.Partial {
@@ -292,8 +292,8 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	return j.err
 }
 
-// Refused prints the result of a run that failed before it had a session: programs that read only stdout see the reason. id
-// is the session that was requested, if any.
+// Refused prints the result of a run that failed before it had a session, for programs that read only stdout. id is the
+// requested session, if any.
 func Refused(w io.Writer, stream bool, id string, err error) error {
 	var result any = map[string]any{
 		"type": "result", "subtype": "error_during_execution", "uuid": session.NewID(), "session_id": id, "is_error": true,
@@ -308,7 +308,7 @@ func Refused(w io.Writer, stream bool, id string, err error) error {
 	return encode.Encode(result)
 }
 
-// Complete reports whether a run has an answer, which one that used too many tokens has, too.
+// Complete reports whether a run has an answer, including one that exceeded the token limit.
 func Complete(err error) bool {
 	var over *session.Overspent
 	return err == nil || errors.As(err, &over)
@@ -337,7 +337,7 @@ func countTokens(u model.Usage) usage {
 	return usage{u.Input, u.Output, u.CacheRead, u.CacheCreation, u.Input + u.Output}
 }
 
-// input is a call's arguments as JSON, whatever the model said.
+// input returns a call's arguments as JSON, even if they are invalid.
 func input(args json.RawMessage) json.RawMessage {
 	if len(args) == 0 {
 		return json.RawMessage("{}")

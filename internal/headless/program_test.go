@@ -249,7 +249,7 @@ func (p *program) wait() error {
 	}
 }
 
-// all are the messages of a type so far.
+// all returns the messages of a type so far.
 func (p *program) all(kind string) []object {
 	var out []object
 	for _, m := range p.seen {

@@ -11,7 +11,7 @@ import (
 type prompt struct {
 	parts  []model.Part
 	err    error             // why it can't be answered
-	after  []<-chan struct{} // requests that came before it and must be done
+	after  []<-chan struct{} // earlier requests that must be done first
 	ctx    context.Context   // of the answer: a prompt is an operation
 	cancel context.CancelCauseFunc
 
@@ -24,7 +24,7 @@ func newPrompt(ctx context.Context, parts []model.Part, after []<-chan struct{})
 	return p
 }
 
-// text is the first part, if it is a text.
+// text returns the first part, if it is a text.
 func (p *prompt) text() (string, bool) {
 	if len(p.parts) == 0 {
 		return "", false
@@ -33,7 +33,7 @@ func (p *prompt) text() (string, bool) {
 	return string(text), ok
 }
 
-// queue is the prompts that aren't answered yet, in order. The first one may be being answered.
+// queue is the list of unanswered prompts, in order. The first one may be in progress.
 type queue struct {
 	mu      sync.Mutex
 	prompts []*prompt
@@ -53,10 +53,10 @@ func (q *queue) change(what func()) {
 
 func (q *queue) add(p *prompt) { q.change(func() { q.prompts = append(q.prompts, p) }) }
 
-// close says that no more prompts come.
+// close means that no more prompts follow.
 func (q *queue) close() { q.change(func() { q.closed = true }) }
 
-// next waits for the first prompt. It is false if there is none and none can come, or ctx has ended.
+// next waits for the first prompt. It returns false if there is none and none can follow, or ctx has ended.
 func (q *queue) next(ctx context.Context) (*prompt, bool) {
 	for ctx.Err() == nil {
 		q.mu.Lock()
@@ -92,7 +92,7 @@ func (q *queue) busy() bool {
 	return len(q.prompts) > 0
 }
 
-// interrupt stops the first prompt: the one that is being answered, or is about to be.
+// interrupt stops the first prompt, which is being answered or about to be.
 func (q *queue) interrupt() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -28,7 +28,7 @@ func (h *host) serverStatus(context.Context, json.RawMessage) (any, error) {
 	return map[string]any{"subtype": "mcp_server_status", "status": status, "errors": errs}, nil
 }
 
-// serverMessage takes a message that a server of the program sends by itself.
+// serverMessage handles a message that a server in the program sends by itself.
 func (h *host) serverMessage(_ context.Context, request json.RawMessage) (any, error) {
 	var m mcpMessage
 	if err := json.Unmarshal(request, &m); err != nil || !isObject(m.Message) {

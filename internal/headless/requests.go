@@ -9,10 +9,10 @@ import (
 	"github.com/adze-dev/adze/internal/session"
 )
 
-// errClosed is the error of a request to a program that can't answer anymore.
+// errClosed is the error of a request to a program that can no longer answer.
 var errClosed = errors.New("stdin is closed, so the program that drives this session can't answer")
 
-// requests are what Adze asks the program.
+// requests are Adze's requests to the program.
 type requests struct {
 	out *Printer
 
@@ -50,8 +50,8 @@ type failure struct {
 	Error   string          `json:"error"`
 }
 
-// send sends a request. done is called once: with the response, or with errClosed. withdraw tells the program that no
-// response is needed anymore; done isn't called after it.
+// send sends a request. done is called once: with the response, or with errClosed. withdraw cancels the request; done isn't
+// called after it.
 func (r *requests) send(request any, done func(reply)) (withdraw func()) {
 	id := session.NewID()
 	r.mu.Lock()
@@ -88,7 +88,7 @@ func (r *requests) call(ctx context.Context, request any) (json.RawMessage, erro
 	}
 }
 
-// take removes an open request and returns what waits for it; nil: it isn't open.
+// take removes an open request and returns its callback; nil: it isn't open.
 func (r *requests) take(id string) func(reply) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -106,7 +106,7 @@ func (r *requests) answered(id string, a reply) bool {
 	return done != nil
 }
 
-// close ends all requests, now and later.
+// close fails all requests, now and later.
 func (r *requests) close() {
 	r.mu.Lock()
 	open := r.open

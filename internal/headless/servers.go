@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 )
 
-// mcpMessage carries a message to an MCP server in the program.
+// mcpMessage is a message to an MCP server in the program.
 type mcpMessage struct {
 	Subtype string          `json:"subtype"`
 	Server  string          `json:"server_name"`
@@ -110,7 +110,7 @@ func (l *serverLink) Receive(ctx context.Context) (json.RawMessage, error) {
 	}
 }
 
-// Close ends the connection. The program isn't told: its server serves the next connection as well.
+// Close closes the connection. The program isn't notified: its server serves the next connection too.
 func (l *serverLink) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -73,7 +73,7 @@ func TestRepeatedCallIDs(t *testing.T) {
 	}
 }
 
-// hanging is a server whose answers say something and then hang, until a request contains "please".
+// hanging returns a server whose answers say something and then hang, until a request contains "please".
 func hanging(t *testing.T) (url string, bodies func() []string) {
 	t.Helper()
 	var mu sync.Mutex

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// usageInfo reports the tokens of recorded sessions, in the shape of Qwen Code's dashboard.
+// usageInfo reports the tokens of recorded sessions, in the format of Qwen Code's dashboard.
 func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, error) {
 	var r struct {
 		Range string `json:"range"`
@@ -53,7 +53,7 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	}, nil
 }
 
-// rangeStart is when a range begins.
+// rangeStart returns the start of a range.
 func rangeStart(name string, now time.Time) (time.Time, bool) {
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.Local)
 	switch name {
@@ -69,7 +69,7 @@ func rangeStart(name string, now time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// used are tokens, requests and calls together.
+// used is the total of tokens, requests and calls.
 type used struct {
 	input, output, cached, thoughts int
 	requests, calls                 int
@@ -94,7 +94,7 @@ func of(all map[string]*used, key string) *used {
 	return all[key]
 }
 
-// sorted are the entries in an order, or by their keys.
+// sorted returns the entries in the given order, or by key.
 func sorted(all map[string]*used, order func(a, b *used) int) func(func(string, *used) bool) {
 	keys := make([]string, 0, len(all))
 	for key := range all {

@@ -2,8 +2,8 @@ package ignore
 
 import "strings"
 
-// class matches one byte against the bracket expression that begins at p[i]; end is the index of its closing bracket,
-// or -1 when the expression is malformed, which matches nothing at all.
+// class matches one byte against the bracket expression that begins at p[i]. end is the index of its closing bracket, or -1
+// if the expression is malformed, which never matches.
 func (w wild) class(p string, i int, c byte) (end int, ok bool) {
 	i++
 	negated := i < len(p) && (p[i] == '!' || p[i] == '^')
@@ -11,7 +11,7 @@ func (w wild) class(p string, i int, c byte) (end int, ok bool) {
 		i++
 	}
 	found := false
-	prev := -1 // the byte before, when it may begin a range
+	prev := -1 // the previous byte, if it may begin a range
 	for first := true; ; first = false {
 		if i >= len(p) {
 			return -1, false
@@ -54,7 +54,7 @@ func (w wild) class(p string, i int, c byte) (end int, ok bool) {
 	}
 }
 
-// closesClass tells whether a "[:" really begins a named class, that is whether the next bracket is preceded by a colon.
+// closesClass reports whether "[:" begins a named class, that is whether the next bracket is preceded by a colon.
 func closesClass(s string) bool {
 	i := strings.IndexByte(s, ']')
 	return i > 0 && s[i-1] == ':'
@@ -71,7 +71,7 @@ func (w wild) between(from, to, c byte) bool {
 	return from <= up && up <= to
 }
 
-// named answers for a POSIX class in the C locale.
+// named matches a POSIX class in the C locale.
 func (w wild) named(name string, c byte) (in, known bool) {
 	isLower, isUpper := 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z'
 	isDigit := '0' <= c && c <= '9'

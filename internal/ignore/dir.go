@@ -4,26 +4,25 @@ import (
 	"strings"
 )
 
-// level is one ignore file in force, linked to the one that is asked next when it has no answer.
+// level is one ignore file, linked to the next one to consult if it has no matching pattern.
 type level struct {
 	set   *set
 	file  string
-	base  string // folder the patterns are relative to, with forward slashes and no slash at its end
-	cause error  // set when the file could not be read
+	base  string // directory that the patterns are relative to, with forward slashes and no slash at its end
+	cause error  // why the file couldn't be read
 	outer *level
 }
 
-// Dir is a folder seen by the rules: the ignore files in force for its entries. It never changes, and costs nothing for a
-// folder without ignore files beyond the value itself.
+// Dir is a directory with the ignore files for its entries. It is immutable.
 type Dir struct {
-	path string // with forward slashes and no slash at its end, so "" is the top of the file system
+	path string // with forward slashes and no slash at its end, so "" is the root directory
 	git  *level
 	ai   [len(families) + MaxCustom]*level
-	some bool // an AI ignore file is in force
+	some bool // there is an AI ignore file
 	r    *Rules
 }
 
-// Path is the folder's absolute path, with forward slashes.
+// Path returns the directory's absolute path, with forward slashes.
 func (d *Dir) Path() string {
 	if d.path == "" {
 		return "/"
@@ -31,8 +30,8 @@ func (d *Dir) Path() string {
 	return d.path
 }
 
-// Enter gives the folder of that name inside d; marks is the union of Mark over its entries, so that a walk, which reads
-// the folder anyway, costs no further look at the disk.
+// Enter returns the subdirectory name of d. marks is the union of Mark over its entries, so that a walk, which reads the
+// directory anyway, needs no further disk access.
 func (d *Dir) Enter(name string, marks Marks) *Dir {
 	child := &Dir{path: d.path + "/" + name, git: d.git, ai: d.ai, some: d.some, r: d.r}
 	if marks != 0 {
@@ -41,7 +40,7 @@ func (d *Dir) Enter(name string, marks Marks) *Dir {
 	return child
 }
 
-// load puts the folder's own ignore files in front of those it inherited; w, when not nil, remembers what was looked at.
+// load puts the directory's own ignore files before the inherited ones. w, if not nil, records the files that were checked.
 func (d *Dir) load(marks Marks, w *watch) {
 	if marks&markRepo != 0 {
 		d.git = d.r.repository(d.path, w)
@@ -64,11 +63,10 @@ func (d *Dir) loadAI(i int, name string, marks Marks, w *watch) {
 	}
 }
 
-// Mark is [Rules.Mark] of the rules that the folder is seen by.
+// Mark is [Rules.Mark] of the directory's rules.
 func (d *Dir) Mark(name string) Marks { return d.r.Mark(name) }
 
-// Match answers for an entry of the folder by its own name: that the folder itself may be ignored is the caller's
-// matter, who then does not enter it.
+// Match returns the verdict on an entry of the directory by its own name. The caller must not enter ignored directories.
 func (d *Dir) Match(name string, kind Kind) Verdict {
 	if v := d.Refusal(name, kind); v.State == Refused {
 		return v
@@ -76,7 +74,7 @@ func (d *Dir) Match(name string, kind Kind) Verdict {
 	return d.hidden(name, kind)
 }
 
-// Refusal is Match without git's rules.
+// Refusal is like Match without git's rules.
 func (d *Dir) Refusal(name string, kind Kind) Verdict {
 	if !d.some {
 		return Verdict{}
@@ -92,7 +90,7 @@ func (d *Dir) Refusal(name string, kind Kind) Verdict {
 	return Verdict{}
 }
 
-// hidden is Match without the AI ignore files.
+// hidden is like Match without the AI ignore files.
 func (d *Dir) hidden(name string, kind Kind) Verdict {
 	if d.git == nil {
 		return Verdict{}
@@ -100,10 +98,10 @@ func (d *Dir) hidden(name string, kind Kind) Verdict {
 	return d.decide(d.git, name, kind, Hidden)
 }
 
-// Hidden reports whether git's rules ignore an entry of the folder, whatever AI ignore files say.
+// Hidden reports whether git's rules ignore an entry of the directory, regardless of AI ignore files.
 func (d *Dir) Hidden(name string, kind Kind) bool { return d.hidden(name, kind).State == Hidden }
 
-// decide asks the ignore files from the innermost outwards; the first that has a matching pattern has the last word.
+// decide consults the ignore files from the innermost outwards; the first one with a matching pattern decides.
 func (d *Dir) decide(l *level, name string, kind Kind, positive State) Verdict {
 	for ; l != nil; l = l.outer {
 		if l.cause != nil {
@@ -123,7 +121,7 @@ func (d *Dir) decide(l *level, name string, kind Kind, positive State) Verdict {
 	return Verdict{}
 }
 
-// relative is the path of an entry as the patterns of the level see it.
+// relative returns the path of an entry relative to the level.
 func (d *Dir) relative(buf []byte, l *level, name string) []byte {
 	rel := strings.TrimPrefix(d.path[len(l.base):], "/")
 	if rel != "" {

@@ -92,7 +92,7 @@ func (f forest) name() string {
 	}
 }
 
-// atom is a piece of a pattern: wildcards, classes, escapes and names of the tree.
+// atom returns a piece of a pattern: wildcards, classes, escapes and names of the tree.
 func (f forest) atom() string {
 	switch f.Intn(16) {
 	case 0, 1:
@@ -147,7 +147,7 @@ func (f forest) ignoreFile() []byte {
 	return []byte(strings.TrimSuffix(b.String(), f.pick("\n", "#")))
 }
 
-// grow fills a folder and returns all paths in it, relative to top, folders before their content.
+// grow fills a directory and returns all paths in it, relative to top, directories before their content.
 func (f forest) grow(top, rel string, depth int, paths *[]string) {
 	dir := filepath.Join(top, rel)
 	if f.Intn(3) == 0 || rel == "" {

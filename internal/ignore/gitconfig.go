@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/internal/homedir"
 )
 
-// gitConfig is the part of git's configuration that changes what is ignored.
+// gitConfig is the part of git's configuration that affects ignore rules.
 type gitConfig struct {
 	excludesFile string
 	ignoreCase   bool
@@ -23,8 +23,8 @@ type configReader struct {
 	depth  int
 }
 
-// gitConfig reads system, user and repository configuration as git does, includes too. Of conditional includes only
-// those by gitdir are understood; the others are left out, and so are values from the environment (GIT_CONFIG_COUNT).
+// gitConfig reads system, user and repository configuration like git, with includes. Of conditional includes only gitdir is
+// supported; others are ignored, and so are values from the environment (GIT_CONFIG_COUNT).
 func (r *Rules) gitConfig(gitDir, common string, w *watch) gitConfig {
 	home := r.getenv("HOME")
 	if home == "" {
@@ -104,7 +104,7 @@ func isTrue(value string) bool {
 	return false
 }
 
-// holds judges the condition of an includeIf by the place of the repository.
+// holds evaluates the condition of an includeIf for the repository.
 func (c *configReader) holds(condition, file string) bool {
 	pattern, ok := strings.CutPrefix(condition, "gitdir:")
 	fold := false
@@ -132,7 +132,7 @@ func (c *configReader) expand(path string) string {
 	return path
 }
 
-// joinLines splits configuration into lines, those that end in a backslash joined with the next.
+// joinLines splits configuration into lines, joining lines that end in a backslash with the next.
 func joinLines(data string) []string {
 	var lines []string
 	joined := false
@@ -153,11 +153,11 @@ func joinLines(data string) []string {
 	return lines
 }
 
-// unquote reads a configuration value: quotes, escapes, a comment at its end, blanks around it.
+// unquote reads a configuration value: quotes, escapes, a trailing comment, and whitespace around it.
 func unquote(value string) string {
 	var b strings.Builder
 	quoted := false
-	keep := 0 // length up to which blanks are part of the value
+	keep := 0 // length up to which whitespace is part of the value
 	value = strings.TrimLeft(value, " \t")
 	for i := 0; i < len(value); i++ {
 		ch := value[i]

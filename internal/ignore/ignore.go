@@ -1,39 +1,40 @@
-// Package ignore answers whether a path is hidden by git's ignore rules or denied by an AI ignore file.
+// Package ignore decides whether a path is hidden by git's ignore rules or denied by an AI ignore file.
 //
 //	rules := ignore.New(ignore.Options{Roots: []string{"/home/me/app"}})
 //	v := rules.Check("/home/me/app/build/x.o", ignore.File)
 //	if v.State == ignore.Refused { return v } // a Verdict is an error that names file, line and pattern
 //
-// Two kinds of files are read, with one syntax (that of gitignore(5)):
+// Two kinds of files are read, with the syntax of gitignore(5):
 //
-//   - .gitignore, .git/info/exclude and core.excludesFile only hide a path from listings and searches. The answers equal
-//     those of `git check-ignore --no-index`, by a test against the real git: the index is not read, so a tracked file that a
-//     pattern matches is hidden too. .gitignore files count from the top of the repository (the nearest folder at or above a
-//     root that holds .git) down; outside a repository they count from the root down; elsewhere there are no git rules. A
-//     folder inside that has a .git of its own is a repository of its own, as a submodule is to git.
-//   - .adzeignore, .qwenignore, .agentignore, .aiignore and files of further names in Options.Custom refuse: nothing they match may be read, shown or changed, also
-//     when it is named. They count in every folder above the path, up to the top of the file system. Each name is a
-//     family of its own and a path is refused when any family matches, so a negation in one does not undo another. A file of
-//     these that exists but cannot be read refuses its whole folder, since what it meant to protect is not known.
+//   - .gitignore, .git/info/exclude and core.excludesFile only hide a path from listings and searches. The verdicts equal
+//     those of `git check-ignore --no-index`: the index is not read, so a tracked file that a pattern matches is hidden
+//     too. .gitignore files count from the top of the repository down (the nearest directory at or above a root that has
+//     .git); outside a repository they count from the root down; elsewhere there are no git rules. A directory with its
+//     own .git is a separate repository, like a submodule.
+//   - .adzeignore, .qwenignore, .agentignore, .aiignore and the names in Options.Custom deny: nothing they match may be
+//     read, shown or changed, even if it is named. They count in every directory above the path. Each name is a family of
+//     its own and a path is denied if any family matches, so a negation in one doesn't undo another. Such a file that
+//     exists but can't be read denies its whole directory, because what it protects is unknown.
 //
-// Git is never run. Paths are taken as they are written: a caller that follows links asks for the path and for its target.
+// Git is never run. Paths are not resolved: a caller that follows links checks the path and its target.
 //
-// A Rules value may be used by several goroutines at once and notices changes on disk. It is not a walker: package search
-// walks, with Start, Dir.Enter and Dir.Match.
+// A Rules value is safe for concurrent use and detects changes on disk. Package search walks directories with Start,
+// Dir.Enter and Dir.Match.
 package ignore
 
 import "fmt"
 
-// State says what the rules make of a path.
+// State is the state of a path.
 type State int
 
 const (
-	Clear   State = iota // nothing applies, or a negation has the last word
-	Hidden               // git ignores it: left out of listings and searches
+	Clear   State = iota // no rule applies, or a negation decides
+	Hidden               // git ignores it: omitted from listings and searches
 	Refused              // an AI ignore file matches: no tool may touch it
 )
 
-// Kind says whether a path is a folder: a pattern such as "build/" matches folders only. A link to a folder is a File.
+// Kind is whether a path is a directory: a pattern such as "build/" only matches directories. A link to a directory is a
+// File.
 type Kind bool
 
 const (
@@ -41,17 +42,17 @@ const (
 	Folder Kind = true
 )
 
-// Verdict is the answer for one path. File, Line and Pattern name the rule that had the last word; they are empty when
-// no rule matched, and tell of a negation when State is Clear.
+// Verdict is the verdict on one path. File, Line and Pattern name the rule that decided; they are empty if no rule matched,
+// and name a negation if State is Clear.
 type Verdict struct {
 	State   State
 	File    string // absolute path of the ignore file
-	Line    int    // 1-based; 0 when the file could not be read
+	Line    int    // 1-based; 0 if the file couldn't be read
 	Pattern string // as written, without trailing blanks
-	Cause   error  // why the ignore file could not be read, when it could not
+	Cause   error  // why the ignore file couldn't be read, or nil
 }
 
-// Error tells who ignores the path; the caller puts the path in front.
+// Error names the rule that ignores the path. The caller adds the path.
 func (v Verdict) Error() string {
 	switch {
 	case v.Cause != nil:
@@ -66,25 +67,25 @@ func (v Verdict) Error() string {
 	return "not ignored"
 }
 
-// Unwrap gives the cause of an unreadable ignore file.
+// Unwrap returns the cause of an unreadable ignore file.
 func (v Verdict) Unwrap() error { return v.Cause }
 
-// Marks tells which names that matter here a folder holds.
+// Marks is the set of relevant names in a directory.
 type Marks uint16
 
 const (
 	markRepo Marks = 1 << iota
 	markGit
-	markAI // the first of the AI families; the others follow, then the custom ones
+	markAI // the first of the AI ignore files; the others follow, then the custom ones
 )
 
-// MaxCustom is how many further names AI ignore files can have.
+// MaxCustom is the maximum number of further names for AI ignore files.
 const MaxCustom = 8
 
-// families are the AI ignore files, in the order in which they are asked.
+// families are the names of AI ignore files, in the order in which they are consulted.
 var families = [...]string{".adzeignore", ".qwenignore", ".agentignore", ".aiignore"}
 
-// Mark tells what the presence of an entry of that name means for its folder; most names give zero.
+// Mark returns the mark of an entry with that name; for most names it is zero.
 func (r *Rules) Mark(name string) Marks {
 	for i, custom := range r.custom {
 		if name == custom {

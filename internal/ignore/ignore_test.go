@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tree writes files given as "path" → content; a path that ends in a slash is a folder.
+// tree writes files given as "path" → content; a path that ends in a slash is a directory.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -104,7 +104,7 @@ func TestAIFilesRefuse(t *testing.T) {
 	})
 }
 
-// A home folder that is a repository ignoring everything must not hide the project inside it.
+// A home directory that is a repository ignoring everything must not hide the project inside it.
 func TestWhereGitRulesBegin(t *testing.T) {
 	top := tree(t, map[string]string{
 		"home/.git/":                      "",

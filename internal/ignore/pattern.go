@@ -13,10 +13,10 @@ type pattern struct {
 	literal int // bytes before the first wildcard
 	negate  bool
 	dirOnly bool
-	base    bool // no slash inside: compared with the last element of a path only
+	base    bool // no slash inside: only compared with the last element of a path
 }
 
-// parse reads an ignore file. What git takes for a pattern that can never match is kept: it is harmless.
+// parse reads an ignore file. Patterns that can never match are kept, as in git.
 func parse(data []byte) []pattern {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var ps []pattern
@@ -51,7 +51,7 @@ func parseLine(s string) pattern {
 	return p
 }
 
-// trimBlanks drops trailing spaces (not tabs) unless a backslash protects them.
+// trimBlanks removes trailing spaces (not tabs) unless a backslash escapes them.
 func trimBlanks(s string) string {
 	cut := -1
 	for i := 0; i < len(s); i++ {
@@ -75,7 +75,7 @@ func trimBlanks(s string) string {
 	return s[:cut]
 }
 
-// matchesPath compares a pattern that has a slash with a path relative to the ignore file's folder.
+// matchesPath compares a pattern with a slash with a path relative to the ignore file's directory.
 func (p *pattern) matchesPath(rel string, fold bool) bool {
 	if len(rel) < p.literal || !samePrefix(rel, p.text[:p.literal], fold) {
 		return false
@@ -83,7 +83,7 @@ func (p *pattern) matchesPath(rel string, fold bool) bool {
 	if p.literal == len(p.text) {
 		return len(rel) == p.literal
 	}
-	// Git cuts the literal part off before it looks at the wildcards, which makes the "**" of "foo**/bar" begin a segment.
+	// Git removes the literal prefix before it matches wildcards, so that the "**" of "foo**/bar" begins a segment.
 	return wild{path: true, fold: fold}.matches(p.text[p.literal:], rel[p.literal:])
 }
 

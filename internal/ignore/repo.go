@@ -11,10 +11,10 @@ import (
 	"syscall"
 )
 
-// maxIgnoreFile bounds what is read of one ignore file; what is longer counts as unreadable.
+// maxIgnoreFile bounds the size of an ignore file; a longer one counts as unreadable.
 const maxIgnoreFile = 16 << 20
 
-// repository gives the rules that hold in a whole repository: core.excludesFile, then .git/info/exclude before it.
+// repository returns the rules for a whole repository: .git/info/exclude, then core.excludesFile.
 func (r *Rules) repository(top string, w *watch) *level {
 	gitDir, common := gitDirs(filepath.FromSlash(top)+string(filepath.Separator)+".git", w)
 	conf := r.gitConfig(gitDir, common, w)
@@ -28,7 +28,7 @@ func (r *Rules) repository(top string, w *watch) *level {
 	}
 	l = sharedLevel(filepath.Join(common, "info", "exclude"), top, conf.ignoreCase, l, w)
 	if l == nil {
-		// A level that matches nothing stands for "in a repository, with these settings".
+		// A level without patterns marks a repository with these settings.
 		l = &level{set: compile(nil, conf.ignoreCase), base: top}
 	}
 	return l
@@ -43,8 +43,8 @@ func sharedLevel(file, base string, fold bool, outer *level, w *watch) *level {
 	return &level{set: compile(parse(data), fold), file: file, base: base, outer: outer}
 }
 
-// readLevel reads one ignore file of a folder. Git does not follow a link named .gitignore; a link named .aiignore is
-// followed, because who made it wanted protection.
+// readLevel reads one ignore file of a directory. Git doesn't follow a link named .gitignore; a link named .aiignore is
+// followed, because it is meant to protect.
 func (r *Rules) readLevel(d *Dir, name string, outer *level, w *watch) *level {
 	file := filepath.FromSlash(d.path) + string(filepath.Separator) + name
 	w.add(file)
@@ -68,11 +68,11 @@ func (r *Rules) readLevel(d *Dir, name string, outer *level, w *watch) *level {
 	return l
 }
 
-// errNotFile says that something else than a file has the name of an ignore file.
+// errNotFile reports that the name of an ignore file isn't a regular file.
 var errNotFile = errors.New("not a regular file")
 
 func readBounded(file string, flag int) ([]byte, error) {
-	// A FIFO of that name must not hold up the answer.
+	// Don't block on a FIFO.
 	f, err := os.OpenFile(file, flag|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func readBounded(file string, flag int) ([]byte, error) {
 	return data, err
 }
 
-// gitDirs finds the repository's own folder and the one it shares with other worktrees. dotGit may be a file that names
-// the folder, as in worktrees and submodules.
+// gitDirs returns the repository's own directory and the one it shares with other worktrees. dotGit may be a file with the
+// path of the directory, as in worktrees and submodules.
 func gitDirs(dotGit string, w *watch) (gitDir, common string) {
 	gitDir = dotGit
 	if st, err := os.Stat(dotGit); err == nil && st.Mode().IsRegular() {

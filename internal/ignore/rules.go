@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// Options says where rules begin. The zero value knows no workspace: git's rules then hold inside repositories only.
+// Options configure Rules. The zero value has no workspace: git's rules then apply only in repositories.
 type Options struct {
-	// Roots are the workspace's folders, absolute and with links resolved.
+	// Roots are the workspace's directories, absolute and with links resolved.
 	Roots []string
-	// Getenv finds HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is os.Getenv.
+	// Getenv returns HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is os.Getenv.
 	Getenv func(string) string
-	// NoGit says that git's rules don't count.
+	// NoGit disables git's rules.
 	NoGit bool
-	// Custom are further names of AI ignore files, up to MaxCustom; others are not looked at.
+	// Custom are further names of AI ignore files, up to MaxCustom; more are ignored.
 	Custom []string
 }
 
-// Rules answers for paths anywhere on disk.
+// Rules returns verdicts on paths anywhere on disk.
 type Rules struct {
 	roots  []string // with forward slashes, as Dir.path
 	getenv func(string) string
@@ -31,10 +31,10 @@ type Rules struct {
 	places map[string]*dirState
 }
 
-// maxPlaces bounds the memory of the cache; it is emptied when full.
+// maxPlaces bounds the cache; it is emptied when full.
 const maxPlaces = 8192
 
-// New prepares rules; nothing is read before the first question.
+// New returns rules. It reads nothing before the first question.
 func New(o Options) *Rules {
 	r := &Rules{getenv: o.Getenv, noGit: o.NoGit, places: make(map[string]*dirState)}
 	for _, name := range o.Custom {
@@ -51,18 +51,18 @@ func New(o Options) *Rules {
 	return r
 }
 
-// slashed gives a path the form of Dir.path.
+// slashed returns a path in the form of Dir.path.
 func slashed(path string) string {
 	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
 }
 
-// Check answers for a path, which must be absolute and need not exist: whether it or a folder above it is ignored. A
-// refusal counts more than git's hiding.
+// Check returns the verdict on a path, which must be absolute and need not exist: whether it or a directory above it is
+// ignored. AI ignore files take precedence over git's rules.
 func (r *Rules) Check(path string, kind Kind) Verdict {
 	p := slashed(path)
 	cut := strings.LastIndexByte(p, '/')
 	if cut < 0 {
-		return Verdict{} // the top of the file system
+		return Verdict{} // the root directory
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,10 +83,9 @@ func (r *Rules) Check(path string, kind Kind) Verdict {
 	return parent.dir.hidden(p[cut+1:], kind)
 }
 
-// Start gives the folder at which a walk begins, and what the rules make of that folder itself. The walk decides what it
-// does with a folder that was named and is hidden: should it go on, git's rules start again there, since those that hide
-// the folder would hide all of its content. A Dir from Start, and those entered from it, see the disk as it was when they
-// were made.
+// Start returns the directory at which a walk begins, and the verdict on that directory itself. The caller decides whether
+// to walk a named directory that is hidden: if so, git's rules start again there, because the rules that hide the directory
+// would hide all its content. A Dir from Start, and those entered from it, see the disk as it was when they were made.
 func (r *Rules) Start(folder string) (*Dir, Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,21 +102,21 @@ func (r *Rules) Start(folder string) (*Dir, Verdict) {
 	return &fresh, v
 }
 
-// dirState is a folder as it was last seen on disk, and what was made of it.
+// dirState is a directory as last seen on disk, with its rules.
 type dirState struct {
 	marks Marks
-	self  *watch // the folder: its entries change its time
-	files *watch // what was read for it
+	self  *watch // the directory, whose time changes with its entries
+	files *watch // the files that were read for it
 
 	parent  *dirState
-	within  bool // at or below the place where a root's rules begin
-	begins  bool // that place itself
+	within  bool // at or below the start of a root's rules
+	begins  bool // the start itself
 	dir     *Dir
 	hidden  Verdict
 	refused Verdict
 }
 
-// own is the verdict on the folder itself.
+// own returns the verdict on the directory itself.
 func (p *dirState) own() Verdict {
 	if p.refused.State == Refused {
 		return p.refused
@@ -125,7 +124,7 @@ func (p *dirState) own() Verdict {
 	return p.hidden
 }
 
-// reach brings the places from the top of the file system down to a folder up to date.
+// reach updates the states from the root directory down to a directory.
 func (r *Rules) reach(folder string) *dirState {
 	if len(r.places) > maxPlaces {
 		clear(r.places)
@@ -149,7 +148,7 @@ func (r *Rules) reach(folder string) *dirState {
 	return p
 }
 
-// look finds which ignore files a folder holds, from the cache when the folder did not change.
+// look returns which ignore files a directory has, from the cache if the directory didn't change.
 func (r *Rules) look(path string) Marks {
 	if p := r.places[path]; p != nil && p.self.unchanged() {
 		return p.marks
@@ -167,8 +166,8 @@ func (r *Rules) look(path string) Marks {
 	return marks
 }
 
-// beginning is the index of the folder of the chain at which the rules of the innermost root around the chain's end
-// begin: the top of that root's repository, or the outermost root when it is in none. It is past the end without a root.
+// beginning returns the index in the chain at which the rules of the innermost root around the chain's end begin: the top of
+// that root's repository, or the outermost root if it is in none. Without a root it is past the end.
 func (r *Rules) beginning(chain []string, marks []Marks) int {
 	inner, outer := -1, len(chain)
 	for i, path := range chain {
@@ -186,13 +185,13 @@ func (r *Rules) beginning(chain []string, marks []Marks) int {
 	return outer
 }
 
-// settle makes a place of a folder that was looked at, or keeps the one there is.
+// settle returns the state of a directory: a new one, or the cached one if it is unchanged.
 func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirState {
 	p := r.places[path]
 	if p.dir != nil && p.parent == parent && p.within == within && p.begins == begins && p.files.unchanged() {
 		return p
 	}
-	// A new place, so that those below, which hold the old one as parent, are made again too.
+	// A new state, so that those below, which refer to the old one as parent, are replaced too.
 	fresh := &dirState{marks: p.marks, self: p.self, parent: parent, within: within, begins: begins, files: newWatch()}
 	fresh.dir = &Dir{path: path, r: r}
 	if parent != nil {
@@ -212,8 +211,8 @@ func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirS
 	return fresh
 }
 
-// judge finds the verdict on a place from the place above. Where rules begin git's verdict from above does not count: a
-// home folder that is a repository and ignores everything says nothing about the project inside.
+// judge determines the verdict on a directory from its parent. Where rules begin, git's verdict from above doesn't count: a
+// home directory that is a repository and ignores everything doesn't affect a project inside.
 func (r *Rules) judge(p *dirState, name string) {
 	p.refused = p.parent.refused
 	if p.refused.State != Refused {

@@ -5,18 +5,18 @@ import (
 	"unsafe"
 )
 
-// set is one ignore file, compiled so that the common patterns cost a map lookup: names ("node_modules"), endings
-// ("*.o"), then the few that need a real comparison.
+// set is one ignore file, compiled so that common patterns take a map lookup: names ("node_modules"), extensions ("*.o"),
+// then the few that need a real match.
 type set struct {
 	patterns []pattern
 	names    map[string]last
-	endings  map[string]last // by what follows the last dot of a name, dot included
+	endings  map[string]last // by the text after the last dot of a name, including the dot
 	globs    []int           // other patterns on the last element, highest first
 	paths    []int           // patterns with a slash, highest first
 	fold     bool
 }
 
-// last holds the highest index, plus one, of the patterns with one key: of all kinds, and of those for folders only.
+// last has the highest index, plus one, of the patterns with one key: of all kinds, and for directories only.
 type last struct{ any, dir int }
 
 func compile(ps []pattern, fold bool) *set {
@@ -37,7 +37,8 @@ func compile(ps []pattern, fold bool) *set {
 	return s
 }
 
-// isEnding tells whether a pattern is "*.x" with no other dot or wildcard, so that the last dot of a name finds it.
+// isEnding reports whether a pattern is "*.x" with no other dot or wildcard, so that it can be found by the last dot of a
+// name.
 func isEnding(p string) bool {
 	return len(p) > 2 && p[0] == '*' && p[1] == '.' && !strings.ContainsAny(p[2:], `*?[\.`)
 }
@@ -66,7 +67,7 @@ func (l last) index(kind Kind) int {
 	return l.any - 1
 }
 
-// find gives the index of the last pattern that matches an entry of d, or -1; l is the level the set belongs to.
+// find returns the index of the last pattern that matches an entry of d, or -1; l is the level of the set.
 func (s *set) find(d *Dir, l *level, name string, kind Kind) int {
 	best := -1
 	key := name
@@ -108,7 +109,7 @@ func (s *set) find(d *Dir, l *level, name string, kind Kind) int {
 	return best
 }
 
-// view reads bytes as a string without copying them; the bytes are not changed while it is in use.
+// view returns bytes as a string without copying them. The bytes must not change while it is in use.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func (s *set) matchesName(p *pattern, name string) bool {

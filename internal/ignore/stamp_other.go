@@ -7,11 +7,11 @@ import (
 	"runtime"
 )
 
-// noFollow is not to be had here: a link named .gitignore is followed.
+// noFollow isn't supported here: a link named .gitignore is followed.
 const noFollow = 0
 
-// caseless says that names differing in case are usually the same file here.
+// caseless means that file names are usually case-insensitive here.
 const caseless = runtime.GOOS == "windows"
 
-// inode is not told by the file information of this system; time and size must do.
+// inode returns 0: it is unknown here, so only time and size are compared.
 func inode(fs.FileInfo) uint64 { return 0 }

@@ -11,7 +11,7 @@ import (
 // noFollow makes opening a link an error.
 const noFollow = syscall.O_NOFOLLOW
 
-// caseless says that names differing in case are usually the same file here.
+// caseless means that file names are usually case-insensitive here.
 const caseless = runtime.GOOS == "darwin" || runtime.GOOS == "ios"
 
 func inode(st fs.FileInfo) uint64 {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// racy is how old a change must be before its time stamp can tell it from another one: kernels stamp by the tick.
+// racy is how old a change must be before its timestamp distinguishes it from another one: kernels round timestamps to
+// ticks.
 const racy = 50 * time.Millisecond
 
 // stamp identifies the state of one path on disk.
@@ -20,7 +21,7 @@ type stamp struct {
 func stampOf(path string) stamp {
 	st, err := os.Stat(path)
 	if err != nil {
-		// A dangling link is there all the same.
+		// A dangling link exists too.
 		if st, err = os.Lstat(path); err != nil {
 			return stamp{path: path}
 		}
@@ -28,8 +29,7 @@ func stampOf(path string) stamp {
 	return stamp{path: path, found: true, size: st.Size(), inode: inode(st), mod: st.ModTime()}
 }
 
-// watch remembers the state of all that was looked at, so that a later look can tell whether anything changed. A nil
-// watch remembers nothing.
+// watch records the state of files that were checked, to detect changes later. A nil watch records nothing.
 type watch struct {
 	taken  time.Time
 	stamps []stamp
@@ -43,8 +43,8 @@ func (w *watch) add(path string) {
 	}
 }
 
-// unchanged tells whether everything is as it was. A change that fell into the same tick as the look before it cannot be
-// seen, so what was young then is not trusted.
+// unchanged reports whether everything is as it was. A change in the same tick as the earlier check can't be detected, so
+// files that were just changed then are not trusted.
 func (w *watch) unchanged() bool {
 	for _, s := range w.stamps {
 		if s.found && w.taken.Sub(s.mod) < racy {
@@ -58,7 +58,7 @@ func (w *watch) unchanged() bool {
 	return true
 }
 
-// probe finds which names that matter a folder holds without reading the folder.
+// probe returns which relevant names a directory has, without reading the directory.
 func (r *Rules) probe(dir string) Marks {
 	var m Marks
 	look := func(name string) {

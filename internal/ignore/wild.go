@@ -2,25 +2,25 @@ package ignore
 
 import "strings"
 
-// outcome of a wildcard match. The two ways of giving up keep backtracking linear in practice: what failed after a star
-// cannot succeed by letting an earlier star of the same reach swallow more.
+// outcome is the result of a wildcard match. The two kinds of failure keep backtracking linear in practice: a match that
+// failed after a star can't succeed if an earlier star of the same kind matches more.
 type outcome int
 
 const (
 	match outcome = iota
 	noMatch
 	stopAll      // the text or the pattern ended early: no star can help
-	stopToDouble // a slash was in the way: only ** can help
+	stopToDouble // a slash is in the way: only ** can help
 )
 
-// wild is git's wildmatch. In path mode "*", "?" and classes do not match a slash and "**" between slashes does.
+// wild is git's wildmatch. In path mode "*", "?" and classes don't match a slash; "**" between slashes does.
 type wild struct {
 	path bool
 	fold bool
 }
 
-// Glob matches a path with forward slashes against a pattern as git does: "*" and "?" stay within a name, "**" as a whole
-// segment crosses folders, classes and escapes as in gitignore(5). Braces mean nothing.
+// Glob matches a path with forward slashes against a pattern like git: "*" and "?" don't match a slash, "**" as a whole
+// segment matches any number of directories, classes and escapes are as in gitignore(5). Braces are literal.
 func Glob(pattern, path string, anyCase bool) bool {
 	return wild{path: true, fold: anyCase}.matches(pattern, path)
 }
@@ -52,7 +52,7 @@ func (w wild) run(p, t string) outcome {
 		case '*':
 			next, deep := w.stars(p, pi)
 			if deep && w.path && next < len(p) && p[next] == '/' && w.run(p[next+1:], t[ti:]) == match {
-				return match // "**/" also stands for nothing
+				return match // "**/" also matches nothing
 			}
 			if next < len(p) && !deep && p[next] == '/' {
 				i := strings.IndexByte(t[ti:], '/')
@@ -94,8 +94,8 @@ func (w wild) run(p, t string) outcome {
 	return match
 }
 
-// stars finds the end of a run of stars that begins at i and whether it crosses folders. In path mode it does so only as
-// a whole segment; the start of p counts as the start of a segment even where a literal prefix was cut off, as in git.
+// stars returns the end of a run of stars that begins at i, and whether it matches slashes. In path mode it does so only as
+// a whole segment; the start of p counts as the start of a segment even if a literal prefix was removed, as in git.
 func (w wild) stars(p string, i int) (next int, deep bool) {
 	next = i
 	for next < len(p) && p[next] == '*' {
@@ -111,7 +111,7 @@ func (w wild) stars(p string, i int) (next int, deep bool) {
 	return next, rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`)
 }
 
-// star matches what follows a run of stars at every place of t that the stars may reach.
+// star matches the rest of the pattern at every position of t that the stars may reach.
 func (w wild) star(rest, t string, deep bool) outcome {
 	if rest == "" {
 		if !deep && strings.IndexByte(t, '/') >= 0 {

@@ -1,17 +1,17 @@
-// Package nearest finds the name that a mistyped word stands for, for "Did you mean". A wrong suggestion is worse than
-// none, so it only knows typing mistakes and parts of a name.
+// Package nearest finds the name that was probably meant by a mistyped word, for "Did you mean". A wrong suggestion is worse
+// than none, so it only detects typos and parts of a name.
 package nearest
 
 import "strings"
 
-// maxSuggestions is how many names a suggestion has at most.
+// maxSuggestions is the maximum number of names in a suggestion.
 const maxSuggestions = 3
 
-// maxWord is the length of the longest word that is compared.
+// maxWord is the maximum length of a word that is compared.
 const maxWord = 100
 
-// Names returns the names that word is closest to among those that it may be a typo of, in their order: one, or up to
-// three that are equally close. More than three say nothing, and neither do none: the result is nil.
+// Names returns the names closest to word among those that it may be a typo of, in their order: one, or up to three that are
+// equally close. With more than three or none, the result is nil.
 func Names(word string, names []string) []string {
 	var found []string
 	least := len(word) + 1
@@ -60,7 +60,7 @@ func Part(word, name string) bool {
 	return min(len(word), len(name)) >= 4 && (strings.Contains(word, name) || strings.Contains(name, word))
 }
 
-// fold makes fileName, file-name and file_name the same.
+// fold returns the same text for fileName, file-name and file_name.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' || r == '.' {
@@ -70,7 +70,7 @@ func fold(s string) string {
 	}, strings.ToLower(s))
 }
 
-// distance is the number of single-byte edits, or swaps of two neighbors, that make a into b.
+// distance returns the number of single-byte edits, or swaps of two neighbors, that make a into b.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

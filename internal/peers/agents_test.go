@@ -26,7 +26,7 @@ type turn struct {
 	want []string
 }
 
-// turns are the calls of a conversation: a file, a search, a command that requires approval, an image.
+// turns returns the calls of a conversation: a file, a search, a command that requires approval, an image.
 func turns(t *testing.T, p *program, ran ...string) []turn {
 	t.Helper()
 	text, picture := filepath.Join(p.dir, "notes.txt"), filepath.Join(p.dir, "dot.png")
@@ -49,7 +49,7 @@ func turns(t *testing.T, p *program, ran ...string) []turn {
 
 const ranText = "Output: one-two-"
 
-// agent runs an agent's program in the folder, with nothing to reach but loopback, and gives what it said.
+// agent runs an agent's program in the directory, with nothing to reach but loopback, and gives what it said.
 func agent(t *testing.T, p *program, env []string, name string, args ...string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("node_modules/.bin", name))
@@ -147,7 +147,7 @@ default_tools_approval_mode = "approve"
 	}
 }
 
-// agents are the programs whose models use Adze's tools.
+// agents returns the programs whose models use Adze's tools.
 func agents() map[string]func(t *testing.T, p *program, all []turn, serve ...string) {
 	return map[string]func(*testing.T, *program, []turn, ...string){"claude-code": withClaude, "codex": withCodex}
 }

@@ -71,7 +71,7 @@ func (m *mock) ask(p *program, dir, prompt string) (stdout, stderr string, err e
 	return p.run("--auth-type", m.api.name, "--model", m.api.model, "--approval-mode", "yolo", "-p", prompt)
 }
 
-// statuses are those of the answers so far.
+// statuses returns those of the answers so far.
 func (m *mock) statuses() []int {
 	m.t.Helper()
 	resp, err := http.Get(m.url + "/__aimock/journal")
@@ -95,7 +95,7 @@ func (m *mock) statuses() []int {
 	return out
 }
 
-// fixture is an answer of aimock and the requests that it is for.
+// fixture returns an answer of aimock and the requests that it is for.
 func fixture(match, response, options object) object {
 	out := object{"match": match, "response": response}
 	for k, v := range options {

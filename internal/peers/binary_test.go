@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// program is adze as people have it, in a home and a folder of its own.
+// program is adze as users have it, in a home and a directory of its own.
 type program struct {
 	t         *testing.T
 	path      string
@@ -27,7 +27,7 @@ type program struct {
 	env       []string
 }
 
-// built is the program, built once, in a folder that TestMain removes.
+// built is the program, built once, in a directory that TestMain removes.
 var built = sync.OnceValues(func() (path string, err error) {
 	path = filepath.Join(os.Getenv(ownFolder), "adze")
 	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/adze")
@@ -39,7 +39,7 @@ var built = sync.OnceValues(func() (path string, err error) {
 	return path, err
 })
 
-// adze is the program in a home of its own.
+// adze returns the program in a home of its own.
 func adze(t *testing.T) *program {
 	t.Helper()
 	node(t)
@@ -201,7 +201,7 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// freePort is a port on loopback that nothing listens on.
+// freePort returns a port on loopback that nothing listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

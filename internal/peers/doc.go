@@ -1,4 +1,4 @@
-// Package peers holds tests against programs that others wrote: MCP servers, MCP clients, agents, the conformance suite,
-// model servers and clients of model APIs, all from npm. They run where the packages are installed (make test-peers) and say so
-// where not. There is no code in it.
+// Package peers has tests against programs of others from npm: MCP servers, MCP clients, agents, the conformance suite,
+// model servers and clients of model APIs. They run if the packages are installed (make test-peers) and are skipped
+// otherwise. It has no other code.
 package peers

@@ -18,7 +18,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// features is the fixture server on the TypeScript SDK. marks is where it notes which calls ran.
+// features returns the fixture server on the TypeScript SDK. marks is where it notes which calls ran.
 func features(t *testing.T, marks string) discover.Server {
 	t.Helper()
 	path, err := filepath.Abs("fixture/features.mjs")
@@ -28,7 +28,7 @@ func features(t *testing.T, marks string) discover.Server {
 	return discover.Server{Command: node(t), Args: []string{path}, Env: map[string]string{"MARKS": marks, "WHO": "peer"}}
 }
 
-// ran is how often the fixture ran a call that it notes.
+// ran returns how often the fixture ran a call that it notes.
 func ran(t *testing.T, marks, name string) int {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(marks, name))
@@ -297,7 +297,7 @@ func gone(pid int) bool {
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-// Questions of a server: to the person, to the model, and where one works.
+// Questions of a server: to the user, to the model, and where one works.
 func TestQuestionsOfFixture(t *testing.T) {
 	conf := features(t, "")
 	conf.Roots = []string{"/home/me/app"}

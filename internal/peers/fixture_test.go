@@ -66,7 +66,7 @@ func conformanceClient(url string) error {
 	return errors.Join(errs...)
 }
 
-// conformanceCalls are the calls that a scenario wants: those that it names, else every tool once.
+// conformanceCalls returns the calls that a scenario wants: those that it names, else every tool once.
 func conformanceCalls(all []tool.Declaration) []tool.Call {
 	var given struct {
 		Calls []struct {

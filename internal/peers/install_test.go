@@ -114,7 +114,7 @@ func zipModule(t *testing.T, path, prefix string) {
 	}
 }
 
-// claimedSize is how large README.md says that the installed program is, in MB.
+// claimedSize returns how large README.md says that the installed program is, in MB.
 func claimedSize(t *testing.T) float64 {
 	t.Helper()
 	text, err := os.ReadFile("../../README.md")

@@ -55,7 +55,7 @@ type counts struct {
 	Resources                                []string
 }
 
-// login runs adze mcp login and does what the person would do in a browser.
+// login runs adze mcp login and does what the user would do in a browser.
 func (p *program) login(name string) (said string, err error) {
 	cmd := p.command("mcp", "login", name)
 	var out strings.Builder
@@ -115,7 +115,7 @@ func TestLogin(t *testing.T) {
 	if diff := cmp.Diff(counts{Registrations: 1, Logins: 1, Refreshes: 1, Resources: []string{base + "/mcp"}}, got); diff != "" {
 		t.Error(diff)
 	}
-	// Revoked: the person is told what to do, and can.
+	// Revoked: the user is told what to do, and can.
 	request(t, http.MethodPost, base+"/revoke")
 	if _, stderr, err := call(); err == nil || !strings.Contains(stderr, "login expired") || !strings.Contains(stderr, "adze mcp login s") {
 		t.Errorf("%v %s", err, stderr)

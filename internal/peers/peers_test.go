@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ownFolder names the folder for what all tests share.
+// ownFolder names the directory for what all tests share.
 const ownFolder = "ADZE_PEERS_FOLDER"
 
 func exit(err error) {
@@ -71,7 +71,7 @@ func node(t *testing.T) string {
 	return path
 }
 
-// module is a file of an npm package.
+// module returns a file of an npm package.
 func module(t *testing.T, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(filepath.Join("node_modules/@modelcontextprotocol", path))

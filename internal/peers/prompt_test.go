@@ -34,7 +34,7 @@ func TestPromptsAndResourcesOfServers(t *testing.T) {
 			t.Errorf("%s: %s", c[0], out)
 		}
 	}
-	// The server's own proposals stand in the error, and know what is given already.
+	// The server's own proposals are in the error, and know what is given already.
 	if _, stderr, err := p.run("-p", "/ev:completable-prompt Marketing"); err == nil || !strings.Contains(stderr, "name: Grace, Henry, Iris") {
 		t.Errorf("%v %s", err, stderr)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/fenced"
 )
 
-// printed are the blocks of a page that a test of this package runs.
+// printed returns the blocks of a page that a test of this package runs.
 func printed(t *testing.T, page, test, language string) []string {
 	t.Helper()
 	blocks, err := fenced.Read(filepath.Join("..", "..", page))

@@ -77,7 +77,7 @@ func compareScreens(t *testing.T, streams []stream, others []display) {
 	}
 }
 
-// own is what the screen of the stories shows.
+// own returns what the screen of the stories shows.
 func (s stream) own() display {
 	screen := screentest.New(s.Columns, s.Rows, nil)
 	for _, step := range s.Steps {
@@ -103,7 +103,7 @@ func trimmed(rows []string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// randomStream is what programs send: text, wide and combining characters, cursor movements, erasing, scrolling.
+// randomStream returns what programs send: text, wide and combining characters, cursor movements, erasing, scrolling.
 func randomStream(seed uint64, resized bool) stream {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := stream{Columns: 10 + r.IntN(30), Rows: 4 + r.IntN(10), resized: resized}
@@ -153,7 +153,7 @@ func randomStream(seed uint64, resized bool) stream {
 	return s
 }
 
-// recorded is a conversation as the program paints it.
+// recorded returns a conversation as the program paints it.
 func recorded(t *testing.T) stream {
 	p := adze(t)
 	m, err := openaitest.Start(openaitest.Script{Answers: []openaitest.Answer{
@@ -180,7 +180,7 @@ func recorded(t *testing.T) stream {
 	return stream{Columns: 80, Rows: 24, Steps: []streamStep{{Write: terminal.Raw()}}}
 }
 
-// xtermDisplays are what xterm.js shows.
+// xtermDisplays returns what xterm.js shows.
 func xtermDisplays(t *testing.T, streams []stream) []display {
 	t.Helper()
 	cmd := exec.Command(node(t), "fixture/screen.mjs")
@@ -218,7 +218,7 @@ func xtermDisplays(t *testing.T, streams []stream) []display {
 	return out
 }
 
-// tmuxDisplays are what tmux shows.
+// tmuxDisplays returns what tmux shows.
 func tmuxDisplays(t *testing.T, streams []stream) []display {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {

@@ -18,7 +18,7 @@ import (
 // sdkSession is the ID that the scenarios of recorded sessions begin with.
 const sdkSession = "123e4567-e89b-42d3-a456-426614174000"
 
-// recorded are the recorded sessions of the program's directory by ID: the number of prompts and the parent.
+// recorded returns the recorded sessions of the program's directory by ID: the number of prompts and the parent.
 func (p *program) recorded() map[string]string {
 	p.t.Helper()
 	var all []struct {

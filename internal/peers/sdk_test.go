@@ -129,7 +129,7 @@ func sdkTurns() []sdkCase {
 	}
 }
 
-// sdkSessions are what a program sets up.
+// sdkSessions returns what a program sets up.
 func sdkSessions() []sdkCase {
 	return []sdkCase{
 		{"reports", func(*testing.T, *program) []openaitest.Answer {

@@ -49,7 +49,7 @@ func TestFilesystem(t *testing.T) {
 	}
 }
 
-// No folder is told to a server that the person did not agree to: the filesystem server would open it.
+// No directory is told to a server that the user did not agree to: the filesystem server would open it.
 func TestRootsOnlyAsAgreed(t *testing.T) {
 	dir, agreed := t.TempDir(), t.TempDir()
 	conf := npmServer(t, "filesystem", dir)
@@ -107,7 +107,7 @@ func TestMemoryKilledAndCached(t *testing.T) {
 	}
 }
 
-// children are the processes below this one whose command line holds a word.
+// children returns the processes below this one whose command line holds a word.
 func children(t *testing.T, word string) []int {
 	t.Helper()
 	procs, err := filepath.Glob("/proc/[0-9]*/stat")

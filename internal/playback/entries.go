@@ -52,7 +52,7 @@ func (p *play) entry(e journal.Entry, data journal.Data) error {
 	return nil
 }
 
-// change shows what changed in the session itself.
+// change shows a change of the session itself.
 func (p *play) change(e journal.Entry, data journal.Data) {
 	switch d := data.(type) {
 	case journal.Resumed:
@@ -103,7 +103,7 @@ func (p *play) undone(d journal.Undone) {
 	}
 }
 
-// Typing of a prompt.
+// Timing of a typed prompt.
 const (
 	typeTime   = time.Second // at most
 	typeRune   = 25 * time.Millisecond
@@ -111,8 +111,8 @@ const (
 	typeMost   = 2000 // longer prompts are pasted
 )
 
-// prompt shows that the user types and sends a prompt. The typing is in the pause before it; one that is too short becomes
-// longer.
+// prompt shows the user typing and sending a prompt. The typing takes place in the pause before it, which is extended if it
+// is too short.
 func (p *play) prompt(e journal.Entry, d journal.Message) error {
 	text := typed(d.Message)
 	if text == "" {
@@ -145,7 +145,7 @@ func (p *play) prompt(e journal.Entry, d journal.Message) error {
 	return nil
 }
 
-// typed is what the user typed: the first text of a prompt. Others are attached.
+// typed returns the typed text: the first text of a prompt. Others are attached.
 func typed(m model.Message) string {
 	if m.Role != model.User {
 		return ""
@@ -158,8 +158,8 @@ func typed(m model.Message) string {
 	return ""
 }
 
-// asked shows a request to the model, and its answer as it streamed. The journal has the text when it is complete, and calls
-// before that, so the text is looked for.
+// asked shows a request to the model, and its answer as it streamed. The journal has the text after its calls, so it is
+// searched for.
 func (p *play) asked(e journal.Entry) error {
 	p.said = false
 	p.player.Observe(agent.Began{})
@@ -182,7 +182,7 @@ func (p *play) asked(e journal.Entry) error {
 	data, _, err := journal.Recover(found, p.blobs)
 	answer, ok := data.(journal.Answer)
 	if err != nil || !ok {
-		return nil // it is reported when it is played
+		return nil // the error is reported when the entry is played
 	}
 	p.said = true
 	if until.IsZero() {
@@ -191,7 +191,7 @@ func (p *play) asked(e journal.Entry) error {
 	return p.speak(answer.Message, until)
 }
 
-// speak streams an answer until a time: first nothing for a while, then what the model thought and said.
+// speak streams an answer until a time: first a pause, then thoughts and text.
 func (p *play) speak(m model.Message, until time.Time) error {
 	thought, text := parts(m)
 	gap := max(0, until.Sub(p.clock))
@@ -222,7 +222,7 @@ func (p *play) speak(m model.Message, until time.Time) error {
 	return nil
 }
 
-// boundary is the start of the character at an offset.
+// boundary returns the start of the character at an offset.
 func boundary(text string, at int) int {
 	for at < len(text) && at > 0 && !utf8.RuneStart(text[at]) {
 		at--
@@ -230,7 +230,7 @@ func boundary(text string, at int) int {
 	return at
 }
 
-// word is the start of the word at an offset. In a very long word it is the start of the character.
+// word returns the start of the word at an offset. In a very long word it is the start of the character.
 func word(text string, at int) int {
 	if at == len(text) {
 		return at
@@ -241,7 +241,7 @@ func word(text string, at int) int {
 	return boundary(text, at)
 }
 
-// parts are what the model thought and what it said.
+// parts returns the thoughts and the text of an answer.
 func parts(m model.Message) (thought, text string) {
 	for _, part := range m.Parts {
 		if t, ok := part.(model.Thought); ok {
@@ -305,7 +305,7 @@ func (p *play) called(e journal.Entry, d journal.Called) {
 	if s, ok := data.(journal.Started); err == nil && ok && approved(s.Decision) {
 		set(&r.Description, s.About)
 		if r.Confirm = p.confirmed(e.By, s); r.Declaration.Origin == "" {
-			r.Rework = func(string) json.RawMessage { return nil } // the prompt offers it, and nobody takes the offer
+			r.Rework = func(string) json.RawMessage { return nil } // the prompt shows the option, but it isn't used
 		}
 		p.player.Ask(r)
 	}
@@ -314,7 +314,7 @@ func (p *play) called(e journal.Entry, d journal.Called) {
 // maxCalls is how many calls can be unfinished.
 const maxCalls = 1000
 
-// remember keeps what is known of a call until it is finished. If there are too many, they never are.
+// remember stores a call until it is finished. If there are too many, it stores none.
 func (p *play) remember(r tool.Request) {
 	if len(p.calls) >= maxCalls {
 		clear(p.calls)
@@ -329,7 +329,7 @@ func approved(d journal.Decision) bool {
 	return d.Verdict == tool.Allow.String() && (d.Cause.Kind == "" || d.Cause.Kind == tool.ByUser)
 }
 
-// confirmed is what a question showed: the command, or what the call's result shows.
+// confirmed returns the content of a prompt: the command, or the display of the call's result.
 func (p *play) confirmed(by string, s journal.Started) tool.Display {
 	if p.declaration(s.Name).Kind == tool.Execute {
 		var args struct{ Command, Description string }
@@ -363,7 +363,7 @@ func (p *play) confirmed(by string, s journal.Started) tool.Display {
 	return nil
 }
 
-// idOf is the ID of a call, of an entry about it.
+// idOf returns the ID of the call that an entry is about.
 func idOf(e journal.Entry) string {
 	var data struct{ ID string }
 	if json.Unmarshal(e.Data, &data) != nil {
@@ -374,7 +374,7 @@ func idOf(e journal.Entry) string {
 
 func key(by, id string) string { return by + "\x00" + id }
 
-// declaration is what is known of a tool.
+// declaration returns the declaration of a tool, as far as known.
 func (p *play) declaration(name string) tool.Declaration {
 	if d, ok := p.tools[name]; ok {
 		return d
@@ -415,10 +415,10 @@ func (p *play) finished(e journal.Entry, d journal.Finished) {
 	p.player.Observe(agent.Step{Event: tool.Event{Stage: tool.Done, Request: r, Outcome: &o}})
 }
 
-// maxAbout is the longest text of an argument that says what a call does.
+// maxAbout is the maximum length of an argument that is used as a description.
 const maxAbout = 200
 
-// firstText is the first text among the arguments of a call.
+// firstText returns the first text among the arguments of a call.
 func firstText(args json.RawMessage) string {
 	d := json.NewDecoder(strings.NewReader(string(args)))
 	for depth, isKey := 0, true; ; {

@@ -6,19 +6,19 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// Limits of what is read ahead.
+// Limits of reading ahead.
 const (
 	maxAhead      = 2000
 	maxAheadBytes = 16 << 20
 )
 
-// feed is the entries of a journal, of which the next ones can be looked at.
+// feed is the entries of a journal, with lookahead.
 type feed struct {
 	next  func() (journal.Entry, error, bool)
 	close func()
 	ahead []journal.Entry
 	bytes int   // of ahead
-	err   error // why there are no more
+	err   error // why there are no more entries
 	ended bool
 }
 
@@ -55,8 +55,7 @@ func (f *feed) read() bool {
 	return true
 }
 
-// find looks for an entry among the next ones, until look returns a match or has seen enough. It looks no further than the
-// limits.
+// find searches the next entries, until look returns a match or stops. It is bounded by the limits.
 func (f *feed) find(look func(journal.Entry) verdict) (journal.Entry, bool) {
 	for i := 0; ; i++ {
 		if i == len(f.ahead) && (i >= maxAhead || f.bytes >= maxAheadBytes || !f.read()) {

@@ -2,8 +2,8 @@
 //
 //	err := playback.Play(ctx, log.Read(1), store, playback.Options{Open: open})
 //
-// It runs no model and no tool, and asks nothing. Time comes from the journal, so one journal always gives the same frames. A
-// [Recording] keeps them as an asciicast or an animated SVG.
+// It runs no model and no tool, and asks nothing. Times come from the journal, so that a journal always gives the same
+// frames. A [Recording] writes them as an asciicast or an animated SVG.
 package playback
 
 import (
@@ -21,24 +21,24 @@ import (
 )
 
 const (
-	// MaxPause is how long a pause of the journal lasts at most.
+	// MaxPause is the maximum duration of a pause.
 	MaxPause = 2 * time.Second
-	// frameTime is the least time between two frames, as in a live conversation while an answer streams.
+	// frameTime is the minimum time between two frames, as in a live conversation while an answer streams.
 	frameTime = 100 * time.Millisecond
 	// tick is the time between two frames while something runs and nothing else changes.
 	tick = time.Second
 )
 
-// Options say how a journal is played.
+// Options configure how a journal is played.
 type Options struct {
-	// Open makes the screen. The header and the status are set already.
+	// Open makes the screen. The header and the status are already set.
 	Open func(tui.PlayerOptions) (*tui.Player, error)
-	// Pass is called for time that passes, after the screen has shown it; may be nil.
+	// Pass is called when time passes, after the screen was updated; may be nil.
 	Pass  func(time.Duration)
 	Speed float64 // 0 is 1
 }
 
-// Play plays entries. The end of a journal that can't be read is replaced by a notice, which is also returned.
+// Play plays entries. If the end of a journal can't be read, it shows and returns a notice.
 func Play(ctx context.Context, entries iter.Seq2[journal.Entry, error], blobs journal.Blobs, o Options) (notices []string, err error) {
 	f := newFeed(entries)
 	defer f.close()
@@ -95,15 +95,15 @@ type play struct {
 	status tui.Status
 	tools  map[string]tool.Declaration
 	calls  map[string]tool.Request // that are not finished, by agent and ID
-	said   bool                    // the answer that is next was shown before its entry
+	said   bool                    // the next answer was shown before its entry
 	newer  bool                    // some entries are of a newer version
 }
 
-// open takes what the first entry says about the session.
+// open reads the session's properties from the first entry.
 func (p *play) open(first journal.Entry) {
 	data, _, err := journal.Recover(first, p.blobs)
 	if err != nil {
-		return // it is reported when it is played
+		return // the error is reported when the entry is played
 	}
 	if d, ok := data.(journal.Opened); ok {
 		p.status.Mode, p.status.Model, p.status.Directory = cell.Clean(d.Mode), d.Model, filepath.Base(d.CWD)
@@ -119,7 +119,7 @@ func (p *play) declare(tools []journal.Declaration) {
 	}
 }
 
-// header is what the screen starts with.
+// header returns the first rows of the screen.
 func (p *play) header(first journal.Entry) []tui.Row {
 	rows := []tui.Row{{Label: "Adze", Text: "replay of " + first.At.UTC().Format("2006-01-02 15:04 UTC")}}
 	data, _, err := journal.Recover(first, p.blobs)
@@ -166,7 +166,7 @@ func (p *play) rest() error {
 	return nil
 }
 
-// notice tells the user something about the replay itself.
+// notice shows a message about the replay itself.
 func (p *play) notice(text string) {
 	p.player.Tell(text)
 	p.dirty = true
@@ -175,10 +175,10 @@ func (p *play) notice(text string) {
 	}
 }
 
-// maxNotices is how many notices are returned at most.
+// maxNotices is the maximum number of returned notices.
 const maxNotices = 20
 
-// until lets the time of the journal pass.
+// until lets time pass up to a time of the journal.
 func (p *play) until(at time.Time) error {
 	gap := at.Sub(p.clock)
 	if gap <= 0 {
@@ -187,7 +187,7 @@ func (p *play) until(at time.Time) error {
 	return p.stretch(gap, min(gap, MaxPause))
 }
 
-// stretch lets a time of the journal pass in another time.
+// stretch shows a gap of the journal in another duration.
 func (p *play) stretch(gap, shown time.Duration) error {
 	from := p.clock
 	n := 1
@@ -203,7 +203,7 @@ func (p *play) stretch(gap, shown time.Duration) error {
 	return nil
 }
 
-// pass shows what changed, and lets time pass until the clock is at to.
+// pass shows changes, and lets time pass until the clock is at to.
 func (p *play) pass(d time.Duration, to time.Time) error {
 	d = time.Duration(float64(d) / p.o.Speed)
 	if p.dirty && p.since+d >= frameTime {

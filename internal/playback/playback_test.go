@@ -98,7 +98,7 @@ func (p played) events(t *testing.T) []event {
 	return out
 }
 
-// text is all that a terminal shows of the asciicast.
+// text returns all that a terminal shows of the asciicast.
 func (p played) text(t *testing.T) string {
 	t.Helper()
 	s := screentest.New(Columns, Rows, nil)
@@ -160,7 +160,7 @@ func TestReplayTime(t *testing.T) {
 	}
 }
 
-// last is the text of the last frame.
+// last returns the text of the last frame.
 func (p played) last(t *testing.T) string {
 	t.Helper()
 	rows := map[string]string{}

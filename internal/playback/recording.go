@@ -17,11 +17,11 @@ const (
 	Rows    = 24
 )
 
-// Recording writes what is played to files: an asciicast (version 2), an animated SVG, or both.
+// Recording writes a replay to files: an asciicast (version 2), an animated SVG, or both.
 type Recording struct {
-	Cast, SVG io.Writer // nil: not wanted
+	Cast, SVG io.Writer // nil: not written
 	Title     string
-	Began     time.Time // when the session began
+	Began     time.Time // start of the session
 
 	at   time.Duration
 	cast *bufio.Writer
@@ -29,7 +29,7 @@ type Recording struct {
 	err  error // of writing
 }
 
-// Options are how a journal is played into the recording.
+// Options returns the options for playing a journal into the recording.
 func (r *Recording) Options(speed float64) Options {
 	return Options{Open: r.open, Pass: r.pass, Speed: speed}
 }
@@ -56,7 +56,7 @@ type castHeader struct {
 	Env       map[string]string `json:"env"`
 }
 
-// line writes a line of the asciicast. Characters of HTML are escaped, because pages contain asciicasts.
+// line writes a line of the asciicast. HTML characters are escaped, because web pages embed asciicasts.
 func (r *Recording) line(v any) {
 	if err := json.NewEncoder(r.cast).Encode(v); err != nil && r.err == nil {
 		r.err = err
@@ -66,7 +66,7 @@ func (r *Recording) line(v any) {
 // pass lets time pass.
 func (r *Recording) pass(d time.Duration) { r.at += d }
 
-// Write takes what a terminal would get.
+// Write receives the output for a terminal.
 func (r *Recording) Write(b []byte) (int, error) {
 	if r.cast != nil {
 		r.line([]any{json.Number(fmt.Sprintf("%.6f", r.at.Seconds())), "o", string(b)})
@@ -74,7 +74,7 @@ func (r *Recording) Write(b []byte) (int, error) {
 	return len(b), r.err
 }
 
-// frame takes what the screen shows.
+// frame receives a frame of the screen.
 func (r *Recording) frame(f paint.Frame) {
 	if r.svg == nil {
 		return

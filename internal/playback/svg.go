@@ -25,22 +25,22 @@ const (
 )
 
 const (
-	// maxFrames is how many frames a picture has at most: browsers keep all of them in memory.
+	// maxFrames is the maximum number of frames of a picture: browsers keep all of them in memory.
 	maxFrames = 20_000
-	// maxKnown is how many rows are remembered, to be used again.
+	// maxKnown is the maximum number of rows that are stored for reuse.
 	maxKnown = 20_000
 	// lastFrame is how long the last frame is shown before the picture starts again.
 	lastFrame = 3 * time.Second
 )
 
-// svg is an animated picture: all frames side by side, behind a window that shows one. The animation is CSS, so that it plays
-// where scripts are not allowed. Where it doesn't play, the window shows the last frame.
+// svg is an animated picture: all frames side by side, behind a window that shows one. The animation is CSS, so that it
+// plays where scripts are not allowed. Without animation, the window shows the last frame.
 type svg struct {
 	out     *bufio.Writer
 	window  window
 	rows    map[string]int // number of each row that was written, by its content
-	written int            // rows
-	shown   string         // the rows of the last frame, to find out whether the next one differs
+	written int            // number of rows
+	shown   string         // the rows of the last frame, to detect whether the next one differs
 	frame   string         // the last frame, which is written when time has passed
 	at      time.Duration  // since when it is shown
 	starts  []time.Duration
@@ -57,7 +57,7 @@ func newSVG(w io.Writer, title string) *svg {
 	return s
 }
 
-// look is how the picture looks: f is the color of text, w the window, and the others are styles.
+// look is the style sheet: f is the color of text, w the window, and the others are styles.
 const look = `
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;white-space:pre}
 .w{fill:#fff;stroke:#d0d7de}text,.f,.k{fill:#1f2328}.k{opacity:.35}.v{fill:#fff}
@@ -68,7 +68,7 @@ text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Li
 .r{fill:#ff7b72}.g{fill:#56d364}.y{fill:#e3b341}.l{fill:#79c0ff}.m{fill:#d2a8ff}.c{fill:#56d4dd}}
 `
 
-// show takes a frame.
+// show adds a frame.
 func (s *svg) show(at time.Duration, f paint.Frame) error {
 	rows, cursor := s.window.show(f)
 	var b strings.Builder
@@ -92,7 +92,7 @@ func (s *svg) show(at time.Duration, f paint.Frame) error {
 	return nil
 }
 
-// row is the number of a row, which is written if it is new.
+// row returns the number of a row. It writes the row if it is new.
 func (s *svg) row(content string) int {
 	if n, ok := s.rows[content]; ok {
 		return n
@@ -120,10 +120,10 @@ func (s *svg) flush() error {
 	return err
 }
 
-// left is where a frame begins.
+// left returns the horizontal position of a frame.
 func (s *svg) left(frame int) float64 { return float64(frame) * Columns * cellWidth }
 
-// close writes the end: the times at which the window moves.
+// close writes the end of the file: the times at which the window moves.
 func (s *svg) close(at time.Duration) error {
 	if err := s.flush(); err != nil {
 		return err
@@ -139,8 +139,8 @@ func (s *svg) close(at time.Duration) error {
 	return s.out.Flush()
 }
 
-// drawn is a row as elements. Each piece of text has its place and its length, so that cells are where they are in a terminal,
-// whatever the font.
+// drawn returns a row as elements. Each piece of text has a position and a length, so that cells are aligned as in a
+// terminal with any font.
 func drawn(l cell.Line) string {
 	var b strings.Builder
 	column := 0
@@ -166,7 +166,7 @@ type kind uint8
 const (
 	ascii  kind = iota
 	letter      // of other alphabets
-	symbol      // which is from another font, likely
+	symbol      // probably from another font
 	wide
 )
 
@@ -178,7 +178,7 @@ func pieces(text string) []piece {
 		v, w := g.Value(), g.Width()
 		k := kindOf(v, w)
 		last := len(out) - 1
-		if w == 0 && last >= 0 { // a mark on the character before it
+		if w == 0 && last >= 0 { // a combining mark
 			out[last].text += v
 			continue
 		}
@@ -227,7 +227,7 @@ func draw(b *strings.Builder, p piece, style cell.Style, column int) {
 	fmt.Fprintf(b, ` textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, pixels(float64(width)*cellWidth), escape(text))
 }
 
-// classes are the classes of a style.
+// classes returns the classes of a style.
 func classes(s cell.Style) string {
 	var out []string
 	for _, a := range []struct {
@@ -255,14 +255,14 @@ func classes(s cell.Style) string {
 	return strings.Join(out, " ")
 }
 
-// escape is text in XML. Characters that XML doesn't have are replaced.
+// escape escapes text for XML. Characters that are invalid in XML are replaced.
 func escape(text string) string {
 	var b strings.Builder
-	xml.EscapeText(&b, []byte(text)) // to memory
+	xml.EscapeText(&b, []byte(text)) // can't fail in memory
 	return b.String()
 }
 
-// pixels is a length without zeros at the end.
+// pixels returns a length without trailing zeros.
 func pixels(f float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.1f", f), "0"), ".")
 }

@@ -9,16 +9,17 @@ import (
 	"github.com/adze-dev/adze/internal/tui/paint"
 )
 
-// window is the part of a conversation that a terminal shows. It scrolls like one: as little as possible, and never back.
+// window is the visible part of a conversation. It scrolls like a terminal: as little as possible, and never back.
 type window struct {
 	columns, rows int
 	finished      []cell.Line // the rows above the live area that can still be visible
-	above         int         // rows that scrolled away, of all that were finished
-	total         int         // rows that were ever finished
+	above         int         // rows that have scrolled away
+	total         int         // number of finished rows so far
 	drawn         []cell.Line // the live area
 }
 
-// show adds a frame, and returns the rows that are visible now and the cursor in them. A row below 0: it is hidden.
+// show adds a frame, and returns the visible rows and the cursor position in them. A row below 0 means that the cursor is
+// hidden.
 func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 	for _, l := range f.Finished {
 		rows := fold(l, w.columns)
@@ -50,13 +51,13 @@ func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 	return rows, cursor
 }
 
-// pushed is the number of rows of the old live area that finished lines push down. The painter makes room for the lines first
-// and draws the new area then, unless the lines are so many that it prints them over the old one.
+// pushed returns the number of rows of the old live area that finished lines push down. The painter first makes room for the
+// lines and then draws the new area, unless there are so many lines that it prints them over the old one.
 func (w *window) pushed(finished []cell.Line, live int) int {
 	if len(finished) == 0 || len(w.drawn) == 0 || len(finished)+len(w.drawn) >= w.rows || slices.ContainsFunc(finished, w.wide) {
 		return 0
 	}
-	n := 0 // lines that were the first of the live area, and stay where they are
+	n := 0 // lines that were the first of the live area, and don't move
 	for n < len(finished) && n < len(w.drawn) && slices.Equal(finished[n], w.drawn[n]) {
 		n++
 	}
@@ -79,7 +80,7 @@ func (w *window) wide(l cell.Line) bool {
 	return n > w.columns
 }
 
-// fold breaks a line at the right edge, as terminals do.
+// fold breaks a line at the right edge, like terminals.
 func fold(l cell.Line, columns int) []cell.Line {
 	if l.Width() <= columns {
 		return []cell.Line{l}

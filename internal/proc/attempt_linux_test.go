@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempts is what a box holds back or lets through, by name. Each is done by
+// attempts returns what a sandbox holds back or lets through, by name. Each is done by
 // this test binary, executed as a command; an error means refused.
 func attempts() map[string]func() error {
 	in, out := os.Getenv("BOX_IN"), os.Getenv("BOX_OUT")

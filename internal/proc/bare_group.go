@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// count looks at the command's group, the only thing that can be seen here.
+// count counts the processes in the command's group, the only ones that can be seen here.
 func (t *bare) count() int {
 	if syscall.Kill(-t.process.Pid, 0) == nil {
 		return 1

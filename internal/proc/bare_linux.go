@@ -34,10 +34,10 @@ func (t *bare) record(l *ledger) *entry {
 	return l.add(s.target, t.marker)
 }
 
-// widen lets a command write on while its output is looked at.
+// widen enlarges the pipe, so that a command can write while its output is processed.
 func widen(f *os.File) { unix.FcntlInt(f.Fd(), unix.F_SETPIPE_SZ, 1<<20) }
 
-// waiting is how many bytes are in the pipe.
+// waiting returns how many bytes are in the pipe.
 func waiting(f *os.File) int64 {
 	n := 0
 	if c, err := f.SyscallConn(); err == nil {
@@ -46,16 +46,15 @@ func waiting(f *os.File) int64 {
 	return int64(n)
 }
 
-// A brand finds processes that have cleared their environment and left their
-// session: a resource limit, which every process inherits and anybody can read.
-// The limit is the processor time of real-time processes. As a brand it is
-// longer than a system lives.
+// A brand finds processes that have cleared their environment and left their session: a resource limit, which every process
+// inherits and everyone can read. It is the limit of processor time for real-time processes, longer than the lifetime of a
+// system.
 const (
 	brandLimit = unix.RLIMIT_RTTIME
-	brandName  = "Max realtime timeout" // of it in /proc/PID/limits
+	brandName  = "Max realtime timeout" // its name in /proc/PID/limits
 )
 
-// brandOf is the limit that stands for a marker.
+// brandOf returns the limit for a marker.
 func brandOf(marker string) (limit uint64, ok bool) {
 	if len(marker) < 15 {
 		return 0, false
@@ -64,16 +63,15 @@ func brandOf(marker string) (limit uint64, ok bool) {
 	return 1<<60 | n, err == nil
 }
 
-// brand marks a process, 0 for this one, and all that it starts. Inside another
-// program's command the limit may be lower already; then that program's brand
-// stays.
+// brand marks a process, 0 for this one, and everything it starts. Inside another program's command the limit may already be
+// lower; then that program's brand stays.
 func brand(pid int, marker string) {
 	if n, ok := brandOf(marker); ok {
 		unix.Prlimit(pid, brandLimit, &unix.Rlimit{Cur: n, Max: n}, nil)
 	}
 }
 
-// branded reports whether a process carries a marker's brand.
+// branded reports whether a process has a marker's brand.
 func branded(pid int, marker string) bool {
 	n, ok := brandOf(marker)
 	if !ok {
@@ -90,7 +88,7 @@ func branded(pid int, marker string) bool {
 	return false
 }
 
-// markerOf is the marker in an environment, or empty.
+// markerOf returns the marker in an environment, or empty.
 func markerOf(env []string) (marker string) {
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, markerVar+"="); ok {

@@ -11,9 +11,8 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// bare is a command without a keeper. Its group, and on Linux what /proc shows
-// of its descendants, its session and its marker, can be ended; what hides
-// from all three cannot.
+// bare is a command without a keeper. Its group, and on Linux its descendants, its session and its marker in /proc, can be
+// stopped; processes that escape all three can't.
 type bare struct {
 	process *os.Process
 	marker  string
@@ -77,7 +76,7 @@ func startBare(s *spec, l *ledger) (tree, *os.File, *entry, error) {
 	return t, r, e, nil
 }
 
-// boxed puts in front of the command what makes its box.
+// boxed prepends the program that makes the sandbox to the command.
 func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, more []*os.File, err error) {
 	if s.box == nil {
 		return nil, nil, nil
@@ -92,8 +91,7 @@ func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, more []*os.File, 
 	return box, more, nil
 }
 
-// tempScript holds a command that is too long for an argument, in a file that
-// has no name any more.
+// tempScript returns an unlinked file with a command that is too long for an argument.
 func tempScript(script string) (*os.File, error) {
 	f, err := os.CreateTemp("", "command-*")
 	if err != nil {
@@ -110,7 +108,7 @@ func tempScript(script string) (*os.File, error) {
 	return f, nil
 }
 
-// wait waits for the command, then for what it left.
+// wait waits for the command, then for processes that it left.
 func (t *bare) wait() {
 	defer close(t.ended)
 	if t.box != nil {
@@ -132,14 +130,13 @@ func (t *bare) wait() {
 		t.awaitLeftovers()
 	case grace := <-t.stopped:
 		if t.left = t.end(grace); t.left > 0 {
-			return // perhaps the command itself: its exit may never come
+			return // possibly the command itself: its exit may never come
 		}
 		t.exits <- <-dead
 	}
 }
 
-// awaitLeftovers looks now and then whether they are gone, and ends them when
-// told to.
+// awaitLeftovers checks regularly whether they have exited, and stops them on request.
 func (t *bare) awaitLeftovers() {
 	for t.count() > 0 {
 		select {

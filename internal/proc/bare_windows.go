@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// maxArg is below the 32,767 characters that Windows takes in all.
+// maxArg is below Windows' limit of 32,767 characters for a command line.
 const maxArg = 30 << 10
 
-// findShell returns a bash that Git brings along, or else cmd.
+// findShell returns the bash of Git for Windows, or cmd.
 func findShell() (path, note string, err error) {
 	for _, root := range []string{os.Getenv("ProgramFiles"), os.Getenv("ProgramFiles(x86)")} {
 		if p := root + `\Git\bin\bash.exe`; root != "" {
@@ -35,7 +35,7 @@ func shellArgv(shell, line string) []string {
 	return []string{shell, "-c", line}
 }
 
-// bare is a command and what taskkill finds below it.
+// bare is a command and its child processes, as taskkill finds them.
 type bare struct {
 	process *os.Process
 	exits   chan exit
@@ -84,7 +84,7 @@ func (t *bare) exited() <-chan exit   { return t.exits }
 func (t *bare) gone() <-chan struct{} { return t.ended }
 func (t *bare) remaining() int        { return 0 }
 
-// stop ends the tree at once: Windows knows no polite way for all programs.
+// stop kills the tree at once: Windows has no signal that asks all programs to exit.
 func (t *bare) stop(time.Duration) {
 	t.once.Do(func() {
 		if exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(t.process.Pid)).Run() != nil {

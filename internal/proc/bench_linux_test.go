@@ -49,7 +49,7 @@ func BenchmarkTrueBare(b *testing.B) {
 	}
 }
 
-// The cost of a box is the difference between these and the one above.
+// The cost of a sandbox is the difference between these and the one above.
 
 func BenchmarkTrueReadOnly(b *testing.B) {
 	benchBox(b, &sandbox.Spec{Mode: sandbox.ReadOnly})

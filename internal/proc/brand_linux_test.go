@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
-// runaway is a command whose child leaves its session and clears its
+// runaway returns a command whose child leaves its session and clears its
 // environment. name is found in the child's arguments.
 func runaway(t *testing.T) (line, name string) {
 	name = "runaway-" + newMarker()

@@ -12,18 +12,16 @@ import (
 )
 
 const (
-	// readOn is how much of the latest output can be read again by offset.
+	// readOn is how much of the latest output can be read by offset.
 	readOn = 256 << 10
-	// cookAll is how much output is read as a terminal would show it, every
-	// byte. Past that only the beginning (long complete) and the last readOn
-	// bytes are, so that a flood costs no more than copying it.
+	// cookAll is how much output is processed like a terminal would. Beyond that only the beginning (long complete) and the
+	// last readOn bytes are, so that a flood of output is only copied.
 	cookAll = 4 << 20
-	// sniffed is where binary output is looked for.
+	// sniffed is the size of the beginning that is checked for binary output.
 	sniffed = 8 << 10
 )
 
-// capture takes a command's output as it comes and keeps what is wanted of it
-// in bounded memory:
+// capture processes a command's output as it arrives and keeps a part of it in bounded memory:
 //
 //	bytes ─ mask ─┬─ spill (up to a limit)
 //	              ├─ ring of the latest bytes
@@ -73,7 +71,7 @@ func (k *capture) write(p []byte) {
 	k.masks.write(p, k.take)
 }
 
-// take gets masked bytes.
+// take receives masked bytes.
 func (k *capture) take(p []byte) {
 	k.toSpill(p)
 	k.lines += int64(bytes.Count(p, []byte{'\n'}))
@@ -106,7 +104,7 @@ func (k *capture) toSpill(p []byte) {
 	k.spillErr = err
 }
 
-// finish ends the capture; what comes later is not taken any more.
+// finish ends the capture; later output is ignored.
 func (k *capture) finish() Output {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +112,7 @@ func (k *capture) finish() Output {
 	k.closed = true
 	o := Output{Bytes: k.recent.total, Lines: k.lines, Binary: k.binary, SpillCut: k.spillShort, SpillErr: k.spillErr}
 	switch {
-	case k.binary: // what was text before it is all there is to show
+	case k.binary: // only the text before it is shown
 		o.Head = k.mask.String(k.sniff.text())
 		return o
 	case k.recent.total <= cookAll:
@@ -122,8 +120,7 @@ func (k *capture) finish() Output {
 		k.fold.settle()
 		o.Head, o.Tail, o.OmittedBytes, o.OmittedLines = k.page.render()
 	default:
-		// The middle was not looked at: the tail is the latest bytes, from a
-		// line's beginning, as a screen of their own.
+		// The middle was not processed: the tail is the latest bytes, from the beginning of a line, on a new screen.
 		k.screen.Flush()
 		k.fold.settle()
 		o.Head = string(k.page.head)
@@ -134,19 +131,19 @@ func (k *capture) finish() Output {
 		o.OmittedBytes = max(0, o.Bytes-int64(len(o.Head)+len(o.Tail)))
 		o.OmittedLines = max(0, o.Lines-int64(bytes.Count(k.page.head, []byte{'\n'})+bytes.Count(recent, []byte{'\n'})))
 	}
-	// Colours or backspaces may have kept a secret apart until now.
+	// Colors or backspaces may have split a secret until now.
 	o.Head, o.Tail = k.mask.String(o.Head), k.mask.String(o.Tail)
 	return o
 }
 
-// quiet is the time since the last output.
+// quiet returns the time since the last output.
 func (k *capture) quiet() time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.now().Sub(k.last)
 }
 
-// progress shows the end of the output as it is now.
+// progress returns the current end of the output.
 func (k *capture) progress(most int) (tail string, bytes, lines int64, quiet time.Duration) {
 	k.mu.Lock()
 	recent, _ := k.recent.from(k.recent.total-int64(4*most), 4*most)
@@ -160,7 +157,7 @@ func (k *capture) progress(most int) (tail string, bytes, lines int64, quiet tim
 	return k.mask.String(string(p.lastLines())), bytes, lines, quiet
 }
 
-// read returns output from an offset on.
+// read returns output from an offset.
 func (k *capture) read(offset int64, most int) Piece {
 	k.mu.Lock()
 	if offset < 0 {
@@ -169,12 +166,12 @@ func (k *capture) read(offset int64, most int) Piece {
 	raw, from := k.recent.from(offset, most)
 	total, binary := k.recent.total, k.binary
 	k.mu.Unlock()
-	if from > offset { // what was asked for is gone: begin with a whole line
+	if from > offset { // the requested part is gone: begin with a whole line
 		whole := fromLine(raw)
 		from += int64(len(raw) - len(whole))
 		raw = whole
 	}
-	// A piece that is not the last ends with a line, so that nothing is torn.
+	// A piece that isn't the last one ends with a line, so that no line is split.
 	if from+int64(len(raw)) < total {
 		if i := bytes.LastIndexByte(raw, '\n'); i >= 0 {
 			raw = raw[:i+1]
@@ -188,7 +185,7 @@ func (k *capture) read(offset int64, most int) Piece {
 	return p
 }
 
-// cooked reads raw output on a screen of its own.
+// cooked processes raw output on a new screen.
 func cooked(raw []byte, head, tail int) *page {
 	p := &page{room: head, tail: ring{max: tail}}
 	f := fold{put: p.write}
@@ -199,13 +196,13 @@ func cooked(raw []byte, head, tail int) *page {
 	return p
 }
 
-// foldFrom is how many times a line must come again to be folded. Fewer are
-// kept as they are: three closing brackets in a row are text, not noise.
+// foldFrom is how often a line must be repeated to be folded. Fewer repetitions are kept: three closing brackets in a row
+// are text, not noise.
 const foldFrom = 5
 
 // fold passes lines on and replaces long runs of the same line.
 type fold struct {
-	put    func([]byte) // given text with its newlines
+	put    func([]byte) // receives text with its newlines
 	last   []byte
 	have   bool // last is a line, and was put
 	again  int64
@@ -213,8 +210,8 @@ type fold struct {
 	buf    []byte
 }
 
-// line takes one line; more means that it goes on in the next call. Lines in
-// pieces are too long to compare and are never folded.
+// line adds one line; more means that it continues in the next call. Lines in pieces are too long to compare and are never
+// folded.
 func (f *fold) line(l []byte, more bool) {
 	if f.within || more {
 		f.settle()
@@ -231,7 +228,7 @@ func (f *fold) line(l []byte, more bool) {
 	f.out(l, true)
 }
 
-// settle puts what is known of a run that is over.
+// settle outputs the summary of a finished run.
 func (f *fold) settle() {
 	if f.again >= foldFrom {
 		f.out([]byte("[previous line repeated "+group(f.again)+" times]"), true)
@@ -251,7 +248,7 @@ func (f *fold) out(l []byte, newline bool) {
 	f.put(f.buf)
 }
 
-// group writes a number with a comma between thousands.
+// group formats a number with commas between thousands.
 func group(n int64) string {
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -260,7 +257,7 @@ func group(n int64) string {
 	return s
 }
 
-// page keeps the first and the last of a text.
+// page keeps the beginning and the end of a text.
 type page struct {
 	room      int // left in head
 	full      bool
@@ -269,8 +266,7 @@ type page struct {
 	tailLines int64 // newlines that went to the tail
 }
 
-// write takes a line or a piece of one. Head is filled up to a line's end; a
-// single line larger than it is cut.
+// write adds a line or a piece of one. Head is filled up to the end of a line; a single line larger than it is cut.
 func (p *page) write(l []byte) {
 	if !p.full {
 		if len(l) <= p.room {
@@ -289,8 +285,7 @@ func (p *page) write(l []byte) {
 	p.tail.write(l)
 }
 
-// render returns the two ends and what is missing between them. If nothing
-// is, all of the text is in head.
+// render returns both ends and the size of the omitted part between them. If nothing is omitted, head has the whole text.
 func (p *page) render() (head, tail string, omittedBytes, omittedLines int64) {
 	t := p.lastLines()
 	if int64(len(t)) == p.tail.total {
@@ -299,7 +294,7 @@ func (p *page) render() (head, tail string, omittedBytes, omittedLines int64) {
 	return string(p.head), string(t), p.tail.total - int64(len(t)), p.tailLines - int64(bytes.Count(t, []byte{'\n'}))
 }
 
-// lastLines is the tail, from the beginning of a line if one is near.
+// lastLines returns the tail, from the beginning of a line if one is near.
 func (p *page) lastLines() []byte {
 	t, _ := p.tail.from(0, p.tail.max)
 	if p.tail.start() == 0 {
@@ -308,8 +303,7 @@ func (p *page) lastLines() []byte {
 	return fromLine(t)
 }
 
-// fromLine drops the rest of a cut line, unless that is much of the text; then
-// only the rest of a cut character.
+// fromLine removes the rest of a cut line, unless that is much of the text; then only the rest of a cut character.
 func fromLine(t []byte) []byte {
 	if i := bytes.IndexByte(t, '\n'); i >= 0 && i < len(t)/4 {
 		return t[i+1:]
@@ -320,7 +314,7 @@ func fromLine(t []byte) []byte {
 	return t
 }
 
-// wholeRunes is the largest cut of l up to n that splits no character.
+// wholeRunes returns the largest cut of l up to n that splits no character.
 func wholeRunes(l []byte, n int) int {
 	for n > 0 && n < len(l) && l[n]&0xc0 == 0x80 {
 		n--
@@ -332,7 +326,7 @@ func wholeRunes(l []byte, n int) int {
 type ring struct {
 	max   int
 	buf   []byte
-	next  int   // where the next byte goes once buf is full
+	next  int   // position of the next byte once buf is full
 	total int64 // bytes ever written
 }
 
@@ -341,7 +335,7 @@ func (r *ring) write(p []byte) {
 	if len(p) > r.max {
 		p = p[len(p)-r.max:]
 	}
-	// It grows as it is needed: most commands print little.
+	// It grows as needed: most commands print little.
 	if free := r.max - len(r.buf); free > 0 {
 		n := min(free, len(p))
 		r.buf = append(r.buf, p[:n]...)
@@ -354,11 +348,10 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// start is the offset of the oldest byte still kept.
+// start returns the offset of the oldest byte still kept.
 func (r *ring) start() int64 { return r.total - int64(len(r.buf)) }
 
-// from returns a copy of the bytes from an offset on, which is moved to where
-// the kept bytes begin and end, and the offset used.
+// from returns a copy of the bytes from an offset, limited to the available range, and the offset used.
 func (r *ring) from(offset int64, most int) ([]byte, int64) {
 	offset = min(max(offset, r.start()), r.total)
 	n := int(min(r.total-offset, int64(most)))
@@ -376,11 +369,11 @@ func (r *ring) from(offset int64, most int) ([]byte, int64) {
 	return out, offset
 }
 
-// sniff looks at the beginning of output and tells binary from text. A NUL
-// alone does not make it binary: `find -print0` prints text.
+// sniff distinguishes binary output from text by its beginning. A NUL alone doesn't make it binary: `find -print0` prints
+// text.
 type sniff struct{ seen []byte }
 
-// look takes the next bytes and reports whether what came so far is binary.
+// look adds the next bytes and reports whether the output so far is binary.
 func (s *sniff) look(p []byte) bool {
 	s.seen = append(s.seen, p[:min(len(p), sniffed-len(s.seen))]...)
 	if bytes.IndexByte(s.seen, 0) < 0 {
@@ -391,7 +384,7 @@ func (s *sniff) look(p []byte) bool {
 		r, n := utf8.DecodeRune(b)
 		switch {
 		case r == 0:
-			// Two in a row end no name: they are padding or numbers.
+			// Two in a row don't end a name: they are padding or numbers.
 			if run++; run > 1 {
 				odd++
 			}
@@ -405,7 +398,7 @@ func (s *sniff) look(p []byte) bool {
 	return odd*10 > len(s.seen)
 }
 
-// text is the whole lines before the first one that holds a NUL.
+// text returns the whole lines before the first one with a NUL.
 func (s *sniff) text() string {
 	i := bytes.IndexByte(s.seen, 0)
 	if i < 0 {
@@ -414,4 +407,35 @@ func (s *sniff) text() string {
 	i = bytes.LastIndexByte(s.seen[:i], '\n') + 1
 	p := cooked(s.seen[:i], sniffed, 0)
 	return string(p.head)
+}
+
+// Beginning keeps the first bytes that a command prints, up to a limit. It can be read while the command runs.
+type Beginning struct {
+	limit int
+	full  func()
+	mu    sync.Mutex
+	kept  bytes.Buffer
+}
+
+// NewBeginning keeps up to limit bytes. full is called once when there are more; nil: the rest is dropped.
+func NewBeginning(limit int, full func()) *Beginning { return &Beginning{limit: limit, full: full} }
+
+// Write takes all bytes. It never fails.
+func (b *Beginning) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := b.limit - b.kept.Len()
+	b.kept.Write(p[:min(len(p), room)])
+	if len(p) > room && b.full != nil {
+		b.full()
+		b.full = nil
+	}
+	return len(p), nil
+}
+
+// String returns what was kept.
+func (b *Beginning) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.kept.String()
 }

@@ -129,3 +129,22 @@ func TestGroupAndSize(t *testing.T) {
 		}
 	}
 }
+
+// The first bytes of a command's output are kept, and too many are reported once.
+func TestBeginning(t *testing.T) {
+	reports := 0
+	b := NewBeginning(5, func() { reports++ })
+	for _, part := range []string{"ab", "cd", "efg", "h"} {
+		if n, err := b.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("%q: wrote %d, %v", part, n, err)
+		}
+	}
+	if b.String() != "abcde" || reports != 1 {
+		t.Errorf("kept %q, reported %d times", b.String(), reports)
+	}
+	b = NewBeginning(1, nil)
+	b.Write([]byte("ab"))
+	if b.String() != "a" {
+		t.Errorf("kept %q", b.String())
+	}
+}

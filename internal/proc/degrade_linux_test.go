@@ -83,7 +83,7 @@ func TestNamespacesBreakLater(t *testing.T) {
 	}
 }
 
-// What failed for the box's sake is told from what failed by itself.
+// What failed for the sandbox's sake is told from what failed by itself.
 func TestSuspect(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})
@@ -111,7 +111,7 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
-// A box keeps nothing open in its command, and leaves nothing behind, not even
+// A sandbox keeps nothing open in its command, and leaves nothing behind, not even
 // when the command is killed or its keeper dies.
 func TestBoxLeavesNothing(t *testing.T) {
 	r := opened(t, Options{})
@@ -121,7 +121,7 @@ func TestBoxLeavesNothing(t *testing.T) {
 		found, _ := filepath.Glob(filepath.Join(os.TempDir(), "adze-box-*"))
 		return found
 	}
-	t.Setenv("TMPDIR", t.TempDir()) // where nobody else has boxes
+	t.Setenv("TMPDIR", t.TempDir()) // where nobody else has sandboxes
 	for _, s := range []*sandbox.Spec{spec, {Mode: sandbox.ReadOnly}} {
 		o := run(t, r, Command{Line: "for f in /proc/self/fd/*; do [ -e $f ] && echo ${f##*/}; done | tr '\\n' ' '; echo $TMPDIR", Dir: dir, Sandbox: s})
 		if !strings.HasPrefix(o.Output.Head, "0 1 2 ") || len(strings.Fields(o.Output.Head)) > 4 {

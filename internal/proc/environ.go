@@ -6,23 +6,20 @@ import (
 	"strings"
 )
 
-// forced is what every command gets: nothing waits for a person, nothing
-// paints, and a program can see that Adze runs it.
+// forced are the variables of every command: no prompts for a user, no colors, and a sign that Adze runs the command.
 var forced = []string{
 	"ADZE=1",
 	"TERM=dumb",
 	"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GH_PAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "DELTA_PAGER=cat", "AWS_PAGER=",
-	// true leaves the file as it is: an empty message stops a commit, a
-	// proposed one is taken.
+	// true leaves the file unchanged: an empty message stops a commit, a proposed one is used.
 	"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
 	"GIT_TERMINAL_PROMPT=0", "GCM_INTERACTIVE=never",
 	"DEBIAN_FRONTEND=noninteractive", "PIP_NO_INPUT=1",
 }
 
-// Environ returns base, as from os.Environ, the way a command gets it: without
-// the variables that Credential names, except those that pass names (exactly),
-// and with pagers, editors and prompts turned off. Keys of model providers are
-// left out even if pass names them.
+// Environ returns base, as from os.Environ, as a command gets it: without the variables that Credential matches, except
+// those that pass names (exactly), and with pagers, editors and prompts turned off. Keys of model providers are removed even
+// if pass names them.
 func Environ(base, pass []string) []string {
 	set := map[string]bool{}
 	for _, kv := range forced {
@@ -39,8 +36,7 @@ func Environ(base, pass []string) []string {
 	return append(out, forced...)
 }
 
-// plainNames are the variables that ShortEnviron keeps: where things are, who
-// one is and which language one speaks. None of them makes a program load or
+// plainNames are the variables that ShortEnviron keeps: locations, user and language. None of them makes a program load or
 // run something.
 var plainNames = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "TMPDIR",
@@ -49,9 +45,7 @@ var plainNames = []string{
 	"SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "TEMP", "TMP",
 }
 
-// ShortEnviron is Environ for a command that nobody was asked about: only
-// variables from a short list, and git told to take no locks for what it may
-// as well leave.
+// ShortEnviron is Environ for an auto-approved command: only variables from a short list, and git takes no optional locks.
 func ShortEnviron(base []string) []string {
 	var short []string
 	for _, kv := range base {
@@ -62,9 +56,8 @@ func ShortEnviron(base []string) []string {
 	return append(Environ(short, nil), "GIT_OPTIONAL_LOCKS=0")
 }
 
-// Secrets returns the values in base to mask in output: those of variables
-// that look like credentials, passed on or not, and passwords inside URLs.
-// Of a value of several lines (a private key) each long line counts too.
+// Secrets returns the values in base to mask in output: those of variables that look like credentials, passed on or not, and
+// passwords in URLs. Of a value with several lines (a private key) each long line counts too.
 func Secrets(base []string) []string {
 	var out []string
 	for _, kv := range base {
@@ -74,7 +67,7 @@ func Secrets(base []string) []string {
 				out = append(out, p)
 			}
 			if u.User == nil {
-				continue // an address is no secret, whatever its name
+				continue // a URL isn't secret, whatever its name
 			}
 		}
 		if !Credential(n) {
@@ -92,14 +85,12 @@ func Secrets(base []string) []string {
 	return out
 }
 
-// Credential reports whether a variable's name says that it holds one.
+// Credential reports whether a variable's name is that of a credential.
 //
-// TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE and CREDENTIAL count anywhere in
-// a name, in any case (GITHUB_TOKEN, PGPASSWORD, authToken), but not in
-// TOKENIZER. KEY is a part of too many words, so it must be a word of its own
-// or end a well-known one: API_KEY, aws-access-key-id, sshKey and APIKEY count;
-// MONKEY, KEYBOARD, KEYMAP and GNOME_KEYRING_CONTROL do not. PWD counts after
-// another word (MYSQL_PWD), not alone or in OLDPWD.
+// TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE and CREDENTIAL count anywhere in a name, in any case (GITHUB_TOKEN,
+// PGPASSWORD, authToken), but not in TOKENIZER. KEY is part of too many words, so it must be a separate word or end a
+// well-known one: API_KEY, aws-access-key-id, sshKey and APIKEY count; MONKEY, KEYBOARD, KEYMAP and GNOME_KEYRING_CONTROL
+// don't. PWD counts after another word (MYSQL_PWD), not alone or in OLDPWD.
 func Credential(variable string) bool {
 	words := words(variable)
 	whole := strings.ReplaceAll(strings.Join(words, "_"), "TOKENIZER", "")
@@ -122,14 +113,13 @@ func Credential(variable string) bool {
 	return false
 }
 
-// providers are the first words of the variables that model keys live in.
+// providers are the first words of variables with model keys.
 var providers = []string{
 	"OPENAI", "ANTHROPIC", "CLAUDE", "GEMINI", "DASHSCOPE", "QWEN", "BAILIAN", "MODELSCOPE", "DEEPSEEK", "MISTRAL", "GROQ",
 	"OPENROUTER", "XAI", "TOGETHER", "FIREWORKS", "COHERE", "PERPLEXITY", "CEREBRAS", "MOONSHOT", "ZHIPU", "ZAI", "MINIMAX", "ADZE",
 }
 
-// modelKey reports whether a variable holds the key of a model provider, which
-// no command ever gets.
+// modelKey reports whether a variable is the key of a model provider, which no command ever gets.
 func modelKey(variable string) bool {
 	if !Credential(variable) {
 		return false
@@ -145,8 +135,8 @@ func modelKey(variable string) bool {
 	return false
 }
 
-// words splits a name at everything that is no letter and where a small letter
-// is followed by a capital, and returns the parts in capitals.
+// words splits a name at everything that isn't a letter and where a lower-case letter is followed by a capital, and returns
+// the parts in capitals.
 func words(variable string) []string {
 	var b strings.Builder
 	var before rune

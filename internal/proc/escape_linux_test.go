@@ -108,7 +108,7 @@ type escape struct {
 // escapeRepo makes the repository of a workspace, and a directory outside.
 const escapeRepo = "mkdir outside; git init -q repo; git -C repo commit -q --allow-empty -m first; "
 
-// newEscape is a copy of a directory, with a setup of its own.
+// newEscape returns a copy of a directory, with a setup of its own.
 func newEscape(t *testing.T, from, setup string) *escape {
 	t.Helper()
 	here, err := os.Getwd()

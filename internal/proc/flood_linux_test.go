@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
-// highWater is the most memory this process has had, in bytes.
+// highWater returns the most memory this process has had, in bytes.
 func highWater(t *testing.T) int64 {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/status")

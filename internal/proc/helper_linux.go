@@ -22,23 +22,21 @@ import (
 // This file is the keeper's side: the same binary, executed again.
 
 const (
-	// helperArg is the first argument of a keeper, before its kind. It alone
-	// does nothing: the control descriptor must be a socket too.
+	// helperArg is the first argument of a keeper, before its kind. It does nothing without a control socket.
 	helperArg = "--adze-process-keeper"
 	ctlFD     = 3 // to the program
 	outFD     = 4 // the command's output
 	shareFD   = 5 // to the session process, if there is one
 	errFD     = 6 // the command's standard error; only without a session process
-	// sessionArg is the one argument of a session process, which has a control
-	// socket too.
+	// sessionArg is the only argument of a session process, which has a control socket too.
 	sessionArg = "--adze-session"
 )
 
-// Helper says how to start keepers. Its zero value means that there are none.
+// Helper starts keepers. Its zero value means that there are none.
 type Helper struct{ path string }
 
-// Main must be called first in a program's main. In a keeper it never returns;
-// in the program it returns what Options.Helper wants.
+// Main must be called first in a program's main. In a keeper it never returns; in the program it returns the value for
+// Options.Helper.
 func Main() Helper {
 	if len(os.Args) == 3 && os.Args[1] == helperArg {
 		if what, err := strconv.Atoi(os.Args[2]); err == nil && isSocket(ctlFD) {
@@ -57,7 +55,7 @@ func Main() Helper {
 	if len(os.Args) > 4 && os.Args[1] == sandbox.InnerArg {
 		os.Exit(sandbox.Inner(os.Args[2:]))
 	}
-	// Not os.Executable: that path may hold a newer version by now, or nothing.
+	// Not os.Executable: that path may have a newer version by now, or nothing.
 	return Helper{path: "/proc/self/exe"}
 }
 
@@ -69,29 +67,28 @@ func isSocket(fd int) bool {
 	return err == nil
 }
 
-// keeping is what a keeper knows.
+// keeping is the state of a keeper.
 type keeping struct {
 	mu    sync.Mutex // one message at a time
 	ctl   *os.File
 	main  int           // pid of the command
-	box   *sandbox.Box  // that it is in, or nil
-	empty chan struct{} // closed when there is no child any more
+	box   *sandbox.Box  // its sandbox, or nil
+	empty chan struct{} // closed when there are no more children
 	once  sync.Once
-	over  chan int // processes that would not end
+	over  chan int // number of processes that couldn't be stopped
 }
 
 func keep(what kind) int {
-	// The command is killed when the thread that started it dies, so that
-	// thread must be the one that lives to the end.
+	// The command is killed when the thread that started it ends, so this thread must live to the end.
 	runtime.LockOSThread()
 	closeInherited()
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
-	// All are caught, so that the command can do no harm with them; not ignored:
-	// an ignored signal would stay ignored in the command.
+	// All signals are caught, so that the command can't kill the keeper; they aren't ignored, because the command would
+	// inherit that.
 	signal.Notify(make(chan os.Signal, 1))
-	os.Chdir("/") // hold no folder
+	os.Chdir("/") // don't keep a directory busy
 
 	k := &keeping{ctl: os.NewFile(ctlFD, "control"), empty: make(chan struct{}), over: make(chan int, 1)}
 	if what&namespaced != 0 {
@@ -141,8 +138,8 @@ func keep(what kind) int {
 	return 0
 }
 
-// join shares the sockets of the session. Without the session process nothing
-// may run that it has let others meet.
+// join shares the sockets of the session. If the session process exits, the commands that have met through it must not
+// continue.
 func (k *keeping) join() error {
 	poll := []unix.PollFd{{Fd: shareFD}}
 	if _, err := unix.Poll(poll, 0); err != nil || poll[0].Revents != 0 {
@@ -156,8 +153,8 @@ func (k *keeping) join() error {
 	return nil
 }
 
-// launch starts the command on this thread, which is the keeper's for good. In
-// a box it is this thread that enters it: the keeper's others stay outside.
+// launch starts the command on this thread, which belongs to the keeper until the end. This thread enters the sandbox; the
+// keeper's others stay outside.
 func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
 	if s.split {
@@ -183,7 +180,7 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 		argv = append(argv, "/dev/fd/3")
 	}
 	if box != nil {
-		// The command may not look into the memory of what boxes it.
+		// The command must not read the memory of the process that sandboxes it.
 		unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		box.Make()
 		var more []*os.File
@@ -205,8 +202,7 @@ func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	})
 }
 
-// clean removes what the box has put on the disk, on a thread that is not in
-// it.
+// clean removes the sandbox's files, on a thread that is outside.
 func (k *keeping) clean() {
 	if k.box == nil {
 		return
@@ -219,8 +215,8 @@ func (k *keeping) clean() {
 	<-done
 }
 
-// contentFile puts a command that is too long for an argument, or the input of
-// one, where only the command finds it.
+// contentFile returns a file with a command that is too long for an argument, or its input, that only the command can
+// access.
 func contentFile(content string) (fd int, err error) {
 	if fd, err = unix.MemfdCreate("command", unix.MFD_CLOEXEC); err != nil {
 		return -1, err
@@ -236,7 +232,7 @@ func contentFile(content string) (fd int, err error) {
 	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 10)
 }
 
-// reap waits for every child, the command's orphans included.
+// reap waits for every child, including orphans of the command.
 func (k *keeping) reap() {
 	defer close(k.empty)
 	var trial *syscall.WaitStatus // how a trial's command ended
@@ -250,7 +246,7 @@ func (k *keeping) reap() {
 			}
 			return
 		case pid == k.main && k.box != nil && k.box.IsTrial():
-			// What a trial leaves running would change more, so it ends first.
+			// Processes that a trial leaves running would change more, so they are stopped first.
 			k.box.Ended()
 			unix.Kill(-1, unix.SIGKILL)
 			trial = &ws
@@ -260,7 +256,7 @@ func (k *keeping) reap() {
 	}
 }
 
-// tellExit tells how the command ended.
+// tellExit reports how the command ended.
 func (k *keeping) tellExit(ws syscall.WaitStatus, left int) {
 	body := numbers(int(ws), left)
 	if k.box != nil {
@@ -270,7 +266,7 @@ func (k *keeping) tellExit(ws syscall.WaitStatus, left int) {
 	k.tell(msgExited, body)
 }
 
-// count is how many processes there are besides the command, which has ended.
+// count returns the number of processes besides the command, which has ended.
 func (k *keeping) count() int {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
@@ -283,8 +279,7 @@ func (k *keeping) count() int {
 	}
 }
 
-// wraps reports whether a process belongs to what is in front of the command,
-// and only waits for others.
+// wraps reports whether a process is a wrapper of the command, which only waits for others.
 func (k *keeping) wraps(t target) bool {
 	if k.box == nil || !k.box.Wrapped() {
 		return false
@@ -293,7 +288,7 @@ func (k *keeping) wraps(t target) bool {
 	return strings.TrimSpace(string(name)) == "bwrap"
 }
 
-// listen ends everything when told to, and when the program is gone.
+// listen stops everything on request, and when the program has exited.
 func (k *keeping) listen() {
 	for {
 		kind, body, err := receive(k.ctl)
@@ -312,8 +307,7 @@ func (k *keeping) end(grace time.Duration) {
 		go func() {
 			all := func() []target { return descendants(os.Getpid()) }
 			if k.box != nil && k.box.Wrapped() {
-				// If what is in front of the command went first, the command
-				// would be killed before it could answer.
+				// If a wrapper exited first, the command would be killed before it could handle the signal.
 				behind := func() []target {
 					return slices.DeleteFunc(all(), func(t target) bool { return t.pid == k.main })
 				}
@@ -325,7 +319,7 @@ func (k *keeping) end(grace time.Duration) {
 			if os.Getpid() == 1 && (grace > 0 && askAll(all, k.empty, grace) || endWorld(k.empty)) {
 				return
 			}
-			for !k.isEmpty() { // or it is about to start, or a list missed what was just forked
+			for !k.isEmpty() { // it is about to start, or a list missed a process that was just forked
 				if n := endAll(all, k.empty, grace); n > 0 {
 					k.over <- n
 					return
@@ -336,7 +330,7 @@ func (k *keeping) end(grace time.Duration) {
 	})
 }
 
-// isEmpty reports whether there is no child any more.
+// isEmpty reports whether there are no more children.
 func (k *keeping) isEmpty() bool {
 	select {
 	case <-k.empty:
@@ -349,7 +343,7 @@ func (k *keeping) isEmpty() bool {
 func (k *keeping) tell(kind byte, body []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	send(k.ctl, kind, body) // if the program is gone, listen sees it
+	send(k.ctl, kind, body) // if the program has exited, listen notices
 }
 
 func errnoOf(err error) syscall.Errno {

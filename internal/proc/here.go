@@ -11,12 +11,10 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Here runs a command in the foreground with this program's own standard
-// streams and terminal, in its sandbox if it has one: for a person who wants
-// to try one. Nothing keeps what it leaves running, and the outcome has no
-// Output; where the box has process numbers of its own, what it leaves ends
-// with it, and a signal that ends it is an exit code of 128 and its number, as
-// of a shell. The notes of the sandbox are told before anything runs.
+// Here runs a command in the foreground with this program's own standard streams and terminal, in its sandbox if it has one,
+// for a user who wants to try one. Processes that it leaves running are not stopped, unless the sandbox has a PID namespace,
+// and the outcome has no Output. In such a sandbox a signal that ends the command is an exit code of 128 plus its number, as
+// in a shell. tell receives the notes of the sandbox before anything runs.
 func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Outcome, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -39,7 +37,7 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 		tell(n)
 	}
 	if s.box != nil {
-		if !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.PIDs) { // the command takes the place of who would listen
+		if !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.PIDs) { // the command replaces the process that would listen
 			s.plan.Layers &^= sandbox.Notify
 			s.plan.PrivateSockets = false
 		}
@@ -48,11 +46,11 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 		defer s.made.Remove()
 	}
 	began := time.Now()
-	// What is typed at the terminal is for the command to answer.
+	// Keyboard signals are for the command.
 	typed := make(chan os.Signal, 1)
 	signal.Notify(typed, os.Interrupt)
 	defer signal.Stop(typed)
-	// Before it starts: it may be up, and to be ended, before this goes on.
+	// Before it starts, because it may have to be stopped immediately.
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
 	defer signal.Stop(told)
@@ -83,11 +81,10 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 	return o, nil
 }
 
-// noReport is the report of a command that nothing watches.
+// noReport returns an empty report, for a command that isn't watched.
 func noReport() sandbox.Report { return sandbox.Report{} }
 
-// passOn tells a process to end when this one is told so, until the returned
-// function is called.
+// passOn passes termination signals on to a process, until the returned function is called.
 func passOn(told <-chan os.Signal, p *os.Process) (stop func()) {
 	over, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -107,9 +104,8 @@ func passOn(told <-chan os.Signal, p *os.Process) (stop func()) {
 	}
 }
 
-// streams are the command's: this program's own. A sandboxed command gets no
-// directory among them, since what is below it can be opened by a path that no
-// mount of the sandbox covers.
+// streams returns the command's streams: this program's own. A sandboxed command gets no directory among them, because files
+// below it could be opened past the mounts of the sandbox.
 func streams(s *spec) (files []*os.File, done func()) {
 	files = []*os.File{os.Stdin, os.Stdout, os.Stderr}
 	var null *os.File
@@ -122,10 +118,10 @@ func streams(s *spec) (files []*os.File, done func()) {
 		}
 		files[i] = null
 	}
-	return files, func() { null.Close() } // of no file it does nothing
+	return files, func() { null.Close() } // it does nothing for a nil file
 }
 
-// startPlain starts the command itself, or the program that boxes it.
+// startPlain starts the command itself, or the program that sandboxes it.
 func startPlain(s *spec) (*os.Process, error) {
 	closeInherited()
 	argv, env := s.argv, s.env

@@ -15,16 +15,15 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// boxArg is the one argument of a process that enters a box and becomes the
-// command, or its parent. It alone does nothing: the command comes through a
-// pipe.
+// boxArg is the only argument of a process that enters a sandbox and becomes the command, or its parent. It does nothing by
+// itself: the command comes through a pipe.
 const (
 	boxArg   = "--adze-process-box"
 	boxFD    = 3
-	reportFD = 4 // takes the report on a trial
+	reportFD = 4 // for the report on a trial
 )
 
-// works reports whether this program can start itself again: without /proc it has no path to itself.
+// works reports whether this program can start itself again: without /proc it can't.
 func (h Helper) works() bool {
 	if h.path == "" {
 		return false
@@ -33,8 +32,8 @@ func (h Helper) works() bool {
 	return err == nil
 }
 
-// launch is how bubblewrap starts a process of this program. The last file is the
-// program. dies says that it dies with the calling thread.
+// launch returns the command line by which bubblewrap starts a process of this program. The last file is the program. dies
+// means that it dies with the calling thread.
 func (h Helper) launch(argv []string, files []*os.File, dies bool) (string, []string, []*os.File, error) {
 	launcher, err := sandbox.LauncherArgs(dies)
 	if err != nil {
@@ -96,21 +95,21 @@ func startHere(h Helper, s *spec) (*os.Process, func() sandbox.Report, error) {
 	return p, reporting(back), nil
 }
 
-// reporting reads a report. The function waits for it.
+// reporting reads a report. The returned function waits for it.
 func reporting(f *os.File) func() sandbox.Report {
 	done := make(chan sandbox.Report, 1)
 	go func() {
 		defer f.Close()
 		var r sandbox.Report
 		text, _ := io.ReadAll(f)
-		json.Unmarshal(text, &r) // nothing is no report
+		json.Unmarshal(text, &r) // empty text leaves an empty report
 		done <- r
 	}()
 	return func() sandbox.Report { return <-done }
 }
 
-// closeInherited keeps from what this process starts all descriptors but its
-// three streams, also those that the parent process left open.
+// closeInherited marks all descriptors except the three streams close-on-exec, including those that the parent process left
+// open.
 func closeInherited() {
 	const first = 3
 	if unix.CloseRange(first, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
@@ -124,14 +123,13 @@ func closeInherited() {
 	}
 }
 
-// become is that process. It returns only if it fails, with an exit code as of
-// a shell that cannot execute.
+// become is that process. It only returns if it fails, with an exit code as of a shell that can't execute a command.
 func become() int {
 	fail := func(err error) int {
 		fmt.Fprintf(os.Stderr, "adze: create the sandbox: %v\n", err)
 		return 126
 	}
-	runtime.LockOSThread() // it is this thread that enters the box
+	runtime.LockOSThread() // it is this thread that enters the sandbox
 	body, err := io.ReadAll(os.NewFile(boxFD, "command"))
 	if err != nil {
 		return fail(err)
@@ -151,7 +149,7 @@ func become() int {
 	if err := box.Enter(s.dir); err != nil {
 		return fail(err)
 	}
-	// After the box, so that the folder is the one seen from inside.
+	// After entering the sandbox, so that the directory is the one inside.
 	if err := os.Chdir(s.dir); err != nil {
 		return fail(err)
 	}
@@ -167,14 +165,13 @@ func become() int {
 	return code
 }
 
-// beFirst is the first process of a pid namespace. A command in its place would
-// not end of a signal that it does nothing about, and would have to wait for
-// orphans. What is typed at the terminal reaches the command by itself.
+// beFirst is the first process of a PID namespace. The command itself in that role would ignore signals without a handler,
+// and would have to reap orphans. Keyboard signals reach the command directly.
 func beFirst(s *spec, box *sandbox.Box) (code int, err error) {
-	signal.Notify(make(chan os.Signal, 1)) // all, as a keeper does
+	signal.Notify(make(chan os.Signal, 1)) // all, like a keeper
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
-	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its other threads are in no box
+	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // its other threads aren't sandboxed
 	pid, err := syscall.ForkExec(s.argv[0], s.argv, &syscall.ProcAttr{Env: s.env, Files: []uintptr{0, 1, 2}})
 	if err != nil {
 		return 126, err
@@ -206,8 +203,7 @@ func exitCode(ws syscall.WaitStatus) int {
 	return ws.ExitStatus()
 }
 
-// reportTrial ends what a trial left running, which would change more, and
-// reports on it.
+// reportTrial stops the processes that a trial left running, which would change more, and reports on it.
 func reportTrial(box *sandbox.Box) {
 	box.Ended()
 	unix.Kill(-1, unix.SIGKILL)

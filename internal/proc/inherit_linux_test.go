@@ -15,7 +15,7 @@ import (
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
-// sleeping is a process that does nothing until the test ends.
+// sleeping returns a process that does nothing until the test ends.
 func sleeping(t *testing.T) (pid int) {
 	t.Helper()
 	c := exec.Command("/bin/sleep", "300")

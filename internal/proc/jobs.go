@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// mostJobs bounds how many run at a time.
+	// mostJobs is the maximum number of running jobs.
 	mostJobs = 64
-	// keptJobs is how many finished ones can still be read.
+	// keptJobs is how many finished jobs can still be read.
 	keptJobs = 32
 )
 
-// ErrNoJob is what asking for an unknown job returns, wrapped.
+// ErrNoJob is wrapped by the error for an unknown job.
 var ErrNoJob = errors.New("no such background command")
 
-// Job is a look at a command in the background.
+// Job is the state of a background command.
 type Job struct {
 	ID      string
-	Label   string // what it is, for people: mostly its command line
+	Label   string // for users: usually its command line
 	Began   time.Time
 	Running bool
-	Notes   []string // as in an Outcome, known from the beginning
-	Outcome Outcome  // if it does not run any more
+	Notes   []string // as in an Outcome, known from the start
+	Outcome Outcome  // if it has ended
 }
 
-// Jobs is the table of commands in the background.
+// Jobs is the table of background commands.
 //
 //	jobs := proc.NewJobs(r, nil)
 //	id, err := jobs.Start(proc.Command{Line: "npm run dev"}, "dev server")
@@ -53,14 +53,12 @@ type job struct {
 	announced bool
 }
 
-// NewJobs returns an empty table. finished, if not nil, is called once for
-// each job when it has ended, from a goroutine of its own.
+// NewJobs returns an empty table. finished, if not nil, is called once for each job when it has ended, in its own goroutine.
 func NewJobs(r *Runner, finished func(Job)) *Jobs {
 	return &Jobs{runner: r, finished: finished}
 }
 
-// Start starts a command in the background and returns its id at once.
-// Command.Timeout applies, if it is set.
+// Start starts a command in the background and returns its ID immediately. Command.Timeout applies, if it is set.
 func (j *Jobs) Start(c Command, label string) (id string, err error) {
 	j.mu.Lock()
 	err = j.full()
@@ -79,9 +77,8 @@ func (j *Jobs) Start(c Command, label string) (id string, err error) {
 	return id, err
 }
 
-// Adopt moves a running command to the background: its context and timeout end
-// it no longer, and what it has printed so far can be read. A command that has
-// ended meanwhile becomes a finished job.
+// Adopt moves a running command to the background: its context and timeout no longer apply, and its output so far can be
+// read. A command that has ended meanwhile becomes a finished job.
 func (j *Jobs) Adopt(p *Process, label string) (id string, err error) {
 	if id, err = j.add(p, label); err == nil {
 		p.Detach()
@@ -124,7 +121,7 @@ func (j *Jobs) full() error {
 	return nil
 }
 
-// forgetOld drops the oldest finished jobs; their leftovers are the runner's.
+// forgetOld drops the oldest finished jobs; the runner keeps their leftover processes.
 func (j *Jobs) forgetOld() {
 	done := 0
 	for i := len(j.table) - 1; i >= 0; i-- {
@@ -170,7 +167,7 @@ func (j *Jobs) find(id string) (*job, error) {
 	return nil, fmt.Errorf("find %q: %w (running or finished: %s)", id, ErrNoJob, strings.Join(known, ", "))
 }
 
-// List shows all jobs, the oldest first.
+// List returns all jobs, the oldest first.
 func (j *Jobs) List() []Job {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -195,18 +192,17 @@ func (j *Jobs) News() []Job {
 	return news
 }
 
-// Read reads a job's output on from an offset, see Process.Read.
+// Read reads a job's output from an offset, see Process.Read.
 func (j *Jobs) Read(id string, offset int64, most int) (Piece, Job, error) {
 	one, err := j.find(id)
 	if err != nil {
 		return Piece{}, Job{}, err
 	}
-	look := one.look() // first: what has ended prints no more
+	look := one.look() // first: a job that has ended prints no more
 	return one.process.Read(offset, most), look, nil
 }
 
-// Stop ends a job and all it started, and returns when that is done. A stopped
-// job is no news.
+// Stop stops a job and everything it started, and returns when that is done. A stopped job isn't in News.
 func (j *Jobs) Stop(id string) (Job, error) {
 	one, err := j.find(id)
 	if err != nil {
@@ -220,7 +216,7 @@ func (j *Jobs) Stop(id string) (Job, error) {
 	return one.look(), nil
 }
 
-// Close ends all jobs and returns when they are gone.
+// Close stops all jobs and returns when they are gone.
 func (j *Jobs) Close() {
 	j.mu.Lock()
 	j.closed = true

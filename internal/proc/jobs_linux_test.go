@@ -154,7 +154,7 @@ func TestJobTableIsBounded(t *testing.T) {
 	}
 }
 
-// Pieces end at line ends, lost bytes are counted, and a negative offset reads
+// Pieces end at line endings, lost bytes are counted, and a negative offset reads
 // the end.
 func TestRead(t *testing.T) {
 	r := opened(t, Options{})

@@ -16,26 +16,25 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// This file is the program's side of the keepers.
+// This file is the program's side of keepers.
 
-// keepers has one keeper for each command. Executing a large binary again
-// takes milliseconds, so the next one is started ahead, as soon as one is
-// taken; it idles in a few megabytes.
+// keepers has one keeper for each command. Executing a large binary again takes milliseconds, so the next one is started
+// ahead, as soon as one is taken; an idle keeper takes a few megabytes.
 type keepers struct {
 	helper  Helper
 	mu      sync.Mutex
-	broken  error // why keepers cannot be started
+	broken  error // why keepers can't be started
 	spare   map[kind]*idle
 	lost    sandbox.Layers // namespaces, or pids, that turned out not to work
 	lostWhy error
 	alone   error         // why keepers can't be in a session
-	proven  map[kind]bool // keepers of these kinds have worked: what they lack later is a failure, not the system
+	proven  map[kind]bool // keepers of these kinds have worked: a later failure isn't a lack of support
 	closed  bool
 	filling sync.WaitGroup
 	session sessions
 }
 
-// kind tells keepers apart by the namespaces that they are in.
+// kind is the kind of a keeper, by its namespaces.
 type kind int
 
 const (
@@ -43,7 +42,7 @@ const (
 	ownNetwork
 	ownPIDs
 	ofTrial        // with the capabilities for overlays
-	launched       // by bubblewrap, which makes the user, pid and mount namespaces
+	launched       // by bubblewrap, which creates the user, PID and mount namespaces
 	inSession      // in the network namespace of a session process, which starts them
 	plain     kind = 0
 )
@@ -80,7 +79,7 @@ type idle struct {
 	errs *os.File // read end of its standard error
 }
 
-// release lets an idle keeper go: it ends when its control socket closes.
+// release releases an idle keeper: it exits when its control socket closes.
 func (i *idle) release() {
 	if i != nil {
 		i.out.Close()
@@ -90,13 +89,13 @@ func (i *idle) release() {
 			i.kept.releaseLaunched()
 			return
 		}
-		i.kept.keeper.Kill() // in case it is stopped and does not see it
+		i.kept.keeper.Kill() // in case it is stopped and doesn't notice
 		i.kept.keeper.Wait()
 	}
 }
 
-// releaseLaunched waits for bubblewrap, whose child is the keeper. If bubblewrap
-// was killed while it starts that, the child would wait for it.
+// releaseLaunched waits for bubblewrap, whose child is the keeper. If bubblewrap were killed while it starts the keeper, the
+// child would wait for it.
 func (t *kept) releaseLaunched() {
 	over := make(chan struct{})
 	go func() {
@@ -112,7 +111,7 @@ func (t *kept) releaseLaunched() {
 	}
 }
 
-// give hands the standard error to a command that has one of its own.
+// give passes the standard error to a command with its own.
 func (i *idle) give(s *spec) {
 	if s.split {
 		s.errs = i.errs
@@ -144,10 +143,9 @@ func (k *keepers) note() string {
 	return ""
 }
 
-// start starts a command, under a keeper if possible. If the context ends
-// before it is known to have started, it counts as started. A sandbox that can't
-// be made is tried once more; then the command doesn't run. It never runs with
-// less than what keepers of its kind had before.
+// start starts a command, under a keeper if possible. If the context ends before it is known to have started, it counts as
+// started. A sandbox that can't be made is tried again; then the command doesn't run. It never runs with less protection
+// than earlier commands of its kind.
 func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *entry, error) {
 	failed := map[kind]bool{} // before their command was known
 	for tries := 1; k.works(); tries++ {
@@ -171,17 +169,17 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 			unmade := (*boxError)(nil)
 			switch {
 			case errors.As(err, &unmade) && unmade.early && !failed[want]:
-				failed[want] = true // it may be lack of memory or processes, for a moment
+				failed[want] = true // possibly a temporary lack of memory or processes
 				continue
 			case errors.As(err, &unmade) && unmade.early && k.breaks(want, err):
-				continue // with what works without
+				continue // with what works without it
 			case errors.As(err, &unmade) && tries == 1:
 				continue
 			case !errors.Is(err, errUnused):
 				return nil, nil, nil, err
 			}
 		}
-		// A spare may have died long ago; a fresh one must work.
+		// A spare may have died long ago; a new one must work.
 		if !spare && !k.breaks(want, err) && tries > 1 {
 			return nil, nil, nil, err
 		}
@@ -192,8 +190,8 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 	return startBare(s, l)
 }
 
-// kindFor is the keeper that a command needs. Where namespaces turned out not
-// to work, although they seemed to, the sandbox is planned again without them.
+// kindFor returns the kind of keeper that a command needs. If namespaces turned out not to work, although they seemed to,
+// the sandbox is planned again without them.
 func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
 	lost, why := k.losses()
@@ -214,7 +212,7 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 	return k.joins(kindOf(s.plan), s), nil
 }
 
-// failedIn says why there is no sandbox in namespaces of bubblewrap.
+// failedIn returns why there is no sandbox in namespaces of bubblewrap.
 func failedIn(err error) string {
 	if unmade := (*boxError)(nil); errors.As(err, &unmade) {
 		return unmade.why + ": the system may deny capabilities to what bubblewrap starts"
@@ -222,15 +220,13 @@ func failedIn(err error) string {
 	return err.Error()
 }
 
-// joins is the keeper for a command that has a network of its own: the network
-// of its session. Without a namespace for process numbers commands would see
-// each other, so each has its own network then. Bubblewrap makes that namespace
-// itself.
+// joins returns the kind of keeper for a command with a separate network: that of its session. Without a PID namespace
+// commands would see each other, so each has its own network then. Bubblewrap creates that namespace itself.
 func (k *keepers) joins(want kind, s *spec) kind {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case want&ofTrial != 0: // what others have done stays done
+	case want&ofTrial != 0: // effects of other commands aren't part of the trial
 		return want
 	case want&(ownNetwork|ownPIDs) != ownNetwork|ownPIDs && !(s.plan.Layers.Has(sandbox.Bubblewrap) && s.plan.Loopback):
 		return want
@@ -243,24 +239,23 @@ func (k *keepers) joins(want kind, s *spec) kind {
 	return want&^ownNetwork | inSession
 }
 
-// losses are the layers that turned out not to work.
+// losses returns the layers that turned out not to work.
 func (k *keepers) losses() (sandbox.Layers, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.lost, k.lostWhy
 }
 
-// proves remembers that keepers of a kind work here.
+// proves records that keepers of a kind work here.
 func (k *keepers) proves(which kind) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.proven[which], k.proven[plain] = true, true
 }
 
-// breaks remembers that keepers, or those with namespaces, do not work here, and
-// reports whether it did: what has worked before is not done without. A
-// namespace for process numbers is the first to be done without: it fails
-// before a command is known, mostly because /proc cannot be mounted.
+// breaks records that keepers, or those with namespaces, don't work here, and reports whether it did: a kind that has worked
+// before stays required. A PID namespace is given up first: it fails before a command is known, usually because /proc can't
+// be mounted.
 func (k *keepers) breaks(which kind, err error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -282,7 +277,7 @@ func (k *keepers) breaks(which kind, err error) bool {
 	return true
 }
 
-// probe sees whether a keeper can be started, and leaves it as the spare.
+// probe checks whether a keeper can be started, and keeps it as the spare.
 func (k *keepers) probe() {
 	if !k.works() {
 		return
@@ -339,7 +334,7 @@ func (k *keepers) close() {
 	k.session.close()
 }
 
-// keeper starts one.
+// keeper starts a keeper.
 func (k *keepers) keeper(want kind) (*idle, error) {
 	r, w, err := pipeOf()
 	if err != nil {
@@ -360,7 +355,7 @@ func (k *keepers) keeper(want kind) (*idle, error) {
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "control")
 	defer theirs.Close()
-	unix.SetNonblock(fds[0], true) // before NewFile, so that reading blocks no thread
+	unix.SetNonblock(fds[0], true) // before NewFile, so that reading doesn't block a thread
 	ours := os.NewFile(uintptr(fds[0]), "control")
 	var p *os.Process
 	if want&inSession != 0 {
@@ -388,9 +383,8 @@ func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, erro
 	if want != plain && want&launched == 0 {
 		attr = want.apart().Attr()
 	}
-	// A keeper that is stopped must wake up to see its program gone. The
-	// signal comes when the starting thread ends, which may be early;
-	// then it does no harm.
+	// A keeper that is stopped must wake up to notice that its program has exited. The signal is sent when the starting
+	// thread ends, which may be early; then it is harmless.
 	attr.Setsid, attr.Pdeathsig = true, syscall.SIGCONT
 	path, argv, files := k.helper.path, keeperArgv(want), []*os.File{null, null, null, ctl, out, null, errs}
 	if want&launched != 0 {
@@ -402,8 +396,8 @@ func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, erro
 	return os.StartProcess(path, argv, &os.ProcAttr{Env: helperEnv(), Files: files, Sys: attr})
 }
 
-// helperEnv is a keeper's own environment: no secrets, a runtime that starts
-// small, and what a binary built for coverage or race detection wants.
+// helperEnv returns a keeper's own environment: no secrets, settings for a small runtime, and variables for binaries with
+// coverage or race detection.
 func helperEnv() []string {
 	env := []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=32MiB"}
 	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
@@ -434,13 +428,11 @@ func newKept(p *os.Process, ctl *os.File) *kept {
 	return t
 }
 
-// errUnused says that a keeper ended before it took its command, which has
-// surely not run.
+// errUnused reports that a keeper exited before it received its command, which has certainly not run.
 var errUnused = errors.New("the supervisor process exited immediately")
 
-// run hands the command over and waits until it has started, or the context
-// has ended: a command can be quick enough to stop its keeper before that has
-// said anything.
+// run sends the command and waits until it has started, or the context has ended: a quick command can stop its keeper before
+// that has reported anything.
 func (t *kept) run(ctx context.Context, s *spec) error {
 	t.marker = s.marker
 	go t.listen()
@@ -448,7 +440,7 @@ func (t *kept) run(ctx context.Context, s *spec) error {
 	defer t.ctl.SetWriteDeadline(time.Time{})
 	if err := send(t.ctl, msgRun, s.encode()); err != nil {
 		t.keeper.Kill()
-		// It may have said why before it ended.
+		// It may have sent the reason before it exited.
 		if unmade := (*boxError)(nil); errors.As(<-t.started, &unmade) {
 			return unmade
 		}
@@ -462,7 +454,7 @@ func (t *kept) run(ctx context.Context, s *spec) error {
 	}
 }
 
-// listen takes the keeper's messages until it ends.
+// listen receives the keeper's messages until it exits.
 func (t *kept) listen() {
 	var ready, started, exited, clean bool
 	for {
@@ -488,7 +480,7 @@ func (t *kept) listen() {
 			exited = true
 			e := exitOf(syscall.WaitStatus(number(body, 0)), number(body, 1))
 			if len(body) > 8 {
-				json.Unmarshal(body[8:], &e.report) // the keeper wrote it
+				json.Unmarshal(body[8:], &e.report) // valid: the keeper wrote it
 			}
 			t.exits <- e
 		case msgEmpty:
@@ -513,7 +505,7 @@ func (t *kept) listen() {
 	default: // the command may have run, so it must not run again
 		t.started <- nil
 	}
-	if t.left > 0 { // the first process of a pid namespace ends after all others
+	if t.left > 0 { // the first process of a PID namespace ends after all others
 		go t.keeper.Wait()
 	} else {
 		t.keeper.Wait()
@@ -525,7 +517,7 @@ func (t *kept) exited() <-chan exit   { return t.exits }
 func (t *kept) gone() <-chan struct{} { return t.ended }
 
 func (t *kept) stop(grace time.Duration) {
-	send(t.ctl, msgStop, numbers(int(grace.Milliseconds()))) // a keeper that is gone has ended all
+	send(t.ctl, msgStop, numbers(int(grace.Milliseconds()))) // a keeper that has exited has stopped everything
 }
 
 func (t *kept) remaining() int { return t.left }

@@ -9,11 +9,10 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Helper says how to start keepers. There are none on this system.
+// Helper starts keepers. There are none on this system.
 type Helper struct{}
 
-// Main must be called first in a program's main. On this system it does
-// nothing: only Linux has what a keeper needs.
+// Main must be called first in a program's main. On this system it does nothing: only Linux supports keepers.
 func Main() Helper { return Helper{} }
 
 // HelperAt is Main: there are no keepers.
@@ -38,7 +37,7 @@ func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *e
 
 func (*keepers) probe() {}
 
-// kind tells keepers apart where there are some.
+// kind is the kind of a keeper, on systems that have them.
 type kind int
 
 const plain kind = 0
@@ -49,7 +48,7 @@ func (*keepers) losses() (sandbox.Layers, error) { return 0, nil }
 
 func (*keepers) close() {}
 
-// widen and waiting have no equal here; draining by time takes their place.
+// widen and waiting aren't supported here; output is drained by time instead.
 func widen(*os.File) {}
 
 func waiting(*os.File) int64 { return 0 }
@@ -61,11 +60,10 @@ func startHere(_ Helper, s *spec) (*os.Process, func() sandbox.Report, error) {
 	return p, noReport, err
 }
 
-// closeInherited does nothing: what this program opens is closed by itself.
+// closeInherited does nothing: files that this program opens are close-on-exec.
 func closeInherited() {}
 
-// ledger is kept on Linux only: elsewhere there is no cheap way to tell a
-// process from a later one with the same number.
+// ledger is only used on Linux: elsewhere a process can't be cheaply distinguished from a later one with the same ID.
 type ledger struct{ wanted bool }
 
 type entry struct{}
@@ -81,6 +79,5 @@ func (l *ledger) note() string {
 
 func (e *entry) remove() {}
 
-// Reap ends what programs that are no more left running. On this system
-// nothing is recorded, so there is nothing to end.
+// Reap stops processes that programs left running which have exited. On this system nothing is recorded, so it does nothing.
 func Reap(string) (ended int, err error) { return 0, nil }

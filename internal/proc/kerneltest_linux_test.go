@@ -44,7 +44,7 @@ func TestBarrenPlaces(t *testing.T) {
 // kernelArg makes the test binary a keeper in a place of package kerneltest.
 const kernelArg = "in-kernel"
 
-// A sandbox that can't be made once, for lack of memory for example, used to cost the session that layer for good. It is
+// A sandbox that can't be made once, for lack of memory for example, used to cost the session that layer permanently. It is
 // tried again.
 func TestKeeperThatFailsOnce(t *testing.T) {
 	needsLayers(t)

@@ -12,9 +12,8 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// ledger keeps on disk which processes are ours, one empty file for each
-// command that runs. All that must be known is in the file's name, so that no
-// crash leaves half an entry:
+// ledger records on disk which processes are ours, as one empty file per running command. All data is in the file's name, so
+// that a crash can't leave an incomplete entry:
 //
 //	boot.pidns.ownerPid.ownerStart.pid.start.marker
 type ledger struct {
@@ -40,8 +39,7 @@ func openLedger(dir string) *ledger {
 	return l
 }
 
-// here names this run of the system and this set of process numbers: in any
-// other the numbers mean nothing.
+// here identifies the boot and the PID namespace: process IDs are only valid there.
 func here() (boot, ns string, ok bool) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	link, err2 := os.Readlink("/proc/self/ns/pid")
@@ -61,7 +59,7 @@ func (l *ledger) note() string {
 	return fmt.Sprintf("Running commands are not recorded (%v): if this program is killed, the next start can't clean up after it.", l.err)
 }
 
-// entry is one command in the ledger; nil is one that is not in it.
+// entry is one command in the ledger; nil if it isn't recorded.
 type entry struct{ path string }
 
 func (l *ledger) add(t target, marker string) *entry {
@@ -79,18 +77,16 @@ func (l *ledger) add(t target, marker string) *entry {
 	return &entry{path}
 }
 
-// remove takes out a command that is gone. If that fails, the next Reap does.
+// remove removes the entry. If that fails, the next Reap does.
 func (e *entry) remove() {
 	if e != nil {
 		os.Remove(e.path)
 	}
 }
 
-// Reap ends what programs that are no more left running, by the ledger in a
-// State folder, and returns how many processes it ended. It touches only
-// processes that the ledger names by number and start time, their descendants,
-// and processes that carry the command's secret marker in their environment.
-// Call it at the start. A folder that does not exist is an empty one.
+// Reap stops processes that exited programs left running, by the ledger in a State directory, and returns how many it
+// stopped. It only touches processes that the ledger names by ID and start time, their descendants, and processes with the
+// command's secret marker in their environment. Call it at the start. A missing directory counts as empty.
 func Reap(dir string) (ended int, err error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -108,7 +104,7 @@ func Reap(dir string) (ended int, err error) {
 		switch {
 		case !ok:
 			continue // not ours
-		case r.boot != boot: // nothing of it can run any more
+		case r.boot != boot: // nothing of it can be running
 		case r.ns != ns || r.owner.alive():
 			continue
 		default:
@@ -125,7 +121,7 @@ func Reap(dir string) (ended int, err error) {
 	return ended, err
 }
 
-// record is a ledger entry read back.
+// record is a parsed ledger entry.
 type record struct {
 	boot, ns, marker string
 	owner, process   target
@@ -145,8 +141,7 @@ func parseRecord(name string) (r record, ok bool) {
 	return r, errors.Join(errs[:]...) == nil && r.owner.pid > 1 && r.process.pid > 1
 }
 
-// end ends the recorded process, what descends from it, and what carries the
-// marker.
+// end stops the recorded process, its descendants, and processes with the marker.
 func (r record) end() (ended, left int) {
 	list := func() []target {
 		found := marked(r.marker, 0)

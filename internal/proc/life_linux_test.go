@@ -159,7 +159,7 @@ func TestForkingInBoxes(t *testing.T) {
 	})
 }
 
-// Where a fresh /proc cannot be mounted the box is made without process
+// Where a fresh /proc cannot be mounted the sandbox is made without process
 // numbers of its own, and reports it.
 func TestNoFreshProc(t *testing.T) {
 	needsLayers(t)

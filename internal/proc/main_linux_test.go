@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(runUnraced(func() int { return leaktest.Run(m) }))
 }
 
-// slack is a hang bound for an operation with a time goal. It is long enough
+// slack returns a hang bound for an operation with a time goal. It is long enough
 // for a slow machine; the log has the measured times.
 func slack(goal time.Duration) time.Duration { return 30*time.Second + 20*goal }
 
@@ -94,7 +94,7 @@ func longer(t testing.TB, r *Runner, c Command, ok func(Outcome) bool) Outcome {
 	}
 }
 
-// printed is a condition for longer.
+// printed returns a condition for longer.
 func printed(text string) func(Outcome) bool {
 	return func(o Outcome) bool { return strings.Contains(o.Output.Head, text) }
 }
@@ -113,7 +113,7 @@ func opened(t testing.TB, opt Options) *Runner {
 	return r
 }
 
-// bareRunner is the Runner of a program that doesn't call Main.
+// bareRunner returns the Runner of a program that doesn't call Main.
 func bareRunner(t testing.TB) *Runner {
 	t.Helper()
 	r := Open(Options{})

@@ -6,29 +6,27 @@ import (
 	"strings"
 )
 
-// Masked stands in for a secret.
+// Masked replaces a secret.
 const Masked = "[masked]"
 
-// minSecret is the shortest value worth masking: shorter ones occur by chance.
+// minSecret is the minimum length of a masked value: shorter ones occur by chance.
 const minSecret = 8
 
 // Mask replaces known secret values in output. A nil Mask masks nothing.
 //
-// Where two secrets overlap in the text, all of both is covered.
+// If two secrets overlap in the text, both are masked completely.
 type Mask struct {
 	values [][]byte
 	max    int // length of the longest value
-	window int // length of the shortest value, or less
-	// shift and bucket are the tables of Wu and Manber's search for many
-	// patterns at once. It looks at two bytes and mostly skips almost as many
-	// as the shortest value has, so that masking keeps up with a flood.
+	window int // at most the length of the shortest value
+	// shift and bucket are the tables of Wu and Manber's multi-pattern search. It checks two bytes and usually skips almost
+	// as many as the shortest value has, so that masking keeps up with a flood of output.
 	shift  *[1 << 16]uint8
 	bucket map[uint16][]int
 }
 
-// NewMask returns a mask for the values that are worth it: at least 8 bytes
-// long and not so ordinary ("postgres", "localhost", "00000000", a path) that
-// hiding them would garble output and protect nothing. It is nil if none is.
+// NewMask returns a mask for the values that are worth masking: at least 8 bytes long and not so ordinary ("postgres",
+// "localhost", "00000000", a path) that masking would garble output and protect nothing. It is nil if there are none.
 func NewMask(values []string) *Mask {
 	m := &Mask{bucket: map[uint16][]int{}, window: 200}
 	for _, v := range values {
@@ -68,7 +66,7 @@ func (m *Mask) String(s string) string {
 // span is a range of bytes.
 type span struct{ from, to int }
 
-// find returns where secrets are in b, in order, overlapping ones joined.
+// find returns the positions of secrets in b, in order, with overlapping ones joined.
 func (m *Mask) find(b []byte) []span {
 	var found []span
 	shift := m.shift
@@ -89,7 +87,7 @@ func (m *Mask) find(b []byte) []span {
 	return found
 }
 
-// join adds a span that begins no earlier than the last one did.
+// join adds a span that begins no earlier than the last one.
 func join(spans []span, s span) []span {
 	if n := len(spans); n > 0 && (s.from < spans[n-1].to || s.from == spans[n-1].from) {
 		spans[n-1].to = max(spans[n-1].to, s.to)
@@ -98,8 +96,7 @@ func join(spans []span, s span) []span {
 	return append(spans, s)
 }
 
-// unfinished returns where the longest end of b begins that could be the
-// beginning of a secret; len(b) if none could.
+// unfinished returns the start of the longest suffix of b that could be the beginning of a secret; len(b) if there is none.
 func (m *Mask) unfinished(b []byte) int {
 	for i := max(0, len(b)-m.max+1); i < len(b); i++ {
 		for _, v := range m.values {
@@ -111,15 +108,15 @@ func (m *Mask) unfinished(b []byte) int {
 	return len(b)
 }
 
-// maskStream masks output that comes in pieces. It holds back only what could
-// be the beginning of a secret, so less than the longest one.
+// maskStream masks output that comes in pieces. It holds back only a possible beginning of a secret, less than the longest
+// one.
 type maskStream struct {
 	mask    *Mask
 	held    []byte
-	covered int // leading bytes of held that a Masked already given out stands for
+	covered int // leading bytes of held that an emitted Masked covers
 }
 
-// write gives out what is certain. The pieces given are valid during the call.
+// write emits what is certain. The pieces are valid during the call.
 func (s *maskStream) write(p []byte, give func([]byte)) {
 	if s.mask == nil {
 		give(p)
@@ -132,16 +129,15 @@ func (s *maskStream) write(p []byte, give func([]byte)) {
 	s.emit(b, s.mask.unfinished(b), give)
 }
 
-// flush gives out what was held back: the output has ended.
+// flush emits the held bytes at the end of the output.
 func (s *maskStream) flush(give func([]byte)) {
 	if len(s.held) > 0 {
 		s.emit(s.held, len(s.held), give)
 	}
 }
 
-// emit gives out b up to end and holds the rest. A secret that reaches past
-// end is replaced at once; covered remembers how much of the held bytes it
-// stands for, in case another secret begins inside it.
+// emit emits b up to end and holds the rest. A secret that continues past end is replaced at once; covered records how many
+// of the held bytes it covers, in case another secret begins inside it.
 func (s *maskStream) emit(b []byte, end int, give func([]byte)) {
 	spans := s.mask.find(b)
 	at := s.covered
@@ -165,7 +161,7 @@ func (s *maskStream) emit(b []byte, end int, give func([]byte)) {
 	s.held = append([]byte(nil), b[end:]...)
 }
 
-// worthMasking keeps out values that are no secret or no secret worth hiding.
+// worthMasking reports whether a value is worth masking.
 func worthMasking(v string) bool {
 	if len(v) < minSecret || strings.Contains(v, Masked) {
 		return false

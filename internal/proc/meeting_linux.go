@@ -10,13 +10,11 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// This file is how the commands of a session find each other's sockets.
+// This file implements how the commands of a session find each other's sockets.
 
-// meeting is what a session process knows of its commands. Commands that connect
-// to each other can pass descriptors of directories. A mount namespace that
-// ends takes its mounts apart, and such a directory would be without what
-// protects paths below it. So the mount namespaces of commands that have met are
-// kept until the last of those commands is gone.
+// meeting is what a session process knows about its commands. Commands that connect to each other can pass descriptors of
+// directories. When a mount namespace ends its mounts are detached, and such a directory would lose the mounts that protect
+// paths below it. So the mount namespaces of commands that have met are kept until the last of those commands has exited.
 type meeting struct {
 	mu      sync.Mutex
 	sockets *sandbox.Sockets
@@ -28,11 +26,10 @@ type meeting struct {
 // member is a keeper with its command.
 type member struct {
 	mounts int  // its mount namespace, or -1 if it has no sockets
-	met    bool // another one
+	met    bool // it has connected to another one
 }
 
-// mostKept bounds how many mount namespaces are kept. Commands that are started
-// afterwards are another session.
+// mostKept bounds the number of mount namespaces that are kept. Later commands use another session.
 const mostKept = 1000
 
 func newMeeting() *meeting {
@@ -45,15 +42,14 @@ func (m *meeting) full() bool {
 	return len(m.kept) >= mostKept
 }
 
-// What a keeper asks for. Each message comes with the descriptor of its mount
-// namespace.
+// The requests of a keeper. Each message comes with the descriptor of its mount namespace.
 const (
 	askAdd  = 'A' // with a socket's file, or none
 	askFind = 'F' // with the identity of a file; the answer comes with a descriptor
 	askMeet = 'M'
 )
 
-// serve answers a keeper until it is gone.
+// serve answers a keeper until it exits.
 func (m *meeting) serve(c *net.UnixConn) {
 	defer c.Close()
 	one := &member{mounts: -1}
@@ -87,11 +83,11 @@ func closeFDs(fds []int) {
 	}
 }
 
-// answer does what a keeper asks for. file is the answer's descriptor, or -1. ok
-// is false if it can't be done: a command that is not known here meets no one.
+// answer handles a request of a keeper. file is the descriptor for the response, or -1. ok is false if it failed: an unknown
+// command can't connect to others.
 func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool) {
 	if len(fds) == 0 {
-		return -1, false // no room for more descriptors
+		return -1, false // no more descriptors
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -123,7 +119,7 @@ func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool
 		if file, ok := m.sockets.Find(id); ok {
 			if other := m.owner[id]; other != one {
 				one.met = true
-				// Another one may have its socket by now, if it has met others.
+				// Another command may have its socket by now, if it has connected to others.
 				other.met = true
 			}
 			return file, true
@@ -132,7 +128,7 @@ func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool
 	return -1, true
 }
 
-// forget forgets the owners of files that are gone, when there are many.
+// forget drops the owners of files that no longer exist, when there are many.
 func (m *meeting) forget() {
 	const many = 10000
 	if len(m.owner) < many {
@@ -145,8 +141,7 @@ func (m *meeting) forget() {
 	}
 }
 
-// leave keeps the mount namespace of a command that has met others, as long as
-// one of them is there.
+// leave keeps the mount namespace of a command that has connected to others, as long as one of them is running.
 func (m *meeting) leave(one *member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +162,7 @@ func (m *meeting) leave(one *member) {
 	m.kept = nil
 }
 
-// sharing is a keeper's side of that.
+// sharing is the keeper's side.
 type sharing struct {
 	mu      sync.Mutex // one request at a time
 	conn    *net.UnixConn
@@ -175,14 +170,13 @@ type sharing struct {
 	answers chan given
 }
 
-// given is an answer of the session process.
+// given is a response of the session process.
 type given struct {
 	ok  bool
 	fds []int
 }
 
-// share returns the sockets of the session. lost is called when the session
-// process is gone, and with it what it keeps.
+// share returns the sockets of the session. lost is called when the session process exits, which ends what it keeps.
 func share(conn *net.UnixConn, lost func()) *sharing {
 	s := &sharing{conn: conn, mounts: -1, answers: make(chan given)}
 	go func() {
@@ -199,7 +193,7 @@ func share(conn *net.UnixConn, lost func()) *sharing {
 	return s
 }
 
-// ask asks the session process. If that is gone the answer is no.
+// ask sends a request to the session process. If that has exited, the response is no.
 func (s *sharing) ask(body []byte, more ...int) given {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,4 @@
-// Package proc runs commands with timeouts, and stops all processes that they
-// start.
+// Package proc runs commands with timeouts, and stops all processes that they start.
 //
 //	func main() {
 //		helper := proc.Main() // before anything else; never returns in a helper process
@@ -9,33 +8,27 @@
 //		...
 //	}
 //
-// A command runs in a session of its own with nothing to read on its standard
-// input. Run returns when the command exits, even if something it started
-// holds the output open, and all that was printed before the exit is in the
-// result. A timeout or a cancelled context ends the whole tree: TERM, then
-// KILL after a short grace.
+// A command runs in its own session with nothing to read on its standard input. Run returns when the command exits, even if
+// a process it started keeps the output open, and the result has everything that was printed before the exit. A timeout or a
+// cancelled context stops the whole tree: SIGTERM, then SIGKILL after a short grace period.
 //
-// On Linux each command has a keeper: this program's own binary, executed
-// again, which Main recognises. It is the command's parent and the subreaper
-// of all that descends from it, so that no double fork and no setsid escapes,
-// and when this program dies, however it dies, the keeper's control socket
-// closes and it ends everything. Processes a command leaves running in the
-// background (`server &`) stay under their keeper until Close. A ledger in
-// Options.State lets the next start end what even that could not, see Reap. What
-// outlives a keeper that was killed is found by a marker in its environment and
-// by a resource limit, which stays if the environment is cleared.
+// On Linux each command has a keeper: this program's own binary, executed again, which Main recognizes. It is the command's
+// parent and the subreaper of all its descendants, so that no double fork and no setsid escapes. When this program exits for
+// any reason, the keeper's control socket closes and it stops everything. Processes that a command leaves running in the
+// background (`server &`) stay under their keeper until Close. A ledger in Options.State lets the next start stop processes
+// that even this missed, see Reap. Processes that outlive a killed keeper are found by a marker in their environment and by
+// a resource limit, which stays if the environment is cleared.
 //
 //	this program ─┬─ keeper ─── bash ─── ...
 //	              ├─ keeper ─── server (left by a command that has returned)
 //	              └─ keeper     (idle: waits for the next command)
 //
-// Without the call of Main, and on other systems, commands are ended by
-// process group (and on Linux by what /proc shows); Outcome.Notes says so.
+// Without the call of Main, and on other systems, commands are stopped by process group (and on Linux by what /proc shows);
+// Outcome.Notes says so.
 //
-// With Command.Sandbox a command runs in a sandbox, see package sandbox. It is the keeper's one thread that enters the box and starts
-// the command there, so without keepers there are none on Linux: such a command
-// does not run, or says that it ran without. For boxes with namespaces there is
-// a second idle keeper, in a user namespace of its own.
+// With Command.Sandbox a command runs in a sandbox, see package sandbox. The keeper's one thread enters the sandbox and
+// starts the command there, so without keepers there are no sandboxes on Linux: such a command doesn't run, or its notes say
+// that it ran without. For sandboxes with namespaces there is a second idle keeper, in its own user namespace.
 //
 // Callers decide what may run, in which directory and with which environment.
 package proc
@@ -52,10 +45,10 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// liveTail is how much of the end a Progress shows.
+// liveTail is the length of a Progress' tail.
 const liveTail = 4 << 10
 
-// startTime is how long to wait for the word that a command has started.
+// startTime bounds the wait for the report that a command has started.
 const startTime = 5 * time.Second
 
 // Process is a command that was started.
@@ -63,14 +56,14 @@ type Process struct {
 	runner *Runner
 	cmd    Command
 	began  time.Time
-	out    []*stream // its output, and its standard error if that is apart
+	out    []*stream // its output, and its standard error if that is separate
 	tree   tree
 	entry  *entry // in the ledger
 	cap    *capture
 	notes  []string
-	mode   sandbox.Mode // of the box
+	mode   sandbox.Mode // of its sandbox
 
-	detach, stopping     chan struct{} // asked for
+	detach, stopping     chan struct{} // requested
 	detachOnce, stopOnce sync.Once
 	done                 chan struct{} // outcome is set
 	gone                 chan struct{} // no process is left
@@ -88,7 +81,7 @@ func newProcess(r *Runner, c Command) *Process {
 	}
 }
 
-// start starts the command and what watches it.
+// start starts the command and its watchers.
 func (p *Process) start(ctx context.Context, s spec, note string) error {
 	p.began = time.Now()
 	r := p.runner
@@ -117,15 +110,15 @@ func (p *Process) start(ctx context.Context, s spec, note string) error {
 	return nil
 }
 
-// boxError says that a command did not run because its box could not be made.
+// boxError reports that a command did not run because its sandbox could not be made.
 type boxError struct {
 	why   string
-	early bool // before the command was known: no box like it can be made
+	early bool // before the command was known: no such sandbox can be made
 }
 
 func (e *boxError) Error() string { return "create the sandbox: " + e.why }
 
-// startError says what could not be started.
+// startError returns an error that names the command.
 func startError(s spec, err error) error {
 	if path := (*os.PathError)(nil); errors.As(err, &path) {
 		err = path.Err
@@ -142,7 +135,7 @@ func startError(s spec, err error) error {
 	return fmt.Errorf("run command: start %s: %w", s.argv[0], err)
 }
 
-// watch waits for the end of the command, or ends it.
+// watch waits for the end of the command, or stops it.
 func (p *Process) watch(ctx context.Context) {
 	why, e := p.await(ctx)
 	quiet := p.cap.quiet()
@@ -169,7 +162,7 @@ func (p *Process) watch(ctx context.Context) {
 		}
 		s := sandbox.Suspect(scene, e.report.Refused, o.Output.Head+"\n"+o.Output.Tail)
 		if o.Suspect, o.Remedy = s.Why, s.Remedy; p.mode == sandbox.Trial {
-			o.Remedy = "" // what it is allowed is decided after it
+			o.Remedy = "" // its permissions are decided later
 		}
 	}
 	p.outcome = o
@@ -177,7 +170,7 @@ func (p *Process) watch(ctx context.Context) {
 	p.linger()
 }
 
-// await returns the reason for the end, and the exit if that was it.
+// await returns the reason for the end, and the exit status if it exited.
 func (p *Process) await(ctx context.Context) (Ended, exit) {
 	var deadline <-chan time.Time
 	if p.cmd.Timeout > 0 {
@@ -199,7 +192,7 @@ func (p *Process) await(ctx context.Context) (Ended, exit) {
 			}
 			return TimedOut, exit{}
 		case <-done:
-			if p.isDetached() { // before the context ended: a select may see the later of two first
+			if p.isDetached() { // before the context ended: a select may choose either
 				deadline, done, detach = nil, nil, nil
 				continue
 			}
@@ -213,12 +206,11 @@ func (p *Process) await(ctx context.Context) (Ended, exit) {
 	}
 }
 
-// end ends the tree and returns how many processes are left in spite of it.
+// end stops the tree and returns how many processes remain.
 func (p *Process) end() int {
 	grace := p.runner.opt.Grace
 	p.tree.stop(grace)
-	// The keeper gives up on what does not die by itself after a while; this
-	// is for a keeper that does not answer any more.
+	// The keeper gives up on processes that don't die after a while; this is for a keeper that doesn't respond.
 	t := time.NewTimer(grace + patience + time.Second)
 	defer t.Stop()
 	select {
@@ -229,7 +221,7 @@ func (p *Process) end() int {
 	return p.tree.remaining()
 }
 
-// exitNow is how a command ended that was ended.
+// exitNow returns how a stopped command ended.
 func (p *Process) exitNow() exit {
 	select {
 	case e := <-p.tree.exited():
@@ -257,7 +249,7 @@ func (p *Process) isGone() bool {
 	}
 }
 
-// linger waits for what the command left behind, and cleans up after it.
+// linger waits for leftover processes, and cleans up after them.
 func (p *Process) linger() {
 	select {
 	case <-p.tree.gone():
@@ -274,36 +266,35 @@ func (p *Process) linger() {
 	close(p.gone)
 }
 
-// Done is closed when the command has ended and its outcome is known.
+// Done returns a channel that is closed when the command has ended and its outcome is known.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits for the end.
+// Wait waits for the end of the command.
 func (p *Process) Wait() Outcome {
 	<-p.done
 	return p.outcome
 }
 
-// Detach unties the command from its context and its timeout: it runs on in
-// the background.
+// Detach detaches the command from its context and its timeout: it continues in the background.
 func (p *Process) Detach() { p.detachOnce.Do(func() { close(p.detach) }) }
 
-// Stop begins to end the command and all it started; after it has exited, what
-// it left behind. It does not wait.
+// Stop starts to stop the command and everything it started, including leftover processes after it has exited. It doesn't
+// wait.
 func (p *Process) Stop() { p.stopOnce.Do(func() { close(p.stopping) }) }
 
-// Read returns output from an offset on, at most about so many bytes; a
-// negative offset means the last of it. The last 256 KB can be read.
+// Read returns output from an offset, at most about that many bytes; a negative offset is relative to the end. The last 256
+// KB can be read.
 func (p *Process) Read(offset int64, most int) Piece {
 	return p.cap.read(offset, min(orElse(most, readOn), readOn))
 }
 
-// Progress is a look at the command as it is now.
+// Progress returns the current state of the command.
 func (p *Process) Progress() Progress {
 	tail, n, lines, quiet := p.cap.progress(liveTail)
 	return Progress{Tail: tail, Bytes: n, Lines: lines, Quiet: quiet, Elapsed: time.Since(p.began)}
 }
 
-// live calls Command.Live when there is something new.
+// live calls Command.Live when there is new output.
 func (p *Process) live() {
 	defer close(p.liveDone)
 	if p.cmd.Live == nil {
@@ -325,12 +316,12 @@ func (p *Process) live() {
 	}
 }
 
-// Ended says why a command is no longer running.
+// Ended is why a command is no longer running.
 type Ended int
 
 // The ways to end.
 const (
-	Exited    Ended = iota // by itself, or by a signal that was not ours
+	Exited    Ended = iota // by itself, or by a signal of another process
 	TimedOut               // Command.Timeout or the context's deadline passed
 	Cancelled              // the context was cancelled
 	Stopped                // Process.Stop, Jobs.Stop or Close
@@ -340,21 +331,21 @@ func (e Ended) String() string {
 	return [...]string{"exited", "timed out", "cancelled", "stopped"}[e]
 }
 
-// Output is what a command printed, stdout and stderr as they came, read as a
-// terminal would show it, secrets masked.
+// Output is the output of a command, stdout and stderr interleaved, processed as a terminal would show it, with secrets
+// masked.
 type Output struct {
 	Head string // the beginning; all of it if nothing was omitted
-	Tail string // the end, if something between was omitted
+	Tail string // the end, if something in between was omitted
 
-	OmittedBytes, OmittedLines int64 // about; of what lies between Head and Tail
+	OmittedBytes, OmittedLines int64 // approximate size of the part between Head and Tail
 
 	Bytes, Lines int64 // of the whole, as printed
-	Binary       bool  // it is no text; Head holds the text before it, if any
-	SpillCut     bool  // Command.Spill holds only the first SpillLimit bytes
-	SpillErr     error // Command.Spill failed; the command ran on
+	Binary       bool  // it isn't text; Head has the text before it, if any
+	SpillCut     bool  // Command.Spill has only the first SpillLimit bytes
+	SpillErr     error // Command.Spill failed; the command continued
 }
 
-// String joins the two ends and says what is missing between them.
+// String joins the two ends with a note about the omitted part.
 func (o Output) String() string {
 	if o.OmittedBytes == 0 {
 		return o.Head
@@ -369,42 +360,37 @@ func (o Output) String() string {
 // Outcome is how a command ended.
 type Outcome struct {
 	Ended    Ended
-	Exit     int            // the exit code; -1 if a signal ended it
-	Signal   syscall.Signal // the signal that ended it, or 0
+	Exit     int            // the exit code; -1 if a signal killed it
+	Signal   syscall.Signal // the signal that killed it, or 0
 	Duration time.Duration
-	// Quiet is how long nothing had been printed when the command ended or was
-	// ended: a server whose time ran out was mostly not quiet.
+	// Quiet is the time since the last output when the command ended or was stopped: a server that timed out was usually not
+	// quiet.
 	Quiet  time.Duration
 	Output Output
-	// Leftover counts the processes it left running in the background. They
-	// live on until Process.Stop or Runner.Close. After a stop it counts those
-	// that could not be ended.
+	// Leftover is the number of processes that it left running in the background. They continue until Process.Stop or
+	// Runner.Close. After a stop it is the number that couldn't be stopped.
 	Leftover int
 	// Boxed is the mode of the sandbox it ran in; Off if there was none.
 	Boxed sandbox.Mode
-	// Suspect says why a command that failed probably failed for its
-	// sandbox's sake; empty: it did not, as far as is known. See
+	// Suspect is why a failed command probably failed because of its sandbox; empty: it didn't, as far as is known. See
 	// sandbox.Suspect.
 	Suspect string
-	// Remedy is what would allow what the sandbox refused, if Suspect says so.
+	// Remedy is what would allow what the sandbox denied, if Suspect is set.
 	Remedy string
-	// Hidden is the hidden files that the command opened, and read as empty;
-	// MoreHidden that there were others.
+	// Hidden are the hidden files that the command opened, and read as empty; MoreHidden means that there were others.
 	Hidden     []string
 	MoreHidden bool
-	// Network is the names and addresses that a command in a trial tried to reach.
+	// Network are the names and addresses that a command in a trial tried to reach.
 	Network []string
-	// Limit says which limit ended a command in a trial, in words; empty: none did.
+	// Limit is the limit that stopped a command in a trial, in words; empty: none.
 	Limit string
-	// Unfit says why a trial failed that would not fail outside of overlays; empty:
-	// nothing is known of that.
+	// Unfit is why a trial failed that would not fail without overlays; empty: unknown.
 	Unfit string
-	// Notes says in whole sentences what was not as it should be: sh in the
-	// place of bash, no helper process, no ledger, a sandbox with holes.
+	// Notes are complete sentences about deviations: sh instead of bash, no helper process, no ledger, a sandbox with gaps.
 	Notes []string
 }
 
-// Progress is a look at a running command.
+// Progress is the state of a running command.
 type Progress struct {
 	Tail         string // the last lines
 	Bytes, Lines int64
@@ -412,18 +398,17 @@ type Progress struct {
 	Quiet        time.Duration // since the last output
 }
 
-// Piece is a part of the output of a running or finished command. Offsets
-// count the bytes of the masked output as it was printed.
+// Piece is a part of the output of a running or finished command. Offsets count the bytes of the masked output.
 type Piece struct {
 	Text    string
 	From    int64 // offset of its first byte
-	Next    int64 // where to read on
+	Next    int64 // offset of the next piece
 	Total   int64 // bytes so far
-	Skipped int64 // bytes before From that were asked for but are no longer kept
+	Skipped int64 // bytes before From that were requested but are no longer available
 	Binary  bool
 }
 
-// size writes a number of bytes for people.
+// size writes a number of bytes for users.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// target is a process that can be told from a later one with the same number.
+// target identifies a process, even if its ID is reused later.
 type target struct {
 	pid   int
 	start uint64 // in clock ticks since the system started
 }
 
-// status is what /proc/PID/stat says.
+// status is the content of /proc/PID/stat.
 type status struct {
 	target
 	parent, session int
@@ -28,7 +28,7 @@ func statusOf(pid int) (status, bool) {
 	if err != nil {
 		return status{}, false
 	}
-	// The name in brackets may hold anything, brackets and spaces too.
+	// The name in parentheses may have any characters, including parentheses and spaces.
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) < 20 {
 		return status{}, false
@@ -40,7 +40,7 @@ func statusOf(pid int) (status, bool) {
 	return s, err == nil
 }
 
-// allPids lists every process that can be seen.
+// allPids lists every visible process.
 func allPids() []int {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -57,8 +57,7 @@ func allPids() []int {
 	return pids
 }
 
-// childrenOf lists the children of all threads of a process. ok is false if
-// the kernel does not offer that list.
+// childrenOf lists the children of all threads of a process. ok is false if the kernel doesn't support that list.
 func childrenOf(pid int) (pids []int, ok bool) {
 	task := "/proc/" + strconv.Itoa(pid) + "/task"
 	d, err := os.Open(task)
@@ -83,7 +82,7 @@ func childrenOf(pid int) (pids []int, ok bool) {
 	return pids, true
 }
 
-// descendants lists what descends from a process, itself not included.
+// descendants lists the descendants of a process, without itself.
 func descendants(root int) []target {
 	seen := map[int]bool{root: true}
 	var found []target
@@ -126,8 +125,7 @@ func descendantsByScan(root int) []target {
 	return found
 }
 
-// marked lists the processes that were started with a marker in their
-// environment or were branded with it, or are in a session.
+// marked lists the processes that were started with a marker in their environment or branded with it, or are in a session.
 func marked(marker string, session int) []target {
 	want := []byte(markerVar + "=" + marker + "\x00")
 	self := os.Getpid()
@@ -152,14 +150,14 @@ func marked(marker string, session int) []target {
 	return found
 }
 
-// alive reports whether this very process still runs.
+// alive reports whether this process is still running.
 func (t target) alive() bool {
 	s, ok := statusOf(t.pid)
 	return ok && s.start == t.start && !s.zombie
 }
 
-// signal sends a signal to this very process: the descriptor is taken first,
-// so that no later process with the same number can be hit.
+// signal sends a signal to this process: the descriptor is taken first, so that no later process with the same ID can be
+// hit.
 func (t target) signal(sig unix.Signal) {
 	fd, err := unix.PidfdOpen(t.pid, 0)
 	if err == unix.ENOSYS { // before Linux 5.3
@@ -177,10 +175,9 @@ func (t target) signal(sig unix.Signal) {
 	}
 }
 
-// endAll ends what list returns, now and as long as it returns more: TERM,
-// and after the grace STOP for all, so that nothing forks any more, then KILL.
-// gone, if not nil, tells that nothing is left; else an empty list does. It
-// gives up after patience and returns how many processes remain.
+// endAll stops the processes that list returns, and as long as it returns more: SIGTERM, and after the grace period SIGSTOP
+// for all, so that nothing forks anymore, then SIGKILL. gone, if not nil, is closed when nothing is left; otherwise an empty
+// list means that. It gives up after patience and returns how many processes remain.
 func endAll(list func() []target, gone <-chan struct{}, grace time.Duration) int {
 	if grace > 0 && askAll(list, gone, grace) {
 		return 0
@@ -197,7 +194,7 @@ func endAll(list func() []target, gone <-chan struct{}, grace time.Duration) int
 	return len(list())
 }
 
-// askAll is the first half of that: TERM, and whether it was enough.
+// askAll is the first half of that: it sends SIGTERM, and reports whether that was enough.
 func askAll(list func() []target, gone <-chan struct{}, grace time.Duration) bool {
 	for _, t := range list() {
 		t.signal(unix.SIGTERM)
@@ -206,14 +203,14 @@ func askAll(list func() []target, gone <-chan struct{}, grace time.Duration) boo
 	return awaitNone(list, gone, grace)
 }
 
-// endWorld ends all others of a pid namespace that this process is number 1 of,
-// in one call that nothing can fork away from.
+// endWorld kills all other processes of a PID namespace in which this process is number 1, in one call that nothing can
+// escape by forking.
 func endWorld(gone <-chan struct{}) bool {
 	unix.Kill(-1, unix.SIGKILL)
 	return awaitNone(nil, gone, patience/2)
 }
 
-// freeze stops all, until none is new.
+// freeze stops all processes, until there are no new ones.
 func freeze(list func() []target) {
 	seen := map[target]bool{}
 	for fresh := true; fresh; {

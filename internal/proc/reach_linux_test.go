@@ -138,7 +138,7 @@ type rival struct {
 	met   int   // tries since which it had a turn
 }
 
-// goesOn reports whether a race is tried once more: on a busy machine one side may not run for long, so that many tries are
+// goesOn reports whether a race is tried again: on a busy machine one side may not run for long, so that many tries are
 // one.
 func (r *rival) goesOn(tries int) bool {
 	if now := r.turns.Load(); now != r.last {
@@ -242,7 +242,7 @@ func raceAddress(in string) error {
 	return errors.New("the host never answered")
 }
 
-// raceDescriptor puts other sockets in the place of the one that connects, and
+// raceDescriptor puts other sockets in place of the one that connects, and
 // looks whether any is connected to the host.
 func raceDescriptor(in string) error {
 	const at = 200
@@ -380,7 +380,7 @@ func hostSockets(t *testing.T, f *field) {
 	}()
 }
 
-// ground is a workspace, a temp directory and an outside.
+// ground returns a workspace, a temp directory and an outside.
 func ground(t *testing.T) *field {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -469,7 +469,7 @@ func TestHostSocketsUnreached(t *testing.T) {
 	}
 }
 
-// addressOf is where bytes are in memory, and how many.
+// addressOf returns where bytes are in memory, and how many.
 func addressOf(b []byte) (at uintptr, n int) {
 	if len(b) == 0 {
 		return 0, 0

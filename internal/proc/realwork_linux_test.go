@@ -69,7 +69,7 @@ var realWorks = []realWork{
 	{name: "git settings in a script", needs: "git", files: map[string]string{"s.sh": "git config a.b c\n"}, lines: []string{"cd .. && git config a.b c"}, says: "in a call of its own"},
 }
 
-// missing is the first program that isn't there.
+// missing returns the first program that isn't there.
 func missing(needs string) string {
 	for _, n := range strings.Fields(needs) {
 		if !slices.ContainsFunc(strings.Split(n, "|"), func(p string) bool { _, err := exec.LookPath(p); return err == nil }) {
@@ -79,7 +79,7 @@ func missing(needs string) string {
 	return ""
 }
 
-// A sandbox that breaks what people do all day is turned off. What it refuses, it says why, and how to allow it.
+// A sandbox that breaks what users do all day is turned off. What it refuses, it says why, and how to allow it.
 func TestRealWork(t *testing.T) {
 	needsLayers(t)
 	r := opened(t, Options{})

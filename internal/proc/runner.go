@@ -16,32 +16,31 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Options say how a Runner works. The zero value works, without a helper.
+// Options configure a Runner. The zero value works, without a helper.
 type Options struct {
-	Helper Helper // what Main returned
-	State  string // folder for the ledger, created if missing; empty means none
+	Helper Helper // the result of Main
+	State  string // directory for the ledger, created if missing; empty means none
 	Shell  string // path of the shell; empty means bash, or sh without it
-	Mask   *Mask  // secrets to keep out of output
+	Mask   *Mask  // secrets to mask in output
 
 	// Grace is the time between TERM and KILL; 0 means 100 ms.
 	Grace time.Duration
-	// Drain is how long output is still read after the command has exited
-	// while something else holds it open; 0 means 50 ms. What was printed
-	// before the exit is read in any case.
+	// Drain is how long output is read after the command has exited if another process keeps it open; 0 means 50 ms. Output
+	// before the exit is always read.
 	Drain time.Duration
 }
 
-// ErrClosed is what Start returns after Close.
+// ErrClosed is returned by Start after Close.
 var ErrClosed = errors.New("run command: the runner is closed")
 
-// Runner starts commands and knows all that still run.
+// Runner starts commands and knows all that are running.
 type Runner struct {
 	opt    Options
 	ledger *ledger
 	keeper *keepers
 
 	mu     sync.Mutex
-	live   map[*Process]bool // not gone yet, leftovers of ended ones included
+	live   map[*Process]bool // not gone yet, including those with leftover processes
 	closed bool
 }
 
@@ -52,22 +51,21 @@ func Open(opt Options) *Runner {
 	return &Runner{opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), live: map[*Process]bool{}}
 }
 
-// Health says what protects here and what does not, for people.
+// Health describes which protections work here, for users.
 type Health struct {
 	Shell  string   // path of the shell
 	Helper bool     // commands have a keeper
-	Notes  []string // what is missing and what that means
-	// Sandbox is what boxes can be made of here: what the kernel seems to
-	// have, less what did not work when it was tried.
+	Notes  []string // what is missing, and the consequences
+	// Sandbox is the support for sandboxes: what the kernel seems to support, without what failed when it was tried.
 	Sandbox sandbox.Support
 }
 
-// Health looks at what a command would get; it starts keepers to see.
+// Health determines what a command would get; it starts keepers to find out.
 func (r *Runner) Health() Health {
 	r.keeper.probe()
 	h := Health{Sandbox: sandbox.Probe()}
 	if r.keeper.works() {
-		// A box that writes nothing anywhere, tried with all there is.
+		// A sandbox without write access, tried with all layers.
 		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: startTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
 		if err != nil {
 			h.Notes = append(h.Notes, "Testing the sandbox failed: "+err.Error()+".")
@@ -94,7 +92,7 @@ func (r *Runner) Warm() {
 	}
 }
 
-// Run runs a command to its end. An error means that it did not start.
+// Run runs a command to its end. An error means that it didn't start.
 func (r *Runner) Run(ctx context.Context, c Command) (Outcome, error) {
 	p, err := r.Start(ctx, c)
 	if err != nil {
@@ -103,8 +101,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (Outcome, error) {
 	return p.Wait(), nil
 }
 
-// Start starts a command. It is ended when the context is, unless Detach was
-// called before.
+// Start starts a command. It is stopped when the context ends, unless Detach was called before.
 func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("run command: not started: %w", err)
@@ -138,7 +135,7 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil}
-	// Of a program inside a program the inner one's marker counts.
+	// If Adze runs inside Adze, the inner one's marker counts.
 	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }), markerVar+"="+s.marker)
 	if c.Line == "" {
 		s.argv = slices.Clone(c.Argv)
@@ -170,7 +167,7 @@ func (r *Runner) forget(p *Process) {
 	r.mu.Unlock()
 }
 
-// Leftovers counts the commands that have returned but left something running.
+// Leftovers counts the commands that have returned but left processes running.
 func (r *Runner) Leftovers() int {
 	n := 0
 	for _, p := range r.processes() {
@@ -193,8 +190,7 @@ func (r *Runner) processes() []*Process {
 	return all
 }
 
-// Close ends every command and all that commands left running, and returns
-// when they are gone. Starting after it is an error.
+// Close stops all commands and leftover processes, and returns when they are gone. Start fails afterwards.
 func (r *Runner) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -217,7 +213,7 @@ func (r *Runner) Close() error {
 	return nil
 }
 
-// sentences drops what is empty.
+// sentences removes empty texts.
 func sentences(all ...string) []string {
 	var out []string
 	for _, s := range all {
@@ -228,8 +224,8 @@ func sentences(all ...string) []string {
 	return out
 }
 
-// CanLimit says why the reads of commands can't be limited, or nil: see
-// sandbox.Limits. The first time it tries it with a command that does nothing.
+// CanLimit returns why the reads of commands can't be limited, or nil: see sandbox.Limits. The first call tries it with a
+// command that does nothing.
 func (r *Runner) CanLimit(bubblewrap bool) error {
 	if !r.keeper.works() {
 		return errNoKeeper
@@ -243,46 +239,40 @@ func (r *Runner) CanLimit(bubblewrap bool) error {
 	return err
 }
 
-// Command is what to run.
+// Command is a command to run.
 type Command struct {
 	Line string   // for the shell; any length
-	Argv []string // or a program, looked for in PATH, and its arguments, without a shell
-	Dir  string   // where; empty means the current directory
-	Env  []string // all of its environment, see Environ; nil means Environ(os.Environ(), nil)
+	Argv []string // or a program, searched in PATH, and its arguments, without a shell
+	Dir  string   // working directory; empty means the current one
+	Env  []string // its complete environment, see Environ; nil means Environ(os.Environ(), nil)
 
-	// Sandbox, if not nil, is the box that the command runs in. If it cannot
-	// be made the command does not run, unless the box is a best effort.
+	// Sandbox, if not nil, is the sandbox that the command runs in. If it can't be made the command doesn't run, unless
+	// BestEffort is set.
 	Sandbox *sandbox.Spec
 
 	Timeout time.Duration // 0 means none
 
 	Input []byte // what it reads on its standard input; nil means nothing
 
-	// Stderr, if not nil, is given what the command prints on its standard
-	// error, as it was printed; Outcome.Output is then its standard output.
-	// Commands in a sandbox have none.
-	// Unlike Spill it is not masked. It is not called after the outcome is known.
+	// Stderr, if not nil, receives the unprocessed standard error; Outcome.Output is then only the standard output.
+	// Sandboxed commands can't use it. Unlike Spill it isn't masked. It isn't called after the outcome is known.
 	Stderr io.Writer
 
-	// Head and Tail are how many bytes of text the result keeps of the
-	// beginning and of the end; 0 means 16 KB each.
+	// Head and Tail are how many bytes of the beginning and of the end the result has; 0 means 16 KB each.
 	Head, Tail int
 
-	// Spill, if not nil, is given the output as it was printed, secrets
-	// masked, up to SpillLimit bytes (0 means 64 MB). If it fails, the command
-	// runs on and Output.SpillErr says why.
+	// Spill, if not nil, receives the unprocessed output with secrets masked, up to SpillLimit bytes (0 means 64 MB). If it
+	// fails, the command continues and Output.SpillErr is set.
 	Spill      io.Writer
 	SpillLimit int64
 
-	// Live, if not nil, is called with the latest output while the command
-	// runs, at most once in LiveEvery (0 means 100 ms) and once more at the
-	// end; never twice at a time. It must return: the command does not wait
-	// for it, the result does.
+	// Live, if not nil, is called with the latest output while the command runs, at most once in LiveEvery (0 means 100 ms)
+	// and again at the end; never concurrently. It must return: the command doesn't wait for it, but the result does.
 	Live      func(Progress)
 	LiveEvery time.Duration
 }
 
-// withDefaults checks the command and fills in what was left out.
+// withDefaults checks the command and fills in defaults.
 func (c Command) withDefaults() (Command, error) {
 	switch {
 	case c.Line == "" && len(c.Argv) == 0, c.Line != "" && strings.TrimSpace(c.Line) == "", len(c.Argv) > 0 && c.Argv[0] == "":
@@ -312,7 +302,7 @@ func (c Command) withDefaults() (Command, error) {
 	if c.Env == nil {
 		c.Env = Environ(os.Environ(), nil)
 	}
-	// A variable with a NUL would make the kernel refuse all of them.
+	// A variable with a NUL would make the kernel reject all of them.
 	env := make([]string, 0, len(c.Env)+1)
 	for _, kv := range c.Env {
 		if !strings.ContainsRune(kv, 0) {
@@ -326,7 +316,7 @@ func (c Command) withDefaults() (Command, error) {
 	return c, nil
 }
 
-// orElse is v, or the default if v is not positive.
+// orElse returns v, or the default if v is not positive.
 func orElse[T int | int64 | time.Duration](v, otherwise T) T {
 	if v <= 0 {
 		return otherwise
@@ -334,26 +324,24 @@ func orElse[T int | int64 | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// readSize is as much as is read at once. The pipe holds more, so that the
-// command can write on meanwhile.
+// readSize is how much is read at once. The pipe is larger, so that the command can write meanwhile.
 const readSize = 64 << 10
 
-// stream is the read end of a pipe that a command prints to.
+// stream is the read end of a pipe for a command's output.
 type stream struct {
 	file    *os.File
 	take    func([]byte)
 	wait    time.Duration // how long it is read after the command has exited
-	settled chan struct{} // all that counts was read
-	closed  chan struct{} // everybody has closed it
+	settled chan struct{} // everything that counts was read
+	closed  chan struct{} // all writers have closed it
 }
 
 func newStream(f *os.File, wait time.Duration, take func([]byte)) *stream {
 	return &stream{f, take, wait, make(chan struct{}), make(chan struct{})}
 }
 
-// pump reads the output until everybody has closed it. While the command runs
-// and for a short time after, it is taken; what leftovers print later is read
-// and dropped, so that they neither block nor die of it.
+// pump reads the output until all writers have closed it. It is captured while the command runs and for a short time after;
+// later output of leftover processes is read and dropped, so that they neither block nor die.
 func (s *stream) pump() {
 	defer close(s.closed)
 	buf := make([]byte, readSize)
@@ -368,8 +356,7 @@ func (s *stream) pump() {
 	}
 }
 
-// drain reads what was in the pipe when the command exited, all of it, and
-// what comes within the drain time.
+// drain reads everything that was in the pipe when the command exited, and what arrives within the drain time.
 func (s *stream) drain(buf []byte) error {
 	s.file.SetReadDeadline(time.Time{})
 	if err := s.copyOut(buf, io.LimitReader(s.file, waiting(s.file))); err != io.EOF {
@@ -379,7 +366,7 @@ func (s *stream) drain(buf []byte) error {
 	return s.copyOut(buf, s.file)
 }
 
-// copyOut reads until there is an error, which it returns: io.EOF at the end.
+// copyOut reads until an error, which it returns: io.EOF at the end.
 func (s *stream) copyOut(buf []byte, from io.Reader) error {
 	for {
 		n, err := from.Read(buf)
@@ -392,14 +379,13 @@ func (s *stream) copyOut(buf []byte, from io.Reader) error {
 	}
 }
 
-// readToEnd waits until all output of a command that has exited is taken.
+// readToEnd waits until all output of an exited command is captured.
 func (s *stream) readToEnd() {
 	if err := s.file.SetReadDeadline(time.Now()); err == nil {
 		<-s.settled
 		return
 	}
-	// No deadlines for pipes here (Windows): a process that holds the pipe open is
-	// cut off after the drain time.
+	// Pipes have no deadlines here (Windows): a process that keeps the pipe open is cut off after the drain time.
 	select {
 	case <-s.settled:
 	case <-time.After(s.wait):
@@ -408,12 +394,12 @@ func (s *stream) readToEnd() {
 	}
 }
 
-// close ends the reading.
+// close stops reading.
 func (s *stream) close() {
 	s.file.Close()
 	<-s.closed
 }
 
-// These hide the methods by which io.Copy would go another way.
+// onlyReader and onlyWriter hide the methods that io.Copy would use instead.
 type onlyReader struct{ io.Reader }
 type onlyWriter struct{ io.Writer }

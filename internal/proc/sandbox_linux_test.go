@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// columns are the boxes that every attempt is made in. The first is none: it
+// columns are the sandboxes that every attempt is made in. The first is none: it
 // shows that the attempt succeeds by itself.
 var columns = []struct {
 	name    string
@@ -43,7 +43,7 @@ var columns = []struct {
 }
 
 // rows say of every attempt in which column it succeeds. "." is where what
-// would refuse it was left out of the box, and a note says so.
+// would refuse it was omitted of the sandbox, and a note says so.
 var rows = map[string]string{
 	//                          off, read-only, workspace, +network, by namespaces, by Landlock, without Landlock, unix sockets, without Landlock and pids, bubblewrap ×3, read-only by Landlock, bubblewrap without Landlock
 	"read outside":             "+ + + + + + + + + + + + + +",
@@ -127,7 +127,7 @@ var rows = map[string]string{
 	"kernel requests":          "+ - - - - - - - - - - - - -",
 }
 
-// restricted are attempts that a container's rules may refuse without any box,
+// restricted are attempts that a container's rules may refuse without any sandbox,
 // and those of root's that others cannot make. Where it is so, nothing can be
 // shown.
 var restricted = map[string]bool{
@@ -224,7 +224,7 @@ func TestBoxesAsNobody(t *testing.T) {
 	}
 }
 
-// nobodysDir is a directory of user 65534 outside of what sandboxes may write; "/" if that user can't enter it.
+// nobodysDir returns a directory of user 65534 outside of what sandboxes may write; "/" if that user can't enter it.
 func nobodysDir(t *testing.T) string {
 	t.Helper()
 	here, err := os.Getwd()

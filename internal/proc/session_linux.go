@@ -20,17 +20,15 @@ import (
 
 // This file is the session process, and the program's side of it.
 
-// session is a process in a network namespace of its own. It starts the keepers
-// of all commands that share it, so that a command reaches the servers of an
-// earlier one. The keepers are children of the program, not of this process,
-// which ends with its control socket.
+// session is a process in its own network namespace. It starts the keepers of all commands that share it, so that a command
+// can connect to the servers of an earlier one. The keepers are children of the program, not of this process, which exits
+// with its control socket.
 type session struct {
 	process *os.Process
 	ctl     *net.UnixConn
 }
 
-// sessionTime is how long to wait for a keeper. It is long enough for a slow
-// machine.
+// sessionTime bounds the wait for a keeper. It is long enough for a slow machine.
 const sessionTime = time.Minute
 
 func newSession(h Helper) (*session, error) {
@@ -57,16 +55,15 @@ func newSession(h Helper) (*session, error) {
 	return &session{process: p, ctl: ours}, nil
 }
 
-// sessions has the session process, as soon as a keeper needs it.
+// sessions manages the session process, which is started when a keeper needs it.
 type sessions struct {
 	mu     sync.Mutex
 	one    *session
-	full   []*session // whose commands may still run
+	full   []*session // their commands may still be running
 	closed bool
 }
 
-// keeper lets the session process start a keeper. A session process that is gone
-// is replaced, and so is one that is full.
+// keeper has the session process start a keeper. A session process that has exited or is full is replaced.
 func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,15 +99,13 @@ func (s *sessions) close() {
 	s.one, s.full = nil, nil
 }
 
-// sessionError says that there is no session process, or that it starts no
-// keepers.
+// sessionError reports that there is no session process, or that it can't start keepers.
 type sessionError struct{ err error }
 
 func (e *sessionError) Error() string { return "start the session process: " + e.err.Error() }
 func (e *sessionError) Unwrap() error { return e.err }
 
-// packets is a pair of sockets that keep messages apart: one to use, and one to
-// hand over.
+// packets returns a pair of sockets that preserve message boundaries: one to use, and one to pass on.
 func packets() (ours *net.UnixConn, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -124,7 +119,7 @@ func packets() (ours *net.UnixConn, theirs *os.File, err error) {
 	return ours, theirs, nil
 }
 
-// connOf takes over a descriptor.
+// connOf takes ownership of a descriptor.
 func connOf(fd int) (*net.UnixConn, error) {
 	f := os.NewFile(uintptr(fd), "control")
 	defer f.Close()
@@ -158,7 +153,7 @@ func (s *session) keeper(want kind, ctl, out *os.File) (*os.Process, error) {
 	return os.FindProcess(pid)
 }
 
-// close ends the session process. Keepers that it has started live on.
+// close stops the session process. The keepers that it has started continue.
 func (s *session) close() {
 	if s != nil {
 		s.ctl.Close()
@@ -176,7 +171,7 @@ func sendFiles(c *net.UnixConn, message []byte, files ...*os.File) error {
 	return err
 }
 
-// receiveFiles receives a message with descriptors, which the caller closes.
+// receiveFiles receives a message with descriptors, which the caller must close.
 func receiveFiles(c *net.UnixConn) (message []byte, fds []int, err error) {
 	message, control := make([]byte, 64), make([]byte, unix.CmsgSpace(4*4))
 	n, m, _, _, err := c.ReadMsgUnix(message, control)
@@ -189,7 +184,7 @@ func receiveFiles(c *net.UnixConn) (message []byte, fds []int, err error) {
 			fds = append(fds, more...)
 		}
 	}
-	if n == 0 { // the other side is closed
+	if n == 0 { // the other side closed it
 		return nil, fds, os.ErrClosed
 	}
 	return message[:n], fds, err
@@ -198,11 +193,11 @@ func receiveFiles(c *net.UnixConn) (message []byte, fds []int, err error) {
 // beSession is the session process.
 func beSession() int {
 	closeInherited()
-	// Commands have the same user: they may not look into it.
+	// Commands have the same user: they must not read its memory.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return 1
 	}
-	os.Chdir("/") // hold no folder
+	os.Chdir("/") // don't keep a directory busy
 	ctl, err := connOf(ctlFD)
 	if err != nil {
 		return 1
@@ -212,7 +207,7 @@ func beSession() int {
 	for {
 		body, fds, err := receiveFiles(ctl)
 		if err != nil {
-			return 0 // the program is gone
+			return 0 // the program has exited
 		}
 		pid, errno := 0, failed
 		if errno == 0 && len(fds) == 2 {
@@ -259,20 +254,19 @@ func keeperArgv(want kind) []string {
 	return []string{"adze-keeper", helperArg, strconv.Itoa(int(want))}
 }
 
-// What the program and a keeper say to each other, over a stream socket: a
-// letter, the length of what follows, and that.
+// Messages between the program and a keeper, over a stream socket: a letter, the length of the body, and the body.
 const (
 	msgRun     = 'R' // to the keeper: a spec
 	msgStop    = 'T' // to the keeper: grace in milliseconds
-	msgReady   = 'K' // the keeper stands and waits for its command
+	msgReady   = 'K' // the keeper is ready for its command
 	msgStarted = 'S' // pid
-	msgFailed  = 'F' // errno; if the box could not be made, text that says why
-	msgExited  = 'X' // wait status, number of processes left; the sandbox's report as JSON
-	msgEmpty   = 'E' // nothing is left; the keeper ends
-	msgLeft    = 'L' // number of processes that would not end; the keeper ends
+	msgFailed  = 'F' // errno; if the sandbox couldn't be made, a text with the reason
+	msgExited  = 'X' // wait status, number of leftover processes; the sandbox's report as JSON
+	msgEmpty   = 'E' // nothing is left; the keeper exits
+	msgLeft    = 'L' // number of processes that couldn't be stopped; the keeper exits
 )
 
-// maxMessage bounds a message: a command line and an environment are smaller.
+// maxMessage bounds a message: command lines and environments are smaller.
 const maxMessage = 64 << 20
 
 func send(w io.Writer, kind byte, body []byte) error {
@@ -313,8 +307,7 @@ func number(b []byte, i int) int {
 	return int(binary.BigEndian.Uint32(b[4*i:]))
 }
 
-// encode writes a spec as strings with their lengths: environments hold any
-// bytes, so JSON would not do.
+// encode writes a spec as strings with their lengths: environments can have any bytes, so JSON can't be used.
 func (s *spec) encode() []byte {
 	var b []byte
 	str := func(v string) {
@@ -344,7 +337,7 @@ func (s *spec) encode() []byte {
 	return b
 }
 
-// decodeSpec reads what encode has written. The box is its own, if there is one.
+// decodeSpec reads the result of encode, with its sandbox if there is one.
 func decodeSpec(b []byte) (*spec, *sandbox.Box, error) {
 	bad := errors.New("read the command: invalid message")
 	str := func() (v string, ok bool) {

@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 )
 
-// maxArg is the longest single argument that Linux takes, 128 KB with its
-// NUL. A longer line goes to the shell as a file.
+// maxArg is the maximum length of a single argument in Linux, 128 KB with its NUL. A longer line is passed to the shell as a
+// file.
 const maxArg = 128<<10 - 1
 
-// findShell returns bash, or sh and a note if there is no bash. Only absolute
-// places count: a relative entry in PATH would run what a folder holds.
+// findShell returns bash, or sh and a note if there is no bash. Only absolute directories of PATH count: a relative one
+// would run a program of the working directory.
 func findShell() (path, note string, err error) {
 	for _, name := range []string{"bash", "sh"} {
 		for _, p := range []string{"/bin/" + name, "/usr/bin/" + name, "/usr/local/bin/" + name} {
@@ -41,5 +41,5 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// shellArgv is how the shell is called with a line that fits an argument.
+// shellArgv returns the command line of the shell for a line that fits into an argument.
 func shellArgv(shell, line string) []string { return []string{shell, "-c", line} }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sideAttempts are those on what is neither a file nor the network: sockets by
+// sideAttempts returns those on what is neither a file nor the network: sockets by
 // name, memory that programs share, other processes, terminals, pipes and the
 // kernel's settings.
 func sideAttempts(out string, sleeper int) map[string]func() error {
@@ -119,7 +119,7 @@ func (f *field) sides(t *testing.T) {
 	f.env = append(f.env, "BOX_TERMINAL="+slave, fmt.Sprintf("BOX_KEY=%d", key))
 }
 
-// firstOf is the first file that can be opened, or one that doesn't exist.
+// firstOf returns the first file that can be opened, or one that doesn't exist.
 func firstOf(flag int, patterns ...string) string {
 	for _, p := range patterns {
 		paths, _ := filepath.Glob(p)

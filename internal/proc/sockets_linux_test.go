@@ -62,7 +62,7 @@ func play() int {
 	return 0
 }
 
-// playing is the command that plays a part.
+// playing returns the command that plays a part.
 func (f *field) playing(t *testing.T, spec *sandbox.Spec, part string) Command {
 	t.Helper()
 	return Command{Argv: []string{unraced}, Dir: f.in, Env: append(f.env, "BOX_ATTEMPT=play", "BOX_PLAY="+part), Sandbox: spec}
@@ -315,7 +315,7 @@ print(got, os.strerror(ctypes.get_errno()) if got else "")
 	})
 }
 
-// filled is a socket file whose queue is full.
+// filled returns a socket file whose queue is full.
 func filled(path string) (listener int, err error) {
 	if listener, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		return -1, err

@@ -14,19 +14,17 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// tree is a started command with all that descends from it.
+// tree is a started command with its descendants.
 type tree interface {
-	// exited gives one value: how the command itself ended.
+	// exited returns a channel with one value: how the command itself ended.
 	exited() <-chan exit
-	// gone is closed when no process is left.
+	// gone returns a channel that is closed when no process is left.
 	gone() <-chan struct{}
-	// stop begins to end everything; gone tells when that is done. It may be
-	// called more than once.
+	// stop starts to stop everything; gone is closed when that is done. It may be called more than once.
 	stop(grace time.Duration)
-	// remaining is how many processes could not be ended, known when gone is.
+	// remaining returns how many processes couldn't be stopped. It is known when gone is closed.
 	remaining() int
-	// abandon ends what can be ended from here when nothing came of stop, and
-	// waits for gone.
+	// abandon stops what it can if stop had no effect, and waits for gone.
 	abandon()
 }
 
@@ -39,25 +37,25 @@ type exit struct {
 	report   sandbox.Report
 }
 
-// spec is a command made ready to start.
+// spec is a command prepared to start.
 type spec struct {
 	argv   []string
 	script string // if not empty: the shell reads it as a file, appended to argv
 	dir    string
 	env    []string
 	marker string // value of markerVar in env
-	input  string // for its standard input; empty: there is none
+	input  string // for its standard input; empty: none
 
-	split bool     // its standard error is apart from its output
+	split bool     // its standard error is separate from its output
 	errs  *os.File // read end of that, once it has started
 
 	box   *sandbox.Spec // nil: none
 	plan  sandbox.Plan
-	made  *sandbox.Box // the box, if it is made by this process
+	made  *sandbox.Box // the sandbox, if this process makes it
 	notes []string     // for the outcome
 }
 
-// plans works out how the command is boxed.
+// plans plans the sandbox of the command.
 func (s *spec) plans(box *sandbox.Spec) (err error) {
 	if !box.Boxed() {
 		return nil
@@ -72,8 +70,7 @@ func (s *spec) plans(box *sandbox.Spec) (err error) {
 	return nil
 }
 
-// unbox takes the sandbox away from a command that can't have one for lack of a
-// keeper, if it may do without.
+// unbox removes the sandbox from a command that can't have one for lack of a keeper, if it may run without.
 func (s *spec) unbox() error {
 	if s.box == nil {
 		return nil
@@ -90,7 +87,7 @@ func (s *spec) unbox() error {
 	return nil
 }
 
-// mode is that of the box, if there is one.
+// mode returns the mode of the sandbox, if there is one.
 func (s *spec) mode() sandbox.Mode {
 	if s.box == nil || s.plan.Layers == 0 {
 		return sandbox.Off
@@ -98,11 +95,11 @@ func (s *spec) mode() sandbox.Mode {
 	return s.box.Mode
 }
 
-// errNoKeeper says why nothing can be boxed.
+// errNoKeeper explains why nothing can be sandboxed.
 var errNoKeeper = errors.New("it requires a supervisor process, but the program doesn't call adze.Main first or can't start itself again")
 
-// markerVar is in the environment of every command, with a value nobody can
-// guess. It finds processes that got away from all else.
+// markerVar is in the environment of every command, with an unguessable value. It finds processes that escaped everything
+// else.
 const markerVar = "ADZE_RUN"
 
 func newMarker() string {
@@ -111,15 +108,15 @@ func newMarker() string {
 	return hex.EncodeToString(b[:])
 }
 
-// boxTemp is where the private temp folder of a command's box is, if it has
-// one. It follows from the marker, so that it is found when a keeper has died.
+// boxTemp returns the path of the private temp directory of a command's sandbox. It is derived from the marker, so that it
+// is found when a keeper has died.
 func boxTemp(marker string) string { return filepath.Join(os.TempDir(), "adze-box-"+marker) }
 
-// patience is how long to try to end what does not die of KILL: processes of
-// another user, or in the middle of a system call that does not return.
+// patience is how long to try to stop processes that survive SIGKILL: processes of another user, or in a system call that
+// doesn't return.
 const patience = 2 * time.Second
 
-// pipeOf makes the pipe for a command's output.
+// pipeOf creates the pipe for a command's output.
 func pipeOf() (r, w *os.File, err error) {
 	if r, w, err = os.Pipe(); err == nil {
 		widen(w)
@@ -127,8 +124,8 @@ func pipeOf() (r, w *os.File, err error) {
 	return r, w, err
 }
 
-// streams are the files of a command without a keeper, whose output is w. done
-// closes those that are only for the command.
+// streams returns the files of a command without a keeper, whose output is w. done closes those that are only for the
+// command.
 func (s *spec) streams(w *os.File) (files []*os.File, done func(), err error) {
 	in, err := s.stdin()
 	if err != nil {
@@ -146,7 +143,7 @@ func (s *spec) streams(w *os.File) (files []*os.File, done func(), err error) {
 	return []*os.File{in, w, apart}, func() { in.Close(); apart.Close() }, nil
 }
 
-// stdin is what the command reads.
+// stdin returns the command's standard input.
 func (s *spec) stdin() (*os.File, error) {
 	if s.input == "" {
 		return os.Open(os.DevNull)
@@ -157,7 +154,7 @@ func (s *spec) stdin() (*os.File, error) {
 	}
 	go func() {
 		defer w.Close()
-		io.WriteString(w, s.input) // a command need not read it
+		io.WriteString(w, s.input) // a command may not read it
 	}()
 	return r, nil
 }

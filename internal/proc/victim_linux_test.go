@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
-// victim is the program that the tests below kill: this test binary, started
+// victim returns the program that the tests below kill: this test binary, started
 // again. It runs a stubborn tree and waits.
 func victim() int {
 	opt := Options{State: os.Getenv("PROC_TEST_STATE")}

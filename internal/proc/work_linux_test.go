@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// project is a folder with something of everything that is built every day.
+// project returns a directory with something of everything that is built every day.
 func project(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -50,7 +50,7 @@ func project(t *testing.T) (dir string, env []string) {
 	return dir, env
 }
 
-// A box that breaks what people do all day is turned off.
+// A sandbox that breaks what users do all day is turned off.
 func TestWorkInWorkspace(t *testing.T) {
 	needsLayers(t)
 	t.Parallel()

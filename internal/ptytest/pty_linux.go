@@ -13,13 +13,13 @@ import (
 	"github.com/adze-dev/adze/internal/proc/term"
 )
 
-// Terminal is a terminal of 80 columns and 24 rows, seen from the side of its keyboard and its glass.
+// Terminal is a terminal of 80 columns and 24 rows, from the user's side.
 type Terminal struct {
-	TTY *os.File // what a program has as stdin, stdout and stderr
+	TTY *os.File // the program's stdin, stdout and stderr
 
 	t    testing.TB
 	keys *os.File
-	done chan struct{} // closed when nothing more can be painted
+	done chan struct{} // closed when there is no more output
 
 	mu   sync.Mutex
 	more *sync.Cond
@@ -27,7 +27,7 @@ type Terminal struct {
 	over bool
 }
 
-// Open opens a terminal, and skips the test where there are none.
+// Open opens a terminal. It skips the test if that isn't possible.
 func Open(t testing.TB) *Terminal {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -54,14 +54,14 @@ func Open(t testing.TB) *Terminal {
 	p.more = sync.NewCond(&p.mu)
 	go p.watch()
 	t.Cleanup(func() {
-		tty.Close() // which ends watch
+		tty.Close() // ends watch
 		<-p.done
 		keys.Close()
 	})
 	return p
 }
 
-// watch collects what is painted until no program has the terminal any more.
+// watch collects output until no program has the terminal open.
 func (p *Terminal) watch() {
 	defer close(p.done)
 	piece := make([]byte, 4096)
@@ -77,7 +77,7 @@ func (p *Terminal) watch() {
 	}
 }
 
-// Await waits until a text has been painted n times in all, or the program is over.
+// Await waits until a text was printed n times in total, or the program has exited.
 func (p *Terminal) Await(text string, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +86,7 @@ func (p *Terminal) Await(text string, n int) {
 	}
 }
 
-// Type types at the keyboard. "\x03" is Ctrl-C.
+// Type types text. "\x03" is Ctrl-C.
 func (p *Terminal) Type(keys string) {
 	p.t.Helper()
 	if _, err := p.keys.WriteString(keys); err != nil {
@@ -94,9 +94,9 @@ func (p *Terminal) Type(keys string) {
 	}
 }
 
-// End is told that the program has ended, and waits until all that it wrote is here.
+// End must be called when the program has exited. It waits until all its output was read.
 func (p *Terminal) End() {
-	const mark = "\x1b[m\x1b[m" // which shows nothing, and comes after all else
+	const mark = "\x1b[m\x1b[m" // invisible, and after all other output
 	if _, err := p.TTY.WriteString(mark); err != nil {
 		p.t.Error(err)
 	}
@@ -109,14 +109,14 @@ func (p *Terminal) End() {
 	p.more.Broadcast()
 }
 
-// Raw is what was painted so far, to the byte.
+// Raw returns the output so far, byte for byte.
 func (p *Terminal) Raw() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen.String()
 }
 
-// Shown is what a reader sees of it, lines that have scrolled away included.
+// Shown returns the output as a reader sees it, including lines that have scrolled away.
 func (p *Terminal) Shown() string {
 	var b strings.Builder
 	s := term.New(func(line []byte, _ bool) { fmt.Fprintf(&b, "%s\n", bytes.TrimRight(line, " ")) })

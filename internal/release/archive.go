@@ -24,7 +24,7 @@ type file struct {
 	content []byte
 }
 
-// sharedFiles are those that every archive has: licenses, the manual page, completion scripts.
+// sharedFiles returns the files of every archive: licenses, the manual page, completion scripts.
 func sharedFiles(o options) ([]file, error) {
 	var files []file
 	for _, name := range []string{"LICENSE", "README.md"} {
@@ -47,7 +47,7 @@ func sharedFiles(o options) ([]file, error) {
 	return append(files, printed...), err
 }
 
-// printedFiles are those that the program itself prints.
+// printedFiles returns the files that the program itself prints.
 func printedFiles(o options) ([]file, error) {
 	program, err := build(o.version, runtime.GOOS, runtime.GOARCH, "adze", ".")
 	if err != nil {
@@ -82,7 +82,7 @@ func printedFiles(o options) ([]file, error) {
 	return files, nil
 }
 
-// tarred is a .tar.gz of files. The same files give the same bytes.
+// tarred returns a .tar.gz of files. The same files give the same bytes.
 func tarred(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -103,7 +103,7 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// zipped is a .zip of files. The same files give the same bytes.
+// zipped returns a .zip of files. The same files give the same bytes.
 func zipped(files []file, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

@@ -59,7 +59,7 @@ func release(o options) error {
 		return err
 	}
 	if changes != "" {
-		o.version += "-dirty" // what is built isn't the commit
+		o.version += "-dirty" // the build isn't the commit
 		fmt.Fprintln(os.Stderr, "release: the tree has changes that are not committed; the version is", o.version)
 	}
 	seconds, err := output(nil, "git", "log", "-1", "--format=%ct")
@@ -89,15 +89,15 @@ func release(o options) error {
 	return r.checksums()
 }
 
-// run is a release that is being built.
+// run is the state of a release build.
 type run struct {
 	options
-	at     time.Time // of everything in it
+	at     time.Time // time of all files
 	shared []file    // in every archive
 	files  []string  // names of the files that were written
 }
 
-// number is the version without its v.
+// number returns the version without its v.
 func (r *run) number() string { return strings.TrimPrefix(r.version, "v") }
 
 // target builds the program for a platform, its archive and its packages.
@@ -133,7 +133,7 @@ func (r *run) target(target string) error {
 	return r.packages(arch, files)
 }
 
-// finish writes what belongs to the whole release.
+// finish writes the files of the whole release.
 func (r *run) finish() error {
 	modules, err := listModules()
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *run) write(name string, content []byte) error {
 	return os.WriteFile(filepath.Join(r.out, name), content, 0o644)
 }
 
-// sum is the SHA-256 of a file of the release.
+// sum returns the SHA-256 of a file of the release.
 func (r *run) sum(name string) (string, error) {
 	content, err := os.ReadFile(filepath.Join(r.out, name))
 	return fmt.Sprintf("%x", sha256.Sum256(content)), err
@@ -199,7 +199,7 @@ func build(version, system, arch, name, module string) (file, error) {
 	return file{name: name, mode: 0o755, content: content}, err
 }
 
-// output is what a command prints, without the last newline. env is added to its environment.
+// output returns what a command prints, without the last newline. env is added to its environment.
 func output(env []string, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), env...)

@@ -18,7 +18,7 @@ type module struct {
 	Main                    bool
 }
 
-// listModules are the modules of the programs on all platforms, the standard library's aside.
+// listModules returns the modules of the programs on all platforms, without the standard library.
 func listModules() ([]module, error) {
 	found := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
@@ -55,7 +55,7 @@ func addModules(found map[string]module, text string) error {
 	}
 }
 
-// thirdParty are the licenses of modules and of Go, in one text.
+// thirdParty returns the licenses of modules and of Go, in one text.
 func thirdParty(modules []module) ([]byte, error) {
 	root, err := output(nil, "go", "env", "GOROOT")
 	if err != nil {
@@ -82,7 +82,7 @@ func thirdParty(modules []module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// licenseFiles are the names of the licenses and notices in a directory.
+// licenseFiles returns the names of the licenses and notices in a directory.
 func licenseFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -98,7 +98,7 @@ func licenseFiles(dir string) ([]string, error) {
 	return names, nil
 }
 
-// spdx is a list of the modules in SPDX 2.3.
+// spdx returns a list of the modules in SPDX 2.3.
 func spdx(version string, at time.Time, modules []module) ([]byte, error) {
 	type ref struct {
 		Category string `json:"referenceCategory"`

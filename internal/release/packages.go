@@ -39,7 +39,7 @@ func (r *run) packages(arch string, files []file) error {
 		}
 		contents = append(contents, content{source, to, info{f.mode}})
 	}
-	config, err := json.Marshal(map[string]any{ // YAML, too
+	config, err := json.Marshal(map[string]any{ // valid YAML too
 		"name": "adze", "arch": arch, "platform": "linux", "version": r.version, "license": "Apache-2.0", "section": "devel",
 		"maintainer": "The Adze authors", "description": "A coding agent for the command line", "homepage": "https://github.com/adze-dev/adze",
 		"mtime": r.at, "contents": contents,
@@ -65,7 +65,7 @@ func (r *run) packages(arch string, files []file) error {
 	return nil
 }
 
-// installed is where a file of an archive belongs on a system; "": nowhere.
+// installed returns the installed path of an archive's file; "": it isn't installed.
 func installed(name string) string {
 	switch name {
 	case "adze":
@@ -88,7 +88,7 @@ func installed(name string) string {
 	return ""
 }
 
-// formula is a Homebrew formula; "" unless the release has archives for macOS and Linux.
+// formula returns a Homebrew formula; "" unless the release has archives for macOS and Linux.
 func (r *run) formula() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "class Adze < Formula\n  desc \"Coding agent for the command line\"\n  homepage \"https://github.com/adze-dev/adze\"\n  version %q\n  license \"Apache-2.0\"\n", r.number())

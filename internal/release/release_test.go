@@ -203,7 +203,7 @@ func buildsReleases(t *testing.T) {
 	}
 }
 
-// clone is a clone of the repository, in a directory of that name.
+// clone returns a clone of the repository, in a directory of that name.
 func clone(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)

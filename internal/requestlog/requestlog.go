@@ -69,8 +69,8 @@ type usage struct {
 	CacheCreation int `json:"cache_creation_input_tokens,omitempty"`
 }
 
-// Stream sends a request to m and logs it, passes the answer on, and logs that when it has ended, in whatever way. The log
-// omits key, the model's API key, which servers may repeat in errors.
+// Stream sends a request to m and logs it, passes the answer on, and logs the answer when it has ended. The log omits key,
+// the model's API key, which servers may repeat in errors.
 func (l *Log) Stream(ctx context.Context, m model.Model, r model.Request, key string) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		start := time.Now()
@@ -94,7 +94,7 @@ func (l *Log) Stream(ctx context.Context, m model.Model, r model.Request, key st
 	}
 }
 
-// add takes a piece of the answer.
+// add adds a piece of the answer.
 func (a *answer) add(e model.Event, err error) {
 	if err != nil {
 		a.Error = err.Error()
@@ -142,10 +142,10 @@ func (l *Log) next() int {
 	return l.last
 }
 
-// minKey is the length of the shortest API key that is looked for: placeholders such as "none" are words of other texts.
+// minKey is the minimum length of an API key that is searched for: placeholders such as "none" occur in other texts.
 const minKey = 8
 
-// write writes one line. A log that can't be written stops nothing.
+// write writes one line. Write errors are only reported.
 func (l *Log) write(line any, key string) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

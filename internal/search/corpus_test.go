@@ -185,13 +185,13 @@ func firstDifference(a, b string) string {
 }
 
 // TestEqualToRipgrep compares with ripgrep over all of Go's tree. Its classes are Unicode's where RE2's are ASCII, so they
-// are spelled out for it; lines that are not UTF-8 are left out, because there its "." and [^x] match less than Go's.
+// are spelled out for it; lines that are not UTF-8 are omitted, because there its "." and [^x] match less than Go's.
 func TestEqualToRipgrep(t *testing.T) {
 	rg := os.Getenv("ADZE_RG")
 	if rg == "" {
 		t.Skip("set ADZE_RG to a ripgrep binary to compare with it")
 	}
-	// NUL bytes after the first 64 KB stop ripgrep but not us; Windows line ends are its --crlf.
+	// NUL bytes after the first 64 KB stop ripgrep but not us; Windows line endings are its --crlf.
 	top := filepath.Join(goRoot(t), "src")
 	spell := strings.NewReplacer(`\\`, `\\`, `\w`, `[0-9A-Za-z_]`, `\d`, `[0-9]`, `\s`, `[\t\f\r\x20]`, `\b`, `(?-u:\b)`, `\B`, `(?-u:\B)`, `\<`, `(?-u:\b)`, `\>`, `(?-u:\b)`)
 	for i, pattern := range corpusPatterns {

@@ -8,19 +8,17 @@ import (
 	"unsafe"
 )
 
-// dfa turns a program into a table state by state, as the text asks for it. It stops at the first place where some
-// match ends: which lines match is all that a search wants to know, and package regexp tells the rest for lines that
-// are shown.
+// dfa builds the table of a program lazily, state by state. It stops at the first place where some match ends: a search only
+// needs to know which lines match, and package regexp does the rest for lines that are shown.
 //
-// A state is a set of instructions together with what is known of the byte before, as far as an assertion in the set
-// asks. Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so
-// that a state plus a byte is an index; the table grows up to maxStates and is then begun again. One goroutine uses a
-// dfa.
+// A state is a set of instructions together with what an assertion in the set needs to know about the previous byte.
+// Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so that a state
+// plus a byte is an index; the table grows up to maxStates and is then restarted. A dfa is for one goroutine.
 type dfa struct {
 	p     *program
 	crlf  bool // the end of a line may also be before its "\r"
 	table []uint32
-	ends  []uint32 // what the end of the text leads to, by state
+	ends  []uint32 // the result of the end of the text, by state
 	sets  [][]uint32
 	flags []before
 	ids   map[string]uint32
@@ -30,26 +28,26 @@ type dfa struct {
 	key  []byte
 
 	line   uint32    // the state at the beginning of a line that is not the first
-	rest   [2]uint32 // the states inside a line when no match is under way, after another byte and after a word's
+	rest   [2]uint32 // the states inside a line without a partial match, after an ordinary byte and after a word byte
 	resets int
 
-	// spent counts the instructions looked at to make states. There are expressions of which nearly every byte of a text makes
-	// a new state; beyond what is allowed the DFA gives up and package regexp is faster.
+	// spent counts the instructions processed to make states. For some expressions nearly every byte of a text makes a new
+	// state; beyond the limit the DFA gives up and package regexp is faster.
 	spent, allowed int
 }
 
-// allowance is what making states may cost in any case; it is spent in some 30 ms.
+// allowance is the minimum budget for making states, about 30 ms.
 const allowance = 4 << 20
 
 const (
 	unknown   = 0       // not computed yet
 	matched   = 1 << 8  // a match ended at or before the last byte
-	stuck     = 2 << 8  // making states took more than was allowed
-	ordinary  = 1 << 20 // this bit is set in all other states, so that several can be tested at once
+	stuck     = 2 << 8  // making states exceeded the budget
+	ordinary  = 1 << 20 // set in all other states, so that several can be tested at once
 	maxStates = ordinary >> 8
 )
 
-// before is what is known of the byte before a state.
+// before is what is known about the byte before a state.
 type before uint8
 
 const (
@@ -73,27 +71,27 @@ func (d *dfa) reset() {
 	d.rest = [2]uint32{d.begin(0), d.begin(afterWord)}
 }
 
-// begin is the state before the first byte of a text that follows what b says.
+// begin returns the state before the first byte of a text, given the byte before it.
 func (d *dfa) begin(b before) uint32 {
 	d.next.clear()
 	d.follow(&d.next, d.p.start)
 	return d.intern(b)
 }
 
-// idle tells whether a state is one of those in which no match is under way.
+// idle reports whether a state is one without a partial match.
 func (d *dfa) idle(s uint32) bool {
 	return s == d.line || s == d.rest[0] || s == d.rest[1]
 }
 
-// scan runs from state s over data[i:]. It returns matched and the index of the byte that made a match certain, which is
-// in the line of the match, or the state after the last byte and len(data), or stuck and how far it came.
+// scan runs from state s over data[i:]. It returns matched and the index of the byte that completed a match, which is in the
+// line of the match, or the state after the last byte and len(data), or stuck and how far it got.
 func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 	for {
 		s, i = run(d.table, s, data, i)
 		if i == len(data) {
 			return s, i
 		}
-		// The transition out of s on data[i] is special: a match, or not known yet.
+		// The transition from s on data[i] is special: a match, or not computed yet.
 		t := d.table[s-ordinary+uint32(data[i])]
 		if t == unknown {
 			t = d.step(&s, data[i])
@@ -106,8 +104,8 @@ func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 	}
 }
 
-// run is the hot loop. It stops before a byte whose transition is special. The table holds 256 entries for every state it
-// mentions, so the index needs no check; with the check the loop takes half as long again.
+// run is the hot loop. It stops before a byte whose transition is special. The table has 256 entries for every state it
+// mentions, so the index needs no bounds check; with the check the loop takes 50 % longer.
 func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	base := unsafe.Pointer(unsafe.SliceData(table))
 	for i+4 <= len(data) {
@@ -142,15 +140,15 @@ func run(table []uint32, s uint32, data []byte, i int) (uint32, int) {
 	return s, i
 }
 
-// at reads the table at a state that is not special.
+// at reads the table at an ordinary state.
 func at(base unsafe.Pointer, s uint32, c byte) uint32 {
 	return *(*uint32)(unsafe.Add(base, (int(s)+int(c))*4-ordinary*4))
 }
 
-// number is a state's place in the lists.
+// number returns a state's index in the lists.
 func number(s uint32) uint32 { return (s - ordinary) >> 8 }
 
-// step computes the transition of a state on a byte. When the table is full it is begun again and *s is renumbered.
+// step computes the transition of a state on a byte. If the table is full it is restarted and *s is renumbered.
 func (d *dfa) step(s *uint32, c byte) uint32 {
 	if d.spent > d.allowed {
 		return stuck
@@ -188,7 +186,7 @@ func (d *dfa) step(s *uint32, c byte) uint32 {
 	return t
 }
 
-// restart empties the table but for state *s, which gets a new number.
+// restart empties the table except for state *s, which gets a new number.
 func (d *dfa) restart(s *uint32) {
 	set, b := slices.Clone(d.sets[number(*s)]), d.flags[number(*s)]
 	d.reset()
@@ -200,7 +198,7 @@ func (d *dfa) restart(s *uint32) {
 	*s = d.intern(b)
 }
 
-// end tells whether the end of the text after state s completes a match.
+// end reports whether the end of the text after state s completes a match.
 func (d *dfa) end(s uint32) bool {
 	if s == matched {
 		return true
@@ -215,7 +213,7 @@ func (d *dfa) end(s uint32) bool {
 	return d.ends[n] == matched
 }
 
-// asserted gives the assertions that hold between what came before and the next byte, -1 at the end of the text.
+// asserted returns the assertions that hold between the previous byte and the next one, -1 at the end of the text.
 func (d *dfa) asserted(b before, c int) syntax.EmptyOp {
 	var e syntax.EmptyOp
 	if b&lineStart != 0 {
@@ -252,7 +250,7 @@ func isWord(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_'
 }
 
-// resolve puts into d.set what state s becomes under the assertions, and tells whether a match is in it.
+// resolve puts into d.set what state s becomes under the assertions, and reports whether it includes a match.
 func (d *dfa) resolve(s uint32, e syntax.EmptyOp) bool {
 	d.set.clear()
 	for _, i := range d.sets[number(s)] {
@@ -276,7 +274,7 @@ func (d *dfa) resolve(s uint32, e syntax.EmptyOp) bool {
 	return false
 }
 
-// follow adds an instruction and all that is reached from it without a byte and without an assertion.
+// follow adds an instruction and everything reachable from it without a byte and without an assertion.
 func (d *dfa) follow(q *sparse, i uint32) {
 	for !q.has(i) {
 		q.add(i)
@@ -293,7 +291,7 @@ func (d *dfa) follow(q *sparse, i uint32) {
 	}
 }
 
-// intern gives the number of the state made of d.next and b.
+// intern returns the number of the state of d.next and b.
 func (d *dfa) intern(b before) uint32 {
 	keep := d.next.dense[:0:len(d.next.dense)]
 	n := uint32(len(d.p.insts))
@@ -346,7 +344,7 @@ func (d *dfa) intern(b before) uint32 {
 
 var zeroRow [256]uint32
 
-// sparse is a set of small numbers that keeps their order and is emptied at no cost.
+// sparse is a set of small numbers that keeps their order and is emptied in constant time.
 type sparse struct {
 	dense  []uint32
 	places []uint32
@@ -368,21 +366,21 @@ func (s *sparse) add(i uint32) {
 	}
 }
 
-// program is a regular expression as a nondeterministic machine over bytes. It is exact on ASCII; a byte of 0x80 and above
-// stands for any part of any such character in a class, so that the machine may find too much but never too little, and
-// a line with such bytes is checked again with package regexp.
+// program is a regular expression as an NFA over bytes. It is exact on ASCII; a byte of 0x80 and above matches any part of
+// any such character in a class, so that the NFA may match too much but never too little, and a line with such bytes is
+// checked again with package regexp.
 type program struct {
 	insts []inst
 	start uint32
-	high  bool           // some class holds characters beyond ASCII
-	cr    bool           // some class holds the carriage return
+	high  bool           // some class has characters beyond ASCII
+	cr    bool           // some class has the carriage return
 	empty syntax.EmptyOp // the assertions that occur
 }
 
 type inst struct {
-	op    syntax.InstOp // Alt, Nop, EmptyWidth, Match or Rune; others are folded into these
+	op    syntax.InstOp // Alt, Nop, EmptyWidth, Match or Rune; others are converted to these
 	out   uint32
-	arg   uint32 // the second way out of Alt
+	arg   uint32 // the second branch of Alt
 	empty syntax.EmptyOp
 	ascii [2]uint64
 	high  bool
@@ -429,7 +427,7 @@ func newProgram(re *syntax.Regexp) (*program, error) {
 	return p, nil
 }
 
-// takesHigh tells whether an instruction matches any character beyond ASCII.
+// takesHigh reports whether an instruction matches any character beyond ASCII.
 func takesHigh(in *syntax.Inst) bool {
 	switch in.Op {
 	case syntax.InstRuneAny, syntax.InstRuneAnyNotNL:

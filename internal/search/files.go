@@ -11,42 +11,42 @@ import (
 	"time"
 )
 
-// Order is how files are sorted.
+// Order is the order of files.
 type Order int
 
 const (
-	Newest Order = iota // by the time of the last change, the latest first; then by path
+	Newest Order = iota // by modification time, the latest first; then by path
 	ByPath
 )
 
-// FilesRequest asks for files by name.
+// FilesRequest is a search for files by name.
 type FilesRequest struct {
 	Scope // the Paths must be directories
-	// Pattern matches paths relative to the directory a walk begins in, or absolute ones below it: "*", "?", classes,
-	// braces, and "**" for any number of directories. A name that has such characters in it is found too. Empty finds
+	// Pattern matches paths relative to the directory that a walk begins in, or absolute ones below it: "*", "?", classes,
+	// braces, and "**" for any number of directories. It also matches a name with such characters literally. Empty matches
 	// all.
 	Pattern string
-	// Case says whether case counts in Pattern; Smart is Insensitive here.
+	// Case is the case sensitivity of Pattern; Smart is Insensitive here.
 	Case Case
-	// Order sorts before Offset and Limit are applied, so that the newest of all files come first, not those of some.
+	// Order sorts before Offset and Limit are applied, so that the newest of all files come first.
 	Order         Order
 	Limit, Offset int
 }
 
-// FilesResult is what was found.
+// FilesResult is the result of Files.
 type FilesResult struct {
 	Files []Found
-	Total int // all files that match, also those that the limit leaves out
+	Total int // all matching files, including those beyond the limit
 	Summary
 }
 
 // Found is a file.
 type Found struct {
 	Path    string
-	ModTime time.Time // set with Newest only
+	ModTime time.Time // only set with Newest
 }
 
-// Files lists files. Links to files are listed, links to directories neither listed nor followed.
+// Files lists files. Links to files are listed; links to directories are neither listed nor followed.
 func Files(ctx context.Context, req FilesRequest) (*FilesResult, error) {
 	res := &FilesResult{}
 	f, err := newFilter(req.Globs, req.Types)
@@ -101,7 +101,7 @@ func (r *FilesRequest) relative() string {
 	return pattern
 }
 
-// compare puts what is wanted first in front.
+// compare orders files as requested.
 func (r *FilesRequest) compare(a, b Found) int {
 	if r.Order == Newest {
 		if c := b.ModTime.Compare(a.ModTime); c != 0 {
@@ -127,7 +127,7 @@ func (r *FilesRequest) merge(a, b []Found) []Found {
 	return append(append(out, a...), b...)
 }
 
-// lister keeps the best files one worker came across, the worst of them on top of a heap.
+// lister keeps the best files of one worker, the worst of them on top of a heap.
 type lister struct {
 	req   *FilesRequest
 	sum   *Summary
@@ -167,7 +167,7 @@ func (l *lister) visit(at *openDir, name []byte, k kind) {
 	}
 }
 
-// done sorts, so that the workers share that work too.
+// done sorts in each worker, in parallel.
 func (l *lister) done() { slices.SortFunc(l.heap, l.req.compare) }
 
 func (l *lister) named(path string) error {

@@ -7,23 +7,23 @@ import (
 	"sync/atomic"
 )
 
-// finder applies a Pattern to buffers. One goroutine uses it.
+// finder applies a Pattern to buffers. It is for one goroutine.
 type finder struct {
 	p     *Pattern
-	stop  *atomic.Bool // set when the search is to end; may be nil
+	stop  *atomic.Bool // set to stop the search; may be nil
 	dfa   *dfa
-	lits  *scanner // nil when there is nothing to look for beforehand
-	leads *scanner // the same for the beginnings of matches that cross lines
-	all   bool     // all matches are wanted, so that it pays to look ahead
-	slow  bool     // the DFA is stuck: package regexp does the work
+	lits  *scanner // nil: no literals to search for first
+	leads *scanner // the same for the beginnings of multiline matches
+	all   bool     // all matches are needed, so that looking ahead is worthwhile
+	slow  bool     // the DFA is stuck: use package regexp
 
-	// Of the buffer at hand:
-	byLits  bool // the literals are worth looking for
-	byLeads bool // and those that matches begin with
-	misses  int  // lines that hold a literal and do not match
-	ahead   bool // places holds what is left of all candidates
+	// For the current buffer:
+	byLits  bool // searching for the literals is worthwhile
+	byLeads bool // and for those that matches begin with
+	misses  int  // lines with a literal that don't match
+	ahead   bool // places has the rest of all candidates
 	places  []int
-	store   []int // what places was cut from
+	store   []int // the slice that places is part of
 	quad    quad
 }
 
@@ -51,8 +51,8 @@ func (f *finder) start(data []byte) {
 	}
 }
 
-// line finds the first line of data at or after i, where a line begins, that matches. It is in data[from:to], without
-// its end; from is -1 when there is none.
+// line finds the first matching line of data at or after i, where a line begins. It is data[from:to], without its newline;
+// from is -1 if there is none.
 func (f *finder) line(data []byte, i int) (from, to int) {
 	for i < len(data) {
 		if f.slow && f.stop != nil && f.stop.Load() {
@@ -87,7 +87,7 @@ func lineEnd(data []byte, i int) int {
 	return len(data)
 }
 
-// count counts the lines from i on that match, without saying where they are.
+// count counts the matching lines from i on.
 func (f *finder) count(data []byte, i int) int {
 	n := 0
 	for i < len(data) {
@@ -109,7 +109,7 @@ func (f *finder) count(data []byte, i int) int {
 	return n
 }
 
-// candidate runs the DFA from a line's beginning and gives a place in the first line that seems to match, or -1.
+// candidate runs the DFA from the beginning of a line and returns a place in the first line that seems to match, or -1.
 func (f *finder) candidate(data []byte, i int) int {
 	if f.dfa.line == matched {
 		return i
@@ -140,12 +140,12 @@ func (f *finder) candidate(data []byte, i int) int {
 	return -1
 }
 
-// lookAhead finds all candidates of a buffer, from the beginning of a line on.
+// lookAhead finds all candidates of a buffer, starting at the beginning of a line.
 func (f *finder) lookAhead(data []byte, i int) {
 	found, ok := f.dfa.candidates(&f.quad, data[i:], f.store[:0])
 	f.account(unknown, len(data)-i)
 	if !ok {
-		f.all = false // too many states for it to be worth another try
+		f.all = false // too many states for another attempt
 		return
 	}
 	for k := range found {
@@ -154,7 +154,7 @@ func (f *finder) lookAhead(data []byte, i int) {
 	f.store, f.places, f.ahead = found, found, true
 }
 
-// account allows the DFA more for the bytes it went over, and gives it up when it is stuck.
+// account extends the DFA's budget for the bytes it scanned, and abandons it if it is stuck.
 func (f *finder) account(s uint32, n int) {
 	f.dfa.allowed += n
 	f.slow = f.slow || s == stuck
@@ -169,7 +169,7 @@ func (f *finder) confirm(line []byte) bool {
 		if f.matchesLine(line) {
 			return true
 		}
-		// Literals that are everywhere cost more than they save.
+		// Literals that occur everywhere cost more than they save.
 		f.misses++
 		if f.misses > 64 {
 			f.byLits = false
@@ -197,7 +197,7 @@ func (f *finder) matchesLine(line []byte) bool {
 	return !f.doubtful(line) || f.full(line)
 }
 
-// doubtful tells whether the DFA may have found too much in a line.
+// doubtful reports whether the DFA may have matched too much in a line.
 func (f *finder) doubtful(line []byte) bool {
 	if f.p.crlf && (f.p.prog.cr || f.p.prog.empty&syntax.EmptyEndLine != 0) && bytes.IndexByte(line, '\r') >= 0 {
 		return true
@@ -213,14 +213,14 @@ func (f *finder) full(line []byte) bool {
 	return f.p.full.MatchReader(&haltReader{Reader: bytes.NewReader(line), stop: f.stop})
 }
 
-// haltReader ends a text early when the search is to stop, since package regexp cannot be told to.
+// haltReader ends a text early to stop the search, because package regexp can't be canceled.
 type haltReader struct {
 	*bytes.Reader
 	stop *atomic.Bool
 	n    int
 }
 
-// haltEvery is the length of text for which stopping can wait.
+// haltEvery is the number of bytes between two checks.
 const haltEvery = 8 << 10
 
 func (r *haltReader) ReadRune() (rune, int, error) {
@@ -230,7 +230,7 @@ func (r *haltReader) ReadRune() (rune, int, error) {
 	return r.Reader.ReadRune()
 }
 
-// trimCR drops the carriage return that ends a line with "\r\n".
+// trimCR removes the carriage return of a "\r\n" line ending.
 func (p *Pattern) trimCR(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\r' && p.crlf {
 		return line[:n-1]

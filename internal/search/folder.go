@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// kind is what an entry of a directory is.
+// kind is the type of a directory entry.
 type kind uint8
 
 const (
-	unknownKind kind = iota // the file system does not say; ask stat
+	unknownKind kind = iota // the file system doesn't report it; use stat
 	regular
 	directory
 	link
@@ -21,26 +21,26 @@ const (
 	shut  // a directory that Tree does not enter
 )
 
-// folder is an open directory. The walk knows no more of the operating system than this.
+// folder is an open directory: the walk's interface to the operating system.
 type folder interface {
 	// list reads all entries but "." and "..", unsorted.
 	list(into *listing) error
-	// open opens a regular file inside, without following a link of that name and without waiting.
+	// open opens a regular file in it, without following a link of that name and without blocking.
 	open(s *scratch, name []byte) (io.ReadCloser, error)
-	// enter opens a directory inside, without following a link of that name.
+	// enter opens a subdirectory, without following a link of that name.
 	enter(name string) (folder, error)
-	// stat describes an entry; follow asks for what a link leads to.
+	// stat describes an entry; with follow, the target of a link.
 	stat(name []byte, follow bool) (kind, time.Time, error)
-	// describe is all that tells a change of an entry, which is not followed.
+	// describe returns everything that shows a change of an entry, without following links.
 	describe(name []byte) (Stat, error)
 	close()
 }
 
-// errSkip says that a directory is not a place to search, such as /proc met on the way.
+// errSkip reports a directory that isn't searched, such as /proc during a walk.
 var errSkip = errors.New("a pseudo file system; name it to search it")
 
-// listing contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one
-// buffer that is used again.
+// listing contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one buffer
+// that is reused.
 type listing struct {
 	names   []byte
 	entries []entry
@@ -60,10 +60,10 @@ func (l *listing) add(name string, k kind) {
 	l.entries = append(l.entries, entry{start, int32(len(l.names)) - 1, k})
 }
 
-// name gives an entry's name; its capacity reaches over the NUL byte.
+// name returns an entry's name; its capacity includes the NUL byte.
 func (l *listing) name(e entry) []byte { return l.names[e.start:e.end] }
 
-// scratch is what one worker uses again from file to file.
+// scratch has the buffers that a worker reuses from file to file.
 type scratch struct {
 	file rawFile
 }
@@ -80,8 +80,8 @@ func kindOf(m fs.FileMode) kind {
 	return other
 }
 
-// portableFolder reads directories with package os. It is what other systems than Linux use; on Linux tests compare it
-// with the fast one.
+// portableFolder reads directories with package os, on systems other than Linux; on Linux tests compare it with the fast
+// one.
 type portableFolder struct{ path string }
 
 func openPortable(path string, _ bool) (folder, error) {
@@ -147,7 +147,7 @@ func (f portableFolder) describe(name []byte) (Stat, error) {
 
 func (portableFolder) close() {}
 
-// StatOf is what a FileInfo tells of a change.
+// StatOf returns the Stat of a FileInfo.
 func StatOf(info fs.FileInfo) Stat {
 	st := Stat{Mode: info.Mode(), Size: info.Size(), Modified: info.ModTime().UnixNano()}
 	st.Changed, st.Inode = identity(info)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linuxFolder is an open descriptor. Files are opened relative to it, so that the kernel does not walk the path again and
-// no directory above can be replaced with a link meanwhile.
+// linuxFolder is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again and
+// no directory above can be replaced by a link meanwhile.
 type linuxFolder struct {
 	fd     int
 	device uint64
@@ -38,7 +38,7 @@ func openFolder(path string, named bool) (folder, error) {
 	return f, nil
 }
 
-// identify finds out what kind of file system the directory is on, from its parent when that is on the same.
+// identify determines the type of the directory's file system, from its parent if they are on the same one.
 func (f *linuxFolder) identify(parent *linuxFolder) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -58,7 +58,7 @@ func (f *linuxFolder) identify(parent *linuxFolder) error {
 		f.solid = true
 	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC,
 		unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.SELINUX_MAGIC, unix.BINFMTFS_MAGIC, unix.PSTOREFS_MAGIC:
-		// Files there may block for ever or have no end.
+		// Files there may block or be endless.
 		return errSkip
 	}
 	return nil
@@ -66,7 +66,7 @@ func (f *linuxFolder) identify(parent *linuxFolder) error {
 
 const zfsMagic = 0x2fc12fc1
 
-// openat wants a name that ends in NUL.
+// openat takes a name that ends in NUL.
 func openat(dir int, name []byte, flags int) (int, error) {
 	flags |= unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
 	for {
@@ -164,7 +164,7 @@ func (f *linuxFolder) stat(name []byte, follow bool) (kind, time.Time, error) {
 	var st unix.Statx_t
 	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])), uintptr(flags|unix.AT_STATX_DONT_SYNC),
 		unix.STATX_TYPE|unix.STATX_MTIME, uintptr(unsafe.Pointer(&st)), 0)
-	if errno == unix.ENOSYS || errno == unix.EPERM { // an old kernel, or a sandbox that does not know the call
+	if errno == unix.ENOSYS || errno == unix.EPERM { // an old kernel, or a sandbox that doesn't allow the call
 		return f.oldStat(string(name), flags)
 	}
 	if errno != 0 {
@@ -205,7 +205,7 @@ func (f *linuxFolder) oldDescribe(name string) (Stat, error) {
 	return Stat{Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
 }
 
-// goMode is a mode as package fs has it.
+// goMode converts a mode to package fs.
 func goMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	switch mode & unix.S_IFMT {
@@ -251,7 +251,7 @@ func kindOfMode(mode uint32) kind {
 
 func (f *linuxFolder) close() { unix.Close(f.fd) }
 
-// rawFile reads without the poller of package os, which costs a registration for every file.
+// rawFile reads without the poller of package os, which would register every file.
 type rawFile struct {
 	fd    int
 	solid bool

@@ -2,7 +2,7 @@
 
 package search
 
-// rawFile is of use on Linux only.
+// rawFile is only used on Linux.
 type rawFile struct{}
 
 // openFolder opens a directory by its path.

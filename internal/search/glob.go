@@ -10,33 +10,33 @@ import (
 )
 
 // glob is a compiled pattern for paths relative to the directory of a search, with forward slashes: "*", "?", classes,
-// braces, and "**" for any number of directories. A bracket is also taken literally, so that "app/[id]/page.tsx" finds
-// the file of that name.
+// braces, and "**" for any number of directories. A bracket also matches literally, so that "app/[id]/page.tsx" finds the
+// file of that name.
 type glob struct {
 	source string
 	ways   []way
 	fold   bool
 }
 
-// way is one of the patterns that braces spell out.
+// way is one of the patterns that braces expand to.
 type way struct {
 	pattern string
 	name    string // with anyDepth: the pattern for the last element
-	suffix  string // with anyDepth: what the last element must end in, when that is all there is to it
+	suffix  string // with anyDepth: the required suffix of the last element, if that is the whole pattern
 	plain   bool   // no wildcard: compared as text
-	// anyDepth says that the pattern is "**/" and a pattern for the last element, by far the most common form.
+	// anyDepth means that the pattern is "**/" and a pattern for the last element, by far the most common form.
 	anyDepth bool
-	folders  []string // the leading elements without wildcards, which decide where to look at all
-	depth    int      // elements of the pattern; 0 when "**" makes it unlimited
+	folders  []string // the leading elements without wildcards, which decide where to search
+	depth    int      // number of elements; 0 if "**" makes it unlimited
 }
 
 const maxWays = 512
 
-// errPattern says that a pattern for paths cannot be read.
+// errPattern reports an invalid pattern for paths.
 var errPattern = errors.New("bad pattern for paths")
 
 // newGlob compiles a pattern that must match the whole relative path. With anyDepth a pattern without a slash matches the
-// last element wherever it is, as `rg -g` and .gitignore have it.
+// last element anywhere, as in `rg -g` and .gitignore.
 func newGlob(source string, anyDepth, fold bool) (*glob, error) {
 	g := &glob{source: source, fold: fold}
 	pattern := strings.TrimPrefix(source, "./")
@@ -56,7 +56,7 @@ func newGlob(source string, anyDepth, fold bool) (*glob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %q: %w", errPattern, source, err)
 	}
-	ways = append(ways, pattern) // braces may be part of a name too
+	ways = append(ways, pattern) // braces may be literal too
 	for _, w := range ways {
 		g.add(w)
 		if strings.ContainsAny(w, "[]") && !strings.Contains(w, `\`) {
@@ -95,7 +95,7 @@ func (g *glob) add(pattern string) {
 	g.ways = append(g.ways, w)
 }
 
-// match tells whether the entry of that name in the directory dir (relative, "" for the top) matches.
+// match reports whether the entry name in the directory dir (relative, "" for the top) matches.
 func (g *glob) match(dir, name string) bool {
 	path := ""
 	for i := range g.ways {
@@ -120,7 +120,7 @@ func (g *glob) match(dir, name string) bool {
 	return false
 }
 
-// reaches tells whether anything in the directory dir, at any depth, could match.
+// reaches reports whether anything below the directory dir could match.
 func (g *glob) reaches(dir string) bool {
 	for i := range g.ways {
 		if g.ways[i].reaches(dir, g.fold) {
@@ -160,8 +160,7 @@ func hasSuffix(s, suffix string, fold bool) bool {
 	return len(s) >= len(suffix) && same(s[len(s)-len(suffix):], suffix, fold)
 }
 
-// braces spells out {a,b}: nested ones too, and a brace that a backslash protects is none. An unclosed brace is a
-// character.
+// braces expands {a,b}, including nested and escaped ones. An unclosed brace is literal.
 func braces(pattern string) ([]string, error) {
 	start, depth := -1, 0
 	cuts := []int{}
@@ -187,7 +186,7 @@ func braces(pattern string) ([]string, error) {
 	return []string{pattern}, nil
 }
 
-// spell puts each alternative between what is before and after the braces, whose commas and ends are at cuts.
+// spell expands one pair of braces, whose commas and ends are at cuts.
 func spell(pattern string, start int, cuts []int) ([]string, error) {
 	var out []string
 	for k := range len(cuts) - 1 {
@@ -202,7 +201,7 @@ func spell(pattern string, start int, cuts []int) ([]string, error) {
 	return out, nil
 }
 
-// filter narrows a walk by the names of files.
+// filter selects files of a walk by name.
 type filter struct {
 	include []*glob
 	exclude []*glob
@@ -240,7 +239,7 @@ func newFilter(globs, types []string) (*filter, error) {
 	return f, nil
 }
 
-// file tells whether a file is wanted.
+// file reports whether a file is selected.
 func (f *filter) file(dir, name string) bool {
 	if f.whole != nil && !f.whole.match(dir, name) {
 		return false
@@ -248,7 +247,7 @@ func (f *filter) file(dir, name string) bool {
 	return anyMatch(f.include, dir, name) && anyMatch(f.types, dir, name) && !someMatch(f.exclude, dir, name)
 }
 
-// folder tells whether anything inside a directory may be wanted.
+// folder reports whether a directory may contain selected files.
 func (f *filter) folder(dir, name string) bool {
 	if someMatch(f.exclude, dir, name) {
 		return false
@@ -277,7 +276,7 @@ func (f *filter) folder(dir, name string) bool {
 	return false
 }
 
-// anyMatch is true for an empty list: nothing is asked for.
+// anyMatch reports whether any glob matches. It is true for an empty list.
 func anyMatch(gs []*glob, dir, name string) bool { return len(gs) == 0 || someMatch(gs, dir, name) }
 
 func someMatch(gs []*glob, dir, name string) bool {
@@ -289,7 +288,7 @@ func someMatch(gs []*glob, dir, name string) bool {
 	return false
 }
 
-// fileTypes gives the names of files by language, as patterns for the last element of a path.
+// fileTypes are the patterns of file names by language, for the last element of a path.
 var fileTypes = map[string]string{
 	"ada":        "*.adb *.ads",
 	"asm":        "*.asm *.s *.S",
@@ -367,7 +366,7 @@ var fileTypes = map[string]string{
 	"zig":        "*.zig",
 }
 
-// otherNames are the ways in which users also write the types.
+// otherNames are alternative names of types.
 var otherNames = map[string]string{
 	"bash": "sh", "shell": "sh", "zsh": "sh", "c++": "cpp", "cxx": "cpp", "csharp": "cs", "c#": "cs", "golang": "go", "h": "c",
 	"javascript": "js", "jsx": "js", "md": "markdown", "python": "py", "rb": "ruby", "rs": "rust", "terraform": "tf", "typescript": "ts",
@@ -375,7 +374,7 @@ var otherNames = map[string]string{
 	"protobuf": "proto", "ps": "powershell", "ex": "elixir", "jupyter": "notebook", "pl": "perl",
 }
 
-// Types lists the file types that a search can be narrowed to, sorted.
+// Types returns the file types that can be selected, sorted.
 func Types() []string {
 	names := make([]string, 0, len(fileTypes))
 	for name := range fileTypes {

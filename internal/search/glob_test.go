@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/internal/soak"
 )
 
-// slowGlob is the obvious way: a pattern without braces or classes as a regular expression.
+// slowGlob returns the obvious way: a pattern without braces or classes as a regular expression.
 func slowGlob(pattern string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`(?i)^`)

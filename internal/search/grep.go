@@ -9,64 +9,64 @@ import (
 	"sync/atomic"
 )
 
-// Mode says what a search tells of each file.
+// Mode is what a search returns for each file.
 type Mode int
 
 const (
-	Content Mode = iota // the lines, and how many
-	Paths               // only that it matches: each file is left at its first match
-	Counts              // how many lines match
+	Content Mode = iota // the lines, and their number
+	Paths               // only whether it matches: the search of a file ends at its first match
+	Counts              // the number of matching lines
 )
 
-// GrepRequest asks for lines.
+// GrepRequest is a search for lines.
 type GrepRequest struct {
 	Scope
 	Pattern *Pattern
 	Mode    Mode
 	// Before and After are the lines of context shown around a match.
 	Before, After int
-	// Limit is how many results are kept, after Offset of them were passed over, in the order of paths: matching lines in
-	// Content, files in the other modes. 0 keeps all. Totals count all the same.
+	// Limit is the maximum number of results after skipping Offset, in the order of paths: matching lines in Content, files
+	// in the other modes. 0: no limit. Totals count all results.
 	Limit, Offset int
-	// MaxLine is how many bytes of a line are kept, cut around the match; 0 is 500.
+	// MaxLine is the maximum length of a line in bytes, cut around the match; 0 is 500.
 	MaxLine int
-	// Enough ends the search when that many matches were found, whichever come first; totals are then a lower bound.
+	// Enough stops the search after that many matches, in any order; totals are then a lower bound.
 	Enough int
 
-	buffer int // for tests: the size of the buffer, when not bufferSize
+	buffer int // for tests: the size of the buffer instead of bufferSize
 }
 
-// GrepResult is what was found.
+// GrepResult is the result of Grep.
 type GrepResult struct {
 	Files        []FileMatches // sorted by path, after Offset and Limit
 	Matches      int           // matching lines in all files; files in Paths mode
 	MatchedFiles int
-	Binary       int // files with matches that are not text, and not told
+	Binary       int // binary files with matches, which are not reported
 	Summary
 }
 
-// FileMatches is what one file holds.
+// FileMatches is the result for one file.
 type FileMatches struct {
 	Path     string
 	Count    int    // matching lines, with Multiline all lines of matches; 1 in Paths mode
 	Lines    []Line // in Content mode, matches and context in order
-	Binary   bool   // it was named, matches, and is not text: there are no lines
-	Encoding string // "utf-16le" or "utf-16be" when it was searched as such, else empty
+	Binary   bool   // a named binary file with matches: it has no lines
+	Encoding string // "utf-16le" or "utf-16be" if it was decoded, otherwise empty
 }
 
 // Line is a line to show.
 type Line struct {
 	Number int    // 1-based
-	Text   string // without its end; the bytes of the file, which need not be valid UTF-8
+	Text   string // without its newline; it may be invalid UTF-8
 	Match  bool   // false for context
-	Cut    bool   // Text is only a part of a long line, around the match
+	Cut    bool   // Text is only part of a long line, around the match
 	Offset int    // bytes of the line before Text
 }
 
 // Range is a run of lines, both ends included.
 type Range struct{ First, Last int }
 
-// Shown gives the runs of lines that are shown whole, so that a reader can be credited with having read them.
+// Shown returns the ranges of lines that are shown completely, so that they count as read.
 func (f *FileMatches) Shown() []Range {
 	var rs []Range
 	for _, l := range f.Lines {
@@ -82,8 +82,7 @@ func (f *FileMatches) Shown() []Range {
 	return rs
 }
 
-// Grep searches. The error is for a request that cannot be carried out, or a cancelled context; what was found until then is
-// returned with it.
+// Grep searches. It returns an error for an invalid request or a canceled context, with the results until then.
 func Grep(ctx context.Context, req GrepRequest) (*GrepResult, error) {
 	res := &GrepResult{}
 	if req.Pattern == nil {
@@ -111,12 +110,12 @@ func Grep(ctx context.Context, req GrepRequest) (*GrepResult, error) {
 	return res, res.conclude(ctx, timed, w.stop.Load())
 }
 
-// collector gathers what the workers find, and keeps no more than will be shown.
+// collector collects the results of the workers, and keeps only what will be shown.
 type collector struct {
 	req  *GrepRequest
 	walk *walk
 
-	// beyond is a path after which nothing will be shown any more: such files are only counted.
+	// beyond is a path after which nothing will be shown: such files are only counted.
 	beyond atomic.Pointer[string]
 
 	mu      sync.Mutex
@@ -127,13 +126,13 @@ type collector struct {
 	binary  int
 }
 
-// wants tells whether the lines of a file may be shown.
+// wants reports whether the lines of a file may be shown.
 func (c *collector) wants(path string) bool {
 	b := c.beyond.Load()
 	return b == nil || path <= *b
 }
 
-// add takes what was found in one file.
+// add adds the result of one file.
 func (c *collector) add(m FileMatches, keep bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,7 +157,7 @@ func (c *collector) addBinary() {
 	c.mu.Unlock()
 }
 
-// weight is what a file counts against the limit.
+// weight returns how much a file counts towards the limit.
 func (c *collector) weight(m *FileMatches) int {
 	if c.req.Mode == Content && !m.Binary {
 		return m.Count
@@ -166,7 +165,7 @@ func (c *collector) weight(m *FileMatches) int {
 	return 1
 }
 
-// shrink drops the files that come after enough others.
+// shrink drops the files after the limit.
 func (c *collector) shrink(want int) {
 	sortByPath(c.files)
 	sum := 0
@@ -216,7 +215,7 @@ func (c *collector) finish(res *GrepResult) {
 	res.Files = out
 }
 
-// cut keeps the matches after the first skip ones and at most limit of them, with their context, and tells how many.
+// cut keeps at most limit matches after the first skip ones, with their context, and returns how many.
 func (f *FileMatches) cut(skip, limit, before, after int) int {
 	var kept []Line
 	n := 0

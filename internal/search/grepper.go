@@ -9,8 +9,8 @@ import (
 
 const (
 	bufferSize = 512 << 10 // read at once; a longer line is searched in pieces
-	maxBuffer  = 8 << 20   // the most that is held of a file when matches may span lines
-	binaryHead = 64 << 10  // a NUL byte this near to the beginning makes a file binary
+	maxBuffer  = 8 << 20   // maximum that is in memory of a file if matches may span lines
+	binaryHead = 64 << 10  // a NUL byte in this many first bytes makes a file binary
 )
 
 // grepper searches files for one worker.
@@ -19,12 +19,12 @@ type grepper struct {
 	find    *finder
 	scratch scratch
 	buf     []byte
-	most    int // what buf may grow to
+	most    int // maximum size of buf
 	take    taker
 	sum     *Summary
 	long    *dfa // for lines longer than the buffer
 
-	// of the file at hand
+	// For the current file:
 	r        io.Reader
 	eof      bool
 	isNamed  bool
@@ -32,8 +32,8 @@ type grepper struct {
 	encoding string
 	at       *openDir
 	name     []byte
-	known    string // the path, once it was asked for
-	spanned  int    // with matches across lines: offset up to which lines were taken
+	known    string // the path, once it was needed
+	spanned  int    // for multiline matches: offset up to which lines were taken
 }
 
 func newGrepper(c *collector, sum *Summary) *grepper {
@@ -79,7 +79,7 @@ func (g *grepper) named(path string) error {
 
 func (g *grepper) done() {}
 
-// path is put together only for files that match.
+// path returns the file's path. It is built only for files that match.
 func (g *grepper) path() string {
 	if g.known == "" {
 		g.known = g.at.file(g.name)
@@ -87,7 +87,7 @@ func (g *grepper) path() string {
 	return g.known
 }
 
-// search looks through one file and hands over what it finds.
+// search searches one file and adds the result.
 func (g *grepper) search(r io.Reader) error {
 	g.r, g.eof, g.binary, g.encoding = r, false, false, ""
 	g.take.reset(g.c.req.Mode == Content)
@@ -132,7 +132,7 @@ func (g *grepper) search(r io.Reader) error {
 
 func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), binaryHead)], 0) >= 0 }
 
-// hand gives the collector what was taken.
+// hand adds the taken lines to the collector.
 func (g *grepper) hand() {
 	switch {
 	case g.take.count == 0:
@@ -150,7 +150,7 @@ func (g *grepper) hand() {
 	}
 }
 
-// fill reads until the buffer holds that many bytes or the file ends; have bytes are in it already.
+// fill reads until the buffer has that many bytes or the file ends; it already has have bytes.
 func (g *grepper) fill(have, size int) (int, error) {
 	for have < size && !g.eof {
 		n, err := g.r.Read(g.buf[have:size])
@@ -181,7 +181,7 @@ func (g *grepper) first(head []byte) bool {
 
 // lines searches line by line; n bytes are in the buffer.
 func (g *grepper) lines(n int) error {
-	from := 0 // what is before it was searched and is kept as context
+	from := 0 // everything before it was searched and is kept as context
 	for head := true; ; head = false {
 		data := g.buf[:n]
 		if !g.eof {
@@ -247,7 +247,7 @@ func (g *grepper) linesOf(data []byte, i int, head bool) bool {
 	return true
 }
 
-// retain finds how much of the buffer can go: all but the lines that may be wanted as context of a match to come.
+// retain returns how much of the buffer can be dropped: all but the lines that may be context of a later match.
 func (g *grepper) retain(data []byte) int {
 	keep := len(data)
 	if !g.take.on {

@@ -11,31 +11,31 @@ import (
 	"unsafe"
 )
 
-// literals are texts of which every match contains at least one. An empty set says nothing is known.
+// literals are texts of which every match contains at least one. An empty set means that none are known.
 type literals struct {
 	texts []string // lower case when fold is set
-	fold  bool     // any case of ASCII letters counts
-	whole bool     // containing one of them is not only needed but enough
+	fold  bool     // ASCII letters match in any case
+	whole bool     // a line with one of them always matches
 }
 
 const (
 	maxTexts = 16
 	maxText  = 48
-	maxClass = 8   // characters of a class that are worth being written out
-	maxCost  = 150 // literals that occur more often are not worth looking for: every third line would hold one
+	maxClass = 8   // maximum size of a class that is expanded
+	maxCost  = 150 // searching for more frequent literals isn't worthwhile: every third line would have one
 )
 
-// piece is what is known of the texts that a part of an expression matches.
+// piece is what is known about the texts that a part of an expression matches.
 type piece struct {
-	exact []string // all of them, when they are few; nil when not
-	need  []string // every text holds one of these; nil when nothing is known
-	fold  bool     // some letter may be of any case
+	exact []string // all of them, if they are few; otherwise nil
+	need  []string // every text contains one of these; nil: unknown
+	fold  bool     // some letter may have any case
 	cased bool     // some letter may not
-	plain bool     // exact says all: no assertion narrows it
+	plain bool     // exact is complete: no assertion restricts it
 }
 
-// required finds the best literals of an expression. With crlf a carriage return found may be the end of a line and not
-// part of it, so that finding it is not enough.
+// required returns the best literals of an expression. With crlf a carriage return may be the end of a line and not part of
+// it, so that finding it is not enough.
 func required(re *syntax.Regexp, crlf bool) literals {
 	p := analyse(re)
 	best := p.exact
@@ -59,7 +59,7 @@ func required(re *syntax.Regexp, crlf bool) literals {
 	return l
 }
 
-// leading finds literals with one of which every match begins, for matches that cross lines.
+// leading returns literals with one of which every match begins, for multiline matches.
 func leading(re *syntax.Regexp) literals {
 	for re.Op == syntax.OpCapture {
 		re = re.Sub[0]
@@ -89,7 +89,8 @@ func leading(re *syntax.Regexp) literals {
 	return out
 }
 
-// analyse looks at one part of an expression. A case-blind literal makes the whole case-blind, which only finds more.
+// analyse analyzes one part of an expression. A case-insensitive literal makes the whole case-insensitive, which only finds
+// more.
 func analyse(re *syntax.Regexp) piece {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
@@ -126,7 +127,7 @@ func analyse(re *syntax.Regexp) piece {
 	return piece{}
 }
 
-// repeated is what is known when a part occurs once or more.
+// repeated returns what is known if a part occurs once or more.
 func repeated(p piece) piece {
 	need := p.need
 	if better(p.exact, need) {
@@ -189,7 +190,7 @@ func ofClass(re *syntax.Regexp) piece {
 
 func ofConcat(subs []*syntax.Regexp) piece {
 	out := piece{exact: []string{""}, plain: true}
-	run := []string{""} // what the parts since the last unknown one can be
+	run := []string{""} // the possible texts of the parts since the last unknown one
 	for _, sub := range subs {
 		p := analyse(sub)
 		out.fold, out.cased = out.fold || p.fold, out.cased || p.cased
@@ -218,7 +219,7 @@ func ofConcat(subs []*syntax.Regexp) piece {
 	return out
 }
 
-// cross joins each of one set with each of another, unless that makes too many or too long texts.
+// cross concatenates each text of one set with each of another, unless there would be too many or too long texts.
 func cross(a, b []string) ([]string, bool) {
 	if b == nil || len(a)*len(b) > maxTexts {
 		return nil, false
@@ -262,7 +263,7 @@ func ofAlternate(subs []*syntax.Regexp) piece {
 	return out
 }
 
-// better tells whether a set of literals is a better thing to look for than another.
+// better reports whether a set of literals is better to search for than another.
 func better(a, b []string) bool {
 	return len(a) > 0 && (len(b) == 0 || cost(a) < cost(b))
 }
@@ -303,9 +304,9 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// pair finds two bytes at a fixed distance, eight places at a time: a word of text is compared with eight copies of the one
-// byte, the word at the distance with the other, and only a place where both agree is looked at. For letters of either
-// case the bit that tells the cases apart is set first.
+// pair finds two bytes at a fixed distance, eight places at a time: a word of text is compared with eight copies of one
+// byte, the word at the distance with the other, and only places where both match are checked. For letters of either case
+// the case bit is set first.
 type pair struct {
 	a, b         uint64 // eight copies of each byte
 	foldA, foldB uint64 // eight copies of the case bit, or zero
@@ -328,15 +329,15 @@ func newPair(a, b byte, gap int, fold bool) pair {
 	return p
 }
 
-// find gives the first place at or after i where the first byte is and the second follows at its distance, or -1.
+// find returns the first place at or after i with both bytes, or -1.
 func (p *pair) find(data []byte, i int) int {
-	a, b, foldA, foldB, gap := p.a, p.b, p.foldA, p.foldB, p.gap // in registers: the loop is all that counts here
+	a, b, foldA, foldB, gap := p.a, p.b, p.foldA, p.foldB, p.gap // in registers: this loop dominates the time
 	n := len(data) - gap
 	for ; i+16 <= n; i += 16 {
 		x, y := data[i:i+16:i+16], data[i+gap:i+gap+16:i+gap+16]
 		v0 := ((word(x) | foldA) ^ a) | ((word(y) | foldB) ^ b)
 		v1 := ((word(x[8:]) | foldA) ^ a) | ((word(y[8:]) | foldB) ^ b)
-		// A byte that is zero, where both agree, gets its high bit set; those above it may be an echo of it.
+		// A byte that is zero, where both match, gets its high bit set; bytes above it may be false positives.
 		z0 := (v0 - ones) &^ v0 & highs
 		z1 := (v1 - ones) &^ v1 & highs
 		if z0|z1 == 0 {
@@ -357,9 +358,9 @@ func (p *pair) find(data []byte, i int) int {
 
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves
-// the processor idle most of the time; four that do not depend on each other fill it. That is possible because no match
-// crosses a line, so that each part can begin again at a line.
+// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves the
+// processor idle most of the time; four independent ones fill it. This is possible because no match crosses a line, so that
+// each part can begin at a line.
 type quad struct {
 	state [4]uint32
 	at    [4]int
@@ -367,11 +368,11 @@ type quad struct {
 	found [4][]int // places in lines that seem to match, in order
 }
 
-// minQuad is the size from which on four parts pay.
+// minQuad is the minimum size for four parts.
 const minQuad = 2 << 10
 
-// candidates finds a place in every line of data that seems to match, in order, with the last line's end counted as a
-// line end. It gives up, with false, when the table had to be begun again or is too costly.
+// candidates finds a place in every line of data that seems to match, in order; the end of the last line counts as a
+// newline. It returns false if the table had to be restarted or is too costly.
 func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	resets := d.resets
 	begin := 0
@@ -415,8 +416,8 @@ func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	return into, true
 }
 
-// lockstep takes up to n steps in each part and returns how many steps were left when one part came upon something
-// special, at which all parts stop before their byte; 0 when all were taken.
+// lockstep takes up to n steps in each part and returns how many steps were left when one part reached something special, at
+// which all parts stop before their byte; 0 if all were taken.
 func (q *quad) lockstep(table []uint32, data []byte, n int) int {
 	base := unsafe.Pointer(unsafe.SliceData(table))
 	a, b, c, e := data[q.at[0]:q.at[0]+n], data[q.at[1]:q.at[1]+n], data[q.at[2]:q.at[2]+n], data[q.at[3]:q.at[3]+n]
@@ -436,8 +437,8 @@ func (q *quad) lockstep(table []uint32, data []byte, n int) int {
 	return n - i
 }
 
-// special takes one step in each part, whatever it may be; false when the table was begun again, which forgets the
-// states of the other parts.
+// special takes one step of any kind in each part. It returns false if the table was restarted, which invalidates the states
+// of the other parts.
 func (d *dfa) special(q *quad, data []byte) bool {
 	resets := d.resets
 	for k := range 4 {
@@ -459,8 +460,8 @@ func (d *dfa) special(q *quad, data []byte) bool {
 	return true
 }
 
-// frequency estimates how often a byte occurs in source code and text, in ten-thousandths. It was counted over Go's own
-// sources and Python's library; only the order matters, since it picks the byte of a literal to look for.
+// frequency estimates how often a byte occurs in source code and text, in ten-thousandths. It was counted over Go's sources
+// and Python's library; only the order matters, because it selects the byte of a literal to search for.
 func frequency(c byte) int {
 	if c >= 0x80 {
 		return 10

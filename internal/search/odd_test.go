@@ -118,7 +118,7 @@ func runAsNobody(t *testing.T, top string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test binary lies in a directory that only its owner can enter.
+	// The test binary is in a directory that only its owner can enter.
 	own := filepath.Join(top, "test")
 	data, err := os.ReadFile(exe)
 	if err != nil {

@@ -10,40 +10,40 @@ import (
 	"unicode/utf8"
 )
 
-// Case says whether upper and lower case are the same.
+// Case is the case sensitivity of a search.
 type Case int
 
 const (
-	Smart       Case = iota // any case when the pattern has no upper-case letter
-	Sensitive               // letters are what they are
-	Insensitive             // any case
+	Smart       Case = iota // case-insensitive if the pattern has no upper-case letter
+	Sensitive               // case-sensitive
+	Insensitive             // case-insensitive
 )
 
-// Query is what to look for. The syntax is that of Go's package regexp (RE2); "\<" and "\>" are word boundaries.
+// Query is a search pattern. The syntax is that of Go's package regexp (RE2); "\<" and "\>" are word boundaries.
 type Query struct {
 	Pattern    string
-	Fixed      bool // the pattern is plain text
+	Fixed      bool // the pattern is literal text
 	Case       Case
 	Multiline  bool // a match may span lines; otherwise it is within one
-	DotNewline bool // with Multiline: "." matches line ends too
+	DotNewline bool // with Multiline: "." matches line endings too
 }
 
-// Pattern is a compiled Query. It may be used by several searches at once.
+// Pattern is a compiled Query. It is safe for concurrent use.
 type Pattern struct {
-	// Notes tell what was read differently than another engine would; worth showing when nothing was found.
+	// Notes describe differences from other engines, to be shown if nothing was found.
 	Notes []string
 
 	multiline bool
-	crlf      bool           // "\r\n" ends a line as "\n" does
-	full      *regexp.Regexp // decides where the DFA is not exact, and finds the place in the line
+	crlf      bool           // "\r\n" ends a line like "\n"
+	full      *regexp.Regexp // decides where the DFA is not exact, and finds the position in the line
 	prog      *program
 	lits      literals
-	leads     literals       // with Multiline: how matches begin
-	anchored  bool           // \A occurs, so a text must be searched from its beginning
+	leads     literals       // with Multiline: the beginnings of matches
+	anchored  bool           // the pattern has \A, so a text must be searched from its beginning
 	resume    *regexp.Regexp // finds a match after the first byte of a text, which is there for ^ and \b to look back at
 }
 
-// Compile reads a query. Its errors say what to write instead, for models and users.
+// Compile compiles a query. Its errors say what to write instead, for models and users.
 func Compile(q Query) (*Pattern, error) {
 	p := &Pattern{multiline: q.Multiline}
 	source := q.Pattern
@@ -91,7 +91,7 @@ func Compile(q Query) (*Pattern, error) {
 	return p, nil
 }
 
-// Find returns where the first match in a text is, for display; ok is false if there is none.
+// Find returns the position of the first match in a text, for display; ok is false if there is none.
 func (p *Pattern) Find(text string) (start, end int, ok bool) {
 	loc := p.full.FindStringIndex(text)
 	if loc == nil {
@@ -100,10 +100,10 @@ func (p *Pattern) Find(text string) (start, end int, ok bool) {
 	return loc[0], loc[1], true
 }
 
-// errNewline refuses a pattern that could only match across lines.
+// errNewline rejects a pattern that could only match across lines.
 var errNewline = errors.New(`the pattern holds a line break ("\n") but matches lie within one line: set multiline, or search for the lines one by one`)
 
-// withinLines rewrites an expression so that it never matches a line end, and begins and ends at lines instead of texts.
+// withinLines rewrites an expression so that it never matches a newline, and ^ and $ match at lines instead of texts.
 func withinLines(re *syntax.Regexp) (*syntax.Regexp, error) {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -155,7 +155,7 @@ func has(re *syntax.Regexp, op syntax.Op) bool {
 	return re.Op == op || slices.ContainsFunc(re.Sub, func(s *syntax.Regexp) bool { return has(s, op) })
 }
 
-// mentionsCR tells whether a carriage return is asked for by name, as in `\r$`, and not merely as one of many.
+// mentionsCR reports whether a carriage return is named explicitly, as in `\r$`, and not only as one of many.
 func mentionsCR(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -170,7 +170,7 @@ func mentionsCR(re *syntax.Regexp) bool {
 	return slices.ContainsFunc(re.Sub, mentionsCR)
 }
 
-// hasUpper tells whether a pattern has an upper-case letter that stands for itself: those of \S, \pL and (?P<N>) do not.
+// hasUpper reports whether a pattern has a literal upper-case letter: those of \S, \pL and (?P<N>) don't count.
 func hasUpper(pattern string, fixed bool) bool {
 	if fixed {
 		return strings.ContainsFunc(pattern, unicode.IsUpper)
@@ -194,7 +194,7 @@ func hasUpper(pattern string, fixed bool) bool {
 	return false
 }
 
-// escapeLen is the length of the escape at the beginning of s: `\n`, `\pL`, `\p{Greek}`, `\x{1F600}`.
+// escapeLen returns the length of the escape at the beginning of s: `\n`, `\pL`, `\p{Greek}`, `\x{1F600}`.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return len(s)

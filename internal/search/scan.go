@@ -9,10 +9,10 @@ import (
 	"unsafe"
 )
 
-// scanner finds the next occurrence of one of several texts. One goroutine uses it.
+// scanner finds the next occurrence of one of several texts. It is for one goroutine.
 type scanner struct {
 	cursors []cursor
-	// kelvin and longS ask to look out for the two characters beyond ASCII that are another case of k and s.
+	// kelvin and longS mean that the two characters beyond ASCII that are another case of k and s must be considered.
 	kelvin, longS bool
 }
 
@@ -28,7 +28,7 @@ func newScanner(l literals) *scanner {
 	return s
 }
 
-// usable tells whether the scanner finds all there is in data; if not, the text must be searched without it.
+// usable reports whether the scanner finds all occurrences in data; if not, the text must be searched without it.
 func (s *scanner) usable(data []byte) bool {
 	return !(s.kelvin && bytes.Contains(data, []byte("\u212a")) || s.longS && bytes.Contains(data, []byte("\u017f")))
 }
@@ -40,7 +40,7 @@ func (s *scanner) start() {
 	}
 }
 
-// next gives the first place at or after i where a text begins, or -1.
+// next returns the first place at or after i where a text begins, or -1.
 func (s *scanner) next(data []byte, i int) int {
 	best := -1
 	for k := range s.cursors {
@@ -55,27 +55,27 @@ func (s *scanner) next(data []byte, i int) int {
 	return best
 }
 
-// cursor looks for one text. A text with a rare byte is found by that byte, with the library's vector code; any other by
+// cursor searches for one text. A text with a rare byte is found by that byte, with the library's vector code; any other by
 // two of its bytes at once, eight places at a time.
 type cursor struct {
 	text string
 	fold bool
-	at   int // where the text was last found; len(data) when there is no more, -1 before the first look
+	at   int // where the text was last found; len(data) if there is no more, -1 before the first search
 
 	rare   byte
 	rareAt int // its offset in text
 	pair   pair
 	pairAt int  // offset of its first byte in text
-	single bool // look for the one byte
-	usual  bool // what single is for a new text
+	single bool // search for the one byte
+	usual  bool // initial value of single for a new text
 	tries  int  // places without a match since reset
 
-	// The first eight bytes of the text as a word, where it ends before them, and its case bits: they decide most places.
+	// The first eight bytes of the text as a word, masked to its length, and its case bits: they decide most places.
 	head, mask, caseBits uint64
 }
 
-// commonByte is the frequency from which on looking for a single byte stops too often: at 2 in 100 places the calls cost as
-// much as looking for a pair does.
+// commonByte is the frequency from which on searching for a single byte stops too often: at 2 % of places the calls cost as
+// much as searching for a pair.
 const commonByte = 200
 
 func newCursor(text string, fold bool) cursor {
@@ -120,7 +120,7 @@ func upper(c byte) byte {
 
 func (c *cursor) reset() { c.at, c.tries, c.single = -1, 0, c.usual }
 
-// find gives the first place at or after i where the text begins, or len(data).
+// find returns the first place at or after i where the text begins, or len(data).
 func (c *cursor) find(data []byte, i int) int {
 	for {
 		if i = c.candidate(data, i); i < 0 || i+len(c.text) > len(data) {
@@ -135,12 +135,12 @@ func (c *cursor) find(data []byte, i int) int {
 		}
 		i++
 		if c.tries++; c.tries > 16 && c.tries > i>>6 && len(c.text) > 1 {
-			c.single = false // the byte proved common in this text
+			c.single = false // the byte is common in this text
 		}
 	}
 }
 
-// candidate gives the first place at or after i where the text may begin, or -1.
+// candidate returns the first place at or after i where the text may begin, or -1.
 func (c *cursor) candidate(data []byte, i int) int {
 	if c.single {
 		from := i + c.rareAt
@@ -167,7 +167,7 @@ func (c *cursor) here(data []byte) bool {
 	return view(data) == c.text
 }
 
-// equalFold compares with a text that is in lower case.
+// equalFold compares data with a lower-case text.
 func equalFold(data []byte, text string) bool {
 	for i := range len(text) {
 		if lower[data[i]] != text[i] {
@@ -177,13 +177,13 @@ func equalFold(data []byte, text string) bool {
 	return true
 }
 
-// view reads bytes as a string without copying them; the bytes must not change while it is in use.
+// view returns bytes as a string without copying them. The bytes must not change while it is in use.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// longLine searches a line that does not fit into the buffer: the DFA goes over it piece by piece and carries its state
-// along, so that a match is found anywhere and the line is never in memory as a whole. What the DFA is not sure about is
-// decided by what is near, so that an assertion next to a character beyond ASCII may be taken to match at the edge
-// of a piece. It returns the bytes of the next line that are in the buffer, at its beginning.
+// longLine searches a line that doesn't fit into the buffer: the DFA scans it piece by piece and keeps its state, so that a
+// match is found anywhere and the line is never in memory as a whole. Doubtful matches are decided by the text nearby, so
+// that an assertion next to a character beyond ASCII may match at the edge of a piece. It returns the bytes of the next line
+// that are in the buffer, at its beginning.
 func (g *grepper) longLine(n, from int) (int, error) {
 	if g.take.on {
 		g.take.countTo(g.buf[:n], from)
@@ -228,9 +228,8 @@ func (g *grepper) longLine(n, from int) (int, error) {
 	}
 }
 
-// scanLong runs the DFA over a piece of a line, which is the last one when over is set, up to a match that is confirmed.
-// The DFA may make as many states as it takes, since nothing else can go over a line piece by piece; now and then it is
-// seen whether the search is to stop.
+// scanLong runs the DFA over a piece of a line, the last one if over is set, up to a confirmed match. The DFA may make any
+// number of states, because nothing else can scan a line piece by piece; it regularly checks whether to stop.
 func (g *grepper) scanLong(s uint32, data []byte, over bool) (uint32, int) {
 	d := g.long
 	i := 0
@@ -251,7 +250,7 @@ func (g *grepper) scanLong(s uint32, data []byte, over bool) (uint32, int) {
 	return s, i
 }
 
-// nextLine moves what follows a long line to the beginning of the buffer, and fills it.
+// nextLine moves the data after a long line to the beginning of the buffer, and fills it.
 func (g *grepper) nextLine(data []byte, end int) (int, error) {
 	if g.take.on {
 		g.take.number++
@@ -260,7 +259,7 @@ func (g *grepper) nextLine(data []byte, end int) (int, error) {
 	return g.fill(copy(g.buf, data[end:]), len(g.buf))
 }
 
-// confirmLong checks a match in a line that is too long to be searched again as a whole, by the text around it.
+// confirmLong checks a match in a line that is too long to be searched again, by the text around it.
 func (g *grepper) confirmLong(data []byte, at int) bool {
 	near := data[max(0, at-window):min(len(data), at+window)]
 	return !g.find.p.prog.high || isASCII(near) || g.find.full(near)
@@ -284,22 +283,22 @@ func (g *grepper) takeLong(data []byte, at, passed int) {
 	t.lines = append(t.lines, Line{Number: t.number, Match: true, Cut: true, Offset: passed + start})
 	t.text = append(t.text, bytes.ToValidUTF8(part, nil)...)
 	t.ends = append(t.ends, len(t.text))
-	t.due = t.after + 1 // the line itself is counted off when it ends
+	t.due = t.after + 1 // the line itself is counted when it ends
 	if t.max > 0 && t.count >= t.max {
 		t.on = t.due > 0
 	}
 }
 
-// wideReader turns UTF-16 into UTF-8 as it is read.
+// wideReader decodes UTF-16 to UTF-8.
 type wideReader struct {
 	r     io.Reader
 	order binary.ByteOrder
-	raw   []byte // read and not yet turned
+	raw   []byte // read and not decoded yet
 	buf   []byte
 	err   error
 }
 
-// wideEncoding tells by its mark whether a text is UTF-16.
+// wideEncoding detects UTF-16 by its byte order mark.
 func wideEncoding(head []byte) (order binary.ByteOrder, name string) {
 	if len(head) < 2 {
 		return nil, ""
@@ -313,7 +312,7 @@ func wideEncoding(head []byte) (order binary.ByteOrder, name string) {
 	return nil, ""
 }
 
-// newWideReader reads a text whose beginning, without the mark, was read already.
+// newWideReader reads a text whose beginning, without the mark, was already read.
 func newWideReader(head []byte, r io.Reader, order binary.ByteOrder) *wideReader {
 	return &wideReader{r: r, order: order, raw: append([]byte(nil), head...), buf: make([]byte, 32<<10)}
 }
@@ -329,7 +328,7 @@ func (w *wideReader) Read(p []byte) (int, error) {
 	n := 0
 	for len(w.raw) > 0 && n+utf8.UTFMax <= len(p) {
 		if len(w.raw) < 4 && w.err == nil {
-			break // a surrogate may be cut in two
+			break // a surrogate pair may be split
 		}
 		r, size := w.rune()
 		n += utf8.EncodeRune(p[n:], r)
@@ -338,7 +337,7 @@ func (w *wideReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// rune reads one character from w.raw, which is not empty. Half a pair, or half a unit at the end, is U+FFFD.
+// rune reads one character from w.raw, which is not empty. An incomplete pair, or half a unit at the end, is U+FFFD.
 func (w *wideReader) rune() (rune, int) {
 	if len(w.raw) < 2 {
 		return utf8.RuneError, 1

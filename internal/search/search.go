@@ -1,15 +1,15 @@
-// Package search finds lines and files under directories, honouring ignore files, as fast as the disk cache allows.
+// Package search finds lines and files under directories, honoring ignore files, as fast as the disk cache allows.
 //
 //	p, err := search.Compile(search.Query{Pattern: `func \w+Error\(`})
 //	res, err := search.Grep(ctx, search.GrepRequest{Scope: search.Scope{Paths: []string{"/home/me/app"}}, Pattern: p})
 //	for _, f := range res.Files { for _, l := range f.Lines { fmt.Println(f.Path, l.Number, l.Text) } }
 //
-// Ignored trees are never entered, ".git" never, links are not followed, and what an AI ignore file refuses is not
-// looked at whatever the options say. Totals count everything, also what a limit leaves out; a search that could not
-// finish says so in Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not
-// yet visited, not by the size of files.
+// Ignored directories and ".git" are never entered, links are not followed, and files that an AI ignore file denies are
+// skipped whatever the options. Totals count everything, including results beyond a limit; a search that couldn't finish
+// sets Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not yet visited, not
+// by the size of files.
 //
-// It knows nothing of tools or models; package builtin turns its answers into text. It builds no index and changes
+// The package knows nothing about tools or models; package builtin formats its results. It builds no index and changes
 // nothing.
 //
 // How it is fast:
@@ -33,33 +33,33 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
-// Scope says where to search.
+// Scope is where to search.
 type Scope struct {
-	// Paths are absolute files or directories. Links in them are followed, and results carry the path they lead to.
-	// What is named is searched even when git ignores it, with a note.
+	// Paths are absolute files or directories. Links in them are followed, and results have the resolved path. Named paths
+	// are searched even if git ignores them, with a note.
 	Paths []string
 	// Rules decide what is ignored; nil makes rules whose roots are the Paths.
 	Rules *ignore.Rules
-	// NoIgnore lifts git's rules. What AI ignore files refuse stays refused.
+	// NoIgnore disables git's rules. AI ignore files still apply.
 	NoIgnore bool
-	// SkipHidden leaves out files and directories whose name begins with a dot.
+	// SkipHidden omits files and directories whose name begins with a dot.
 	SkipHidden bool
-	// Globs narrow the search to matching paths, relative to the directory it begins in; one with a leading "!" leaves
-	// out. One without a slash is for the last element of a path at any depth.
+	// Globs restrict the search to matching paths, relative to the directory it begins in; one with a leading "!" excludes.
+	// One without a slash matches the last element of a path at any depth.
 	Globs []string
-	// Types narrow the search to kinds of files, see Types.
+	// Types restrict the search to types of files, see Types.
 	Types []string
-	// Withhold, if not nil, reports whether a file with matches must not be reported; it is only counted. Grep asks it.
+	// Withhold, if not nil, reports whether a file with matches must not be reported; it is only counted. Only Grep uses it.
 	Withhold func(path string) bool
-	// Timeout ends the search with what was found so far; 0 is none.
+	// Timeout ends the search with the results so far; 0: none.
 	Timeout time.Duration
-	// Workers is the number of threads; 0 is one for each processor.
+	// Workers is the number of threads; 0 is one per processor.
 	Workers int
 
 	portable bool // for tests: the walk of other systems
 }
 
-// Incomplete says why a search did not see everything.
+// Incomplete is why a search is incomplete.
 type Incomplete string
 
 const (
@@ -69,7 +69,7 @@ const (
 	Enough    Incomplete = "enough was found"
 )
 
-// Problem is something that could not be searched.
+// Problem is a path that couldn't be searched.
 type Problem struct {
 	Path string
 	Err  error
@@ -77,19 +77,19 @@ type Problem struct {
 
 func (p Problem) Error() string { return fmt.Sprintf("search %s: %v", p.Path, p.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (p Problem) Unwrap() error { return p.Err }
 
-// Summary tells how a search went, beside what it found.
+// Summary describes how a search went.
 type Summary struct {
 	Incomplete Incomplete // not empty: there may be more results
-	Seen       int        // files looked at, after ignore rules and filters
-	Ignored    int        // files and directories left out because of git's rules
+	Seen       int        // files searched, after ignore rules and filters
+	Ignored    int        // files and directories omitted because of git's rules
 	Refused    int        // files and directories that AI ignore files protect
 	Withheld   int        // files with matches that were not reported
 	Unreadable int        // files and directories that could not be read
 	Problems   []Problem  // some of these
-	Notes      []string   // what the caller should know, such as that a named directory is git-ignored
+	Notes      []string   // for the caller, such as that a named directory is git-ignored
 }
 
 const maxProblems = 20
@@ -111,7 +111,7 @@ func (s *Summary) add(o *Summary) {
 	s.Problems = append(s.Problems, o.Problems[:min(len(o.Problems), maxProblems-len(s.Problems))]...)
 }
 
-// conclude sets why a search ended early. A cancelled context is an error, a deadline is not: what was found counts.
+// conclude sets why a search ended early. A canceled context is an error, a timeout is not: the results so far count.
 func (s *Summary) conclude(ctx context.Context, timed context.Context, stopped bool) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -125,24 +125,24 @@ func (s *Summary) conclude(ctx context.Context, timed context.Context, stopped b
 	return nil
 }
 
-// taker turns matching places of the buffer at hand into numbered lines with context. Its offsets are into that buffer,
-// and slide says when the buffer moves.
+// taker turns matches in the current buffer into numbered lines with context. Its offsets are relative to that buffer, and
+// slide adjusts them when the buffer moves.
 type taker struct {
 	p             *Pattern
 	before, after int
 	maxLine       int
-	max           int  // matches of which lines are taken; the rest are counted only
-	on            bool // lines are wanted
+	max           int  // maximum number of matches whose lines are taken; the rest are only counted
+	on            bool // lines are needed
 
 	count   int // matching lines so far
 	number  int // of the line that begins at counted
-	counted int // offset up to which line ends were counted
-	next    int // beginning of the first line not taken yet
-	due     int // lines of context still to come
+	counted int // offset up to which line endings were counted
+	next    int // beginning of the first line that wasn't taken
+	due     int // lines of context still to take
 
 	lines []Line
 	ends  []int  // where each line's text ends in text
-	text  []byte // of all lines, so that they cost one allocation
+	text  []byte // of all lines, in one allocation
 }
 
 func (t *taker) reset(on bool) {
@@ -173,7 +173,7 @@ func (t *taker) match(data []byte, from, to int) {
 	}
 }
 
-// context takes the lines due after the last match, up to an offset where another match begins.
+// context takes the context after the last match, up to an offset where another match begins.
 func (t *taker) context(data []byte, upTo int) {
 	for t.due > 0 && t.next < upTo {
 		end := lineEnd(data, t.next)
@@ -183,7 +183,7 @@ func (t *taker) context(data []byte, upTo int) {
 	}
 }
 
-// slide says that the first n bytes of the buffer go.
+// slide adjusts to the removal of the first n bytes of the buffer.
 func (t *taker) slide(data []byte, n int) {
 	if t.on {
 		t.countTo(data, n)
@@ -192,7 +192,7 @@ func (t *taker) slide(data []byte, n int) {
 	t.next = max(0, t.next-n)
 }
 
-// countTo brings the line number up to an offset.
+// countTo updates the line number up to an offset.
 func (t *taker) countTo(data []byte, at int) {
 	if at > t.counted {
 		t.number += bytes.Count(data[t.counted:at], newline)
@@ -214,11 +214,11 @@ func (t *taker) add(data []byte, from, to int, match bool) {
 	t.lines, t.ends = append(t.lines, l), append(t.ends, len(t.text))
 }
 
-// cut picks the part of a long line that shows the match and some of what is before it.
+// cut selects the part of a long line with the match and some text before it.
 func (t *taker) cut(line []byte, match bool) (int, []byte) {
 	start := 0
 	if match {
-		// A line so long that looking for the place would take noticeable time is shown from its beginning.
+		// If the line is so long that searching for the position would take noticeable time, it is shown from its beginning.
 		if loc := t.p.full.FindIndex(line[:min(len(line), 1<<20)]); loc != nil {
 			start = max(0, min(loc[0]-t.maxLine/4, len(line)-t.maxLine))
 		}
@@ -233,7 +233,7 @@ func (t *taker) cut(line []byte, match bool) (int, []byte) {
 	return start, line[start:end]
 }
 
-// taken gives the lines.
+// taken returns the lines.
 func (t *taker) taken() []Line {
 	text, lines := string(t.text), slices.Clone(t.lines)
 	start := 0

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// span finds the first match at or after i that may cross lines, as package regexp would; start is -1 when there is none.
-// first says that data[0] is the beginning of the text.
+// span finds the first match at or after i that may cross lines, like package regexp; start is -1 if there is none. first
+// means that data[0] is the beginning of the text.
 func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	if i > len(data) {
 		return -1, -1
@@ -37,8 +37,8 @@ func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	return f.exact(data, i, first)
 }
 
-// lead is span for an expression whose matches begin with a literal: the DFA runs from where the literal is for as long as
-// a match may be under way, and then continues at the next place.
+// lead is span for an expression whose matches begin with a literal: the DFA runs from the literal for as long as a match is
+// possible, and then continues at the next one.
 func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
 	for {
 		if i = f.leads.next(data, i); i < 0 {
@@ -65,7 +65,7 @@ func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
 	}
 }
 
-// stateAt is the state of the DFA before data[i] when no match is under way.
+// stateAt returns the state of the DFA before data[i] without a partial match.
 func (f *finder) stateAt(data []byte, i int, first bool) uint32 {
 	switch {
 	case i > 0:
@@ -76,8 +76,8 @@ func (f *finder) stateAt(data []byte, i int, first bool) uint32 {
 	return f.dfa.line
 }
 
-// settled gives the last beginning of a line, at or before at, where no match was under way: the leftmost match cannot
-// begin before it, so that package regexp need not look at what comes before.
+// settled returns the last beginning of a line, at or before at, without a partial match: the leftmost match can't begin
+// before it, so that package regexp can start there.
 func (f *finder) settled(data []byte, i, at int, first bool) int {
 	best := i
 	s := f.stateAt(data, i, first)
@@ -93,7 +93,7 @@ func (f *finder) settled(data []byte, i, at int, first bool) int {
 	return best
 }
 
-// exact asks package regexp, with the byte before i in view where an assertion may look at it.
+// exact runs package regexp, including the byte before i if an assertion may need it.
 func (f *finder) exact(data []byte, i int, first bool) (start, end int) {
 	from := i
 	if f.p.resume != nil && i > 0 && (data[i-1] != '\n' || f.p.anchored) {
@@ -110,7 +110,7 @@ func (f *finder) exact(data []byte, i int, first bool) (start, end int) {
 	return f.locate(f.p.full, data, from, 0)
 }
 
-// locate runs package regexp and gives the place of a group.
+// locate runs package regexp and returns the position of a group.
 func (f *finder) locate(re *regexp.Regexp, data []byte, from, group int) (start, end int) {
 	var loc []int
 	if len(data)-from < haltEvery || f.stop == nil {
@@ -125,7 +125,7 @@ func (f *finder) locate(re *regexp.Regexp, data []byte, from, group int) (start,
 }
 
 // spans searches for matches that may cross lines. The text is seen through a window of at most maxBuffer: a match that
-// begins in its first half is found when it ends inside the window.
+// begins in its first half is found if it ends inside the window.
 func (g *grepper) spans(n int) error {
 	first := true
 	i := 0
@@ -174,7 +174,7 @@ func (g *grepper) spansOf(data []byte, i, edge int, first bool) (done int, more 
 			break
 		}
 		if start == len(data) && (start == 0 || data[start-1] == '\n') {
-			break // an empty match after the last line is in no line
+			break // an empty match after the last line isn't in a line
 		}
 		if g.take.count == 0 && !g.first(data) {
 			g.take.count = 1
@@ -185,7 +185,7 @@ func (g *grepper) spansOf(data []byte, i, edge int, first bool) (done int, more 
 	}
 	if g.take.on {
 		upTo := edge
-		if edge < len(data) { // a match may yet begin in the line that the edge is in
+		if edge < len(data) { // a match may still begin in the line of the edge
 			upTo = bytes.LastIndexByte(data[:edge], '\n') + 1
 		}
 		g.take.context(data, upTo)
@@ -193,7 +193,7 @@ func (g *grepper) spansOf(data []byte, i, edge int, first bool) (done int, more 
 	return max(i, edge), true
 }
 
-// matchSpan takes all lines of a match that were not taken before.
+// matchSpan takes all lines of a match that weren't taken before.
 func (g *grepper) matchSpan(data []byte, start, end int) {
 	last := max(start, end-1)
 	from := max(bytes.LastIndexByte(data[:start], '\n')+1, g.spanned)

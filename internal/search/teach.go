@@ -13,7 +13,7 @@ type token struct {
 	inClass bool
 }
 
-// tokens cuts a pattern so that what means something can be told from what is quoted or in a class.
+// tokens splits a pattern, to distinguish syntax from text that is quoted or in a class.
 func tokens(pattern string) []token {
 	var ts []token
 	inClass := false
@@ -49,7 +49,7 @@ func tokens(pattern string) []token {
 	return ts
 }
 
-// groupLen is the length of what opens a group: "(?:", "(?<name>", "(?<=", "(?i)".
+// groupLen returns the length of the opening of a group: "(?:", "(?<name>", "(?<=", "(?i)".
 func groupLen(s string) int {
 	for _, p := range []string{"(?<=", "(?<!", "(?=", "(?!", "(?>", "(?|", "(?(", "(?#", "(?R", "(?&", "(?P=", "(?P>"} {
 		if strings.HasPrefix(s, p) {
@@ -62,7 +62,7 @@ func groupLen(s string) int {
 	return 2
 }
 
-// advice says, for what other engines have and a search in linear time cannot have, what does the job here.
+// advice has the alternatives for syntax of other engines that a linear-time search can't support.
 var advice = map[string]string{
 	"(?=":  "look-ahead (?=…) is not supported: match the text that follows too, as in foo(bar|baz)",
 	"(?!":  "negative look-ahead (?!…) is not supported: search without it and drop the lines not wanted, or exclude characters with a class such as [^x]",
@@ -83,7 +83,7 @@ var advice = map[string]string{
 
 // refuse finds unsupported syntax first, since the parser's own errors don't help.
 func refuse(pattern string) error {
-	quantified := false // the token before was a quantifier, so that "+" after it would make it possessive
+	quantified := false // the previous token was a quantifier, so that a "+" would make it possessive
 	for _, t := range tokens(pattern) {
 		if text, ok := advice[t.text]; ok && !t.inClass {
 			return fmt.Errorf("pattern %q: %s", pattern, text)
@@ -108,7 +108,7 @@ func refuse(pattern string) error {
 	return nil
 }
 
-// translate rewrites what other engines write differently, and notes where that is a guess.
+// translate rewrites syntax of other engines, with a note where that is a guess.
 func translate(pattern string) (string, []string) {
 	if !strings.Contains(pattern, `\`) {
 		return pattern, nil
@@ -145,7 +145,7 @@ func translate(pattern string) (string, []string) {
 	return b.String(), notes
 }
 
-// explain turns an error of the parser into one that says what to do.
+// explain turns a parser error into one that says what to do.
 func explain(pattern string, err error) error {
 	hint := "see https://pkg.go.dev/regexp/syntax for what is understood"
 	var se *syntax.Error

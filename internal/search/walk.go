@@ -16,26 +16,26 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
-// visitor is what one worker does with the files it comes across.
+// visitor handles the files of one worker.
 type visitor interface {
-	// visit is given a file that passed all rules and filters; name is valid during the call only.
+	// visit is called with a file that passed all rules and filters; name is only valid during the call.
 	visit(at *openDir, name []byte, k kind)
 	// done is called when there is no more to visit.
 	done()
-	// named is given a file that was asked for by its path, which filters and git's rules do not concern.
+	// named is called with a file that was named by its path, to which filters and git's rules don't apply.
 	named(path string) error
 }
 
-// openDir is a directory being visited. It stays open while jobs refer to it: files of it, or directories inside that are
-// to be opened from it.
+// openDir is a directory being visited. It stays open while jobs refer to it: its files, or subdirectories that are opened
+// relative to it.
 type openDir struct {
 	folder folder
 	rules  *ignore.Dir
-	base   int // length of the path of the directory the walk began in
+	base   int // length of the path of the directory that the walk began in
 	users  atomic.Int32
 }
 
-// hold returns an openDir with one user.
+// hold returns an openDir with one reference.
 func (w *walk) hold(f folder, rules *ignore.Dir, base int) *openDir {
 	s := &openDir{folder: f, rules: rules, base: base}
 	s.users.Store(1)
@@ -43,7 +43,7 @@ func (w *walk) hold(f folder, rules *ignore.Dir, base int) *openDir {
 	return s
 }
 
-// leave ends a use; the last one closes the directory.
+// leave drops a reference; the last one closes the directory.
 func (w *walk) leave(s *openDir) {
 	if s.users.Add(-1) == 0 {
 		s.folder.close()
@@ -51,10 +51,10 @@ func (w *walk) leave(s *openDir) {
 	}
 }
 
-// path is the directory's absolute path with forward slashes and none at its end.
+// path returns the directory's absolute path with forward slashes and none at its end.
 func (s *openDir) path() string { return strings.TrimSuffix(s.rules.Path(), "/") }
 
-// rel is the path relative to where the walk began.
+// rel returns the path relative to where the walk began.
 func (s *openDir) rel() string {
 	p := s.path()
 	if len(p) <= s.base {
@@ -63,35 +63,35 @@ func (s *openDir) rel() string {
 	return p[s.base+1:]
 }
 
-// file is the path of an entry, as the system writes it.
+// file returns the path of an entry, in the system's format.
 func (s *openDir) file(name []byte) string {
 	return filepath.FromSlash(s.path() + "/" + string(name))
 }
 
-// walk visits all files of a scope with several workers, which share a stack of directories: the last one found is
-// visited first, while its names are fresh in the kernel's cache.
+// walk visits all files of a scope with several workers, which share a stack of directories: the last one found is visited
+// first, while its names are still in the kernel's cache.
 type walk struct {
 	scope  *Scope
 	filter *filter
 	links  bool // links to files are visited too
-	heavy  bool // a visit is worth sharing: it opens the file
+	heavy  bool // visits are worth sharing: they open the file
 	whole  bool // everything is visited: see Tree
 	tree   *TreeRequest
 	open   func(path string, named bool) (folder, error)
-	named  map[string]bool // the directories the walk begins in, when there are several
+	named  map[string]bool // the directories that the walk begins in, if there are several
 
 	stop atomic.Bool
-	live atomic.Int32 // directories held open
+	live atomic.Int32 // open directories
 
 	mu      sync.Mutex
 	wake    *sync.Cond
 	stack   []job
 	idle    int
 	workers int
-	hungry  atomic.Bool // a worker waits for work
+	hungry  atomic.Bool // a worker is idle
 }
 
-// job is a directory to visit, or a share of the files of one.
+// job is a directory to visit, or a share of its files.
 type job struct {
 	parent *openDir // nil: open by path
 	name   string
@@ -101,7 +101,7 @@ type job struct {
 	at     *openDir
 }
 
-// maxLive bounds the directories held open for their children; beyond it those are opened by path.
+// maxLive bounds the directories that stay open for their children; beyond it those are opened by path.
 const maxLive = 192
 
 func newWalk(s *Scope, f *filter) *walk {
@@ -116,7 +116,7 @@ func newWalk(s *Scope, f *filter) *walk {
 	return w
 }
 
-// run visits the paths; equip gives each worker its visitor. It returns when all workers are done.
+// run visits the paths; equip returns the visitor of each worker. It returns when all workers are done.
 func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visitor) error {
 	halt := context.AfterFunc(ctx, w.quit)
 	defer halt()
@@ -159,13 +159,12 @@ func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visit
 	return nil
 }
 
-// slashed is a path in the form of openDir.path.
+// slashed returns a path in the form of openDir.path.
 func slashed(path string) string {
 	return strings.TrimRight(filepath.ToSlash(filepath.Clean(path)), "/")
 }
 
-// resolved follows the links in named paths, so that the ignore rules of the place they lead to hold, and drops what is
-// named twice.
+// resolved follows the links in named paths, so that the ignore rules of their targets apply, and removes duplicates.
 func resolved(paths []string) ([]string, error) {
 	var out []string
 	for _, path := range paths {
@@ -183,7 +182,7 @@ func resolved(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// begin puts one of the named paths on the stack, or visits it when it is a file.
+// begin pushes one of the named paths on the stack, or visits it if it is a file.
 func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -213,7 +212,7 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 	return nil
 }
 
-// plainError drops the operation and path that package os puts in front, which the caller says better.
+// plainError removes the operation and path that package os adds, which the caller describes better.
 func plainError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -229,7 +228,7 @@ func (w *walk) quit() {
 	w.mu.Unlock()
 }
 
-// abandon lets go of what a walk that stopped early did not get to.
+// abandon releases the jobs of a walk that stopped early.
 func (w *walk) abandon() {
 	for _, j := range w.stack {
 		if j.parent != nil {
@@ -242,7 +241,7 @@ func (w *walk) abandon() {
 	w.stack = nil
 }
 
-// path is the directory to visit.
+// path returns the directory to visit.
 func (j *job) path() string {
 	if j.at != nil {
 		return j.at.path()
@@ -250,7 +249,7 @@ func (j *job) path() string {
 	return strings.TrimSuffix(j.rules.Path(), "/") + "/" + j.name
 }
 
-// take waits for work; false when there is none left or the walk was stopped.
+// take waits for a job; false if there is none left or the walk was stopped.
 func (w *walk) take() (job, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -266,7 +265,7 @@ func (w *walk) take() (job, bool) {
 		}
 		w.idle++
 		if w.idle == w.workers {
-			w.wake.Broadcast() // all wait, so none will find more; idle stays full and the others leave too
+			w.wake.Broadcast() // all are idle, so none will find more; idle stays at its maximum and the others return too
 			return job{}, false
 		}
 		w.hungry.Store(true)
@@ -279,7 +278,7 @@ func (w *walk) take() (job, bool) {
 	}
 }
 
-// give puts work on the stack.
+// give pushes jobs on the stack.
 func (w *walk) give(jobs []job) {
 	w.mu.Lock()
 	w.stack = append(w.stack, jobs...)
@@ -289,33 +288,33 @@ func (w *walk) give(jobs []job) {
 	w.mu.Unlock()
 }
 
-// TreeRequest asks for everything below directories.
+// TreeRequest is a request for everything below directories.
 type TreeRequest struct {
 	Paths []string // absolute directories
-	// Known says of a directory that was seen before whether it is entered, so that a changed ignore file makes nothing
-	// appear or disappear; nil: none was.
+	// Known reports whether a directory was seen before, and whether it is entered, so that a changed ignore file doesn't
+	// make entries appear or disappear; nil: none was.
 	Known   func(path string) (enter, known bool)
 	Skip    []string // absolute paths that are not visited
-	Limit   int      // entries after which the walk stops; 0: none
+	Limit   int      // entries after which the walk stops; 0: no limit
 	Workers int      // as in Scope
 }
 
 // Node is a file, a directory or a link.
 type Node struct {
 	Path string
-	Shut bool // a directory that was not entered: git ignores it, or it is ".git"
+	Shut bool // a directory that wasn't entered: git ignores it, or it is ".git"
 	Stat Stat
 }
 
-// Stat is what tells that a file has changed without reading it.
+// Stat is the metadata that shows whether a file has changed.
 type Stat struct {
 	Mode              fs.FileMode
 	Size              int64
-	Modified, Changed int64 // nanoseconds; Changed is 0 where the system does not say
+	Modified, Changed int64 // nanoseconds; Changed is 0 if the system doesn't report it
 	Inode             uint64
 }
 
-// Lasting is the Stat without what changes when a device, a socket or a pipe is used.
+// Lasting returns the Stat without what changes when a device, a socket or a pipe is used.
 func (s Stat) Lasting() Stat {
 	if s.Mode.Type()&^(fs.ModeDir|fs.ModeSymlink) != 0 {
 		return Stat{Mode: s.Mode, Inode: s.Inode}
@@ -323,7 +322,7 @@ func (s Stat) Lasting() Stat {
 	return s
 }
 
-// TreeResult is what is there.
+// TreeResult is the result of Tree.
 type TreeResult struct {
 	Nodes []Node // in no order
 	Summary
@@ -359,7 +358,7 @@ func Tree(ctx context.Context, req TreeRequest) (*TreeResult, error) {
 	return res, res.conclude(ctx, ctx, w.stop.Load())
 }
 
-// gatherer notes what one worker came across.
+// gatherer collects the entries of one worker.
 type gatherer struct {
 	walk  *walk
 	sum   *Summary
@@ -371,7 +370,7 @@ type gatherer struct {
 func (g *gatherer) visit(at *openDir, name []byte, k kind) {
 	st, err := at.folder.describe(name)
 	if err != nil {
-		return // gone meanwhile
+		return // it no longer exists
 	}
 	g.nodes = append(g.nodes, Node{Path: at.file(name), Shut: k == shut, Stat: st.Lasting()})
 	if g.limit > 0 && g.count.Add(1) >= g.limit {
@@ -385,7 +384,7 @@ func (g *gatherer) named(path string) error {
 	return fmt.Errorf("list %s: not a directory", path)
 }
 
-// whole is an entry as Tree lists it; false if it isn't listed.
+// whole returns an entry as Tree lists it; false if it isn't listed.
 func (k *worker) whole(at *openDir, e entry, name string) (entry, bool) {
 	if k.skipped(at, name) {
 		return e, false
@@ -396,7 +395,7 @@ func (k *worker) whole(at *openDir, e entry, name string) (entry, bool) {
 	return e, true
 }
 
-// enters reports whether Tree visits what is in a directory.
+// enters reports whether Tree enters a directory.
 func (k *worker) enters(at *openDir, name string) bool {
 	if name == ".git" || k.skipped(at, name) {
 		return false

@@ -4,7 +4,7 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
-// worker is one of the threads of a walk, with the buffers it uses again.
+// worker is one of the threads of a walk, with its reused buffers.
 type worker struct {
 	walk    *walk
 	visitor visitor
@@ -68,7 +68,7 @@ func (k *worker) openJob(j job) (folder, error) {
 	return f, err
 }
 
-// sort tells the entries of a directory apart: directories go to the stack, files stay in k.files.
+// sort separates the entries of a directory: directories go to the stack, files stay in k.files.
 func (k *worker) sort(at *openDir) {
 	k.files, k.jobs = k.files[:0], k.jobs[:0]
 	rel := at.rel()
@@ -111,7 +111,7 @@ func (k *worker) sort(at *openDir) {
 	}
 }
 
-// below is the job to visit a directory inside.
+// below returns the job to visit a subdirectory.
 func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {
 	j := job{name: string(name), rules: at.rules, base: at.base}
 	if keepOpen {
@@ -121,7 +121,7 @@ func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {
 	return j
 }
 
-// allowed asks the ignore rules about an entry and counts what they leave out.
+// allowed applies the ignore rules to an entry and counts what they omit.
 func (k *worker) allowed(at *openDir, name string, kd kind) bool {
 	var v ignore.Verdict
 	if k.walk.scope.NoIgnore {
@@ -140,7 +140,7 @@ func (k *worker) allowed(at *openDir, name string, kd kind) bool {
 	return false
 }
 
-// visitAll visits files of one directory; when another worker has nothing to do it gets half of those left.
+// visitAll visits files of one directory; an idle worker gets half of the remaining ones.
 func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
 	for i := 0; i < len(files); i++ {
 		if k.walk.stop.Load() {
@@ -154,7 +154,7 @@ func (k *worker) visitAll(at *openDir, names *listing, files []entry) {
 	}
 }
 
-// share puts files of a directory on the stack and tells how many.
+// share pushes files of a directory on the stack and returns how many.
 func (k *worker) share(at *openDir, names *listing, files []entry) int {
 	copied := &listing{}
 	for _, e := range files {

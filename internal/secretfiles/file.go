@@ -11,13 +11,13 @@ import (
 type file struct {
 	path    string
 	link    bool
-	asked   bool // Hide wanted to know whether git tracks it
-	tracked bool // what Hide was told
-	hide    bool // what Hide said
-	unknown int  // the generation of repos in which no index lists it
+	asked   bool // Hide asked whether git tracks it
+	tracked bool // the answer
+	hide    bool // the result of Hide
+	unknown int  // the generation of repos in which no index has it
 }
 
-// ask asks Hide about a file; nil if it is never hidden.
+// ask calls Hide for a file; nil if it is never hidden.
 func (t *tree) ask(path string, link bool) *file {
 	f := file{path: path, link: link}
 	t.decide(&f)
@@ -39,8 +39,7 @@ func (t *tree) decide(f *file) {
 	f.hide = t.options.Hide(f.path, tracked)
 }
 
-// isTracked reports whether git tracks a file. Of a link, git tracks where it leads, not the content: what counts is the
-// file there.
+// isTracked reports whether git tracks a file. For a link, the target counts, because git only tracks the link itself.
 func (t *tree) isTracked(f *file) bool {
 	target, ok := t.target(f)
 	return ok && t.targetTracked(f, target)
@@ -57,7 +56,7 @@ func (t *tree) targetTracked(f *file, target string) bool {
 	return tracked
 }
 
-// target is the file that would be read, if it is one that commands could read otherwise.
+// target returns the file that would be read, if commands could read it otherwise.
 func (t *tree) target(f *file) (path string, ok bool) {
 	if !f.link {
 		return f.path, true
@@ -73,7 +72,7 @@ func (t *tree) target(f *file) (path string, ok bool) {
 	return path, err == nil && st.kind == kindFile
 }
 
-// hidden is the list of files to hide now, or why it isn't known.
+// hidden returns the files to hide now, or why they aren't known.
 func (t *tree) hidden() (paths []string, problem string) {
 	if t.failed != "" {
 		problem = t.failed

@@ -12,18 +12,18 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// repos knows which files git tracks, in the repositories around the roots and below them. A repository whose index can't
-// be read, or is split or sparse, tracks nothing.
+// repos knows which files git tracks, in the repositories around the roots and below them. A repository whose index is
+// unreadable, split or sparse tracks nothing.
 type repos struct {
 	roots []string
 	seed  maphash.Seed
 
-	generation int // counts resets, from 1
+	generation int // number of resets, from 1
 
 	mu     sync.Mutex
 	byDir  map[string]*repo // the repository around a directory; nil: none
 	all    []*repo
-	absent []string // names above the roots that would be a repository, which no watch reports
+	absent []string // paths above the roots that would be a repository, which aren't watched
 }
 
 // repo is a repository with its working tree.
@@ -45,7 +45,7 @@ func newRepos(roots []string) *repos {
 	return r
 }
 
-// reset forgets everything: a repository was made or deleted.
+// reset clears everything: a repository was created or deleted.
 func (r *repos) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,7 +53,7 @@ func (r *repos) reset() {
 	r.byDir, r.all, r.absent = map[string]*repo{}, nil, nil
 }
 
-// refresh forgets everything if an index changed.
+// refresh clears everything if an index changed.
 func (r *repos) refresh() {
 	for _, path := range r.absent {
 		if _, err := lstat(path); err == nil {
@@ -69,10 +69,10 @@ func (r *repos) refresh() {
 	}
 }
 
-// tracked reports whether an index lists a file, and whether the file also has the size that git saw last.
+// tracked reports whether an index has a file, and whether the file has the size in the index.
 func (r *repos) tracked(path string) (listed, same bool) {
 	if _, inside := names.Within(path, r.roots); !inside {
-		return false, false // such as the passwords in /etc, which some administrators track
+		return false, false // such as passwords in /etc, which some administrators track
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *repos) tracked(path string) (listed, same bool) {
 	return true, err == nil && st.kind == kindFile && uint32(st.size) == size
 }
 
-// around is the repository that a directory belongs to.
+// around returns the repository that a directory belongs to.
 func (r *repos) around(dir string) *repo {
 	if found, known := r.byDir[dir]; known {
 		return found
@@ -115,7 +115,7 @@ func (r *repos) around(dir string) *repo {
 
 const maxIndex = 64 << 20
 
-// load reads an index. Its mark is taken before: a change meanwhile changes the mark.
+// load reads an index. Its mark is taken first, so that a concurrent change is detected.
 func (r *repos) load(top string) *repo {
 	repo := &repo{top: top, mark: newMark(top)}
 	data, err := readFile(repo.mark.path, maxIndex)
@@ -138,8 +138,8 @@ func (r *repos) load(top string) *repo {
 	return repo
 }
 
-// newMark looks at the repository whose .git is in top. In a linked working tree, .git is a file with the place of the
-// directory.
+// newMark reads the state of the repository whose .git is in top. In a linked working tree, .git is a file with the path of
+// the directory.
 func newMark(top string) (m mark) {
 	path := filepath.Join(top, ".git")
 	var err error
@@ -147,7 +147,7 @@ func newMark(top string) (m mark) {
 		return mark{}
 	}
 	if m.git.kind == kindDir {
-		m.git = stamp{dev: m.git.dev, ino: m.git.ino, kind: kindDir} // its times change all the time
+		m.git = stamp{dev: m.git.dev, ino: m.git.ino, kind: kindDir} // its times change constantly
 	} else if path = pointer(top, path); path == "" {
 		return m
 	}
@@ -171,7 +171,7 @@ func pointer(top, path string) string {
 // readFile reads a regular file of at most max bytes.
 func readFile(path string, max int64) ([]byte, error) {
 	if st, err := stat(path); err != nil || st.kind != kindFile || st.size > max {
-		return nil, os.ErrInvalid // opening a pipe would wait
+		return nil, os.ErrInvalid // opening a pipe would block
 	}
 	f, err := os.Open(path)
 	if err != nil {

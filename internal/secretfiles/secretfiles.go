@@ -5,11 +5,11 @@
 //	f.Start()
 //	paths, ok := f.List(200 * time.Millisecond) // "/home/me/app/.env", true
 //
-// The first walk reads all directories. Afterwards List is current as of its call: on Linux, inotify watches report what
-// changed; elsewhere, and where the kernel grants no more watches, List compares the times of all directories.
+// The first walk reads all directories. Afterwards List is current as of its call: on Linux, inotify watches report changes;
+// elsewhere, and if the kernel allows no more watches, List compares the times of all directories.
 //
-// Three changes aren't noticed: those that another machine makes on a network file system, a file system that is mounted
-// over a directory, and hard links.
+// It doesn't detect changes by another machine on a network file system, a file system that is mounted over a directory, and
+// hard links.
 package secretfiles
 
 import (
@@ -22,17 +22,17 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// Options says where to look, and for what.
+// Options configure a Finder.
 type Options struct {
 	// Roots are the directories of the workspace, without links in their paths.
 	Roots []string
 	// Once are directories that are walked without watching them, such as /etc.
 	Once []string
-	// Hide decides about one file. tracked reports whether git tracks the file and its size is that in git's index. Several
-	// goroutines call Hide at the same time; it must not call the Finder. nil: DefaultHide.
+	// Hide decides about one file. tracked reports whether git tracks the file and its size is that in git's index. Hide is
+	// called concurrently and must not call the Finder. nil: DefaultHide.
 	Hide func(path string, tracked func() bool) bool
-	// Skip reports whether Hide hides no file in a directory whose name names.Ordinary calls ordinary: Hide isn't asked about
-	// these, which halves the time of a walk. nil: never, or DefaultSkip if Hide is nil.
+	// Skip reports whether Hide hides no file in a directory whose name is ordinary (names.Ordinary): then Hide isn't called
+	// for these, which halves the time of a walk. nil: never, or DefaultSkip if Hide is nil.
 	Skip func(dir string) bool
 	// Limit is the maximum number of directory entries; 0: 2,000,000.
 	Limit int
@@ -46,25 +46,25 @@ func DefaultHide(path string, tracked func() bool) bool {
 	return secret && !tracked()
 }
 
-// DefaultSkip is the Skip of DefaultHide.
+// DefaultSkip returns the Skip of DefaultHide.
 func DefaultSkip(dir string) bool {
 	_, secret := names.Secret(filepath.Join(dir, "x"))
 	return !secret
 }
 
-// system is what tests replace.
+// system is replaced by tests.
 type system struct {
 	watch   func() (watcher, error)
 	compare time.Duration // how long comparing the times of directories may take
 }
 
-// Finder knows the files below some roots that commands must not read. It may be used by several goroutines at once.
+// Finder finds the files below some roots that commands must not read. It is safe for concurrent use.
 type Finder struct {
 	options Options
 	system  system
 	token   chan struct{} // its receiver owns tree
 	tree    *tree
-	stale   atomic.Bool // the tree was decided about by other rules
+	stale   atomic.Bool // the rules have changed since the tree was made
 	closed  atomic.Bool
 	problem atomic.Pointer[string]
 }
@@ -85,8 +85,8 @@ func New(o Options) *Finder {
 	return f
 }
 
-// Start begins the walk in the background, unless it has begun. Once the walk is done it catches up with changes, so that
-// the next List takes less time.
+// Start starts the walk in the background, unless it has started. After the walk it processes changes, so that the next List
+// takes less time.
 func (f *Finder) Start() {
 	select {
 	case <-f.token:
@@ -100,17 +100,17 @@ func (f *Finder) Start() {
 	f.release()
 }
 
-// Invalidate says that Hide's answers changed: a walk in the background decides again about all files.
+// Invalidate must be called when the results of Hide have changed: a walk in the background decides again about all files.
 func (f *Finder) Invalidate() {
 	f.stale.Store(true)
 	f.Start()
 }
 
-// maxRounds is how often List catches up with changes made while it caught up.
+// maxRounds is how often List processes changes made while it processed changes.
 const maxRounds = 3
 
 // List returns the resolved paths of the files to hide, sorted, current as of the call. ok is false if they aren't known:
-// the walk takes longer than wait, or Problem says why.
+// the walk takes longer than wait, or there is a Problem.
 func (f *Finder) List(wait time.Duration) (paths []string, ok bool) {
 	deadline := time.Now().Add(wait)
 	for round := 0; ; round++ {
@@ -140,7 +140,7 @@ func (f *Finder) List(wait time.Duration) (paths []string, ok bool) {
 	return slices.Clone(paths), true
 }
 
-// Problem says why the last List wasn't ok, in a short clause; "" if it was.
+// Problem returns why the last List wasn't ok, in a short clause; "" if it was.
 func (f *Finder) Problem() string {
 	if p := f.problem.Load(); p != nil {
 		return *p
@@ -148,7 +148,7 @@ func (f *Finder) Problem() string {
 	return ""
 }
 
-// Close stops a running walk and releases the watches. It waits a second for a file system that doesn't answer.
+// Close stops a running walk and releases the watches. It waits at most a second for a file system that doesn't respond.
 func (f *Finder) Close() {
 	f.closed.Store(true)
 	if f.acquire(time.Now().Add(time.Second)) {
@@ -156,8 +156,8 @@ func (f *Finder) Close() {
 	}
 }
 
-// work returns what has to be done before the list is current; nil: nothing. first is false if the caller has just done
-// that. The caller owns the tree.
+// work returns the work to do before the list is current; nil: none. first is false if the caller has just done it. The
+// caller owns the tree.
 func (f *Finder) work(first bool) func() {
 	switch {
 	case f.closed.Load():
@@ -186,7 +186,7 @@ func (f *Finder) run(work func()) {
 	work()
 }
 
-// acquire waits for the tree. It doesn't look at the clock if nobody else has it.
+// acquire waits for the tree. It doesn't check the clock if the tree is free.
 func (f *Finder) acquire(deadline time.Time) bool {
 	select {
 	case <-f.token:
@@ -203,7 +203,7 @@ func (f *Finder) acquire(deadline time.Time) bool {
 	}
 }
 
-// release gives the tree back. After Close, its last owner cleans up.
+// release releases the tree. After Close, its last owner cleans up.
 func (f *Finder) release() {
 	if f.closed.Load() && f.tree != nil {
 		f.tree.close()

@@ -2,7 +2,7 @@ package secretfiles
 
 import "time"
 
-// kind is what a name stands for.
+// kind is the type of a directory entry.
 type kind uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	kindLink
 )
 
-// stamp tells a file from others, and from itself before a change.
+// stamp identifies a version of a file.
 type stamp struct {
 	dev, ino     uint64
 	mtime, ctime int64 // nanoseconds
@@ -20,11 +20,11 @@ type stamp struct {
 	kind         kind
 }
 
-// same reports whether two stamps are of one file.
+// same reports whether two stamps are of the same file.
 func (s stamp) same(o stamp) bool { return s.dev == o.dev && s.ino == o.ino }
 
-// racy reports whether a directory that is read now may change without a change of its times, which count in ticks of
-// the kernel, on some file systems in seconds.
+// racy reports whether a directory that is read now may change without a change of its times, which are rounded to kernel
+// ticks, on some file systems to seconds.
 func (s stamp) racy(now time.Time) bool {
 	tick := 50 * time.Millisecond
 	if s.mtime%int64(time.Second) == 0 && s.ctime%int64(time.Second) == 0 {
@@ -35,12 +35,12 @@ func (s stamp) racy(now time.Time) bool {
 
 // watcher reports changes in directories.
 type watcher interface {
-	// add watches a directory, not through a link; a directory has one number, wherever it is mounted.
+	// add watches a directory, without following links; a directory has one number, even if it is mounted several times.
 	add(path string) (wd int32, err error)
 	remove(wd int32)
-	// most is how many watches to use.
+	// most returns the maximum number of watches to use.
 	most() int
-	// read visits the changes up to now without waiting.
+	// read visits the changes so far without blocking.
 	read(visit func(event)) error
 	close()
 }

@@ -35,8 +35,8 @@ func kindOf(mode uint32) kind {
 	return kindOther
 }
 
-// readable reports whether the user may read a file, mayRead whether they may list a directory, mayEnter whether they may
-// open files in it.
+// readable reports whether the user may read a file, mayRead whether they may list a directory, and mayEnter whether they
+// may open files in it.
 func readable(path string) bool { return unix.Access(path, unix.R_OK) == nil }
 func mayRead(path string) bool  { return unix.Access(path, unix.R_OK) == nil }
 func mayEnter(path string) bool { return unix.Access(path, unix.X_OK) == nil }

@@ -9,7 +9,7 @@ import (
 func lstat(path string) (stamp, error) { return newStamp(os.Lstat(path)) }
 func stat(path string) (stamp, error)  { return newStamp(os.Stat(path)) }
 
-// newStamp has the time of creation in the place of numbers that would take opening the file.
+// newStamp uses the creation time instead of numbers for which the file would have to be opened.
 func newStamp(info fs.FileInfo, err error) (stamp, error) {
 	if err != nil {
 		return stamp{}, err

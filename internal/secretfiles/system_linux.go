@@ -22,10 +22,10 @@ func newWatcher() (watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inotify{fd: fd, limit: userWatches() / 2}, nil
+	return &inotify{fd: fd, limit: userWatches() / 2}, nil // editors need some too
 }
 
-// userWatches is how many watches a user may have. Editors need some, too.
+// userWatches returns the maximum number of watches of a user.
 func userWatches() int {
 	text, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
 	if n, err2 := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && err2 == nil {
@@ -52,7 +52,7 @@ func (w *inotify) remove(wd int32) { unix.InotifyRmWatch(w.fd, uint32(wd)) }
 
 func (w *inotify) close() { unix.Close(w.fd) }
 
-// read reads what the kernel has queued: it queues a change before the call that made it returns.
+// read reads the queued events: the kernel queues a change before the call that made it returns.
 func (w *inotify) read(visit func(event)) error {
 	if w.buffer == nil {
 		w.buffer = make([]byte, 64<<10)
@@ -135,7 +135,7 @@ func (l *listing) each(visit func(name string, kind kind) bool) error {
 	}
 }
 
-// kind is the type in an entry, which some file systems don't fill in.
+// kind returns the type in an entry, which some file systems don't fill in.
 func (l *listing) kind(name string, typ byte) kind {
 	if typ != unix.DT_UNKNOWN {
 		return kindOf(uint32(typ) << 12)

@@ -13,13 +13,13 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// tree is what is known of the roots: all directories, and the files that are or may become hidden. One goroutine owns
-// it; what the goroutines of a walk share is below mu.
+// tree is the state of the roots: all directories, and the files that are or may become hidden. One goroutine owns it; mu
+// guards the fields that the goroutines of a walk share.
 type tree struct {
 	options *Options
 	system  system
 	stop    *atomic.Bool
-	places  []string // roots and directories walked once: where a link may lead
+	places  []string // roots and directories that are walked once: allowed targets of links
 	roots   []*dir
 	repos   *repos
 
@@ -27,25 +27,25 @@ type tree struct {
 	unwatched atomic.Bool
 	entries   atomic.Int64
 
-	lost  bool   // nothing but a new walk helps
+	lost  bool   // only a new walk helps
 	queue []*dir // to be read
 	names map[entry]struct{}
-	list  []string // the last answer
+	list  []string // the last result
 
 	mu      sync.Mutex
-	byWd    map[int32][]*dir // one directory may be mounted at several places
+	byWd    map[int32][]*dir // a directory may be mounted several times
 	files   map[*file]struct{}
 	unread  map[*dir]struct{} // directories that the user may not read
 	orphans []*dir
-	failed  string // why the tree isn't complete
+	failed  string // why the tree is incomplete
 	remedy  remedy
 }
 
-// remedy is what the next List does about a failure.
+// remedy is how the next List handles a failure.
 type remedy int
 
 const (
-	remedyNone remedy = iota // it takes Invalidate
+	remedyNone remedy = iota // only Invalidate helps
 	remedyCompare
 	remedyWalk
 )
@@ -53,7 +53,7 @@ const (
 // dir is a directory.
 type dir struct {
 	parent  *dir
-	name    string // of a root: its path
+	name    string // for a root: its path
 	once    bool
 	dropped bool
 	racy    bool // it may have changed after it was read without a change of its times
@@ -64,13 +64,13 @@ type dir struct {
 	files   map[string]*file
 }
 
-// entry is a name in a directory that has to be looked at.
+// entry is a name in a directory that must be checked.
 type entry struct {
 	dir  *dir
 	name string
 }
 
-// unwatchedWd is the watch of a directory without one.
+// unwatchedWd is the watch number of a directory without a watch.
 const unwatchedWd = -1
 
 func (d *dir) path() string {
@@ -98,7 +98,7 @@ func newTree(o *Options, s system, stop *atomic.Bool) *tree {
 	return t
 }
 
-// outermost are the paths that aren't below others.
+// outermost returns the paths that aren't below others.
 func outermost(paths []string) (out []string) {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)
@@ -148,7 +148,7 @@ func (t *tree) readQueue() {
 	}
 }
 
-// fail ends the walk: the tree isn't complete.
+// fail stops the walk: the tree is incomplete.
 func (t *tree) fail(problem string, next remedy) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -167,8 +167,7 @@ func (t *tree) hasFailed() bool {
 	return t.failed != ""
 }
 
-// pending reports whether something changed since the tree was read; then catchUp has something to do, or the tree is
-// lost.
+// pending reports whether something changed since the tree was read; then catchUp has work to do, or the tree is lost.
 func (t *tree) pending(first bool) bool {
 	if t.failed != "" {
 		return false
@@ -199,10 +198,10 @@ func (t *tree) pending(first bool) bool {
 	return t.lost || len(t.queue)+len(t.names) > 0
 }
 
-// maxEvents is how many events are read at a time; if there are more, a walk is faster.
+// maxEvents is the maximum number of events read at a time; with more, a new walk is faster.
 const maxEvents = 100_000
 
-// readEvents notes the names that the watches report.
+// readEvents records the names that the watches report.
 func (t *tree) readEvents() {
 	n := 0
 	err := t.watcher.read(func(e event) {
@@ -260,7 +259,7 @@ func (t *tree) compare(first bool) {
 	}
 }
 
-// catchUp looks at all that changed.
+// catchUp processes all changes.
 func (t *tree) catchUp() {
 	if t.lost {
 		return
@@ -275,7 +274,7 @@ func (t *tree) catchUp() {
 	if t.watcher == nil && len(t.queue) > 0 {
 		t.repos.reset()
 	}
-	queued := map[*dir]bool{} // by its times and by a name: two goroutines would read it at once
+	queued := map[*dir]bool{} // by its times and by a name, so that it isn't read twice at once
 	t.queue = slices.DeleteFunc(t.queue, func(d *dir) bool {
 		again := queued[d]
 		queued[d] = true
@@ -284,7 +283,7 @@ func (t *tree) catchUp() {
 	t.readQueue()
 }
 
-// look finds out what has a name now.
+// look checks a name that changed.
 func (t *tree) look(d *dir, name string) {
 	if name == ".git" {
 		t.repos.reset()
@@ -299,7 +298,7 @@ func (t *tree) look(d *dir, name string) {
 		if sub := d.dirs[name]; sub != nil {
 			if t.watcher != nil && sub.wd != unwatchedWd {
 				if wd, err := t.watcher.add(path); err == nil && wd == sub.wd {
-					return // the same directory: it has reported its own changes
+					return // the same directory: it reports its own changes
 				}
 			}
 			t.drop(sub)
@@ -319,7 +318,7 @@ func (t *tree) look(d *dir, name string) {
 		return
 	}
 	if d.entries++; t.entries.Add(1) > int64(t.options.Limit) {
-		t.lost = true // files that were deleted since count too: count again
+		t.lost = true // deleted files count too: count again
 	}
 	if st.kind == kindFile || st.kind == kindLink {
 		if f := t.ask(path, st.kind == kindLink); f != nil {
@@ -338,7 +337,7 @@ func (d *dir) add(name string) *dir {
 	return sub
 }
 
-// drop forgets a directory and all below it.
+// drop removes a directory and everything below it.
 func (t *tree) drop(d *dir) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -359,7 +358,7 @@ func (t *tree) dropLocked(d *dir) {
 	d.dirs, d.files, d.entries = nil, nil, 0
 }
 
-// unwatch gives up the watch of a directory, if no other directory has the same.
+// unwatch removes the watch of a directory, if no other directory shares it.
 func (t *tree) unwatch(d *dir) {
 	if d.wd == unwatchedWd {
 		return
@@ -396,7 +395,7 @@ func (t *tree) dropFile(d *dir, name string) {
 	}
 }
 
-// skipped reports whether a directory contains git's objects, whose names say nothing.
+// skipped reports whether a directory contains git's objects, whose names are irrelevant.
 func skipped(d *dir, name string) bool {
 	if name != "objects" {
 		return false
@@ -409,7 +408,7 @@ func skipped(d *dir, name string) bool {
 	return false
 }
 
-// number writes 2000000 as 2,000,000.
+// number formats 2000000 as 2,000,000.
 func number(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -418,7 +417,7 @@ func number(n int) string {
 	return s
 }
 
-// join is filepath.Join for a clean path and a name, in a fraction of the time.
+// join is a faster filepath.Join for a clean path and a name.
 func join(dir, name string) string {
 	if os.IsPathSeparator(dir[len(dir)-1]) {
 		return dir + name

@@ -87,7 +87,7 @@ func newFinder(t testing.TB, s system, o Options) *Finder {
 	return f
 }
 
-// newRoot is an empty directory, without links in its path.
+// newRoot returns an empty directory, without links in its path.
 func newRoot(t testing.TB) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -114,10 +114,10 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// indexOf is an index of version 2 that lists files by their names and sizes.
+// indexOf returns an index of version 2 that lists files by their names and sizes.
 func indexOf(files map[string]int) []byte { return indexWith(files, 20, "") }
 
-// indexWith is an index with hashes of some size, and an extension.
+// indexWith returns an index with hashes of some size, and an extension.
 func indexWith(files map[string]int, hashSize int, extension string) []byte {
 	be := binary.BigEndian
 	data := be.AppendUint32(be.AppendUint32([]byte("DIRC"), 2), uint32(len(files)))

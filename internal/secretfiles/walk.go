@@ -46,7 +46,7 @@ func (p *pool) work() {
 	}
 }
 
-// read watches a directory, then reads it, and returns the directories in it that aren't known.
+// read watches a directory, then reads it, and returns the new directories in it.
 func (t *tree) read(d *dir, buffer []byte) (found []*dir) {
 	path := d.path()
 	if err := t.watch(d, path); err != nil {
@@ -108,7 +108,7 @@ func (t *tree) readEntries(d *dir, path string, list *listing) (found []*dir) {
 	return found
 }
 
-// orphan notes directories that no longer exist. Another goroutine may be reading them, so they are dropped at the end.
+// orphan records directories that no longer exist. Another goroutine may be reading them, so they are dropped at the end.
 func (t *tree) orphan(dirs map[string]*dir) {
 	if len(dirs) == 0 {
 		return
@@ -132,7 +132,7 @@ func (t *tree) forget(old map[string]*file) {
 	}
 }
 
-// watch adds a watch to a directory. Without a watch for each of them, the tree does without.
+// watch adds a watch to a directory. If that fails, the tree works without watches.
 func (t *tree) watch(d *dir, path string) error {
 	if t.watcher == nil || d.once || t.unwatched.Load() {
 		return nil
@@ -154,11 +154,11 @@ func (t *tree) watch(d *dir, path string) error {
 	case gone(err), errors.Is(err, fs.ErrPermission):
 		return err
 	}
-	t.unwatched.Store(true) // most often ENOSPC: the user has no more watches
+	t.unwatched.Store(true) // usually ENOSPC: the user has no more watches
 	return nil
 }
 
-// cannot notes a directory that can't be read. One that disappeared is no problem: its parent changed, too.
+// cannot records a directory that can't be read. One that disappeared is fine: its parent changed too.
 func (t *tree) cannot(d *dir, path string, err error) {
 	switch {
 	case gone(err):

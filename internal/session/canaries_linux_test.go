@@ -26,7 +26,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// environ is the environment of the user whose home directory is the tree's.
+// environ returns the environment of the user whose home directory is the tree's.
 func (tree *canaryTree) environ() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tree.home, "LANG=C.UTF-8", "TMPDIR=" + os.TempDir()}
 }
@@ -125,7 +125,7 @@ func (tree *canaryTree) discloses(text string) bool {
 	return discloses(text)
 }
 
-// saved is the text of the results that were too long, which are removed.
+// saved returns the text of the results that were too long, which are removed.
 func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 	var all strings.Builder
 	filepath.WalkDir(s.Folder.Home, func(path string, d fs.DirEntry, err error) error {
@@ -142,7 +142,7 @@ func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 	return all.String()
 }
 
-// limits are those of auto-approved commands in the tree.
+// limits returns those of auto-approved commands in the tree.
 func (tree *canaryTree) limits() *sandbox.Limits {
 	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemFolders(), Env: shell.Environment(tree.environ(), tree.work)}.Limits()
 	filepath.WalkDir(tree.work, func(path string, d fs.DirEntry, err error) error {
@@ -168,7 +168,7 @@ func (tree *canaryTree) unlimited(bubblewrap bool) string {
 	return ""
 }
 
-// commands are the numbers of the first generated commands that contain a text.
+// commands returns the numbers of the first generated commands that contain a text.
 func (tree *canaryTree) commands(count int, with string) (numbers []int) {
 	for n := 0; len(numbers) < count; n++ {
 		if strings.Contains(readCommand(tree, n), with) {

@@ -12,7 +12,7 @@ type readCommands struct {
 	base string
 }
 
-// readCommand is the n-th command for a tree.
+// readCommand returns the n-th command for a tree.
 func readCommand(tree *canaryTree, n int) string {
 	g := &readCommands{rand: rand.New(rand.NewPCG(15, uint64(n))), base: tree.base}
 	return g.line()
@@ -20,7 +20,7 @@ func readCommand(tree *canaryTree, n int) string {
 
 func (g *readCommands) pick(of []string) string { return of[g.rand.IntN(len(of))] }
 
-// line is a whole command line: some commands, joined, in a loop or with their output in a word.
+// line returns a whole command line: some commands, joined, in a loop or with their output in a word.
 func (g *readCommands) line() string {
 	line := g.fill(g.pick(frames))
 	if g.rand.IntN(6) == 0 {

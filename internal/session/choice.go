@@ -29,14 +29,14 @@ Set one of:
   OPENAI_BASE_URL     any OpenAI-compatible server (vLLM, OpenRouter, …)
 or start Ollama, llama.cpp or LM Studio on its default port. Try 'adze demo' without a model.`
 
-// choice is a model that can be opened. Without a name in its options, the provider's preset is meant.
+// choice is a model that can be opened. Without a name in its options, it is the provider's preset.
 type choice struct {
 	provider provider
 	options  api.Options
-	key      string // variable that must be set and isn't; ""
+	key      string // variable that must be set and isn't; "": none
 }
 
-// chooser finds the model that is meant.
+// chooser selects the model.
 type chooser struct {
 	settings settings.Model
 	vars     variables
@@ -47,9 +47,9 @@ func newChooser(set settings.Model, vars variables) chooser {
 	return chooser{set, vars, allowed(set.AuthType)}
 }
 
-// choose finds the model of a name, or without one the configured model. It looks at settings and variables only; without a
-// match, a local server may be meant. named reports whether the user chose the name for this run, or a subagent's
-// definition did.
+// choose finds the model of a name, or without one the configured model. It uses settings and variables only; without a
+// match, a local server may have it. named reports whether the user chose the name for this run, or a subagent's definition
+// did.
 func (c chooser) choose(name string, named bool) (found choice, ok bool, err error) {
 	var hint *provider
 	if !named {
@@ -78,14 +78,14 @@ func (c chooser) choose(name string, named bool) (found choice, ok bool, err err
 	case len(configured) == 1:
 		return c.byVariables(configured[0], name), true, nil
 	case len(configured) > 1 && name != "" && configured[0].family == "":
-		return c.byVariables(configured[0], name), true, nil // OpenAI's names begin in many ways
+		return c.byVariables(configured[0], name), true, nil // OpenAI's names have many prefixes
 	case len(configured) > 1:
 		return choice{}, false, c.several(configured, name)
 	}
 	return c.unconfigured(name)
 }
 
-// unconfigured is for settings without any variables.
+// unconfigured returns the model if no variables are set.
 func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 	if name == "" {
 		switch ids := c.ids(); len(ids) {
@@ -103,7 +103,7 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 	return choice{}, false, nil
 }
 
-// ids are the models in modelProviders.
+// ids returns the models in modelProviders.
 func (c chooser) ids() []string {
 	var ids []string
 	for _, p := range c.entryProviders() {
@@ -116,7 +116,7 @@ func (c chooser) ids() []string {
 	return ids
 }
 
-// entryProviders are the APIs whose entries count.
+// entryProviders returns the APIs whose entries apply.
 func (c chooser) entryProviders() []provider {
 	if c.settings.AuthType != "" {
 		return c.allowed
@@ -124,7 +124,7 @@ func (c chooser) entryProviders() []provider {
 	return providers()
 }
 
-// several is the error for several keys without a name that tells which is meant.
+// several returns the error for several keys without a name that selects one.
 func (c chooser) several(configured []provider, name string) error {
 	var keys []string
 	for _, p := range configured {
@@ -146,7 +146,7 @@ func (c chooser) configured(p provider) bool {
 	return key.value != "" || c.vars.first(p.urls).value != ""
 }
 
-// namedByVariable is the only provider whose variables name a model.
+// namedByVariable returns the only provider with a variable that names a model.
 func (c chooser) namedByVariable() (*provider, string) {
 	var found []provider
 	value := ""
@@ -161,7 +161,7 @@ func (c chooser) namedByVariable() (*provider, string) {
 	return nil, ""
 }
 
-// entry is the entry of modelProviders with this name.
+// entry returns the entry of modelProviders with this name.
 func (c chooser) entry(name string) (choice, bool) {
 	for _, p := range c.entryProviders() {
 		for _, e := range c.settings.Providers[p.name] {
@@ -189,7 +189,7 @@ func (c chooser) fromEntry(p provider, e settings.Provider) choice {
 	if e.EnvKey != "" {
 		names = []string{e.EnvKey}
 	} else if e.BaseURL != "" {
-		return out // a key is not sent to another server than it is for
+		return out // a key is only sent to the server it is for
 	}
 	key := c.vars.first(names)
 	out.options.Key, out.options.KeyName = key.value, key.String()
@@ -199,7 +199,7 @@ func (c chooser) fromEntry(p provider, e settings.Provider) choice {
 	return out
 }
 
-// byVariables is the model of a provider that variables configure.
+// byVariables returns the model of a provider that is configured by variables.
 func (c chooser) byVariables(p provider, name string) choice {
 	key, url := c.vars.first(p.keys), c.vars.first(p.urls)
 	if name == "" {
@@ -210,7 +210,7 @@ func (c chooser) byVariables(p provider, name string) choice {
 	}}
 }
 
-// where is the server for [Models.Where]. With a name, nothing is sent to it until the first request.
+// where returns the server for [Models.Where]. With a name, nothing was sent to it yet.
 func (c choice) where() Place {
 	return Place{API: c.provider.name, URL: c.address(), Untested: c.options.Model != ""}
 }
@@ -257,7 +257,7 @@ func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, e
 	return m, nil
 }
 
-// address is the server's, without credentials.
+// address returns the server's address, without credentials.
 func (c choice) address() string {
 	if c.options.BaseURL == "" {
 		return c.provider.baseURL
@@ -270,13 +270,13 @@ func (c choice) address() string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// has reports whether a list contains a model, by its name or with a date after it.
+// has reports whether a list contains a model, by its name or with a date suffix.
 func has(list []api.Info, name string) bool {
 	return slices.ContainsFunc(list, func(i api.Info) bool { return i.ID == name || strings.HasPrefix(i.ID, name+"-20") })
 }
 
-// withoutKeys is an environment for what Adze starts, without the variables that modelProviders name for keys; nil: that of
-// this process.
+// withoutKeys returns an environment for programs that Adze starts, without the variables that modelProviders name for keys;
+// nil: that of this process.
 func withoutKeys(environ []string, set settings.Model) []string {
 	keys := map[string]bool{}
 	for _, list := range set.Providers {
@@ -303,19 +303,19 @@ type connected interface {
 	Close()
 }
 
-// provider is an API that models are reached by.
+// provider is a model API.
 type provider struct {
-	name    string   // as --auth-type, security.auth.selectedType and modelProviders have it
+	name    string   // as in --auth-type, security.auth.selectedType and modelProviders
 	keys    []string // variables, the strongest first
 	urls    []string
 	models  []string
-	family  string // how the names of its models begin; "": not known by name
-	preset  string // the model of a user who names none
+	family  string // prefix of its models' names; "": unknown
+	preset  string // the default model
 	baseURL string
 	open    func(context.Context, api.Options) (connected, error)
 }
 
-// providers is the one table of APIs.
+// providers returns the table of APIs.
 func providers() []provider {
 	return []provider{
 		{
@@ -338,18 +338,19 @@ func providers() []provider {
 	}
 }
 
-// opener makes the function of an adapter fit the table.
+// opener adapts the function of an adapter to the table.
 func opener[M connected](open func(context.Context, api.Options) (M, error)) func(context.Context, api.Options) (connected, error) {
 	return func(ctx context.Context, o api.Options) (connected, error) {
 		m, err := open(ctx, o)
 		if err != nil {
-			return nil, err // not a nil of type M
+			return nil, err // not a typed nil
 		}
 		return m, nil
 	}
 }
 
-// allowed are the providers of an API, or all of them. Without a limit, the variables that two of them share mean the first.
+// allowed returns the providers of an API, or all of them. Without a limit, variables that two of them share belong to the
+// first.
 func allowed(limit string) []provider {
 	return slices.DeleteFunc(providers(), func(p provider) bool {
 		if limit == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// chosen is a choice in a line: API, model, base URL, key, where the key is from.
+// chosen returns a choice in a line: API, model, base URL, key, where the key is from.
 func chosen(c choice) string {
 	o := c.options
 	return strings.Join(strings.Fields(strings.Join([]string{c.provider.name, o.Model, o.BaseURL, o.Key, "(" + o.KeyName + ")"}, " ")), " ")

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// readCommands reads the command files. A built-in command can't be replaced by one.
+// readCommands reads the command files. They can't replace built-in commands.
 func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes []string) {
 	all, notes := contextfiles.Commands(p)
 	for _, c := range all {
@@ -27,7 +27,7 @@ func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes
 	return commands, notes
 }
 
-// customSlashes are the commands of command files as they are at present.
+// customSlashes returns the commands of command files as they are now.
 func (s *Session) customSlashes() []Slash {
 	var all []Slash
 	commands, _ := readCommands(s.Definitions.places)
@@ -46,8 +46,8 @@ func (s *Session) customSlashes() []Slash {
 	return all
 }
 
-// expandFile is the prompt of a command file: its placeholders are replaced, in their order. Nothing runs from a project that
-// isn't trusted, and commands are judged as those of the model are.
+// expandFile returns the prompt of a command file with its placeholders replaced, in order. Nothing runs from a project that
+// isn't trusted, and commands are judged like those of the model.
 func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Folder.Path)
 	if c.Runs() && c.Scope == contextfiles.Project {
@@ -96,7 +96,7 @@ func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words 
 	return Expansion{Parts: append(prompt, named[1:]...)}, nil
 }
 
-// attachNamed reads the file or directory of a path, as far as policy or the user lets it be read.
+// attachNamed reads a file or directory, if policy or the user allows it.
 func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, error) {
 	mention := `@"` + path + `"`
 	if found := s.tools.Mentions(mention); len(found) == 0 || found[0].Absent {
@@ -105,7 +105,7 @@ func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, e
 	return s.attach(ctx, mention)
 }
 
-// shellLine is a command with its arguments, each time as one quoted word.
+// shellLine returns a command with its arguments inserted, as one quoted word each time.
 func shellLine(parts []contextfiles.Part, words string) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -119,7 +119,7 @@ func shellLine(parts []contextfiles.Part, words string) string {
 	return b.String()
 }
 
-// shellLines are the commands of a command file, with a placeholder for arguments.
+// shellLines returns the commands of a command file, with a placeholder for arguments.
 func shellLines(c contextfiles.Command) []string {
 	var lines []string
 	for _, p := range c.Parts {
@@ -137,8 +137,8 @@ func shellLines(c contextfiles.Command) []string {
 	return lines
 }
 
-// runForPrompt runs a command of a command file with the policy, the hooks and the user's approval that a call of the model
-// has, and returns what it printed.
+// runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and returns
+// its output.
 func (s *Session) runForPrompt(ctx context.Context, line string) (string, error) {
 	shell, err := Shell(s.Executor.Registry)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Session) runForPrompt(ctx context.Context, line string) (string, error)
 	return "", errors.New(o.Error.Message)
 }
 
-// CommandOutput is what a command printed, without the labels of its result.
+// CommandOutput returns the output of a command, without the labels of its result.
 func CommandOutput(result string) string {
 	_, text, _ := strings.Cut(result, "\nOutput: ")
 	if i := strings.LastIndex(text, "\nExit Code: "); i >= 0 {
@@ -178,7 +178,7 @@ func CommandOutput(result string) string {
 	return text + "\n"
 }
 
-// Prompts are the prompts of the MCP servers as commands, as far as they are known.
+// Prompts returns the known prompts of the MCP servers as commands.
 func (o *Outside) Prompts() []Slash {
 	if o.servers == nil {
 		return nil
@@ -190,7 +190,7 @@ func (o *Outside) Prompts() []Slash {
 	return all
 }
 
-// promptCommand is the prompt of an MCP server as a command: /server:prompt name=value …
+// promptCommand returns the prompt of an MCP server as a command: /server:prompt name=value …
 func promptCommand(p discover.Prompt) Slash {
 	var words []string
 	for _, a := range p.Arguments {
@@ -219,7 +219,7 @@ func promptCommand(p discover.Prompt) Slash {
 	return c
 }
 
-// suggestions are the values that the server proposes for arguments.
+// suggestions returns the values that the server proposes for arguments.
 func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments []string, given map[string]string) string {
 	text := ""
 	for _, a := range arguments {
@@ -230,7 +230,7 @@ func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments 
 	return text
 }
 
-// promptArguments reads name=value words, and others in the order of the arguments; the last one takes all that is left.
+// promptArguments reads name=value words, and others in the order of the arguments; the last one takes the rest.
 func promptArguments(known []discover.PromptArgument, words []string) (args map[string]string, missing []string) {
 	args = map[string]string{}
 	var loose []string
@@ -266,7 +266,7 @@ func promptArguments(known []discover.PromptArgument, words []string) (args map[
 	return args, missing
 }
 
-// splitQuoted splits at blanks that stand in no quotes, and takes the quotes off.
+// splitQuoted splits at spaces outside of quotes, and removes the quotes.
 func splitQuoted(s string) []string {
 	var words []string
 	var b strings.Builder
@@ -294,7 +294,7 @@ func splitQuoted(s string) []string {
 	return words
 }
 
-// conversation is a server's prompt for the model: its last words are the prompt, those before them were said before.
+// conversation returns a server's prompt for the model: the last message is the prompt, and those before it are history.
 func conversation(messages []discover.Message) Expansion {
 	var x Expansion
 	for i, m := range messages {

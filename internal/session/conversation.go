@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/permission"
 )
 
-// planText begins what a model in plan mode reads; the rest is what to do with the plan.
+// planText begins the note for a model in plan mode; planEnd follows.
 const planText = "Plan mode is on: research only; calls that modify anything are denied. When your plan is ready, "
 
 // ConversationOptions configures a conversation.
@@ -25,16 +25,16 @@ type ConversationOptions struct {
 	Model  model.Model
 	Effort string // see [model.Request]; "": that of the settings
 	Limits Limits
-	// Unattended says that no user watches, although one may answer questions: see [agent.Options].
+	// Unattended means that no user watches, although one may answer questions: see [agent.Options].
 	Unattended bool
-	History    []model.Message // what was said before
-	// Typed, if not nil, returns what the user entered since the last turn, each a prompt.
+	History    []model.Message // earlier messages
+	// Typed, if not nil, returns the prompts that the user entered since the last turn.
 	Typed   func(context.Context) [][]model.Part
 	Observe func(agent.Event)               // receives all events; may be nil
 	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
 }
 
-// Limits end a conversation. 0 means what settings say, and less than 0 no limit.
+// Limits end a conversation. 0 means the setting, and less than 0 no limit.
 type Limits struct {
 	Turns, Calls, Tokens int // of all agents together; the tokens of sampling count too
 	Wall                 time.Duration
@@ -47,7 +47,7 @@ func (l Limits) or(set settings.Limits) Limits {
 	return l
 }
 
-// Conversation is a model at work with the session's tools, and the crew that it delegates to. A session has one: its
+// Conversation is a conversation with a model that uses the session's tools, and its subagents. A session has one: its
 // executor reports to the first observer and remembers the IDs of all calls, and background subagents belong to it.
 // [Conversation.Reset] starts a new topic, [Conversation.SetModel] continues with another model.
 type Conversation struct {
@@ -59,13 +59,12 @@ type Conversation struct {
 	news    *changes
 	hooks   *hooks
 	budget  *agent.Budget
-	// structured returns the result that the model must return with structured_output, nil before that; nil: it replies
-	// with text.
+	// structured returns the result of structured_output, nil before that; nil: the model replies with text.
 	structured func() json.RawMessage
 }
 
-// Converse starts the session's conversation. A second call panics. Subagents may name models of their own if the
-// conversation uses the session's model.
+// Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation uses
+// the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
 		panic("session: Converse was called twice")
@@ -100,17 +99,17 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	return c
 }
 
-// History is what was said so far.
+// History returns the messages so far.
 func (c *Conversation) History() []model.Message { return c.agent.History() }
 
-// Reset replaces what was said by another history; nil: a new conversation begins. The model gets the context files, the
-// mode and the date as they are now. Reset waits for a Run that has begun. Background subagents continue.
+// Reset replaces the messages by another history; nil: a new conversation. The model gets the current context files, mode
+// and date. Reset waits for a running Run. Background subagents continue.
 func (c *Conversation) Reset(history []model.Message) {
 	c.agent.Reset(c.news.restart(), history)
 	c.session.recorder.reset(history)
 }
 
-// Append adds messages to what was said, between two Runs.
+// Append adds messages, between two Runs.
 func (c *Conversation) Append(messages ...model.Message) { c.agent.Append(messages...) }
 
 // SetModel continues the conversation with another model, from the next request on. Subagents that start from then on use
@@ -128,12 +127,12 @@ func (c *Conversation) SetEffort(effort string) {
 	c.crew.SetEffort(effort)
 }
 
-// system is the system prompt of a conversation that starts now.
+// system returns the system prompt of a conversation that starts now.
 func (s *Session) system() string {
 	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now()))
 }
 
-// leading is the system prompt of the first agent, with what the user replaces and appends.
+// leading returns the system prompt of the first agent, with the user's replacements and additions.
 func (s *Session) leading(memory string, plan bool, now time.Time) string {
 	around := s.surroundings(memory, plan, now)
 	around.Base = s.replaced
@@ -150,7 +149,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 	return agent.Surroundings{Workspace: s.Folder.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
 }
 
-// planEnd is what a model does with its plan. Without a user to approve it, the plan is the answer.
+// planEnd returns the instruction for the plan. Without a user to approve it, the plan is the answer.
 func (s *Session) planEnd() string {
 	if t, err := s.Executor.Registry.Lookup(builtin.ExitPlanMode); err == nil {
 		return "call " + t.Declaration().Name + " with the full plan for the user's approval."
@@ -158,12 +157,12 @@ func (s *Session) planEnd() string {
 	return "reply with the full plan."
 }
 
-// remindText asks for the result once more.
+// remindText asks for the result again.
 const remindText = "You replied without calling " + builtin.StructuredOutput + ", so your result was not received. Call " +
 	builtin.StructuredOutput + " with it now."
 
-// Run runs a prompt, and continues while background subagents still have something to report, within the limits. Where a
-// result of a schema is expected, the answer's text is that result as JSON.
+// Run runs a prompt, and continues while background subagents have reports, within the limits. With a result schema, the
+// answer's text is the result as JSON.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) {
 		return c.submit(ctx, prompt)
@@ -179,7 +178,7 @@ func (c *Conversation) submit(ctx context.Context, prompt []model.Part) (agent.A
 	return c.agent.Run(ctx, prompt...)
 }
 
-// Continue is Run without a prompt, for a conversation that was interrupted before the model answered: see
+// Continue is like Run without a prompt, for a conversation that was interrupted before the model answered: see
 // [agent.Agent.Continue].
 func (c *Conversation) Continue(ctx context.Context) (agent.Answer, error) {
 	return c.run(ctx, c.agent.Continue)
@@ -217,7 +216,7 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 	return answer, err
 }
 
-// overspent is the error of a complete answer that took more tokens than the limit allows.
+// overspent returns the error of a complete answer that exceeded the token limit.
 func (c *Conversation) overspent() error {
 	if err := c.budget.Spend(model.Usage{}); err != nil {
 		return &Overspent{err}
@@ -228,7 +227,7 @@ func (c *Conversation) overspent() error {
 // starter starts the model with a prompt.
 type starter func(context.Context) (agent.Answer, error)
 
-// workOn runs the model by work, and again while Stop hooks don't let it stop.
+// workOn runs the model, and again while Stop hooks block.
 func (c *Conversation) workOn(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer, error)) (agent.Answer, error) {
 	answer, err := work(ctx, begin)
 	for blocks := 0; err == nil; blocks++ {
@@ -243,7 +242,7 @@ func (c *Conversation) workOn(ctx context.Context, begin starter, work func(cont
 	return answer, err
 }
 
-// work runs the model, and again while background subagents have something to report.
+// work runs the model, and again while background subagents have reports.
 func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, error) {
 	answer, err := begin(ctx)
 	for err == nil && (c.structured == nil || c.structured() == nil) {
@@ -265,8 +264,8 @@ func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, e
 	return answer, err
 }
 
-// Turn answers a prompt without waiting for background subagents: for a front end in which the user can go on. Without a
-// prompt, it hands over the reports of background work, and does nothing if there are none.
+// Turn answers a prompt without waiting for background subagents, for an interactive front end. Without a prompt, it passes
+// on the reports of background work, and does nothing if there are none.
 func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	begin := func(ctx context.Context) (agent.Answer, error) { return c.submit(ctx, prompt) }
 	if len(prompt) == 0 {
@@ -283,7 +282,7 @@ func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.An
 	return c.turn(ctx, begin)
 }
 
-// Retry requests the model's answer again, after a Turn that failed before there was one.
+// Retry requests the model's answer again, after a Turn that failed without one.
 func (c *Conversation) Retry(ctx context.Context) (agent.Answer, error) {
 	return c.turn(ctx, c.agent.Continue)
 }
@@ -298,11 +297,11 @@ func (c *Conversation) turn(ctx context.Context, begin starter) (agent.Answer, e
 	return answer, err
 }
 
-// Wake has a value after background subagents or commands have finished: time for a Turn without a prompt, unless one is
-// under way that takes their reports.
+// Wake returns a channel that has a value after background subagents or commands have finished: then call Turn without a
+// prompt, unless a running one takes their reports.
 func (c *Conversation) Wake() <-chan struct{} { return c.session.wake }
 
-// awaken fills Wake.
+// awaken sends to Wake.
 func (s *Session) awaken() {
 	select {
 	case s.wake <- struct{}{}:
@@ -310,12 +309,12 @@ func (s *Session) awaken() {
 	}
 }
 
-// takeNews are messages to the model, each once.
+// takeNews returns messages to the model, each once.
 func (c *Conversation) takeNews() []string {
 	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
 }
 
-// takeTyped passes prompts on that the user entered while the model worked, unless a hook blocks them.
+// takeTyped passes on prompts that the user entered while the model worked, unless a hook blocks them.
 func (c *Conversation) takeTyped(typed func(context.Context) [][]model.Part) func(context.Context) [][]model.Part {
 	if typed == nil {
 		return nil
@@ -342,7 +341,7 @@ func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
 // Context returns how many tokens the next request has, and how many the model's context window.
 func (c *Conversation) Context() (tokens, window int) { return c.agent.Context() }
 
-// sum is the answer of two runs of one prompt.
+// sum combines the answers of two runs of one prompt.
 func sum(a, b agent.Answer) agent.Answer {
 	b.Turns += a.Turns
 	b.Usage = a.Usage.Plus(b.Usage)
@@ -352,13 +351,13 @@ func sum(a, b agent.Answer) agent.Answer {
 	return b
 }
 
-// changes are messages to the model about what its system prompt says and no longer applies: context files, plan mode, the
-// date. The system prompt itself stays as it is, because servers cache the start of a request.
+// changes are messages to the model about parts of its system prompt that no longer apply: context files, plan mode, the
+// date. The system prompt itself doesn't change, because servers cache the start of a request.
 type changes struct {
 	session *Session
 
 	begin known  // what the system prompt says
-	since string // how that of a resumed session differs from begin; "": it doesn't
+	since string // how the system prompt of a resumed session differs; "": it doesn't
 
 	mu    sync.Mutex
 	known      // what the model knows by now
@@ -367,20 +366,20 @@ type changes struct {
 	waiting []string // messages for the next turn
 }
 
-// known is what a model knows of what can change.
+// known is the changeable state that a model knows.
 type known struct {
 	memory string
 	plan   bool
 	day    string
 }
 
-// newChanges returns the system prompt of a conversation, and the changes since.
+// newChanges returns the system prompt of a conversation, and its changes.
 func newChanges(s *Session) (system string, c *changes) {
 	c = &changes{session: s}
 	return c.restart(), c
 }
 
-// restart returns the system prompt of a conversation that starts now, and begins to look for changes again.
+// restart returns the system prompt of a new conversation, and resets the changes.
 func (c *changes) restart() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -391,7 +390,7 @@ func (c *changes) restart() string {
 	return s.leading(c.memory, c.plan, now)
 }
 
-// differs sends how the system prompt of a resumed session differs from what applies.
+// differs sends how the system prompt of a resumed session differs from the current one.
 func (c *changes) differs() {
 	if c.since != "" {
 		c.waiting = append(c.waiting, c.since)
@@ -405,7 +404,8 @@ func (c *changes) remembered() {
 	c.stale = true
 }
 
-// observing is an observer that also notes when a summary replaced the messages about earlier changes: then they are sent again.
+// observing returns an observer that also detects when a summary replaced the messages about earlier changes: then they are
+// sent again.
 func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
@@ -417,7 +417,7 @@ func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 	}
 }
 
-// forgotten reports that the messages about earlier changes are gone: they are sent again.
+// forgotten reports that the messages about earlier changes were removed: they are sent again.
 func (c *changes) forgotten() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -425,7 +425,7 @@ func (c *changes) forgotten() {
 	c.differs()
 }
 
-// news are the changes since the last call, one message each.
+// news returns the changes since the last call, one message each.
 func (c *changes) news() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -454,5 +454,5 @@ func (c *changes) news() []string {
 	return news
 }
 
-// day is a date as the system prompt has it.
+// day returns a date as the system prompt has it.
 func day(t time.Time) string { return t.Format("Monday, 2 January 2006") }

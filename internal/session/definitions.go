@@ -13,14 +13,14 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 )
 
-// Definitions are what the user and the project wrote down for models: context files, subagents, skills.
+// Definitions are the texts of the user and the project for models: context files, subagents, skills.
 type Definitions struct {
 	Roles []agent.Role // of subagents, beside the built-in ones
 
 	folder Folder
 	places contextfiles.Places
 	skills []builtin.Skill
-	// commands are those of command files at the start. The trust in a project covers the programs that these run.
+	// commands are the command files at the start. Trust in a project covers the programs that these run.
 	commands []contextfiles.Command
 	trusted  bool
 	names    []string // of context files; nil: the usual ones
@@ -52,7 +52,7 @@ func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions 
 	return d
 }
 
-// had reports whether a command file was the same at the start.
+// had reports whether a command file existed unchanged at the start.
 func (d *Definitions) had(c contextfiles.Command) bool {
 	return slices.ContainsFunc(d.commands, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, c) })
 }
@@ -64,7 +64,7 @@ func (s *Session) AddRoles(roles []agent.Role) error {
 	return s.Executor.Registry.Set("", s.tools.All())
 }
 
-// TaskTypes are the types of subagents that the model can choose from.
+// TaskTypes returns the types of subagents that the model can choose from.
 func (d *Definitions) TaskTypes() []builtin.TaskType {
 	var types []builtin.TaskType
 	for _, r := range agent.AllRoles(d.Roles) {
@@ -73,12 +73,12 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 	return types
 }
 
-// Memory reads the context files as they are at present.
+// Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home, Names: d.names})
 }
 
-// Describe is what the context files say, for a user: where there are none, where they could stand.
+// Describe returns the content of the context files for a user; without any, where they could be.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")

@@ -19,7 +19,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Machine reports what does not depend on a session. It returns what sandboxes can be made of here.
+// Machine reports facts that don't depend on a session. It returns the supported kinds of sandboxes.
 func (c *Checkup) Machine(env Env) (sandbox.Support, error) {
 	c.section("adze")
 	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
@@ -36,7 +36,7 @@ func (c *Checkup) Failed(found sandbox.Support, err error) {
 	c.bad(err.Error())
 }
 
-// Session reports what works in a session, what does not, and why. The warnings are those of its start.
+// Session reports what works in a session, what doesn't, and why. warnings are those of its start.
 func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
 	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
 	c.trials(ctx, s)
@@ -71,7 +71,7 @@ func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: b.String()}, nil
 }
 
-// sessions reports what recorded sessions take, and when they are deleted.
+// sessions reports the size of recorded sessions, and when they are deleted.
 func (c *Checkup) sessions(s *Session) {
 	c.section("sessions")
 	g := s.Settings.General
@@ -90,7 +90,7 @@ func (c *Checkup) sessions(s *Session) {
 	}
 }
 
-// size writes bytes for users: 1.5 MB.
+// size formats a number of bytes for users: 1.5 MB.
 func size(n int64) string {
 	for _, unit := range []struct {
 		name  string
@@ -179,7 +179,7 @@ func (c *Checkup) hooks(s *Session) {
 func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
 	c.section("tools")
 	s.Outside.Connect()
-	s.Outside.Wait(ctx) // what failed is reported below
+	s.Outside.Wait(ctx) // failures are reported below
 	builtins, tokens := 0, 0
 	for _, d := range s.Executor.Registry.All() {
 		if d.Origin == "" {
@@ -252,7 +252,7 @@ func (c *Checkup) server(s *Session, l ListedServer) {
 	}
 }
 
-// counted is a number of things.
+// counted formats a number of things.
 func counted(n int, one string) string {
 	if n == 1 {
 		return "1 " + one
@@ -274,16 +274,16 @@ func (c *Checkup) section(title string) { fmt.Fprintln(c.w, title) }
 // ok prints something that works.
 func (c *Checkup) ok(text string) { c.line("✓", text) }
 
-// plain prints something that is neither good nor bad.
+// plain prints a neutral fact.
 func (c *Checkup) plain(text string) { c.line(" ", text) }
 
-// warn prints something that works in part, or is ignored.
+// warn prints a fact that works partly, or is ignored.
 func (c *Checkup) warn(text string) {
 	c.problems++
 	c.line("!", text)
 }
 
-// bad prints something that doesn't work.
+// bad prints a failure.
 func (c *Checkup) bad(text string) {
 	c.problems++
 	c.line("✗", text)
@@ -297,7 +297,7 @@ func (c *Checkup) line(mark, text string) {
 	}
 }
 
-// End prints how many problems there are.
+// End prints the number of problems.
 func (c *Checkup) End() {
 	switch c.problems {
 	case 0:
@@ -307,7 +307,7 @@ func (c *Checkup) End() {
 	}
 }
 
-// sandbox reports what the sandbox can be made of on this system, and how well each mode is enforced.
+// sandbox reports which kinds of sandboxes this system supports, and how well each mode is enforced.
 func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	c.section("sandbox")
 	lines := s.Lines(bubblewrap)
@@ -342,7 +342,7 @@ func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	} else {
 		c.plain(sockets)
 	}
-	weak := lines[len(lines)-len(modes):] // what the modes lack, in the same order
+	weak := lines[len(lines)-len(modes):] // the limitations of the modes, in the same order
 	for i, m := range modes {
 		spec := sandbox.Spec{Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap, Without: ^s.Layers()}
 		switch p, err := spec.Plan(); {
@@ -364,7 +364,7 @@ func (c *Checkup) layer(works bool, name, why string) {
 	}
 }
 
-// layerNames are the names of the layers as their makers write them.
+// layerNames returns the official names of the layers.
 func layerNames(l sandbox.Layers) []string {
 	var names []string
 	for _, layer := range []struct {

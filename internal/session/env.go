@@ -21,12 +21,12 @@ import (
 type Env struct {
 	Getenv  func(string) string
 	Environ []string       // for commands; nil: this process's
-	Helper  builtin.Helper // keeps commands from escaping
+	Helper  builtin.Helper // runs commands
 	Home    string         // of the user
 	Version string
-	// HasUser reports whether a user is there who can be asked.
+	// HasUser reports whether a user can answer questions.
 	HasUser bool
-	// Hurry is closed when the user doesn't want to wait at the end of the session; nil: they wait.
+	// Hurry is closed when the user doesn't want to wait at the end of the session; may be nil.
 	Hurry <-chan struct{}
 	// Now is the time; nil: time.Now.
 	Now func() time.Time
@@ -36,7 +36,7 @@ type Env struct {
 	Show func(address string) error
 }
 
-// environ is the environment of programs.
+// environ returns the environment of programs.
 func (env Env) environ() []string {
 	if env.Environ != nil {
 		return env.Environ
@@ -66,8 +66,8 @@ func (env Env) variable(name string) (string, bool) {
 	return "", set
 }
 
-// variables are those of the environment, and of the user's own .env files where the environment lacks them. A project's
-// .env is never read: it could send the user's prompts to another server. Nothing that Adze starts gets them.
+// variables are those of the environment, and of the user's own .env files if the environment lacks them. A project's .env
+// is never read: it could send the user's prompts to another server. Programs that Adze starts don't get them.
 type variables struct {
 	getenv func(string) string
 	files  []dotenv
@@ -102,7 +102,7 @@ func (env Env) variables(adzeHome string) variables {
 	return v
 }
 
-// variable is the value of a variable and where it is from.
+// variable is the value of a variable and its origin.
 type variable struct {
 	name, value, file string // file is "" for the environment
 }
@@ -115,7 +115,7 @@ func (v variable) String() string {
 	return v.name + " (" + v.file + ")"
 }
 
-// first is the first of these variables that is set; without a value if none is.
+// first returns the first of these variables that is set; without a value if none is.
 func (v variables) first(names []string) variable {
 	for _, name := range names {
 		if value := strings.TrimSpace(v.getenv(name)); value != "" {
@@ -137,7 +137,7 @@ func (v variables) first(names []string) variable {
 
 func (v variables) get(name string) string { return v.first([]string{name}).value }
 
-// readDotenv reads lines NAME=VALUE, with "export" or without, with quotes or without. Lines that are none are skipped.
+// readDotenv reads lines NAME=VALUE, with or without "export" and quotes. Other lines are skipped.
 func readDotenv(text string) map[string]string {
 	values := map[string]string{}
 	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
@@ -157,7 +157,7 @@ func readDotenv(text string) map[string]string {
 	return values
 }
 
-// unquoted is a value without its quotes, or without the comment after it.
+// unquoted returns a value without its quotes, or without the comment after it.
 func unquoted(value string) string {
 	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
 		if end := strings.IndexByte(value[1:], value[0]); end >= 0 {
@@ -181,13 +181,13 @@ const (
 	ErrPrompt  Kind = "invalid prompt"
 	ErrSession Kind = "invalid session"
 	ErrHook    Kind = "stopped by a hook"
-	// ErrUnstructured is for a model that did not return a result of the schema.
+	// ErrUnstructured reports a model that didn't return a result of the schema.
 	ErrUnstructured Kind = "the model replied without calling structured_output, so there is no result"
 )
 
 func (k Kind) Error() string { return string(k) }
 
-// Error is a mistake that the user can fix. Its text says how.
+// Error is an error that the user can fix. Its text says how.
 type Error struct {
 	Kind Kind
 	Text string
@@ -195,25 +195,25 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap gives the kind.
+// Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
 func errorf(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
 
-// Overspent is the error of a run whose answer is complete, but that used more tokens than it may.
+// Overspent is the error of a run with a complete answer that exceeded the token limit.
 type Overspent struct{ Err error }
 
 func (e *Overspent) Error() string { return e.Err.Error() }
 
-// Unwrap gives the limit.
+// Unwrap returns the limit.
 func (e *Overspent) Unwrap() error { return e.Err }
 
-// warn reports something that Adze ignores, on every run.
+// warn reports something that is ignored, on every run.
 func (env Env) warn(format string, args ...any) { env.tell("warning: " + fmt.Sprintf(format, args...)) }
 
-// warnIgnored reports what settings and Qwen Code's files ask for and Adze doesn't do.
+// warnIgnored reports settings and files of Qwen Code that Adze doesn't support.
 func (s *Session) warnIgnored() {
 	names := settings.Names()
 	var unknown []string
@@ -228,7 +228,7 @@ func (s *Session) warnIgnored() {
 	}
 }
 
-// maxWarnings is how many warnings of one kind a run prints: a file from elsewhere may contain any number of keys.
+// maxWarnings is the maximum number of warnings of one kind: a file of another program may have any number of keys.
 const maxWarnings = 10
 
 func (s *Session) warnAll(texts []string) {
@@ -241,12 +241,12 @@ func (s *Session) warnAll(texts []string) {
 	}
 }
 
-// unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that have nothing to do with what
-// Adze does, such as the theme.
+// unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that don't concern Adze, such as the
+// theme.
 func unknownSetting(u settings.UnknownKey, names []string) string {
 	section, _, nested := strings.Cut(u.Key, ".")
 	if u.Qwen {
-		if section == "ui" { // how another program looks
+		if section == "ui" { // appearance of another program
 			return ""
 		}
 		if nested && slices.Contains(names, section) || slices.Contains(qwenKeys, section) {
@@ -257,7 +257,7 @@ func unknownSetting(u settings.UnknownKey, names []string) string {
 	return fmt.Sprintf("unknown setting %q, ignored.%s", u.Key, didYouMean(u.Key, siblings(u.Key, names)))
 }
 
-// siblings are the names in the same object as key.
+// siblings returns the names in the same object as key.
 func siblings(key string, names []string) []string {
 	parent := key[:strings.LastIndexByte(key, '.')+1]
 	var out []string
@@ -269,10 +269,10 @@ func siblings(key string, names []string) []string {
 	return out
 }
 
-// qwenKeys are settings of Qwen Code that change what an agent does, and that Adze doesn't have.
+// qwenKeys are settings of Qwen Code that affect an agent's behavior, and that Adze doesn't support.
 var qwenKeys = []string{"modelProviders", "env", "extensions", "policy", "proxy"}
 
-// didYouMean suggests the closest name, or nothing. Of a nested key, only the last part is compared.
+// didYouMean suggests the closest name, or nothing. For a nested key, only the last part is compared.
 func didYouMean(name string, names []string) string {
 	last := func(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 	full, lasts := map[string]string{}, make([]string, len(names))
@@ -287,7 +287,7 @@ func didYouMean(name string, names []string) string {
 	return fmt.Sprintf(" Did you mean %q?", full[near[0]])
 }
 
-// qwenFiles are files and directories that Qwen Code would use and Adze doesn't.
+// qwenFiles returns files and directories that Qwen Code uses and Adze doesn't.
 func (f Folder) qwenFiles() []string {
 	var found []string
 	for _, dir := range []string{filepath.Join(f.env.Home, ".qwen"), filepath.Join(f.Path, ".qwen")} {
@@ -309,8 +309,8 @@ func (s *Session) warnRules(rules permission.Rules, tools []tool.Declaration) {
 	s.warnAll(s.unknownRules(rules, tools))
 }
 
-// unknownRules describes the rules that name no tool. A tool of a discovery command isn't known yet, and neither are
-// those of an MCP server: only the server's name is checked.
+// unknownRules describes the rules that name no tool. Tools of a discovery command aren't known yet, and neither are those
+// of an MCP server: only the server's name is checked.
 func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration) []string {
 	var out []string
 	for _, u := range rules.Unused(tools) {
@@ -331,7 +331,7 @@ func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration)
 	return out
 }
 
-// serverOf is the MCP server that a rule's name is about: github__search, mcp__github, mcp__github__search.
+// serverOf returns the MCP server in a rule's name: github__search, mcp__github, mcp__github__search.
 func serverOf(name string) (string, bool) {
 	rest, mcp := strings.CutPrefix(name, "mcp__")
 	server, _, of := strings.Cut(rest, "__")

@@ -22,7 +22,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// Folder is a directory to work in: the settings that count there, and whether the user trusts it.
+// Folder is a working directory: its settings, and whether the user trusts it.
 type Folder struct {
 	Path string // absolute and canonical
 	Home string // Adze's own directory
@@ -30,7 +30,7 @@ type Folder struct {
 	env Env
 }
 
-// Folder is the directory of a path that is absolute and canonical.
+// Folder returns the Folder of an absolute and canonical path.
 func (env Env) Folder(path string) (Folder, error) {
 	home, err := settings.Home(env.Getenv, env.Home)
 	return Folder{Path: path, Home: home, env: env}, err
@@ -40,10 +40,10 @@ func (f Folder) sources() settings.Sources {
 	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
-// Untried is settings.Tools.Trial in a project that isn't trusted: nothing of it runs before the user agrees.
+// Untried is the value of settings.Tools.Trial in an untrusted project: nothing of it runs without approval.
 const Untried = "untrusted"
 
-// Settings reads the settings. Those of the directory count in full only if the user trusts exactly what it wants.
+// Settings reads the settings. Those of the directory apply in full only if the user trusts exactly what they request.
 func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
 	src := f.sources()
 	src.Flags = flags
@@ -70,7 +70,7 @@ func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted 
 	return s, false, nil
 }
 
-// tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, since adze trust
+// tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, because adze trust
 // shows them; an interactive front end counts them itself.
 func (f Folder) tellNotes(s *settings.Settings, interactive bool) {
 	withheld := map[settings.Place]bool{}
@@ -91,10 +91,10 @@ func (f Folder) tellNotes(s *settings.Settings, interactive bool) {
 	}
 }
 
-// Trust is the store of the user's trusted projects.
+// Trust returns the store of the user's trusted projects.
 func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
 
-// places are the directories of definitions.
+// places returns the directories of definitions.
 func (f Folder) places(trusted bool) contextfiles.Places {
 	user := []string{f.Home}
 	if f.env.Home != "" {
@@ -107,7 +107,7 @@ func (f Folder) places(trusted bool) contextfiles.Places {
 	}
 }
 
-// Scope is whose settings a change goes to. The zero value is the user's own.
+// Scope is the settings file that a change is for. The zero value is the user's own.
 type Scope string
 
 const (
@@ -115,7 +115,7 @@ const (
 	ForProject Scope = "project" // in the project, for all its users
 )
 
-// File is the path of the settings file of a scope.
+// File returns the path of the settings file of a scope.
 func (f Folder) File(scope Scope) string {
 	if scope == ForProject {
 		return filepath.Join(f.Path, ".adze", "settings.json")
@@ -123,10 +123,10 @@ func (f Folder) File(scope Scope) string {
 	return filepath.Join(f.Home, "settings.json")
 }
 
-// Files are all settings files that are read, weakest first, whether they exist or not.
+// Files returns all settings files that are read, weakest first, whether they exist or not.
 func (f Folder) Files() []settings.File { return f.sources().Files() }
 
-// Change rewrites the settings file of the scope and gives its path: at once or not at all, and never one that cannot be
+// Change rewrites the settings file of the scope atomically and returns its path. It never replaces a file that can't be
 // read.
 func (f Folder) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
 	path := f.File(scope)
@@ -152,8 +152,7 @@ func (f Folder) Change(scope Scope, change func(path string, text []byte) ([]byt
 	return path, err
 }
 
-// Canonical resolves links, as the paths that a policy compares with are resolved. What is not there stays as it is,
-// below its nearest directory.
+// Canonical resolves links, as in the paths that a policy compares with. The part that doesn't exist is unchanged.
 func Canonical(path string) string {
 	if path == "" {
 		return ""
@@ -168,8 +167,8 @@ func Canonical(path string) string {
 	return filepath.Join(Canonical(parent), filepath.Base(path))
 }
 
-// CheckAdded reports why a path can't be a further directory of the workspace. The root directory and the home directory
-// can't: commands and edits would reach everything that the user has.
+// CheckAdded returns an error if a path can't be a further directory of the workspace. The root directory and the home
+// directory can't: commands and edits would have access to everything of the user.
 func CheckAdded(path, home string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -197,7 +196,7 @@ func isBelow(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// included are the further directories in settings. A missing one is reported and skipped.
+// included returns the further directories in settings. A missing one is reported and skipped.
 func (f Folder) included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {
@@ -211,7 +210,7 @@ func (f Folder) included(s *settings.Settings) []string {
 	return dirs
 }
 
-// settled is a path of settings, which may begin at the home directory or at the directory worked in.
+// settled resolves a path of settings, which may begin at the home directory or at the working directory.
 func (f Folder) settled(path string) string {
 	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.env.Home != "" {
 		path = filepath.Join(f.env.Home, rest)
@@ -222,15 +221,15 @@ func (f Folder) settled(path string) string {
 	return path
 }
 
-// MCPState is where manifests, logs and logins of servers are kept.
+// MCPState returns the directory for manifests, logs and logins of servers.
 func (f Folder) MCPState() string { return filepath.Join(f.Home, "mcp") }
 
-// maxNamed is of how many files the content is bound. A directory whose settings name more is not an ordinary one, and its
+// maxNamed is the maximum number of files whose content is bound. A directory whose settings name more is unusual, and its
 // settings are bound in any case.
 const maxNamed = 200
 
-// namedFiles adds the programs of the directory dir that a setting names, relative to the directory at: as a whole, as a word of
-// a command, or after a "=".
+// namedFiles adds the programs of the directory dir that a setting names, relative to the directory at: as a whole, as a
+// word of a command, or after a "=".
 func namedFiles(value any, dir, at string, named map[string]bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -263,8 +262,8 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 	}
 }
 
-// unchanged returns a check that the files of the directory that a command names are as they are now. Otherwise a model
-// that edits such a file would decide what runs, without approval and without the sandbox.
+// unchanged returns a check that the files of the directory that a command names are unchanged. Otherwise a model that edits
+// such a file would decide what runs, without approval and sandbox.
 func (f Folder) unchanged(command string) func() error {
 	now := func() map[string]string {
 		named := map[string]bool{}
@@ -286,12 +285,12 @@ func (f Folder) unchanged(command string) func() error {
 	}
 }
 
-// shellWords are the words of a command line for a shell, roughly: operators and quotes end a word.
+// shellWords returns the approximate words of a shell command line: operators and quotes end a word.
 func shellWords(line string) []string {
 	return strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>", r) })
 }
 
-// inProject puts the directory in the place of the variables that name it for hooks.
+// inProject replaces the variables for the project's directory in hooks by the directory.
 func inProject(word, dir string) string {
 	word = strings.NewReplacer("\"", "", "'", "").Replace(word)
 	for _, agent := range []string{"ADZE", "QWEN", "CLAUDE", "GEMINI"} {
@@ -301,7 +300,7 @@ func inProject(word, dir string) string {
 	return word
 }
 
-// fileIn reports whether a name, seen from the directory at, is that of a program in dir, and gives it relative to that.
+// fileIn reports whether a name, relative to the directory at, is a program in dir, and returns its path relative to dir.
 func fileIn(dir, at, name string) (rel string, ok bool) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "", false
@@ -317,8 +316,8 @@ func fileIn(dir, at, name string) (rel string, ok bool) {
 	return rel, isProgram(abs)
 }
 
-// isProgram reports whether a file is one that something can run: by its mode, its first bytes or its ending. What a
-// server keeps its data in is named by settings too, and changes every day.
+// isProgram reports whether a file can be run: by its mode, its first bytes or its extension. Settings also name data files
+// of servers, which change often.
 func isProgram(path string) bool {
 	f, err := openContent(path)
 	if err != nil {
@@ -335,11 +334,12 @@ func isProgram(path string) bool {
 	return slices.Contains(programEndings, strings.ToLower(filepath.Ext(path)))
 }
 
-// programEndings are those of files that an interpreter takes without their being executable.
+// programEndings are the extensions of files that an interpreter runs even if they aren't executable.
 var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb .pl .pm .php " +
 	".lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 .go .rs .swift .awk .sed .jq .mk")
 
-// contentHash stands for what a file says. All of it is shown: a short one could be met by a file made for it.
+// contentHash returns the hash of a file's content. It isn't shortened, because a collision with a short one could be
+// constructed.
 func contentHash(path string) string {
 	f, err := openContent(path)
 	if err != nil {
@@ -353,7 +353,7 @@ func contentHash(path string) string {
 	return "sha256 " + hex.EncodeToString(sum.Sum(nil))
 }
 
-// openContent opens what a name leads to, through links, if it is a regular file: a pipe would keep the start waiting.
+// openContent opens the file of a name, through links, if it is a regular file: a pipe would block the start.
 func openContent(path string) (*os.File, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

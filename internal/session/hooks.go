@@ -18,7 +18,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// hooks connect the user's hooks to a session. With nil there are none.
+// hooks connect the user's hooks to a session. nil means none.
 type hooks struct {
 	s      *Session
 	runner *hook.Runner
@@ -32,17 +32,17 @@ type hooks struct {
 	began   bool // a start was reported, so the end is too
 }
 
-// callKey identifies a call: agents have IDs of their own.
+// callKey identifies a call: agents have their own IDs.
 type callKey struct{ by, id string }
 
-// hookedCall is what hooks said about a call that hasn't ended.
+// hookedCall is the result of hooks for a call that hasn't ended.
 type hookedCall struct {
 	context   []string // for its result
 	rewritten bool     // by a PermissionRequest hook
 	running   bool
 }
 
-// openHooks reads the hooks of settings. A hook that can't be read may be one that protects, so it is an error.
+// openHooks reads the hooks of settings. An invalid hook is an error, because it may be meant to protect.
 func (s *Session) openHooks() error {
 	var all []hook.Hook
 	if !s.Settings.Hooks.Disabled {
@@ -71,13 +71,13 @@ func (s *Session) openHooks() error {
 	return nil
 }
 
-// ListedHook is a hook of settings, and where it is.
+// ListedHook is a hook of settings, with its position.
 type ListedHook struct {
 	hook.Hook
 	From string // file:line:column
 }
 
-// Hooks are the hooks of settings that run.
+// Hooks returns the hooks of settings that run.
 func (s *Session) Hooks() []ListedHook { return s.hookList }
 
 // AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must be
@@ -101,7 +101,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 	}
 }
 
-// input is what every hook gets.
+// input returns the fields that every hook gets.
 func (h *hooks) input(e hook.Event) hook.Input {
 	in := hook.Input{
 		SessionID: h.s.ID, CWD: h.s.Folder.Path, Event: e, Timestamp: h.s.env.now().UTC(),
@@ -113,7 +113,7 @@ func (h *hooks) input(e hook.Event) hook.Input {
 	return in
 }
 
-// about is the input of an event of a call.
+// about returns the input for an event of a call.
 func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input {
 	in := h.input(e)
 	in.ToolInput, in.ToolUseID, in.ToolCallID, in.AgentID = c.Args, c.ID, c.ID, c.By
@@ -129,7 +129,7 @@ func (h *hooks) about(e hook.Event, c tool.Call, d tool.Declaration) hook.Input 
 	return in
 }
 
-// toolNames are those that a matcher can have for a tool.
+// toolNames returns the names by which a matcher can match a tool.
 func toolNames(d tool.Declaration) []string {
 	all := append([]string{d.Name}, d.Aliases...)
 	all = append(append(all, d.RuleNames...), d.Title())
@@ -141,7 +141,7 @@ func toolNames(d tool.Declaration) []string {
 
 func keyOf(c tool.Call) callKey { return callKey{c.By, c.ID} }
 
-// change changes what is known of a call.
+// change updates the state of a call.
 func (h *hooks) change(c tool.Call, change func(*hookedCall)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,7 +172,7 @@ func (h *hooks) before(ctx context.Context, c tool.Call, d tool.Declaration) (to
 	return out, nil
 }
 
-// asking asks PermissionRequest hooks, then the user. Hooks can answer only what the policy asks.
+// asking runs PermissionRequest hooks, then asks the user. Hooks can only answer what the policy asks.
 func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, ask tool.Asker) (tool.Decision, error) {
 	if h == nil || r.Call.ID == "" {
 		return ask(ctx, r, why)
@@ -203,8 +203,8 @@ func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, a
 	return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByHook}, Reason: result.Reason, Args: result.Input}, nil
 }
 
-// edited shows the arguments that the user edited to PreToolUse hooks, which ran before. The user's approval is the answer to
-// one that asks.
+// edited runs PreToolUse hooks again with the arguments that the user edited. If one asks, the user's approval is the
+// answer.
 func (h *hooks) edited(ctx context.Context, r tool.Request, answer tool.Decision) (tool.Decision, error) {
 	c := r.Call
 	c.Args = answer.Args
@@ -219,7 +219,7 @@ func (h *hooks) edited(ctx context.Context, r tool.Request, answer tool.Decision
 	return answer, nil
 }
 
-// rewritten shows the new input of a call to PreToolUse hooks. They ran before it was rewritten.
+// rewritten runs PreToolUse hooks again with the rewritten input of a call.
 func (h *hooks) rewritten(ctx context.Context, r tool.Request, result hook.Result) error {
 	h.change(r.Call, func(k *hookedCall) { k.rewritten = true })
 	c := r.Call
@@ -235,7 +235,7 @@ func (h *hooks) rewritten(ctx context.Context, r tool.Request, result hook.Resul
 	return nil
 }
 
-// deniedByHook is the error of a call that a PermissionRequest hook denies.
+// deniedByHook returns the error of a call that a PermissionRequest hook denies.
 func deniedByHook(r tool.Request, reason string) error {
 	text := r.Description + ": denied by a hook"
 	if reason != "" {
@@ -271,7 +271,7 @@ func (h *hooks) around(ctx context.Context, r tool.Request, _ tool.Decision, run
 	return o
 }
 
-// converse notes that a conversation begins. Its hooks run with the first prompt.
+// converse records that a conversation starts. Its hooks run with the first prompt.
 func (h *hooks) converse(model string, resumed bool) {
 	if h == nil {
 		return
@@ -287,7 +287,7 @@ func (h *hooks) converse(model string, resumed bool) {
 	}
 }
 
-// enter begins a prompt. Hooks can stop it until leave is called.
+// enter starts a prompt. Hooks can stop it until leave is called.
 func (h *hooks) enter(ctx context.Context) (running context.Context, leave func()) {
 	if h == nil {
 		return ctx, func() {}
@@ -313,7 +313,7 @@ func (h *hooks) enter(ctx context.Context) (running context.Context, leave func(
 	}
 }
 
-// tellModel sends context with the next turn.
+// tellModel adds context to the next turn.
 func (h *hooks) tellModel(texts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -322,7 +322,7 @@ func (h *hooks) tellModel(texts []string) {
 	}
 }
 
-// news are messages for the model's next turn.
+// news returns messages for the model's next turn.
 func (h *hooks) news() []string {
 	if h == nil {
 		return nil
@@ -334,7 +334,7 @@ func (h *hooks) news() []string {
 	return news
 }
 
-// stopIf stops the running prompt if a hook says so.
+// stopIf stops the running prompt if a hook requests it.
 func (h *hooks) stopIf(r hook.Result) {
 	if !r.Halt {
 		return
@@ -400,7 +400,7 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 	return text, true
 }
 
-// stopped is the error of a prompt that a hook stopped, or err.
+// stopped returns the error of a prompt that a hook stopped, or err.
 func (h *hooks) stopped(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); err == nil && errors.Is(cause, ErrHook) {
 		return cause
@@ -441,7 +441,7 @@ func (h *hooks) notify(kind, message string) {
 // endTime is how long the hooks of a session's end can take.
 const endTime = 10 * time.Second
 
-// close runs SessionEnd hooks and ends all of them.
+// close runs SessionEnd hooks and stops all hooks.
 func (h *hooks) close() error {
 	if h == nil {
 		return nil

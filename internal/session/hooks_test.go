@@ -33,7 +33,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// hooking is a hook in settings.
+// hooking returns a hook in settings.
 func hooking(event, matcher, command string) string {
 	raw, _ := json.Marshal(map[string]any{event: []any{map[string]any{"matcher": matcher, "hooks": []any{map[string]any{"type": "command", "command": command}}}}})
 	return strings.TrimSuffix(strings.TrimPrefix(string(raw), "{"), "}")
@@ -337,7 +337,7 @@ func TestHooksThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// lines are those of a file with a part in them.
+// lines returns those of a file with a part in them.
 func lines(path, part string) int {
 	text, _ := os.ReadFile(path)
 	n := 0

@@ -27,8 +27,8 @@ type ListedModel struct {
 	ContextWindow int    `json:"contextWindow"` // tokens
 }
 
-// List returns the models of modelProviders, of the servers that variables configure, and of local servers. The errors are
-// those of servers without an answer.
+// List returns the models of modelProviders, of the servers that are configured by variables, and of local servers. The
+// errors are those of servers that didn't answer.
 func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 	c := m.chooser()
 	var list []ListedModel
@@ -61,24 +61,24 @@ func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 	return list, errs
 }
 
-// listTime is how long a list for completions may take.
+// listTime bounds a list for completions.
 const listTime = 10 * time.Second
 
-// knownModels is a list that is requested once, for all keys of a completion.
+// knownModels is a list that is requested once, for all keystrokes of a completion.
 type knownModels struct {
 	mu     sync.Mutex
-	done   chan struct{} // closed when the list is there; nil: none is requested
+	done   chan struct{} // closed when the list is complete; nil: not requested
 	cancel context.CancelFunc
 	list   []ListedModel
 	ended  bool
 }
 
-// Known is List, requested once. A list without models is requested again.
+// Known is List, requested once. An empty list is requested again.
 func (m *Models) Known(ctx context.Context) []ListedModel {
 	k := &m.known
 	k.mu.Lock()
 	if k.done == nil && !k.ended {
-		listing, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime) // other keys wait for it too
+		listing, cancel := context.WithTimeout(context.WithoutCancel(ctx), listTime) // other callers wait for it too
 		done := make(chan struct{})
 		k.done, k.cancel = done, cancel
 		go func() {
@@ -106,7 +106,7 @@ func (m *Models) Known(ctx context.Context) []ListedModel {
 	return k.list
 }
 
-// end stops a request for the list.
+// end cancels a request for the list.
 func (k *knownModels) end() {
 	k.mu.Lock()
 	k.ended = true
@@ -139,8 +139,8 @@ func (c choice) list(ctx context.Context) ([]api.Info, error) {
 // Studio.
 const localAddresses = "http://127.0.0.1:11434/v1,http://127.0.0.1:8080/v1,http://127.0.0.1:1234/v1"
 
-// localWait is how long a server at a default address may take to list its models; namedWait, one that
-// ADZE_LOCAL_MODELS names. Where nothing listens, connecting fails immediately.
+// localWait bounds the request to a server at a default address; namedWait, to one in ADZE_LOCAL_MODELS. If nothing listens,
+// connecting fails immediately.
 const (
 	localWait = 500 * time.Millisecond
 	namedWait = 30 * time.Second
@@ -152,7 +152,7 @@ type localServer struct {
 	models  []api.Info
 }
 
-// localServers looks for model servers on this machine that have a model. ADZE_LOCAL_MODELS names other addresses, or "off".
+// localServers finds model servers on this machine that have a model. ADZE_LOCAL_MODELS names other addresses, or "off".
 func localServers(ctx context.Context, env Env) []localServer {
 	addresses, wait := env.Getenv("ADZE_LOCAL_MODELS"), namedWait
 	switch addresses {
@@ -170,7 +170,7 @@ func localServers(ctx context.Context, env Env) []localServer {
 		go func() { models[i] <- askLocal(ctx, a) }()
 	}
 	var found []localServer
-	for i, a := range list { // all have answered in the end: nothing is left running
+	for i, a := range list { // waits for all, so that nothing is left running
 		if infos := <-models[i]; len(infos) > 0 {
 			found = append(found, localServer{a, infos})
 		}
@@ -178,7 +178,8 @@ func localServers(ctx context.Context, env Env) []localServer {
 	return found
 }
 
-// askLocal lists the models of a server on this machine. Another machine is never asked: OPENAI_BASE_URL names one.
+// askLocal lists the models of a server on this machine. Other machines are never contacted: they must be set as
+// OPENAI_BASE_URL.
 func askLocal(ctx context.Context, address string) []api.Info {
 	u, err := url.Parse(address)
 	if err != nil || !net.ParseIP(u.Hostname()).IsLoopback() {
@@ -196,7 +197,7 @@ func askLocal(ctx context.Context, address string) []api.Info {
 	return list
 }
 
-// Upstream is the server of a model and what requests to it need. A program that forwards requests keeps the key.
+// Upstream is the server of a model with the data for requests to it. A program that forwards requests keeps the key.
 type Upstream struct {
 	API     string // as --auth-type
 	Options api.Options
@@ -204,8 +205,8 @@ type Upstream struct {
 	Priced  bool // modelPricing has the model
 }
 
-// Upstream finds the server of a model, or without a name that of the configured model. It asks the server for its models if
-// no name is known.
+// Upstream finds the server of a model, or without a name that of the configured model. It requests the server's list of
+// models if no name is known.
 func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 	found, ok, err := m.chooser().choose(cmp.Or(name, m.settings.Model.Name), name != "" || m.settings.Model.ForRun)
 	if err != nil {
@@ -232,7 +233,7 @@ func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 	return up, nil
 }
 
-// OpenModel opens a model by its API, with options that a program chose.
+// OpenModel opens a model by its API, with the given options.
 func OpenModel(ctx context.Context, name string, o api.Options) (model.Model, error) {
 	for _, p := range providers() {
 		if p.name == name {
@@ -242,10 +243,10 @@ func OpenModel(ctx context.Context, name string, o api.Options) (model.Model, er
 	return nil, errorf(ErrModel, "unknown API %q", name)
 }
 
-// defaultWindow is that of a model about which nothing is known.
+// defaultWindow is the context window of an unknown model.
 const defaultWindow = 128_000
 
-// window is the context window of the model of a name, and when conversations are compacted to fit into it.
+// window returns the context window of the model of a name, and when conversations are compacted to fit into it.
 func (s *Session) window(name string) agent.Window {
 	w := agent.Window{Tokens: s.Models.window(name), Threshold: s.Settings.Context.CompactAt}
 	if other := s.Settings.Model.Compaction; other != "" && other != name {
@@ -254,12 +255,12 @@ func (s *Session) window(name string) agent.Window {
 	return w
 }
 
-// window is how many tokens the model's context has: what settings say, what its server said, or what is known of its name.
+// window returns the size of the model's context in tokens: from settings, from its server, or by its name.
 func (m *Models) window(name string) int {
 	return cmp.Or(setWindow(m.settings, name), m.listedWindow(name), familyWindow(name))
 }
 
-// setWindow is the window that settings say; 0: none.
+// setWindow returns the window in settings; 0: none.
 func setWindow(set *settings.Settings, name string) int {
 	for _, p := range providers() {
 		for _, e := range set.Model.Providers[p.name] {
@@ -271,7 +272,7 @@ func setWindow(set *settings.Settings, name string) int {
 	return max(set.Model.Window, 0)
 }
 
-// familyWindow is the window of a model by its name.
+// familyWindow returns the window of a model by its name.
 func familyWindow(name string) int {
 	for _, w := range windows() {
 		if w.name.MatchString(name) {
@@ -281,7 +282,7 @@ func familyWindow(name string) int {
 	return defaultWindow
 }
 
-// learn takes the windows that a server lists.
+// learn records the windows that a server lists.
 func (m *Models) learn(list []api.Info) {
 	m.listing.Lock()
 	defer m.listing.Unlock()
@@ -295,7 +296,7 @@ func (m *Models) learn(list []api.Info) {
 	}
 }
 
-// listedWindow is the window of a model as its server listed it; 0: unknown.
+// listedWindow returns the window of a model as its server listed it; 0: unknown.
 func (m *Models) listedWindow(name string) int {
 	m.listing.Lock()
 	defer m.listing.Unlock()
@@ -307,8 +308,8 @@ type window struct {
 	tokens int
 }
 
-// windows are the context windows of families of models, as their makers give them, special ones first. A server may
-// have been started with less: then model.generationConfig.contextWindowSize says so.
+// windows are the context windows of families of models, as published, special ones first. If a server was started with
+// less, model.generationConfig.contextWindowSize sets it.
 var windows = sync.OnceValue(func() []window {
 	var all []window
 	for _, w := range []struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// discoveryWait is how long a command waits for all external tools together: a little longer than a discovery command
-// may take, so that the message in the end is why it failed. An MCP server may take longer to start; its tools appear
-// when it answers, and only a call for this server waits for it.
+// discoveryWait is how long to wait for all external tools together: slightly longer than a discovery command may take, so
+// that its own error is reported. An MCP server may take longer to start; its tools appear when it answers, and only a call
+// for this server waits for it.
 const discoveryWait = 10*time.Second + 300*time.Millisecond
 
 // Untrusted is the error of a server that only an untrusted project configures.
 const Untrusted = "this project isn't trusted; run adze trust"
 
-// Problem is a configuration of external tools that can't be used.
+// Problem is an invalid configuration of external tools.
 type Problem struct {
 	Server string // the MCP server; empty: none in particular
 	Text   string
@@ -36,27 +36,27 @@ func (p Problem) String() string {
 	return "MCP server " + p.Server + ": " + p.Text
 }
 
-// Outside is the external tools of a session. There are none until it is connected.
+// Outside is the external tools of a session. It has none until it is connected.
 type Outside struct {
 	env      Env
 	folder   Folder
 	settings *settings.Settings
 	executor *tool.Executor
 	models   *Models
-	sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers may not ask a model
+	sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
 
-	settling  sync.Mutex // calls may wait at the same time
+	settling  sync.Mutex // calls may wait concurrently
 	connected bool
 	servers   *discover.Servers // nil: there are none
-	problems  []Problem         // of configurations that cannot be used
+	problems  []Problem         // of invalid configurations
 	command   *discovery        // nil: there is none
 	until     time.Time
 	told      bool
-	one       string // of the MCP servers, the only one; empty: all
+	one       string // the only MCP server to use; empty: all
 	more      map[string]discover.Server
 }
 
-// Add adds MCP servers for this session, which replace configured ones of the same name. It must come before Connect.
+// Add adds MCP servers for this session, which replace configured ones of the same name. It must be called before Connect.
 // mcp.allowed and mcp.excluded apply to them too.
 func (o *Outside) Add(servers map[string]discover.Server) error {
 	o.settling.Lock()
@@ -71,13 +71,12 @@ func (o *Outside) Add(servers map[string]discover.Server) error {
 	return nil
 }
 
-// configured are the servers of settings and those that were added.
+// configured returns the servers of settings and the added ones.
 func (o *Outside) configured() (servers map[string]discover.Server, problems []Problem) {
 	return configured(o.env, o.settings.MCP, o.more)
 }
 
-// Connect makes the external tools known, if any are configured, and waits for none. Once it has connected it does
-// nothing.
+// Connect starts connecting to the configured external tools, and doesn't wait. A second call does nothing.
 func (o *Outside) Connect() {
 	o.settling.Lock()
 	defer o.settling.Unlock()
@@ -102,11 +101,11 @@ func (o *Outside) connect() {
 // startedByAdze is why a nested Adze uses no external tools.
 const startedByAdze = "another Adze started this one (" + discover.Nested + " is set)"
 
-// nested reports whether another Adze started this one for external tools. This one uses none: its settings may start it
-// again.
+// nested reports whether another Adze started this one for external tools. Then this one uses none: its settings may start
+// it again.
 func (o *Outside) nested() bool { return o.env.Getenv(discover.Nested) != "" }
 
-// ConnectServers is Connect for MCP servers alone.
+// ConnectServers is Connect for MCP servers only.
 func (o *Outside) ConnectServers() {
 	o.settling.Lock()
 	defer o.settling.Unlock()
@@ -115,7 +114,7 @@ func (o *Outside) ConnectServers() {
 	}
 }
 
-// ConnectOne is Connect for one MCP server alone, of a session that has not connected. An error says why it cannot be had.
+// ConnectOne is Connect for one MCP server only, in a session that isn't connected. The error says why it isn't available.
 func (o *Outside) ConnectOne(alias string) error {
 	all, problems := o.configured()
 	one := maps.Clone(all)
@@ -131,7 +130,7 @@ func (o *Outside) ConnectOne(alias string) error {
 	return o.Find(alias)
 }
 
-// Find is an error that says why there is no such MCP server; nil: there is one, which may not have been started.
+// Find returns an error if there is no such MCP server, with the reason; nil: there is one, which may not be started.
 func (o *Outside) Find(alias string) error {
 	all, problems := o.configured()
 	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
@@ -152,7 +151,7 @@ func (o *Outside) Find(alias string) error {
 	return fmt.Errorf("unknown MCP server %q (configured: %s)", alias, known)
 }
 
-// Configured are the names of the MCP servers that there are, and what is wrong with others.
+// Configured returns the names of the MCP servers, and the problems of invalid ones.
 func (o *Outside) Configured() (aliases []string, problems []Problem) {
 	all, problems := o.configured()
 	return slices.Sorted(maps.Keys(all)), problems
@@ -177,12 +176,11 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) 
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
 }
 
-// Settle waits for the external tools that are still starting, and reports once what failed. The run continues with the
-// tools that are there.
+// Settle waits for the external tools that are still starting, and reports failures once. The run continues with the
+// available tools.
 func (o *Outside) Settle(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).Wait) }
 
-// WaitLikely is Settle for a user who waits for an answer: it doesn't wait for a server that timed out
-// before.
+// WaitLikely is Settle for a user who waits for an answer: it doesn't wait for a server that timed out before.
 func (o *Outside) WaitLikely(ctx context.Context) { o.settleWith(ctx, (*discover.Servers).WaitLikely) }
 
 func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, context.Context) error) {
@@ -199,8 +197,7 @@ func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, c
 	}
 }
 
-// SettleFor waits for external tools until the one of this name is there: what is known is not held up by servers
-// that have nothing to do with it.
+// SettleFor waits for external tools until the one of this name is available, without waiting for other servers.
 func (o *Outside) SettleFor(ctx context.Context, name string) {
 	if o.declares(name) {
 		return
@@ -225,8 +222,7 @@ func (o *Outside) SettleFor(ctx context.Context, name string) {
 	o.Settle(waiting)
 }
 
-// waitForOwner waits for the MCP server that the name of a tool names, for as long as it may take to start, and reports
-// whether it has the tool.
+// waitForOwner waits for the MCP server in the name of a tool, until its start timeout, and reports whether it has the tool.
 func (o *Outside) waitForOwner(ctx context.Context, name string) bool {
 	o.settling.Lock()
 	o.connect()
@@ -236,19 +232,19 @@ func (o *Outside) waitForOwner(ctx context.Context, name string) bool {
 		return false
 	}
 	if alias := servers.Owner(name); alias != "" {
-		servers.WaitFor(ctx, alias) // Settle tells of an error
+		servers.WaitFor(ctx, alias) // Settle reports the error
 	}
 	return o.declares(name)
 }
 
-// declares reports whether a tool is known by its own name. One that is only accepted under it, such as the bare name of
-// a server's tool, may still have to make way for another; for a built-in tool nothing has.
+// declares reports whether a tool is declared by this exact name. If a name is only accepted, such as the bare name of a
+// server's tool, another tool may still take it; not so for a built-in tool.
 func (o *Outside) declares(name string) bool {
 	t, err := o.executor.Registry.Lookup(name)
 	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
 }
 
-// Wait waits for what is on its way and gives what went wrong, without a word to the user.
+// Wait waits for tools that are starting and returns failures, without reporting them to the user.
 func (o *Outside) Wait(ctx context.Context) []string {
 	return o.waitWith(ctx, (*discover.Servers).Wait)
 }
@@ -277,7 +273,7 @@ func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, con
 	return problems
 }
 
-// joined are the errors that errors.Join made one of.
+// joined returns the errors in an errors.Join.
 func joined(err error) []error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		return all.Unwrap()
@@ -285,10 +281,10 @@ func joined(err error) []error {
 	return nil
 }
 
-// Servers are the MCP servers; nil: there are none.
+// Servers returns the MCP servers; nil: none.
 func (o *Outside) Servers() *discover.Servers { return o.servers }
 
-// Resources are the resources that MCP servers listed so far, without templates.
+// Resources returns the resources that MCP servers listed so far, without templates.
 func (o *Outside) Resources() []discover.Resource {
 	if o.servers == nil {
 		return nil
@@ -296,7 +292,7 @@ func (o *Outside) Resources() []discover.Resource {
 	return slices.DeleteFunc(o.servers.Resources(), func(r discover.Resource) bool { return r.Template })
 }
 
-// List says how the MCP servers are.
+// List returns the status of the MCP servers.
 func (o *Outside) List() []discover.Status {
 	if o.servers == nil {
 		return nil
@@ -304,7 +300,7 @@ func (o *Outside) List() []discover.Status {
 	return o.servers.List()
 }
 
-// Connected counts the MCP servers and those of them that can be used, and reports whether some are being started.
+// Connected counts the MCP servers and the usable ones, and reports whether some are starting.
 func (o *Outside) Connected() (servers, usable int, starting bool) {
 	for _, st := range o.List() {
 		switch st.State {
@@ -320,10 +316,10 @@ func (o *Outside) Connected() (servers, usable int, starting bool) {
 	return servers, usable, starting
 }
 
-// Problems are the configurations of external tools that can't be used.
+// Problems returns the invalid configurations of external tools.
 func (o *Outside) Problems() []Problem { return o.problems }
 
-// close ends all that was started.
+// close stops everything that was started.
 func (o *Outside) close() {
 	if o.command != nil {
 		o.command.close()
@@ -343,7 +339,7 @@ type discovery struct {
 	stop  context.CancelFunc
 }
 
-// discover runs the discovery command beside everything else.
+// discover runs the discovery command in the background.
 func (o *Outside) discover() *discovery {
 	c := discover.Command{
 		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.folder.Path, Env: o.env.Environ,
@@ -372,7 +368,7 @@ func (d *discovery) run(ctx context.Context, c discover.Command, registry *tool.
 	}
 }
 
-// wait waits until the command has ended, and gives what went wrong.
+// wait waits until the command has ended, and returns failures.
 func (d *discovery) wait(ctx context.Context) []string {
 	select {
 	case <-d.ended:
@@ -387,8 +383,7 @@ func (d *discovery) close() {
 	<-d.ended
 }
 
-// Discovered says what came of the discovery command: whether it has ended, and what it complained of. It is false where
-// none was run.
+// Discovered returns whether the discovery command has ended, and its messages. ok is false if none was run.
 func (o *Outside) Discovered() (ended bool, said []string, ok bool) {
 	if o.command == nil {
 		return false, nil, false

@@ -19,25 +19,25 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// Recording is how a session is recorded.
+// Recording configures how a session is recorded.
 type Recording struct {
 	ID     string // of a new session; "": any
 	Resume string // the full ID of a session to continue; "": none
 	Fork   bool   // continue a copy of it, with a new ID
 	Off    bool   // the user doesn't want this run recorded
-	Keep   bool   // a new session keeps its ID, with an empty journal, even if nothing happens in it
-	// Elsewhere is a journal in another place than Adze's directory; nil: there. What calls changed can't be undone then.
+	Keep   bool   // a new session keeps its ID, with an empty journal, even if nothing happens
+	// Elsewhere is a journal outside Adze's directory; nil: none. Changes of calls can't be undone then.
 	Elsewhere *Elsewhere
 }
 
-// Elsewhere is a journal that another program keeps. Its log must not return an error: what can't be recorded must not run.
+// Elsewhere is a journal of another program. Its log must not return an error: what can't be recorded must not run.
 type Elsewhere struct {
 	Log   journal.Log
 	Blobs journal.Blobs
-	State journal.State // after the entries so far; a session that has begun is resumed
+	State journal.State // after the entries so far; a session that has started is resumed
 }
 
-// id is the ID of the session.
+// id returns the ID of the session.
 func (o *Recording) id() string {
 	switch {
 	case o == nil:
@@ -49,10 +49,10 @@ func (o *Recording) id() string {
 	return NewID()
 }
 
-// Sessions are the recorded sessions.
+// Sessions returns the recorded sessions.
 func (f Folder) Sessions() journal.Sessions { return journal.Sessions{Home: f.Home} }
 
-// record starts recording, and restores what a resumed session knows.
+// record starts recording, and restores the state of a resumed session.
 func (s *Session) record(o *Recording) error {
 	if o == nil || o.Off || !s.Settings.General.ChatRecording {
 		if o != nil && o.Resume != "" {
@@ -80,7 +80,7 @@ func (s *Session) record(o *Recording) error {
 			return SessionError(err)
 		}
 	case o.ID != "" || o.Keep:
-		f, err := all.Create(s.ID) // at once: the ID may be taken
+		f, err := all.Create(s.ID) // immediately: the ID may exist
 		var taken *journal.ExistsError
 		switch {
 		case errors.As(err, &taken):
@@ -103,7 +103,7 @@ func (s *Session) record(o *Recording) error {
 	return nil
 }
 
-// recordElsewhere records in the journal of another program, and continues a session that has begun there.
+// recordElsewhere records in the journal of another program, and continues a session that has started there.
 func (s *Session) recordElsewhere(e *Elsewhere) error {
 	w := journal.NewWriter(e.Log, e.Blobs, e.State)
 	w.Mask = builtin.Masking(s.Models.env.Environ)
@@ -175,11 +175,11 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	return errors.Join(err, f.Close())
 }
 
-// freeTime is how long a session can stay locked after its process was killed: a program that the process was about to
-// start has the lock until it runs.
+// freeTime is how long a session can stay locked after its process was killed: a child process that was just being started
+// has the lock until it executes its program.
 const freeTime = 10 * time.Second
 
-// openFree opens a session. If the process that has it open was killed, it waits for the lock.
+// openFree opens a session. If the process that had it open was killed, it waits for the lock.
 func openFree(all journal.Sessions, id string) (f *journal.File, state journal.State, err error) {
 	host, _ := os.Hostname()
 	var used *journal.InUseError
@@ -191,14 +191,14 @@ func openFree(all journal.Sessions, id string) (f *journal.File, state journal.S
 	}
 }
 
-// readOnly reports whether a session can be read and not written.
+// readOnly reports whether a session can be read but not written.
 func readOnly(err error) bool {
 	var foreign *journal.ForeignError
 	return errors.Is(err, fs.ErrPermission) && !errors.As(err, &foreign) ||
 		errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// unwritten is the journal of a session that continues where it can't be recorded.
+// unwritten is the journal of a session that continues without being recorded.
 type unwritten struct{}
 
 func (unwritten) Append(journal.Entry) error { return nil }
@@ -220,7 +220,7 @@ func repaired(r journal.Repair) []string {
 	return notes
 }
 
-// SessionError is an error about a recorded session, with the next step.
+// SessionError returns an error about a recorded session, with the next step.
 func SessionError(err error) error {
 	var unknown *journal.UnknownError
 	var many *journal.AmbiguousError
@@ -252,10 +252,10 @@ func SessionError(err error) error {
 	return errorf(ErrSession, "%v\n%s", err, next)
 }
 
-// maxMatches is how many sessions an error names.
+// maxMatches is the maximum number of sessions in an error.
 const maxMatches = 8
 
-// Recorded are the recorded sessions of the directory, or of all directories, the newest first.
+// Recorded returns the recorded sessions of the directory, or of all directories, the newest first.
 func (f Folder) Recorded(all bool) ([]journal.Info, error) {
 	found, err := f.Sessions().List()
 	if err != nil {
@@ -267,7 +267,7 @@ func (f Folder) Recorded(all bool) ([]journal.Info, error) {
 	return found, nil
 }
 
-// Latest is the ID of the directory's newest session that has a prompt.
+// Latest returns the ID of the directory's newest session that has a prompt.
 func (f Folder) Latest() (string, error) {
 	found, err := f.Recorded(false)
 	if err != nil {
@@ -290,26 +290,26 @@ func (f Folder) DeleteSession(id string) error {
 	return err
 }
 
-// removeRest removes what belongs to a session besides its journal, and returns the bytes of that.
+// removeRest removes the data of a session besides its journal, and returns its size.
 func (f Folder) removeRest(id string) (int64, error) {
 	results, err := spill.Remove(f.Home, id)
 	saved, failed := undo.RemoveStore(f.Home, id)
 	return results + saved, errors.Join(err, failed)
 }
 
-// retentionTime is how long the end of a session waits at most for the deletion of old ones; usually it takes milliseconds.
-// What is left is deleted next time.
+// retentionTime bounds the deletion of old sessions at the end of a session; usually it takes milliseconds. The rest is
+// deleted next time.
 const retentionTime = 5 * time.Second
 
-// retain deletes sessions that are too old or take too much space, and saved results that no session has, for a while. When it
-// returns, nothing is being deleted anymore, unless the user is in a hurry or the file system hangs.
+// retain deletes sessions that are too old or too large, and saved results without a session, for a limited time. When it
+// returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
 func (s *Session) retain() {
 	ctx, cancel := context.WithTimeout(context.Background(), retentionTime)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = s.clean(ctx) // what can't be deleted now is tried again
+		_ = s.clean(ctx) // tried again next time
 	}()
 	select {
 	case <-done:
@@ -326,7 +326,7 @@ func (s *Session) clean(ctx context.Context) error {
 	_, err := all.Clean(journal.Limits{
 		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest, Now: s.env.now(),
 		Removed: func(id string) int64 {
-			n, _ := s.Folder.removeRest(id) // tried again with the next cleaning
+			n, _ := s.Folder.removeRest(id) // tried again next time
 			return n
 		},
 		Stop: stop,
@@ -342,7 +342,7 @@ func (s *Session) clean(ctx context.Context) error {
 	}))
 }
 
-// cleanStores removes what is kept for undo of sessions that don't exist, and what killed ones don't need.
+// cleanStores removes undo data of sessions that no longer exist, and data that killed ones don't need.
 func (f Folder) cleanStores(ids []string, stop func() bool) error {
 	stores, err := undo.Stores(f.Home)
 	for _, id := range stores {
@@ -359,11 +359,11 @@ func (f Folder) cleanStores(ids []string, stop func() bool) error {
 	return err
 }
 
-// compact drops what a session that was killed saved of its workspace and doesn't need.
+// compact drops saved workspace data that a killed session doesn't need.
 func (f Folder) compact(id string) error {
 	lock, _, err := f.Sessions().Open(id)
 	if err != nil {
-		return nil // it runs, or can't be read
+		return nil // it is running, or can't be read
 	}
 	defer lock.Close()
 	names, err := f.undoNames(id)
@@ -384,7 +384,7 @@ type Use struct {
 	Other   int64 // settings, logs, caches
 }
 
-// Total is all of it.
+// Total returns all of it.
 func (u Use) Total() int64 { return u.Sessions + u.Contents + u.Results + u.Other }
 
 // Use measures Adze's directory.
@@ -395,14 +395,14 @@ func (f Folder) Use() (Use, error) {
 	return use, err
 }
 
-// otherBytes is the space besides sessions and their contents: that of saved results, and of the rest.
+// otherBytes returns the space besides sessions and their contents: that of saved results, and of the rest.
 func (f Folder) otherBytes(stop func() bool) (results, rest int64) {
 	_ = filepath.WalkDir(f.Home, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case stop():
 			return fs.SkipAll
 		case err != nil:
-			return nil // what can't be read isn't counted
+			return nil // skip unreadable files
 		case d.IsDir() && (path == filepath.Join(f.Home, "sessions") || path == filepath.Join(f.Home, "store")):
 			return fs.SkipDir
 		case d.Type().IsRegular():

@@ -80,7 +80,7 @@ func (d *desk) say(t *testing.T, c *Conversation, prompt string) string {
 	return answer.Text
 }
 
-// state is what the journal of a session says.
+// state returns what the journal of a session says.
 func (d *desk) state(t *testing.T, id string) *journal.State {
 	t.Helper()
 	f, state, err := (journal.Sessions{Home: d.home}).View(id)
@@ -91,7 +91,7 @@ func (d *desk) state(t *testing.T, id string) *journal.State {
 	return &state
 }
 
-// content is a content that is kept for undo.
+// content returns a content that is kept for undo.
 func (d *desk) content(t *testing.T, session, name string) string {
 	t.Helper()
 	store, err := undo.OpenStore(d.home, session)
@@ -106,7 +106,7 @@ func (d *desk) content(t *testing.T, session, name string) string {
 	return string(b)
 }
 
-// change is the one file that a call changed.
+// change returns the one file that a call changed.
 func change(t *testing.T, d *desk, session, id string) journal.Change {
 	t.Helper()
 	all := journal.Sessions{Home: d.home}

@@ -16,27 +16,27 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// recorder writes what happens in a session to its journal: the events of agents, and every run of a call before it begins
-// and after it ended. A nil recorder records nothing.
+// recorder writes the events of a session to its journal: the events of agents, and every run of a call before it starts and
+// after it ended. A nil recorder records nothing.
 //
 // The journal is created with the first entry, so that a run without a prompt leaves nothing. If it can't be written, the
 // user gets one notice and the work continues without it.
 type recorder struct {
 	create  func() (*journal.Writer, error) // makes a new journal
 	opened  func() journal.Opened           // its first entry
-	discard func() error                    // deletes the one that was reserved
+	discard func() error                    // deletes a reserved journal
 	tools   *builtin.Set
-	tracker *undo.Tracker // finds what calls change
+	tracker *undo.Tracker // detects the changes of calls
 	tell    func(error)   // reports the failure
 
 	mu       sync.Mutex
-	w        *journal.Writer // nil: there is no journal yet
-	reserved *journal.Writer // one that was created before its first entry, for its ID
+	w        *journal.Writer // nil: no journal yet
+	reserved *journal.Writer // a journal that was created before its first entry, for its ID
 	failed   bool
-	waiting  []waitingEntry // what came before the first entry
+	waiting  []waitingEntry // entries before the first
 	declared agent.Declared // how requests of the first agent begin
 	added    []journal.Declaration
-	turns    map[string]int // of the running request, by agent
+	turns    map[string]int // turn of the running request, by agent
 	before   int            // turns of the session before it was resumed
 	model    string
 	talks    bool // there is a conversation: agents report calls and responses
@@ -49,7 +49,7 @@ type waitingEntry struct {
 	data journal.Data
 }
 
-// write appends an entry. Entries before the first are kept until it is written.
+// write appends an entry. Entries before the first are held until it is written.
 func (r *recorder) write(by string, data journal.Data) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +68,7 @@ func (r *recorder) append(by string, data journal.Data) {
 	}
 }
 
-// begin creates the journal, unless there is one.
+// begin creates the journal, unless it exists.
 func (r *recorder) begin() {
 	if r.w != nil || r.failed {
 		return
@@ -93,7 +93,7 @@ func (r *recorder) begin() {
 	r.waiting = nil
 }
 
-// fail reports that the journal can't be written. Nothing more is.
+// fail reports that the journal can't be written. Nothing more is written.
 func (r *recorder) fail(err error) {
 	if !r.failed {
 		r.failed, r.waiting = true, nil
@@ -124,7 +124,7 @@ func (r *recorder) close() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reserved != nil { // nothing happened
+	if r.reserved != nil { // nothing was recorded
 		if err := r.discard(); err != nil {
 			r.fail(err)
 		}
@@ -184,7 +184,7 @@ func (r *recorder) note(by string, e agent.Event) bool {
 	return false
 }
 
-// declare records how requests begin: in the first entry, or what was added since with the next request.
+// declare records how requests begin: in the first entry, or additions with the next request.
 func (r *recorder) declare(d agent.Declared) {
 	if r.w != nil {
 		r.added = journal.Declare(d.Tools[min(len(r.declared.Tools), len(d.Tools)):])
@@ -208,7 +208,7 @@ func (r *recorder) asked(by string, turn int) {
 	r.append(by, asked)
 }
 
-// around records a run of a call. What changes something runs only after the journal says so on disk.
+// around records a run of a call. A call that changes something only runs after its entry is on disk.
 func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
 	by := q.Call.By
 	window := r.window(ctx, q, d)
@@ -233,7 +233,7 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, 
 	return o
 }
 
-// tries records that a call is going to be tried. Nothing lasts of it, so nothing has to be on disk.
+// tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.
 func (r *recorder) tries(q tool.Request, d tool.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,7 +247,7 @@ func (r *recorder) tries(q tool.Request, d tool.Decision) {
 	r.append(q.Call.By, journal.Tried{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d)})
 }
 
-// window is what finds the changes of a call. Of one that was tried, they are known.
+// window returns the detector for the changes of a call. For a tried call, they are known.
 func (r *recorder) window(ctx context.Context, q tool.Request, d tool.Decision) *undo.Window {
 	r.mu.Lock()
 	tried := r.tried[keyOf(q.Call)]
@@ -271,7 +271,7 @@ func (r *recorder) started(q tool.Request, d tool.Decision) {
 	r.append(by, journal.Started{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d), About: q.Description})
 }
 
-// seen is what became known of the files that a call accessed.
+// seen returns the new records of files that a call accessed.
 func (r *recorder) seen(access []tool.Access) []journal.Seen {
 	records := r.tools.TakeSeen(func(path string) bool {
 		return slices.ContainsFunc(access, func(a tool.Access) bool { return reaches(a, path) })
@@ -303,7 +303,7 @@ func reaches(a tool.Access, path string) bool {
 	return a.Target == path
 }
 
-// changedTodos is the to-do list of an agent, if it changed since it was last recorded.
+// changedTodos returns the to-do list of an agent, if it changed since it was last recorded.
 func (r *recorder) changedTodos(by string) []byte {
 	list := r.tools.Todos(by)
 	raw, err := list.MarshalJSON()
@@ -317,7 +317,7 @@ func (r *recorder) changedTodos(by string) []byte {
 	return raw
 }
 
-// response is the result of a call as a message to the model has it.
+// response returns the result of a call as a message to the model.
 func response(c tool.Call, o tool.Outcome) model.Response {
 	content := o.Result.Content
 	if o.Result.Text() == "" {
@@ -326,7 +326,7 @@ func response(c tool.Call, o tool.Outcome) model.Response {
 	return model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied}
 }
 
-// notRecorded is the notice about a journal that can't be written.
+// notRecorded returns the notice about a journal that can't be written.
 func notRecorded(err error) string {
 	return fmt.Sprintf("warning: the session is no longer recorded and can't be resumed from here: %v", err)
 }
@@ -338,7 +338,7 @@ func (r *recorder) mode(mode string) {
 	}
 }
 
-// converse records that the conversation begins, with messages that are already said.
+// converse records that the conversation starts, with earlier messages.
 func (r *recorder) converse(name string, said []model.Message) {
 	if r == nil {
 		return

@@ -29,7 +29,7 @@ const (
 	interruptText = "the session ended before the answer did"
 )
 
-// resumed is what a session continues with.
+// resumed is the state that a session continues with.
 type resumed struct {
 	history  []model.Message
 	cutOff   bool // the last message is an answer that was cut off
@@ -40,8 +40,8 @@ type resumed struct {
 	told     map[int]bool // messages of the history that are not from the user
 }
 
-// resume continues a session from its journal: what was unfinished is settled there, once, and the tools know again what
-// was read and what is to do. It runs nothing.
+// resume continues a session from its journal: unfinished calls are settled there, once, and the tools get back what was
+// read and the to-do list. It runs nothing.
 func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	var out resumed
 	var ends []waitingEntry
@@ -83,8 +83,8 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	return &out, nil
 }
 
-// settle returns the entries that settle what every agent left unfinished: an answer with the calls whose answer never
-// ended, and one response for each call that has none.
+// settle returns the entries that settle unfinished work of every agent: an answer with the calls whose answer never ended,
+// and a response for each call without one.
 func settle(state *journal.State) []waitingEntry {
 	var out []waitingEntry
 	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
@@ -115,7 +115,7 @@ func settle(state *journal.State) []waitingEntry {
 	return out
 }
 
-// settled is the response to a call that has none: its result, or that its effect is unknown, or that it didn't run.
+// settled returns the response to a call without one: its result, that its effect is unknown, or that it didn't run.
 func settled(c journal.Call) model.Response {
 	text := neverText
 	switch {
@@ -130,7 +130,7 @@ func settled(c journal.Call) model.Response {
 	return model.Response{ID: c.Call.ID, Name: c.Call.Name, IsError: true, Content: []tool.Part{tool.Text(fmt.Sprintf(text, c.Call.Name))}}
 }
 
-// unfinished are the subagents that were running.
+// unfinished returns the subagents that were running.
 func unfinished(state *journal.State) []string {
 	var names []string
 	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
@@ -141,7 +141,7 @@ func unfinished(state *journal.State) []string {
 	return names
 }
 
-// running reports whether an agent has not given its last answer.
+// running reports whether an agent has not given its final answer.
 func running(a *journal.Agent) bool {
 	if n := len(a.History) - 1; n >= 0 && len(a.Calls) == 0 {
 		last := a.History[n]
@@ -150,7 +150,7 @@ func running(a *journal.Agent) bool {
 	return true
 }
 
-// records are what all agents of the session have read. The first agent's knowledge counts where several read one file.
+// records returns what all agents of the session have read. If several read a file, the first agent's record counts.
 func records(state *journal.State) []builtin.FileRecord {
 	seen := map[string]journal.Seen{}
 	for _, by := range slices.Backward(slices.Sorted(maps.Keys(state.Agents))) {
@@ -161,7 +161,7 @@ func records(state *journal.State) []builtin.FileRecord {
 		s := seen[path]
 		f := builtin.FileRecord{Path: path, Lines: s.Lines, Whole: s.Whole, Opaque: s.Opaque}
 		if n, err := hex.Decode(f.Hash[:], []byte(s.Hash[:min(len(s.Hash), 2*len(f.Hash))])); err != nil || n != len(f.Hash) {
-			continue // nothing is known anymore
+			continue // it is no longer known
 		}
 		for _, lines := range s.Read {
 			f.Read = append(f.Read, workspace.Range{First: lines[0], Last: lines[1]})
@@ -182,7 +182,7 @@ func (s *Session) restoreTodos(raw json.RawMessage) {
 	s.recorder.todos = map[string]string{"": string(raw)}
 }
 
-// sinceBegin is the message about what the system prompt of a resumed session says and no longer applies; "" if all does.
+// sinceBegin returns the message about parts of a resumed session's system prompt that no longer apply; "" if none.
 func sinceBegin(before, now string) string {
 	if before == now {
 		return ""
@@ -191,7 +191,7 @@ func sinceBegin(before, now string) string {
 		edit.Compare(before, now).Unified("at the start", "now")
 }
 
-// Continues is the title of the session that the next conversation continues; "": it is new.
+// Continues returns the title of the session that the next conversation continues; "": it is new.
 func (s *Session) Continues() string {
 	if s.resumed == nil {
 		return ""
@@ -199,7 +199,7 @@ func (s *Session) Continues() string {
 	return cmp.Or(s.resumed.title, s.ID)
 }
 
-// LastModel is the model that the session used before it was resumed; "": it is new.
+// LastModel returns the model that the session used before it was resumed; "": it is new.
 func (s *Session) LastModel() string {
 	if s.resumed == nil || s.recorder == nil {
 		return ""
@@ -210,10 +210,10 @@ func (s *Session) LastModel() string {
 // Said is a message of the conversation.
 type Said struct {
 	model.Message
-	News bool // it is not from the user, although its role says so
+	News bool // it is not from the user, although its role is
 }
 
-// Earlier is what was said in the session that the next conversation continues.
+// Earlier returns the messages of the session that the next conversation continues.
 func (s *Session) Earlier() []Said {
 	if s.resumed == nil {
 		return nil
@@ -225,7 +225,7 @@ func (s *Session) Earlier() []Said {
 	return out
 }
 
-// Unanswered reports whether the model has not answered the last message of the conversation, or not to the end: it was
+// Unanswered reports whether the model has not, or not completely, answered the last message of the conversation: it was
 // interrupted.
 func (s *Session) Unanswered() bool {
 	switch {
@@ -238,14 +238,14 @@ func (s *Session) Unanswered() bool {
 	return false
 }
 
-// takeResumed returns what the conversation continues, once.
+// takeResumed returns the state that the conversation continues with, once.
 func (s *Session) takeResumed() *resumed {
 	r := s.resumed
 	s.resumed = nil
 	return r
 }
 
-// begin returns the system prompt to begin with: that of the start of the session, if it is resumed. What changed since is
+// begin returns the system prompt to start with: that of the original session, if it is resumed. Changes since then are
 // news.
 func (r *resumed) begin(system string, news *changes) string {
 	if r == nil {
@@ -272,7 +272,7 @@ func (r *resumed) unfinished(more []model.Message) bool {
 	return r != nil && r.cutOff && len(more) == 0
 }
 
-// agents are the paths of the session's subagents so far.
+// agents returns the paths of the session's subagents so far.
 func (r *resumed) agents() []string {
 	if r == nil {
 		return nil
@@ -287,10 +287,10 @@ func (r *resumed) declares() *agent.Declared {
 	return &r.declared
 }
 
-// maxListed is how many sessions the user can choose from.
+// maxListed is the maximum number of sessions that the user can choose from.
 const maxListed = 100
 
-// slashResume lets the user choose another session of the directory, or takes the one with an ID.
+// slashResume has the user choose another session of the directory, or uses the one with an ID.
 func slashResume(_ context.Context, s *Session, words string) (Expansion, error) {
 	if words != "" {
 		id, err := s.Folder.Sessions().Find(words)

@@ -21,11 +21,11 @@ type past struct {
 	seq  int64 // of its entry
 	text string
 	at   time.Time
-	// What goes with it: prompts, itself included, and messages.
+	// What is removed with it: prompts, including this one, and messages.
 	prompts, messages int
 }
 
-// prompts are the user's prompts in the conversation, the newest first.
+// prompts returns the user's prompts in the conversation, the newest first.
 func (s *Session) prompts() ([]past, error) {
 	if s.recorder == nil {
 		return nil, errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
@@ -34,7 +34,7 @@ func (s *Session) prompts() ([]past, error) {
 	all := s.Folder.Sessions()
 	log, err := all.Entries(s.ID)
 	if err != nil {
-		return nil, nil // nothing was said yet
+		return nil, nil // there are no messages yet
 	}
 	defer log.Close()
 	var found []past
@@ -83,7 +83,7 @@ func (s *Session) prompts() ([]past, error) {
 	return found, nil
 }
 
-// typedText is what the user typed: what was attached follows it.
+// typedText returns the typed text: attachments follow it.
 func typedText(m model.Message) string {
 	for _, p := range m.Parts {
 		if t, ok := p.(model.Text); ok {
@@ -93,7 +93,7 @@ func typedText(m model.Message) string {
 	return ""
 }
 
-// slashRewind lets the user choose a prompt, or takes the Nth from the end, and returns to before it.
+// slashRewind has the user choose a prompt, or uses the Nth from the end, and rewinds to before it.
 func slashRewind(_ context.Context, s *Session, words string) (Expansion, error) {
 	found, err := s.prompts()
 	if err != nil {
@@ -122,7 +122,7 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 // maxPreview is how many paths the preview of a rewind names.
 const maxPreview = 6
 
-// previewRewind says what a rewind would do, and lets the user choose whether files are restored too.
+// previewRewind describes a rewind, and has the user choose whether files are restored too.
 func (s *Session) previewRewind(p past) (Expansion, error) {
 	u, err := s.undoSince(p.seq)
 	if err != nil {
@@ -170,7 +170,7 @@ func (s *Session) undoSince(seq int64) (*Undo, error) {
 }
 
 // rewind returns to the conversation before a prompt, and restores files first if u isn't nil. The journal only grows: an
-// entry says from where on it no longer counts.
+// entry marks the messages that no longer count.
 func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error) {
 	var left []undo.Left
 	restored := 0
@@ -227,8 +227,7 @@ func (s *Session) rewindTodos(raw json.RawMessage) {
 	s.recorder.todos[""] = string(raw)
 }
 
-// rewind replaces what was said by an earlier state of it. What the system prompt says stays as it is; the model gets what
-// changed since then again.
+// rewind replaces the messages by an earlier state. The system prompt stays; the model gets later changes again.
 func (c *Conversation) rewind(history []model.Message) {
 	c.agent.Replace(history)
 	c.news.forgotten()

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// texts are what a conversation says.
+// texts returns what a conversation says.
 func texts(history []model.Message) string {
 	var out []string
 	for _, m := range history {

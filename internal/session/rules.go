@@ -20,7 +20,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// setRules gives the policy the rules that settings hold. One that cannot be read stops the start if it forbids.
+// setRules sets the rules of settings in the policy. An invalid deny or ask rule is an error.
 func (s *Session) setRules() error {
 	rules, ignored, err := s.readRules(nil)
 	if err != nil {
@@ -49,7 +49,7 @@ type ownRules struct {
 	rules map[string][]permission.Written // by list
 }
 
-// written is a list of rules with the place of each in settings.
+// written returns a list of rules with the place of each in settings.
 func written(entries []settings.Entry) []permission.Written {
 	out := make([]permission.Written, len(entries))
 	for i, e := range entries {
@@ -58,8 +58,8 @@ func written(entries []settings.Entry) []permission.Written {
 	return out
 }
 
-// Denied returns the deny rules of settings. What tools.exclude removes is denied as well, whatever name a call uses, and
-// an entry of tools.disabled with a specifier is a deny rule.
+// Denied returns the deny rules of settings. Tools in tools.exclude are denied as well, whatever name a call uses, and an
+// entry of tools.disabled with a specifier is a deny rule.
 func Denied(s *settings.Settings) []settings.Entry {
 	denied := slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
 	for _, e := range s.Tools.Disabled {
@@ -70,7 +70,7 @@ func Denied(s *settings.Settings) []settings.Entry {
 	return denied
 }
 
-// SetMode changes the approval mode and has open questions judged again. The model learns of it before its next turn.
+// SetMode changes the approval mode and has open questions judged again. The model is informed before its next turn.
 func (s *Session) SetMode(mode string) error {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Session) SetMode(mode string) error {
 	return nil
 }
 
-// narrow is the policy of a stricter mode.
+// narrow returns the policy of a stricter mode.
 func (s *Session) narrow(mode string) (tool.Policy, error) {
 	m, err := permission.ParseMode(mode)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Session) narrow(mode string) (tool.Policy, error) {
 	return permission.New(s.world, m).Judge, nil
 }
 
-// denyAll is the asker of a non-interactive session. It denies every call that requires approval.
+// denyAll returns the asker of a non-interactive session. It denies every call that requires approval.
 func (s *Session) denyAll(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 	return s.hooks.asking(ctx, r, why, s.denyUnasked)
 }
@@ -100,8 +100,8 @@ func (s *Session) denyUnasked(_ context.Context, r tool.Request, why tool.Decisi
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 
-// trusting is a policy that approves tools of servers which the user trusts, where only the approval mode would ask:
-// rules still apply, and plan mode still denies.
+// trusting returns a policy that approves tools of trusted servers if only the approval mode would ask: rules still apply,
+// and plan mode still denies.
 func trusting(judge tool.Policy, trusted func(origin string) bool) tool.Policy {
 	return func(r tool.Request) tool.Decision {
 		d := judge(r)
@@ -120,20 +120,20 @@ type approved struct {
 	When        time.Time       `json:"when"`
 }
 
-// approvals remember what external tools were like when they were allowed, by their fingerprints, so that a user
-// who is asked again can be shown what has changed. They grant nothing: that is for rules, which hold the fingerprint.
+// approvals remember external tools as they were when they were allowed, by their fingerprints, to show the user what has
+// changed. They grant nothing: rules do, which have the fingerprint.
 type approvals struct {
-	path string // a file that is lost costs only the comparison
+	path string // if the file is lost, only the comparison is
 
 	mu    sync.Mutex // several questions may be open
 	known map[string]approved
 }
 
-// maxApprovals is how many are kept, the newest.
+// maxApprovals is the maximum number kept, the newest.
 const maxApprovals = 1000
 
-// Asking wraps ask: it first shows what has changed of a tool since the user approved it, and saves approvals that the
-// user wants to keep.
+// Asking wraps ask: it first shows what has changed in a tool since the user approved it, and saves approvals that the user
+// wants to save.
 func (s *Session) Asking(ask tool.Asker) tool.Asker {
 	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
@@ -177,7 +177,7 @@ func (a *approvals) changes(print string, now tool.Declaration) string {
 	return "This tool changed since you approved it (the previous version isn't available).\n\nThis call:\n"
 }
 
-// describe is the description and the parameters of a tool, one per line.
+// describe returns the description and the parameters of a tool, one per line.
 func describe(description string, parameters json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, parameters, "", "  ") != nil {
@@ -187,7 +187,7 @@ func describe(description string, parameters json.RawMessage) string {
 	return fmt.Sprintf("%s\n%s\n", strings.TrimRight(description, "\n"), b.String())
 }
 
-// load reads what was kept. What cannot be read is as good as nothing.
+// load reads the stored approvals. An invalid file counts as empty.
 func (a *approvals) load() {
 	if a.known != nil {
 		return
@@ -200,7 +200,7 @@ func (a *approvals) load() {
 	}
 }
 
-// add keeps a tool as it is.
+// add stores the current version of a tool.
 func (a *approvals) add(d tool.Declaration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -222,8 +222,8 @@ func (a *approvals) add(d tool.Declaration) {
 	}
 }
 
-// SaveRule writes the rules of an offer into settings and returns the file's path. A project that is trusted, or had
-// nothing to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
+// SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has nothing
+// to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
 func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 	if scope == ForProject {
 		before, err := f.Requests()
@@ -251,7 +251,7 @@ func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
 	return path, f.Trust().Trust(f.Path, after)
 }
 
-// ruleLists are the lists of permission rules, the strongest first.
+// ruleLists returns the lists of permission rules, the strongest first.
 func ruleLists() []string { return []string{"deny", "ask", "allow"} }
 
 const permissionWords = "[allow|ask|deny RULE]"
@@ -384,7 +384,7 @@ func (s *Session) changeSetting(key, value string) (Expansion, error) {
 
 func second[A, B any](_ A, b B) B { return b }
 
-// settingKeys are what the words of /settings can be.
+// settingKeys returns the completions of /settings.
 func settingKeys(context.Context, *Session) []Value {
 	var out []Value
 	for _, verb := range []string{"get ", "set "} {
@@ -415,7 +415,7 @@ func DescribeRequests(items []trust.Item) string {
 	return b.String()
 }
 
-// slashTrust shows what the project requests, and trusts it if the user says so.
+// slashTrust shows what the project requests, and trusts it if the user approves.
 func slashTrust(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	dir, store := s.Folder.Path, s.Folder.Trust()
 	items, err := s.Folder.Requests()

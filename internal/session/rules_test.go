@@ -90,7 +90,7 @@ func TestDenialsOfEveryMode(t *testing.T) {
 	}
 }
 
-// denialOf is the outcome of a call in a non-interactive session.
+// denialOf returns the outcome of a call in a non-interactive session.
 func denialOf(t *testing.T, mode permission.Mode, rules [2][]string, access tool.Access, must bool) tool.Outcome {
 	t.Helper()
 	parsed, _, err := permission.ParseRules(nil, rules[0], rules[1])

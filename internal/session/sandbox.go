@@ -20,11 +20,11 @@ import (
 	"github.com/adze-dev/adze/permission/shell"
 )
 
-// Bubblewrap is the backend of sandboxes that is a program.
+// Bubblewrap is the sandbox backend that uses the program bwrap.
 const Bubblewrap = "bubblewrap"
 
-// sandbox is the sandbox that commands of the session run in. A verdict about a command is only valid in the environment
-// that the command parser assumes.
+// sandbox returns the sandbox of the session's commands. A verdict about a command is only valid in the environment that the
+// command parser assumes.
 func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 	f := s.Folder
 	return builtin.Sandbox{
@@ -44,7 +44,7 @@ func Tries(t settings.Tools) bool {
 	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
-// path is the PATH of auto-approved commands.
+// path returns the PATH of auto-approved commands.
 func (s *Session) path() string {
 	environ := s.env.Environ
 	if environ == nil {
@@ -58,8 +58,8 @@ func (s *Session) path() string {
 	return shell.Path("")
 }
 
-// readsEnforced reports whether the sandbox limits what auto-approved commands read now. Rules that have changed decide
-// again which files it hides.
+// readsEnforced reports whether the sandbox limits what auto-approved commands read now. After a change of rules, the hidden
+// files are determined again.
 func (s *Session) readsEnforced() bool {
 	if v := s.Policy.RulesVersion(); s.hiddenBy.Swap(v) != v {
 		s.tools.ReadLimitsChanged()
@@ -67,7 +67,7 @@ func (s *Session) readsEnforced() bool {
 	return s.tools.ReadsEnforced()
 }
 
-// SandboxWrite are the paths that settings make writable in sandboxes.
+// SandboxWrite returns the paths that settings make writable in sandboxes.
 func (f Folder) SandboxWrite(t settings.Tools) []string {
 	var paths []string
 	for _, e := range t.SandboxWrite {
@@ -76,7 +76,7 @@ func (f Folder) SandboxWrite(t settings.Tools) []string {
 	return paths
 }
 
-// trialDir is where trials keep what they change, in Adze's directory.
+// trialDir is the directory for the changes of trials, in Adze's directory.
 const trialDir = "trial"
 
 // Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
@@ -93,14 +93,14 @@ func (f Folder) Trials(write, environ []string) (*trial.Layers, []string, error)
 	return layers, base.Roots(), err
 }
 
-// recoverTrials takes back what sessions that were killed had begun to keep, and removes what they left.
+// recoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
 func (s *Session) recoverTrials() {
 	if err := trial.Recover(filepath.Join(s.Folder.Home, trialDir), s.tools.Roots()); err != nil {
 		s.env.warn("%v", err)
 	}
 }
 
-// trials reports whether commands can be tried in a directory, after a try.
+// trials reports whether commands can be tried in a directory, by trying one.
 func (c *Checkup) trials(ctx context.Context, s *Session) {
 	switch t := s.Settings.Tools; {
 	case t.Trial == "off":
@@ -121,7 +121,7 @@ func (c *Checkup) trials(ctx context.Context, s *Session) {
 	c.ok("trials: commands can run where nothing lasts (overlayfs" + by + ")")
 }
 
-// tryTrial runs a command in a trial that does nothing. by says that bubblewrap is used, and why.
+// tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.
 func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
 	f := s.Folder
 	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.env.Environ)

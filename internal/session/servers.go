@@ -16,8 +16,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// configured are the servers that settings name, with the values of variables filled in, and others in their place or beside
-// them, and what is wrong with the rest.
+// configured returns the servers of settings, with variables expanded, and the servers in more, which replace those of the
+// same name, and the problems of invalid ones.
 func configured(env Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server, problems []Problem) {
 	servers = map[string]discover.Server{}
 	for _, alias := range slices.Sorted(maps.Keys(set.Servers)) {
@@ -70,13 +70,13 @@ type ListedServer struct {
 	Warnings    []string   `json:"warnings,omitempty"`
 }
 
-// States of servers that were not opened, beside those of package discover.
+// States of servers that were not opened, in addition to those of package discover.
 const (
 	ServerUntrusted = "untrusted"
 	ServerOff       = "off"
 )
 
-// ListServers are all servers that anything configures, sorted by name.
+// ListServers returns all configured servers, sorted by name.
 func (s *Session) ListServers() []ListedServer {
 	all := []ListedServer{}
 	for _, st := range s.Outside.List() {
@@ -115,26 +115,26 @@ func when(t time.Time) *time.Time {
 	return &t
 }
 
-// newCatalog is the catalog for external tools.
+// newCatalog returns the catalog for external tools.
 func (o *Outside) newCatalog(model string) *agent.Catalog {
 	return &agent.Catalog{Finder: builtin.ToolSearch, Most: o.Budget(model)}
 }
 
-// Budget is how many tokens the declarations of external tools may take, by the settings and the context window of
-// the model of that name, before the model must look for them; 0: any number.
+// Budget returns how many tokens the declarations of external tools may take, by the settings and the context window of the
+// model of that name, before they are deferred; 0: any number.
 func (o *Outside) Budget(model string) int {
 	search := o.settings.Tools.Search
 	if !search.Enabled {
 		return 0
 	}
-	// A threshold of nothing still lets a catalog be: everything is over it.
+	// With a threshold of 0 everything is deferred.
 	return max(1, o.models.window(model)*min(max(search.Threshold, 0), 100)/100)
 }
 
-// findTools finds external tools and declares them to the agent that asked.
+// findTools finds external tools and declares them to the calling agent.
 func (s *Session) findTools(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration {
 	s.Outside.Settle(ctx)
-	if s.talk == nil { // tools are declared to no model; a user may search for them
+	if s.talk == nil { // there is no model to declare tools to; a user may search for them
 		all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin == "" })
 		return discover.Rank(query, all, most)
 	}

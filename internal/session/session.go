@@ -4,12 +4,12 @@
 //	…
 //	defer s.Close()
 //	s.Executor.Ask = s.Asking(ask)         // how to prompt the user
-//	s.Outside.Connect()                    // tools from elsewhere
+//	s.Outside.Connect()                    // external tools
 //	m, err := s.Models.Open(ctx)           // the configured model
 //	c := s.Converse(ctx, session.ConversationOptions{Model: m})
 //	answer, err := c.Run(ctx, parts...)
 //
-// It reads no arguments and prints nothing: front ends do. What a user should know goes to Env.Tell.
+// It reads no arguments and prints nothing: front ends do. Notices for the user go to Env.Tell.
 package session
 
 import (
@@ -36,7 +36,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Session is one run's tools, and what decides about them.
+// Session is the tools of one run, with their policy.
 type Session struct {
 	ID          string
 	Folder      Folder
@@ -66,28 +66,28 @@ type Session struct {
 	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
-	resumed  *resumed      // what the conversation continues; nil: it is new
+	resumed  *resumed      // the session that the conversation continues; nil: it is new
 
 	warnsAll bool
 	front    Ability
 	images   images
 }
 
-// Options are what a session is opened with. Only Dir must be given.
+// Options configure a session. Only Dir is required.
 type Options struct {
 	Dir     string          // the workspace, canonical
 	AddDirs []string        // further directories of it, absolute
-	Within  []string        // directories of the workspace that the session is held to; nil: all of it
+	Within  []string        // directories of the workspace that the session is restricted to; nil: all
 	Flags   []settings.Flag // settings that the user gave for this run
-	// SingleCall is for a session of one call: an existing file counts as read, and tools need no conversation.
+	// SingleCall is for a session of one call: existing files count as read, and tools need no conversation.
 	SingleCall bool
-	// Sampling lets MCP servers ask the session's model. Until it is opened, such requests fail.
+	// Sampling lets MCP servers use the session's model. Until it is opened, such requests fail.
 	Sampling bool
 	// Record is how the session is recorded; nil: it isn't.
 	Record *Recording
 	// SystemPrompt replaces the first agent's instructions, and AppendSystemPrompt is added to its system prompt.
 	SystemPrompt, AppendSystemPrompt string
-	// Result is the schema of the result that the model returns in place of text; nil: text.
+	// Result is the schema of the result that the model returns instead of text; nil: text.
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
 	Log io.Writer
@@ -128,7 +128,7 @@ func Open(env Env, o Options) (*Session, error) {
 	s.recoverTrials()
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
-		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier one's
+		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
 		Disk:  ondisk.New(s.tools.Roots()), Path: sync.OnceValue(s.path), Enforced: s.readsEnforced,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
@@ -155,8 +155,8 @@ func Open(env Env, o Options) (*Session, error) {
 	return s, nil
 }
 
-// registry holds all built-in tools and hides those that cannot be used: excluded ones and, in a conversation, those that
-// nothing serves.
+// registry returns a registry of all built-in tools that hides unusable ones: excluded tools and, in a conversation, those
+// whose needs aren't met.
 func (s *Session) registry(single bool) *tool.Registry {
 	offered := map[string]bool{}
 	for _, t := range s.tools.Tools() {
@@ -169,7 +169,7 @@ func (s *Session) registry(single bool) *tool.Registry {
 	return r
 }
 
-// toolOptions are what the tools are made of.
+// toolOptions returns the options of the tools.
 func (s *Session) toolOptions(o Options) builtin.Options {
 	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Folder.included(s.Settings))
 	if o.Within != nil {
@@ -194,7 +194,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	}
 }
 
-// Close ends all that the session has started.
+// Close stops everything that the session has started.
 func (s *Session) Close() error {
 	if s.talk != nil {
 		s.talk.crew.Close()
@@ -204,23 +204,22 @@ func (s *Session) Close() error {
 	err := errors.Join(s.tools.Close(), s.hooks.close())
 	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
 	s.recorder.close()                                      // after everything that is recorded
-	_ = s.closeTracker()                                    // what it can't drop now, a later session drops
+	_ = s.closeTracker()                                    // a later session drops the rest
 	err = errors.Join(err, s.long.Close())
 	s.retain()
 	return err
 }
 
-// Background moves the commands that run to the background, because the user does not want to wait for them, and gives
-// their names there.
+// Background moves the running commands to the background, for a user who doesn't want to wait, and returns their IDs.
 func (s *Session) Background() []string { return s.tools.Background() }
 
-// Todos is the first agent's to-do list.
+// Todos returns the first agent's to-do list.
 func (s *Session) Todos() builtin.TodoList { return s.tools.Todos("") }
 
-// Running is the number of background commands that run.
+// Running returns the number of background commands that run.
 func (s *Session) Running() int { return len(s.tools.Running()) }
 
-// NewID is a name that no other session or message has.
+// NewID returns a unique ID for a session or message.
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -229,8 +228,8 @@ func NewID() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// selectTools reads which tools settings remove: those in tools.exclude and tools.disabled, and built-in ones that are
-// not in tools.core.
+// selectTools determines the tools that settings remove: those in tools.exclude and tools.disabled, and built-in ones that
+// are not in tools.core.
 func (s *Session) selectTools() error {
 	t := s.Settings.Tools
 	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
@@ -281,7 +280,7 @@ func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Deci
 	return tool.Decision{Verdict: tool.Allow}, nil
 }
 
-// judge is the policy of the session's calls: the rules and the mode, and what specifiers in tools.core allow.
+// judge returns the policy of the session's calls: the rules and the mode, restricted by specifiers in tools.core.
 func (s *Session) judge() tool.Policy {
 	if s.core == nil {
 		return s.Policy.Judge
@@ -339,7 +338,7 @@ func (s *Session) unknownTools(tools []tool.Declaration) []string {
 	return out
 }
 
-// delegate gives a task to a subagent of the session.
+// delegate runs a task in a subagent.
 func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Result, error) {
 	if s.talk == nil {
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a subagent: no model in this session")
@@ -347,7 +346,7 @@ func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Res
 	return s.talk.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
 }
 
-// backgroundTasks are the subagents in the background of a session; there are none before it has a conversation.
+// backgroundTasks are the background subagents of a session; there are none before it has a conversation.
 type backgroundTasks struct{ s *Session }
 
 func (b backgroundTasks) Jobs() []builtin.TaskJob {
@@ -397,7 +396,7 @@ func (s *Session) RunAsUser(ctx context.Context, command string, observe func(to
 	return batch.Wait()[0], nil
 }
 
-// Shell is the tool that runs commands, as the registry tells it.
+// Shell returns the declaration of the tool that runs commands.
 func Shell(r *tool.Registry) (tool.Declaration, error) {
 	for _, d := range r.All() {
 		if d.Kind == tool.Execute && d.Origin == "" {
@@ -407,10 +406,10 @@ func Shell(r *tool.Registry) (tool.Declaration, error) {
 	return tool.Declaration{}, errors.New("no tool that runs commands")
 }
 
-// results are where what is too long for the model is kept.
+// results are the files of results that are too long for the model.
 type results struct{ *spill.Dir }
 
-// save keeps the text of a result.
+// save saves the text of a result.
 func (r results) save(c tool.Call, text string) (tool.Spilled, error) {
 	saved, err := r.Save(c.ID, c.Name, text)
 	return tool.Spilled{Path: saved.Path, Dropped: saved.Dropped}, err
@@ -419,7 +418,7 @@ func (r results) save(c tool.Call, text string) (tool.Spilled, error) {
 // output opens a file for a command's output.
 func (r results) output(c tool.Call) (io.WriteCloser, string, error) { return r.named(c, c.Name) }
 
-// named opens a file for something of a call.
+// named opens a file with a name for a call.
 func (r results) named(c tool.Call, name string) (io.WriteCloser, string, error) {
 	f, err := r.Create(c.ID, name)
 	if err != nil {
@@ -428,7 +427,7 @@ func (r results) named(c tool.Call, name string) (io.WriteCloser, string, error)
 	return f, f.Saved().Path, nil
 }
 
-// outputBudget turns the setting, where nothing and less mean no limit, into the executor's.
+// outputBudget converts the setting, where 0 and less mean no limit, to the executor's.
 func outputBudget(threshold int) int {
 	if threshold <= 0 {
 		return -1

@@ -23,7 +23,7 @@ type SettingValue struct {
 	From  []string        `json:"from"`  // empty: the default
 }
 
-// ValueOf is a setting in settings.
+// ValueOf returns a setting in settings.
 func ValueOf(s *settings.Settings, key string) SettingValue {
 	raw, from := s.Value(key)
 	v := SettingValue{Key: key, Value: raw, From: []string{}}
@@ -33,7 +33,7 @@ func ValueOf(s *settings.Settings, key string) SettingValue {
 	return v
 }
 
-// Source is where the value comes from.
+// Source returns where the value comes from.
 func (v SettingValue) Source() string {
 	if len(v.From) == 0 {
 		return "default"
@@ -41,7 +41,7 @@ func (v SettingValue) Source() string {
 	return strings.Join(v.From, ", ")
 }
 
-// String is the value: a string as it is, anything else as JSON.
+// String returns the value: a string as it is, anything else as JSON.
 func (v SettingValue) String() string {
 	var text string
 	if json.Unmarshal(v.Value, &text) == nil {
@@ -54,14 +54,14 @@ func (v SettingValue) String() string {
 type SettingChange struct {
 	Key, Path string
 	Value     json.RawMessage
-	Warning   string // about the value; ""
+	Warning   string // about the value; "": none
 }
 
 func (c SettingChange) String() string {
 	return fmt.Sprintf("Set %s to %s in %s", c.Key, tool.Visible(string(c.Value)), c.Path)
 }
 
-// SetSetting changes a setting in the file of a scope. The text is JSON; what isn't is a string.
+// SetSetting changes a setting in the file of a scope. The text is JSON; other text is a string.
 func (f Folder) SetSetting(scope Scope, name, text string) (c SettingChange, err error) {
 	if c.Key, err = settings.Canonical(name); err != nil {
 		return c, err
@@ -92,8 +92,8 @@ func settingJSON(text string) (json.RawMessage, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// TakesEffect reports what keeps a changed setting from taking effect: that the project isn't trusted, or another file. That
-// other settings can't be read is no error of the change.
+// TakesEffect reports what prevents a changed setting from taking effect: the project isn't trusted, or another file
+// overrides it. Errors in other settings are ignored.
 func (f Folder) TakesEffect(c SettingChange) (untrusted bool, note string) {
 	s, _, err := f.Settings()
 	if err != nil {
@@ -110,8 +110,8 @@ func (f Folder) TakesEffect(c SettingChange) (untrusted bool, note string) {
 	return false, ""
 }
 
-// Requests are what the project's files request, bound to what would run: the exact settings,
-// and the content of the project's own programs that they name.
+// Requests returns what the project's files request, bound to what would run: the exact settings, and the content of the
+// project's own programs that they name.
 func (f Folder) Requests() ([]trust.Item, error) {
 	s, err := settings.Load(f.sources())
 	if err != nil {
@@ -136,7 +136,7 @@ func (f Folder) wants(s *settings.Settings) []trust.Item {
 	return append(items, wantsDefinitions(f.places(true))...)
 }
 
-// wantsSetting is what a setting of a directory would do, each server on its own.
+// wantsSetting returns the requests of a setting, one for each server.
 func wantsSetting(w settings.Withheld) []trust.Item {
 	if w.Key != "mcpServers" {
 		return []trust.Item{{Effect: effectOf(w.Key), What: w.Key, Text: onOneLine(w.JSON) + argv(w)}}
@@ -152,7 +152,7 @@ func wantsSetting(w settings.Withheld) []trust.Item {
 	return items
 }
 
-// effectOf is what a setting of a project changes, by its key.
+// effectOf returns what a setting of a project changes, by its key.
 func effectOf(key string) trust.Effect {
 	switch {
 	case key == "hooks", strings.HasSuffix(key, "Command"):
@@ -163,7 +163,7 @@ func effectOf(key string) trust.Effect {
 	return trust.ChangesSetting
 }
 
-// WithheldServers are the MCP servers, by their names, that wait for the directory to be trusted.
+// WithheldServers returns the MCP servers of an untrusted project, by name.
 func WithheldServers(s *settings.Settings) []trust.Item {
 	var items []trust.Item
 	for _, w := range s.Withheld() {
@@ -178,7 +178,7 @@ func WithheldServers(s *settings.Settings) []trust.Item {
 	return items
 }
 
-// argv is what a setting that is a command line would run, word by word.
+// argv returns the words of a setting that is a command line.
 func argv(w settings.Withheld) string {
 	var line string
 	if !strings.HasSuffix(w.Key, "Command") || json.Unmarshal([]byte(w.JSON), &line) != nil {
@@ -195,7 +195,7 @@ func argv(w settings.Withheld) string {
 	return " runs " + string(list)
 }
 
-// onOneLine is JSON without the blanks between its parts; those inside of strings stay.
+// onOneLine returns JSON without whitespace between its tokens.
 func onOneLine(text string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(text)) != nil {
@@ -204,7 +204,7 @@ func onOneLine(text string) string {
 	return b.String()
 }
 
-// wantsDefinitions are the project's subagents, skills and command files that run something, bound to what their files say.
+// wantsDefinitions returns the project's subagents, skills and command files that run programs, bound to their content.
 func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	var items []trust.Item
 	agents, _ := contextfiles.Agents(p)

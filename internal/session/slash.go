@@ -17,24 +17,25 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Slash is a command that a prompt begins with, such as /help. There is one table of them for all front ends: see Slashes.
+// Slash is a command at the start of a prompt, such as /help. All front ends share one table: see Slashes.
 type Slash struct {
 	Name  string   // without the /
 	Also  []string // other names
-	Words string   // what it takes
+	Words string   // its arguments
 	About string
-	// Aside says that the command runs while a prompt is being answered: it shows something, or changes how calls are judged.
+	// Aside means that the command can run while a prompt is being answered: it shows something, or changes how calls are
+	// judged.
 	Aside bool
 
 	needs  Ability
-	values func(ctx context.Context, s *Session) []Value // what its words can be; nil: anything
+	values func(ctx context.Context, s *Session) []Value // possible arguments; nil: any
 	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
 }
 
-// Value is what the words of a command can be, and what that is.
+// Value is a possible argument of a command, with a description.
 type Value struct{ Text, About string }
 
-// Ability is what a front end can do for commands. Those that need more are not listed there.
+// Ability is what a front end can do for commands. Commands that need more are not listed.
 type Ability uint8
 
 const (
@@ -46,37 +47,37 @@ const (
 	Chooses                     // it lets the user choose, and can continue with another session
 )
 
-// Expansion is what became of a slash command: something for the user, or else what to tell the model.
+// Expansion is the result of a slash command: text for the user, or parts for the model.
 type Expansion struct {
 	Print    string
-	Markdown bool            // what Print is; otherwise it is a text as it is
+	Markdown bool            // Print is Markdown; otherwise plain text
 	Commands []Slash         // to be listed
-	History  []model.Message // what was said before
+	History  []model.Message // earlier messages
 	Parts    []model.Part    // the prompt
 	Copy     string          // for the user's clipboard
-	Quit     bool            // the user ends the conversation
+	Quit     bool            // the user quits
 	Action   Action          // for the front end; "": none
 	Words    string          // of the action
 
-	Choice *Choice // to be decided by the user; a front end that can't ask prints Print
+	Choice *Choice // for the user to decide; a front end that can't ask prints Print
 	Resume string  // ID of the session to continue instead of this one
-	AddDir string  // directory to add to the workspace: the session is opened again with it
-	Edit   string  // for the prompt that the user types next
+	AddDir string  // directory to add to the workspace: the session is reopened with it
+	Edit   string  // text for the user's next prompt
 }
 
-// ForPerson reports whether nothing is left to tell a model.
+// ForPerson reports whether there is nothing for the model.
 func (x Expansion) ForPerson() bool {
 	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != "" || x.AddDir != ""
 }
 
-// Supports adds to what the front end can do. One that draws also shows which model was found, so that is not told.
+// Supports adds abilities of the front end. One that draws also shows which model was found, so that isn't reported.
 func (s *Session) Supports(more Ability) {
 	s.front |= more
 	s.Models.quiet = s.front&Draws != 0
 }
 
-// Slashes are the slash commands that work in this session's front end: those of the table, then those of command files and
-// the prompts of MCP servers, as far as they are known.
+// Slashes returns the slash commands that work in this session's front end: those of the table, of command files, and the
+// known prompts of MCP servers.
 func (s *Session) Slashes() []Slash {
 	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
 	all = append(all, s.customSlashes()...)
@@ -98,7 +99,7 @@ func (s *Session) FindSlash(prompt string) (Slash, bool) {
 	return findSlash(s.Slashes(), name)
 }
 
-// SlashValues are what the word behind a command can be, as far as that is a list.
+// SlashValues returns the possible arguments of a command, if they are a list.
 func (s *Session) SlashValues(ctx context.Context, prompt string) []Value {
 	c, ok := s.FindSlash(prompt)
 	if !ok || c.values == nil {
@@ -111,8 +112,8 @@ var slashLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/([\pL\d_][^\s/:]*(?::\S+)?)(?:[ \t]+(.*?))?[ \t\r]*(?:\n|$)`)
 })
 
-// slashed splits a prompt that begins with a slash command: its first line is the command, what follows is for the
-// model. A path is no command, and neither is the comment of a program.
+// slashed splits a prompt that begins with a slash command: its first line is the command, the rest is for the model. Paths
+// and comments of programs aren't commands.
 func slashed(prompt string) (name, words, rest string, ok bool) {
 	m := slashLine().FindStringSubmatch(prompt)
 	if m == nil {
@@ -121,7 +122,7 @@ func slashed(prompt string) (name, words, rest string, ok bool) {
 	return m[1], m[2], strings.TrimSpace(prompt[len(m[0]):]), true
 }
 
-// Expand runs the slash command that a prompt begins with. It is false for a prompt that begins with none.
+// Expand runs the slash command at the start of a prompt. It returns false if there is none.
 func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, error) {
 	name, words, rest, ok := slashed(prompt)
 	if !ok {
@@ -129,7 +130,7 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 	}
 	c, known := findSlash(s.Slashes(), name)
 	if !known || c.Name == "help" {
-		s.Outside.Settle(ctx) // servers whose prompts are not known yet
+		s.Outside.Settle(ctx) // servers whose prompts aren't known yet
 		c, known = findSlash(s.Slashes(), name)
 	}
 	if !known {
@@ -145,7 +146,7 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 	return x, true, err
 }
 
-// findSlash finds a command by its name; the prompt of a server also by its name alone, if no other server has it.
+// findSlash finds a command by its name, or the prompt of a server by its name alone if no other server has it.
 func findSlash(all []Slash, name string) (Slash, bool) {
 	var found []Slash
 	for _, c := range all {
@@ -162,11 +163,11 @@ func findSlash(all []Slash, name string) (Slash, bool) {
 	return found[0], true
 }
 
-// slashName is the form of a name that is taken for a mistyped command.
+// slashName matches a name that may be a mistyped command.
 var slashName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`) })
 
-// unknownSlash is the error of a word that looks like a command and isn't one. Anything else is the start of a prompt: a
-// path, or a directory at the root and something about it.
+// unknownSlash returns an error for a word that looks like a command and isn't one. Other text is a prompt, such as one that
+// begins with a path.
 func (s *Session) unknownSlash(name string) error {
 	if !slashName().MatchString(name) {
 		return nil
@@ -207,7 +208,7 @@ func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error)
 	return Expansion{Print: done.String()}, nil
 }
 
-// slashTable is the one table of slash commands.
+// slashTable returns the table of slash commands.
 func slashTable() []Slash {
 	return []Slash{
 		{Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one", needs: Lasts | Chooses, run: slashAddDir},
@@ -248,7 +249,7 @@ func slashTable() []Slash {
 	}
 }
 
-// words are values that explain themselves.
+// words returns values without a description.
 func words(all []string) []Value {
 	var out []Value
 	for _, w := range all {
@@ -361,7 +362,7 @@ func (s *Session) listModels(ctx context.Context) Expansion {
 	return Expansion{Print: b.String(), Markdown: true}
 }
 
-// Efforts are the levels of reasoning effort: see [model.Request].
+// Efforts returns the levels of reasoning effort: see [model.Request].
 func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
 
 func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
@@ -434,29 +435,29 @@ const (
 	SetTheme Action = "theme" // show or set the theme; its name is in Expansion.Words
 )
 
-// frontEnd is a command that the front end carries out.
+// frontEnd returns a command that the front end runs.
 func frontEnd(a Action) func(context.Context, *Session, string) (Expansion, error) {
 	return func(_ context.Context, _ *Session, words string) (Expansion, error) {
 		return Expansion{Action: a, Words: words}, nil
 	}
 }
 
-// Choice is what the user decides before a command continues. Nothing happens unless an option is chosen.
+// Choice is a decision of the user before a command continues. Nothing happens unless an option is chosen.
 type Choice struct {
 	Title   string
-	Detail  []string // lines about it
-	View    string   // more about it, which may be long; "": nothing
+	Detail  []string // further lines
+	View    string   // more details, which may be long; "": none
 	Options []Option // the first one is the default, and safe
 }
 
 // Option is a possible answer to a choice.
 type Option struct {
-	Key         string // a letter that chooses it; "": it is in a list
+	Key         string // a letter that selects it; "": it is in a list
 	Text, About string
 	Run         func(context.Context) (Expansion, error) // nil: nothing happens
 }
 
-// Age is how long ago something was, roughly.
+// Age describes roughly how long ago something was.
 func Age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

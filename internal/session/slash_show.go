@@ -25,7 +25,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// columns aligns rows of words.
+// columns aligns rows in columns.
 func columns(rows [][]string) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
@@ -35,7 +35,7 @@ func columns(rows [][]string) string {
 		}
 		fmt.Fprintln(w, "  "+strings.Join(r, "\t"))
 	}
-	_ = w.Flush() // to memory
+	_ = w.Flush() // can't fail in memory
 	lines := strings.Split(b.String(), "\n")
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")
@@ -115,7 +115,7 @@ func (s *Session) listJobs() Expansion {
 	return Expansion{Print: columns(rows) + "/background ID shows the output, /background stop ID stops it."}
 }
 
-// findTask is the background subagent of a name.
+// findTask returns the background subagent of a name.
 func (s *Session) findTask(id string) (builtin.TaskJob, bool) {
 	all := backgroundTasks{s}.Jobs()
 	i := slices.IndexFunc(all, func(j builtin.TaskJob) bool { return strings.EqualFold(j.ID, id) })
@@ -157,7 +157,7 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 	return Expansion{Print: fmt.Sprintf("Stopped %s (%s): %s.", j.ID, tool.Visible(j.Command), j.State)}, nil
 }
 
-// jobIDs are what the words of /background can be.
+// jobIDs returns the completions of /background.
 func jobIDs(_ context.Context, s *Session) []Value {
 	var ids []Value
 	for _, j := range s.tools.Jobs() {
@@ -193,7 +193,7 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).", len([]rune(text)))}, nil
 }
 
-// answersIn are the texts that ended a turn of the model.
+// answersIn returns the texts that ended a turn of the model.
 func answersIn(history []model.Message) []string {
 	var all []string
 	for _, m := range history {
@@ -217,10 +217,10 @@ func answersIn(history []model.Message) []string {
 	return all
 }
 
-// maxDiff is how many characters /diff shows.
+// maxDiff is the maximum number of characters that /diff shows.
 const maxDiff = 200_000
 
-// Diff is what the calls of this session changed on disk and is different now, as a unified diff; "": nothing is.
+// Diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
 func (s *Session) Diff() (string, error) {
 	u, err := s.Undo(Selection{All: true, Force: true})
 	var nothing *NothingError
@@ -273,10 +273,10 @@ func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: tool.Fence("diff", diff), Markdown: true}, nil
 }
 
-// ExportFormats are the formats of an export.
+// ExportFormats returns the formats of an export.
 func ExportFormats() []string { return []string{"md", "html", "json"} }
 
-// Export writes a recorded session in a format for people or programs; "" is Markdown.
+// Export writes a recorded session in a format for users or programs; "" is Markdown.
 func (f Folder) Export(w io.Writer, id, format string) error {
 	all := f.Sessions()
 	log, err := all.Entries(id)
@@ -345,7 +345,7 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
 }
 
-// addedDirs are the directories of the workspace after the first one, for the model.
+// addedDirs returns the directories of the workspace after the first one, for the model.
 func (s *Session) addedDirs() []string {
 	var out []string
 	for _, root := range s.tools.Roots() {
@@ -356,8 +356,8 @@ func (s *Session) addedDirs() []string {
 	return out
 }
 
-// slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo each know the
-// directories from their start on, so the front end opens the session again.
+// slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the directories at
+// their start, so the front end reopens the session.
 func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error) {
 	roots := s.tools.Roots()
 	if words == "" {
@@ -389,7 +389,7 @@ func (s *Session) denies(path string) bool {
 	return s.Policy.Judge(read).Verdict == tool.Deny
 }
 
-// busy is the background work that the end of the session would stop; "": none.
+// busy describes the background work that would stop at the end of the session; "": none.
 func (s *Session) busy() string {
 	switch {
 	case len(s.tools.Running()) > 0:
@@ -400,7 +400,7 @@ func (s *Session) busy() string {
 	return ""
 }
 
-// Recorded reports whether the session can be resumed: something of it is recorded.
+// Recorded reports whether the session can be resumed.
 func (s *Session) Recorded() bool {
 	if s.recorder == nil {
 		return false
@@ -410,7 +410,7 @@ func (s *Session) Recorded() bool {
 	return s.recorder.w != nil
 }
 
-// Inherit takes over what the user chose for another session: the mode, the rules and the model.
+// Inherit copies the user's choices from another session: the mode, the rules and the model.
 func (s *Session) Inherit(ctx context.Context, from *Session) error {
 	s.Policy.Inherit(from.Policy)
 	from.own.mu.Lock()

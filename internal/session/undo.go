@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// track returns what finds the changes of calls.
+// track returns the tracker of changes.
 func (s *Session) track() *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
@@ -24,7 +24,7 @@ func (s *Session) track() *undo.Tracker {
 	})
 }
 
-// kept records what a tried call changed.
+// kept records the changes of a tried call.
 func (s *Session) kept(c tool.Call, paths []builtin.KeptPath) {
 	all := make([]undo.KeptPath, len(paths))
 	for i, p := range paths {
@@ -33,7 +33,7 @@ func (s *Session) kept(c tool.Call, paths []builtin.KeptPath) {
 	s.tracker.Kept(undo.Ref{By: c.By, ID: c.ID}, all)
 }
 
-// give records what background commands changed.
+// give records the changes of background commands.
 func (r *recorder) give(f undo.Found) {
 	if r == nil {
 		return
@@ -43,7 +43,7 @@ func (r *recorder) give(f undo.Found) {
 	}
 }
 
-// noted is an outcome with notes at the end of its result.
+// noted adds notes to the result of an outcome.
 func noted(o tool.Outcome, notes []string) tool.Outcome {
 	if len(notes) == 0 {
 		return o
@@ -63,12 +63,12 @@ func noted(o tool.Outcome, notes []string) tool.Outcome {
 	return o
 }
 
-// closeTracker drops saved contents that no entry of the journal names.
+// closeTracker drops saved contents that no journal entry names.
 func (s *Session) closeTracker() error {
 	return s.tracker.Close(func() (map[string]bool, error) { return s.Folder.undoNames(s.ID) })
 }
 
-// undoNames are the contents that undo needs of a session.
+// undoNames returns the contents that undo needs for a session.
 func (f Folder) undoNames(id string) (map[string]bool, error) {
 	all := f.Sessions()
 	log, err := all.Entries(id)
@@ -83,7 +83,7 @@ func (f Folder) undoNames(id string) (map[string]bool, error) {
 	return undo.Names(log.Read(1), all.Store())
 }
 
-// Fork copies a session up to an entry, with what undo needs.
+// Fork copies a session up to an entry, with its undo data.
 func (f Folder) Fork(id string, seq int64, newID string) error {
 	if err := f.Sessions().Fork(id, seq, newID); err != nil {
 		return err
@@ -95,18 +95,18 @@ func (f Folder) Fork(id string, seq int64, newID string) error {
 	return err
 }
 
-// Selection says what to undo. The zero value is the last call that changed files and isn't undone.
+// Selection selects what to undo. The zero value is the last call that changed files and isn't undone.
 type Selection struct {
 	Call         string // ID
 	Turn         int    // all calls of a turn; 0: none
 	All          bool   // all calls
 	Since        int64  // all calls after an entry; 0: none
 	Conversation bool   // the conversation too
-	Redo         bool   // take an undo back instead
-	Force        bool   // also what isn't as the call left it
+	Redo         bool   // revert an undo instead
+	Force        bool   // also undo paths that have changed since
 }
 
-// Undo is what an undo or a redo would do. Nothing happens before [Undo.Apply].
+// Undo is the plan of an undo or a redo. Nothing happens before [Undo.Apply].
 type Undo struct {
 	ID    string // of the session
 	Calls []undo.Call
@@ -118,7 +118,7 @@ type Undo struct {
 	store *undo.Store
 	write func(journal.Data) error
 	close func() error
-	tell  func(text string) error // a message to the model
+	tell  func(text string) error // sends a message to the model
 }
 
 // NothingError reports that there is nothing to undo or to redo.
@@ -150,7 +150,7 @@ func (f Folder) OpenUndo(id string, sel Selection, environ []string) (*Undo, err
 		answered := false
 		w.View(func(s *journal.State) { answered = len(s.Agent("").Calls) == 0 && len(s.Agent("").History) > 0 })
 		if !answered {
-			return nil // a message can't come between a call and its response
+			return nil // a message can't be between a call and its response
 		}
 		_, err := w.Write("", journal.Message{Kind: journal.News, Message: model.Prompt(text)})
 		return err
@@ -161,7 +161,7 @@ func (f Folder) OpenUndo(id string, sel Selection, environ []string) (*Undo, err
 		now := int64(0)
 		w.View(func(s *journal.State) { now = s.Seq })
 		if now > wrote {
-			err = w.Close() // it ends as it ended before
+			err = w.Close() // it ends as before
 		} else {
 			err = log.Close()
 		}
@@ -244,7 +244,7 @@ func (u *Undo) plan(h undo.History, sel Selection) error {
 	return nil
 }
 
-// choose finds the calls to undo, the oldest first.
+// choose returns the calls to undo, the oldest first.
 func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 	open := slices.DeleteFunc(slices.Clone(h.Calls), func(c undo.Call) bool { return c.Undone })
 	matches := func(c undo.Call) bool {
@@ -286,7 +286,7 @@ func (u *Undo) planRedo(h undo.History, sel Selection) error {
 	return nil
 }
 
-// Apply does what is planned, and returns what was left alone.
+// Apply executes the plan, and returns the paths that were skipped.
 func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 	saved, err := u.Save()
 	if err != nil {
@@ -307,18 +307,18 @@ func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 		entry.To = u.to
 	}
 	if len(left) > 0 && len(done) == 0 {
-		return left, nil // nothing happened
+		return left, nil // nothing was changed
 	}
 	if err := u.write(entry); err != nil || len(done) == 0 || entry.To > 0 {
-		return left, err // the model doesn't know of what it no longer remembers
+		return left, err // the removed part of the conversation needs no message
 	}
 	return left, u.tell(u.news(done))
 }
 
-// maxTold is how many paths a message to the model names.
+// maxTold is the maximum number of paths in a message to the model.
 const maxTold = 20
 
-// news tells the model what was undone.
+// news returns the message to the model about what was undone.
 func (u *Undo) news(done []undo.Change) string {
 	var paths []string
 	for _, c := range done[:min(len(done), maxTold)] {
@@ -334,7 +334,7 @@ func (u *Undo) news(done []undo.Change) string {
 	return fmt.Sprintf("The user %s. These paths are different now: %s", what, strings.Join(paths, ", "))
 }
 
-// tellLater tells the model something with its next turn.
+// tellLater adds a message to the model's next turn.
 func (s *Session) tellLater(text string) error {
 	if s.talk != nil {
 		s.talk.news.mu.Lock()
@@ -344,5 +344,5 @@ func (s *Session) tellLater(text string) error {
 	return nil
 }
 
-// Close closes the session again.
+// Close closes the session.
 func (u *Undo) Close() error { return u.close() }

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// List shows every path and what happens to it. Paths in dir are relative.
+// List shows every path and its change. Paths in dir are relative.
 func (u *Undo) List(dir string) string {
 	verb := "Undo"
 	if u.redo > 0 {
@@ -42,7 +42,7 @@ func (u *Undo) List(dir string) string {
 	return b.String()
 }
 
-// LeftLine is the line of a list about a path that is left alone.
+// LeftLine returns the line for a skipped path.
 func LeftLine(l undo.Left, dir string) string {
 	return fmt.Sprintf("  leave    %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
 }
@@ -56,15 +56,15 @@ func clip(s string, n int) string {
 	return s
 }
 
-// shortPath is a path relative to a directory, if it is inside.
+// shortPath returns a path relative to a directory, if it is inside.
 func shortPath(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		path = rel
 	}
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(path)) // a name can't look like another line
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(path)) // so that a name can't look like another line
 }
 
-// undoWords is what /undo takes.
+// undoWords are the arguments of /undo.
 const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
 
 func slashUndo(ctx context.Context, s *Session, words string) (Expansion, error) {
@@ -94,7 +94,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 	if err != nil {
 		return Expansion{}, err
 	}
-	for _, l := range left[len(u.Left):] { // the others are listed
+	for _, l := range left[len(u.Left):] { // the others are listed already
 		list += LeftLine(l, s.Folder.Path)
 	}
 	if len(left) > 0 {
@@ -103,7 +103,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 	return Expansion{Print: list + "All restored."}, nil
 }
 
-// read reads the words of /undo and /redo.
+// read reads the arguments of /undo and /redo.
 func (sel *Selection) read(words []string) (yes bool, err error) {
 	for len(words) > 0 {
 		word := words[0]
@@ -129,10 +129,10 @@ func (sel *Selection) read(words []string) (yes bool, err error) {
 	return yes, nil
 }
 
-// maxQuoted is how much of a command a question quotes.
+// maxQuoted is the maximum length of a command that a question quotes.
 const maxQuoted = 40
 
-// ask returns the choice to undo or to redo.
+// askUndo returns the choice to undo or to redo.
 func (s *Session) askUndo(u *Undo) *Choice {
 	verb, mark := "undo", "↶ "
 	if u.redo > 0 {
@@ -148,7 +148,7 @@ func (s *Session) askUndo(u *Undo) *Choice {
 	}}}}
 }
 
-// Summary is what the undo does, in a line: restores docs/: 42 files that "rm -r docs" removed.
+// Summary describes the undo in a line: restores docs/: 42 files that "rm -r docs" removed.
 func (u *Undo) Summary(dir string) string {
 	todo := files(u.Todo())
 	var made, gone int // by the undo
@@ -182,7 +182,7 @@ func (u *Undo) Summary(dir string) string {
 	return fmt.Sprintf("%s %s%s%s %s %s", verb, some(todo, dir), sep, joint, by, past) + u.stays()
 }
 
-// files are the steps about files, or all if there are none.
+// files returns the steps about files, or all if there are none.
 func files(steps []undo.Step) []undo.Step {
 	var out []undo.Step
 	for _, s := range steps {
@@ -196,7 +196,7 @@ func files(steps []undo.Step) []undo.Step {
 	return out
 }
 
-// some names the paths of steps: one by its path, several by their directory and number.
+// some names the paths of steps: a single one by its path, several by their directory and number.
 func some(steps []undo.Step, dir string) string {
 	if len(steps) == 1 {
 		return shortPath(steps[0].Path, dir)
@@ -229,7 +229,7 @@ func (u *Undo) quoted(dir string) string {
 	return `"` + clip(tool.Visible(name), maxQuoted) + `"`
 }
 
-// stays says how many paths are left alone.
+// stays describes how many paths are skipped.
 func (u *Undo) stays() string {
 	if len(u.Left) == 0 {
 		return ""
@@ -237,7 +237,7 @@ func (u *Undo) stays() string {
 	return fmt.Sprintf("; %s changed since and left alone", counted(len(u.Left), "path"))
 }
 
-// done says what was restored.
+// done describes what was restored.
 func (u *Undo) done(dir string, left []undo.Left) string {
 	verb := "Undone"
 	if u.redo > 0 {

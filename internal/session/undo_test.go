@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
-// shellCall is an answer that runs a command.
+// shellCall returns an answer that runs a command.
 func shellCall(id, command string) openaitest.Answer {
 	return openaitest.Answer{Calls: []openaitest.Call{{ID: id, Name: "run_shell_command", Args: fmt.Appendf(nil, `{"command":%q}`, command)}}}
 }

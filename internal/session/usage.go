@@ -16,11 +16,11 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ContextUsage estimates what takes up the model's context, in tokens.
+// ContextUsage estimates the parts of the model's context, in tokens.
 type ContextUsage struct {
 	Model    string // its name; "": none was opened
-	Window   int    // how many tokens fit
-	Reserved int    // of these, how many stay free: a longer conversation is compacted
+	Window   int    // context window in tokens
+	Reserved int    // tokens of it that stay free: a longer conversation is compacted
 	System   int    // without Memory
 	Memory   int    // context files
 	Builtin  []ToolTokens
@@ -34,7 +34,7 @@ type ToolTokens struct {
 	Tokens int    `json:"tokens"`
 }
 
-// Estimated is the sum.
+// Estimated returns the sum of all parts.
 func (u ContextUsage) Estimated() int {
 	total := u.System + u.Memory + u.Messages
 	for _, t := range append(u.Builtin[:len(u.Builtin):len(u.Builtin)], u.External...) {
@@ -43,7 +43,7 @@ func (u ContextUsage) Estimated() int {
 	return total
 }
 
-// ContextUsage looks at a conversation, or with nil at one that would begin now.
+// ContextUsage estimates the context of a conversation, or with nil of a new one.
 func (s *Session) ContextUsage(c *Conversation) ContextUsage {
 	u := ContextUsage{Builtin: []ToolTokens{}, External: []ToolTokens{}, Model: s.Settings.Model.Name}
 	if m, err := s.Models.current(); err == nil {
@@ -72,7 +72,7 @@ func (s *Session) ContextUsage(c *Conversation) ContextUsage {
 	return u
 }
 
-// messageText is what a message consists of, without media.
+// messageText returns the text of a message, without media.
 func messageText(m model.Message) string {
 	var b strings.Builder
 	for _, p := range m.Parts {
@@ -88,10 +88,10 @@ func messageText(m model.Message) string {
 	return b.String()
 }
 
-// estimate is how many tokens a text has: four bytes each.
+// estimate returns the number of tokens of a text, at four bytes each.
 func estimate(text string) int { return (len(text) + 3) / 4 }
 
-// Spent is what a model was used for in this session, by all agents and for summaries too.
+// Spent is the usage of a model in this session, by all agents including summaries.
 type Spent struct {
 	Model    string
 	Requests int
@@ -116,7 +116,7 @@ func (s *spending) add(name string, u model.Usage) {
 	s.models[i].Usage = s.models[i].Usage.Plus(u)
 }
 
-// of is a model whose tokens are counted.
+// of returns a model that counts its tokens.
 func (s *spending) of(m connected) connected {
 	if m == nil {
 		return nil
@@ -129,7 +129,7 @@ type countedModel struct {
 	to *spending
 }
 
-// Stream counts the tokens of an answer when it has ended, in whatever way.
+// Stream counts the tokens of an answer when it has ended.
 func (m *countedModel) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		var used model.Usage
@@ -145,14 +145,14 @@ func (m *countedModel) Stream(ctx context.Context, r model.Request) iter.Seq2[mo
 	}
 }
 
-// Spent is what this session used, by model in the order of their first request.
+// Spent returns the usage of this session, by model in the order of their first request.
 func (s *Session) Spent() []Spent {
 	s.Models.spent.mu.Lock()
 	defer s.Models.spent.mu.Unlock()
 	return slices.Clone(s.Models.spent.models)
 }
 
-// Cost is what this session cost so far, in US dollars. ok is false if no model that was used has a price.
+// Cost returns the cost of this session so far, in US dollars. ok is false if no used model has a price.
 func (s *Session) Cost() (dollars float64, ok bool) {
 	for _, m := range s.Spent() {
 		if p, priced := s.Settings.Model.Pricing[m.Model]; priced {
@@ -162,7 +162,7 @@ func (s *Session) Cost() (dollars float64, ok bool) {
 	return dollars, ok
 }
 
-// Cost is what tokens cost, in US dollars.
+// Cost returns the cost of tokens, in US dollars.
 func Cost(u model.Usage, p settings.Price) float64 {
 	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
 	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
@@ -196,7 +196,7 @@ func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: b.String(), Markdown: true}, nil
 }
 
-// inCell is a text for a cell of a Markdown table.
+// inCell escapes a text for a cell of a Markdown table.
 func inCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "`", "'", "*", `\*`, "_", `\_`).Replace(tool.Visible(s))
 }

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// SetServer writes an MCP server into the text of a settings file, in the place of the one of that alias if there is
-// one. Everything else stays as it is, comments included. path is for the error of a text that cannot be read.
+// SetServer writes an MCP server to the text of a settings file, replacing the one of that alias. Everything else is
+// unchanged, including comments. path is for errors about the text.
 func SetServer(path string, text []byte, alias string, server json.RawMessage) ([]byte, error) {
 	e, err := newEdit(path, text)
 	if err != nil {
 		return nil, err
 	}
-	var servers *member // the last, which no other hides
+	var servers *member // the last one, which overrides the others
 	for _, m := range e.file.root().members() {
 		if m.name == serversKey {
 			servers = &m
@@ -41,10 +41,10 @@ func SetServer(path string, text []byte, alias string, server json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	return SetServer(path, out, alias, server) // there is a place for it now
+	return SetServer(path, out, alias, server) // now the object exists
 }
 
-// RemoveServer takes an MCP server out of the text of a settings file, and reports whether it was there.
+// RemoveServer removes an MCP server from the text of a settings file, and reports whether it was there.
 func RemoveServer(path string, text []byte, alias string) ([]byte, bool, error) {
 	found := false
 	for {
@@ -94,10 +94,10 @@ func newEdit(path string, text []byte) (*edit, error) {
 	return e, nil
 }
 
-// blank reports whether the text holds no object: nothing, or comments alone.
+// blank reports whether the text has no object: it is empty, or only comments.
 func (e *edit) blank() bool { return e.skip(0) == len(e.text) }
 
-// begin writes an object where there is none yet, on a line of its own.
+// begin adds an empty object, on its own line.
 func (e *edit) begin() {
 	if len(e.text) > 0 && !bytes.HasSuffix(e.text, []byte("\n")) {
 		e.text = append(e.text, e.newline...)
@@ -105,7 +105,7 @@ func (e *edit) begin() {
 	e.text = append(e.text, "{}"+e.newline...)
 }
 
-// done is the text as it is now. It must still be settings.
+// done returns the resulting text. It must still be valid.
 func (e *edit) done() ([]byte, error) {
 	out := append(bytes.Clone(e.mark), e.text...)
 	if _, err := parse(e.file.path, out); err != nil {
@@ -114,7 +114,7 @@ func (e *edit) done() ([]byte, error) {
 	return out, nil
 }
 
-// check makes sure that the text says what it was changed to say.
+// check verifies that the text has the intended change.
 func (e *edit) check(out []byte, alias string, server json.RawMessage) error {
 	f, err := parse(e.file.path, out)
 	if err != nil {
@@ -142,10 +142,10 @@ func compact(raw []byte) string {
 	return b.String()
 }
 
-// member is the text of a member at an indentation.
+// member returns the text of a member at an indentation.
 func (e *edit) member(name string, value []byte, indent string) string {
 	var b bytes.Buffer
-	quoted, _ := json.Marshal(name) // a string always can
+	quoted, _ := json.Marshal(name) // a can't fail for strings
 	if json.Indent(&b, value, indent, "  ") != nil {
 		b.Write(value)
 	}
@@ -165,7 +165,7 @@ func (e *edit) put(object value, name string, value []byte) {
 	e.insert(object, name, value)
 }
 
-// insert adds a member at the end of an object, after whatever comments stand there.
+// insert adds a member at the end of an object, after any comments.
 func (e *edit) insert(object value, name string, value []byte) {
 	ms := object.members()
 	if lone := e.skip(object.start + 1); len(ms) == 0 && e.text[lone] == ',' {
@@ -194,7 +194,7 @@ func (e *edit) insert(object value, name string, value []byte) {
 	e.comma(ms)
 }
 
-// comma puts one after the last member if there is none.
+// comma adds a comma after the last member if there is none.
 func (e *edit) comma(ms []member) {
 	if len(ms) == 0 {
 		return
@@ -205,7 +205,7 @@ func (e *edit) comma(ms []member) {
 	}
 }
 
-// drop takes the first member out that is meant, with its comma and its line.
+// drop removes the first matching member, with its comma and its line.
 func (e *edit) drop(object value, meant func(member) bool) bool {
 	ms := object.members()
 	for i, m := range ms {
@@ -227,7 +227,7 @@ func (e *edit) drop(object value, meant func(member) bool) bool {
 	return false
 }
 
-// dropLine cuts a piece out, and the line it leaves empty.
+// dropLine removes a range, and the line if it becomes empty.
 func (e *edit) dropLine(from, to int) {
 	start := bytes.LastIndexByte(e.text[:from], '\n') + 1
 	rest := bytes.TrimLeft(e.text[to:], " \t\r")
@@ -246,7 +246,7 @@ func (e *edit) replace(from, to int, with string) {
 	e.text = append(append(bytes.Clone(e.text[:from]), with...), e.text[to:]...)
 }
 
-// skip finds the next character that is neither blank nor in a comment.
+// skip returns the position of the next character that is neither whitespace nor in a comment.
 func (e *edit) skip(at int) int {
 	for at < len(e.text) {
 		switch rest := e.text[at:]; {
@@ -271,7 +271,7 @@ func (e *edit) skip(at int) int {
 	return at
 }
 
-// indentAt is the blank beginning of the line.
+// indentAt returns the indentation of the line.
 func (e *edit) indentAt(at int) string {
 	start := bytes.LastIndexByte(e.text[:at], '\n') + 1
 	line := e.text[start:]

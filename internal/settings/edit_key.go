@@ -9,18 +9,18 @@ import (
 	"github.com/adze-dev/adze/internal/nearest"
 )
 
-// ValueError is a value that a setting can't have, or a name that no setting has. Nothing was changed.
+// ValueError is an invalid value of a setting, or an unknown setting. Nothing was changed.
 type ValueError struct{ Key, Reason string }
 
 func (e *ValueError) Error() string { return fmt.Sprintf("setting %s %s", e.Key, e.Reason) }
 
-// Canonical is the current name of a setting, which may be given by an older one. The error suggests a near one.
+// Canonical returns the current name of a setting, which may be given by an older one. The error suggests a similar one.
 func Canonical(name string) (string, error) {
 	k, ok := find(name)
 	if ok {
 		return k.name, nil
 	}
-	var names, below, same []string // same: with this name in some object
+	var names, below, same []string // same: with this name in another object
 	for _, k := range keys() {
 		names = append(names, k.name)
 		if strings.HasPrefix(k.name, name+".") {
@@ -44,7 +44,7 @@ func Canonical(name string) (string, error) {
 	return "", &ValueError{fmt.Sprintf("%q", name), reason}
 }
 
-// CheckValue reports whether a setting can have a value, which is JSON. The note says that it is not taken as it stands.
+// CheckValue checks a value of a setting, which is JSON. The note reports that it is interpreted differently.
 func CheckValue(name string, value json.RawMessage, project bool) (note string, err error) {
 	if name, err = Canonical(name); err != nil {
 		return "", err
@@ -68,7 +68,7 @@ func CheckValue(name string, value json.RawMessage, project bool) (note string, 
 	return note, nil
 }
 
-// SetKey writes a setting into the text of a settings file. Everything else stays as it is, comments included; only older
+// SetKey writes a setting to the text of a settings file. Everything else is unchanged, including comments; only older
 // spellings of the setting are removed. path is for errors about the text.
 func SetKey(path string, text []byte, name string, value json.RawMessage) ([]byte, error) {
 	k, ok := find(name)
@@ -111,7 +111,7 @@ func SetKey(path string, text []byte, name string, value json.RawMessage) ([]byt
 	return out, says(path, out, k, value)
 }
 
-// again writes the setting into the text as it is now: there is a place for more of it.
+// again writes the setting to the current text, in which more of its objects exist.
 func (e *edit) again(name string, value json.RawMessage) ([]byte, error) {
 	out, err := e.done()
 	if err != nil {
@@ -120,7 +120,7 @@ func (e *edit) again(name string, value json.RawMessage) ([]byte, error) {
 	return SetKey(e.file.path, out, name, value)
 }
 
-// lastObject is the last member of a name, which must be an object or null; nil if there is none.
+// lastObject returns the last member of a name, which must be an object or null; nil if there is none.
 func (e *edit) lastObject(object value, name, full string) (*member, error) {
 	var found *member
 	for _, m := range object.members() {
@@ -134,7 +134,7 @@ func (e *edit) lastObject(object value, name, full string) (*member, error) {
 	return found, nil
 }
 
-// says makes sure that a text says what it was changed to say.
+// says verifies that a text has the intended value.
 func says(path string, text []byte, k key, value json.RawMessage) error {
 	f, err := parse(path, text)
 	if err != nil {
@@ -164,14 +164,14 @@ func UnsetKey(path string, text []byte, name string) (out []byte, found bool, er
 	return out, true, err
 }
 
-// occurrence is a place of a setting in a file.
+// occurrence is a position of a setting in a file.
 type occurrence struct {
 	member
 	in      value // the object that contains it
 	current bool  // it has the current name
 }
 
-// occurrences are the places of a setting, in the order of its spellings: those of the current name come last.
+// occurrences returns the positions of a setting, in the order of its spellings: those of the current name are last.
 func occurrences(root value, k key) []occurrence {
 	var out []occurrence
 	for _, spelling := range k.spellings() {
@@ -201,7 +201,7 @@ func holds(name string) bool {
 	return slices.ContainsFunc(keys(), func(k key) bool { return strings.HasPrefix(k.name, name+".") })
 }
 
-// dropAll removes a setting from a text, but for the last one of the current name if keep is 1.
+// dropAll removes a setting from a text, except the last one of the current name if keep is 1.
 func dropAll(path string, text []byte, k key, keep int) ([]byte, error) {
 	for {
 		e, err := newEdit(path, text)
@@ -220,8 +220,8 @@ func dropAll(path string, text []byte, k key, keep int) ([]byte, error) {
 	}
 }
 
-// AllowRules adds rules to permissions.allow in the text of a settings file. Everything else stays as it is, comments
-// included. path is for the error of a text that cannot be read.
+// AllowRules adds rules to permissions.allow in the text of a settings file. Everything else is unchanged, including
+// comments. path is for errors about the text.
 func AllowRules(path string, text []byte, rules []string) ([]byte, error) {
 	for _, rule := range rules {
 		var err error
@@ -269,10 +269,10 @@ func allowRule(path string, text []byte, rule string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allowRule(path, out, rule) // there is a place for it now
+	return allowRule(path, out, rule) // now the object exists
 }
 
-// last is the last member of that name, which no other hides; nil if there is none.
+// last returns the last member of that name, which overrides the others; nil if there is none.
 func (e *edit) last(object value, name, kind string) (*member, error) {
 	var found *member
 	for _, m := range object.members() {
@@ -286,7 +286,7 @@ func (e *edit) last(object value, name, kind string) (*member, error) {
 	return found, nil
 }
 
-// append adds an element at the end of a list, in the way the others stand there.
+// append adds an element at the end of a list, in the list's layout.
 func (e *edit) append(list value, element string) {
 	ms := list.members()
 	if len(ms) == 0 {

@@ -114,7 +114,7 @@ func FuzzEdit(f *testing.F) {
 	})
 }
 
-// rest is all that a text says beside the server x, and its comments' slashes.
+// rest returns all that a text says beside the server x, and its comments' slashes.
 func rest(text string) ([]string, error) {
 	f, err := parse("s.json", []byte(text))
 	if err != nil {

@@ -15,32 +15,32 @@ import (
 	"github.com/tidwall/jsonc"
 )
 
-// maxFile is far more than anybody's settings, and little enough to read at every start.
+// maxFile is the maximum size of a settings file.
 const maxFile = 4 << 20
 
-// file is a settings file that was read and is valid JSON once its comments are blanked out.
+// file is a settings file that is valid JSON once its comments are blanked out.
 type file struct {
 	path  string
 	clean []byte // the same length as the file, so offsets are the file's
 	lines []int  // offsets of line starts
 }
 
-// value is a piece of a file, or a text from elsewhere.
+// value is a part of a file, or a text from another source.
 type value struct {
 	file       *file
 	start, end int
-	text       string   // where file is nil
-	texts      []string // likewise, where a flag gives a list
+	text       string   // if file is nil
+	texts      []string // likewise, for a flag that is a list
 }
 
-// member is a value with its name in an object; in a list it has none.
+// member is a value with its name in an object; in a list it has no name.
 type member struct {
 	name string
 	at   int // offset of the name
 	value
 }
 
-// readFile reads a file of settings. One that is not there is nil.
+// readFile reads a settings file. It returns nil if the file doesn't exist.
 func readFile(path string) (*file, os.FileInfo, error) {
 	fail := func(err error) error {
 		var cause *fs.PathError
@@ -52,7 +52,7 @@ func readFile(path string) (*file, os.FileInfo, error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil, nil
 	}
-	info, err := os.Stat(path) // a link that leads nowhere is an error: something was meant to stand here
+	info, err := os.Stat(path) // a dangling link is an error: a file was expected
 	switch {
 	case err != nil:
 		return nil, nil, fail(err)
@@ -94,7 +94,7 @@ func parse(path string, b []byte) (*file, error) {
 	return f, nil
 }
 
-// root is the whole file as a value.
+// root returns the whole file as a value.
 func (f *file) root() value {
 	start := len(f.clean) - len(bytes.TrimLeft(f.clean, " \t\r\n"))
 	return value{file: f, start: start, end: len(bytes.TrimRight(f.clean, " \t\r\n"))}
@@ -104,7 +104,7 @@ func (f *file) fail(offset int, reason string) error {
 	return &Error{From: f.place(offset), Reason: reason}
 }
 
-// place finds line and column of an offset, both from 1, columns in characters.
+// place returns line and column of an offset, both from 1, columns in characters.
 func (f *file) place(offset int) Place {
 	offset = max(offset, 0)
 	line := sort.SearchInts(f.lines, offset+1)
@@ -126,7 +126,7 @@ func lineStarts(b []byte) []int {
 	return starts
 }
 
-// invalid is the offset of the first byte that is not UTF-8, or -1.
+// invalid returns the offset of the first byte that is not UTF-8, or -1.
 func invalid(b []byte) int {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
@@ -140,13 +140,13 @@ func invalid(b []byte) int {
 
 func (v value) json() []byte {
 	if v.file == nil {
-		b, _ := json.Marshal(v.text) // a string always can
+		b, _ := json.Marshal(v.text) // a can't fail for strings
 		return b
 	}
 	return v.file.clean[v.start:v.end]
 }
 
-// kind names the type of the value for people.
+// kind names the type of the value for users.
 func (v value) kind() string {
 	switch v.json()[0] {
 	case '{':
@@ -163,11 +163,11 @@ func (v value) kind() string {
 	return "a number"
 }
 
-// members are the parts of an object or a list, in the order of the file, doubles included.
+// members returns the parts of an object or a list, in the order of the file, including duplicates.
 func (v value) members() []member {
 	dec := json.NewDecoder(bytes.NewReader(v.json()))
 	object := v.kind() == "an object"
-	_, _ = dec.Token() // the bracket; the file is known to be valid
+	_, _ = dec.Token() // the bracket; the file is valid
 	var ms []member
 	for dec.More() {
 		var m member

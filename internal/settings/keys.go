@@ -9,31 +9,31 @@ import (
 	"strings"
 )
 
-// key is one setting: how it is spelt, what it may be, where it goes.
+// key is one setting: its names, its values and where it is stored.
 type key struct {
 	name   string
-	also   []string // older spellings, oldest first; where several stand in one file the newest wins
-	env    []string // variables that set it, the strongest last
-	about  string   // what it is for: in docs/settings.md and the JSON Schema
+	also   []string // older spellings, oldest first; if a file has several, the newest wins
+	env    []string // environment variables, the strongest last
+	about  string   // description for docs/settings.md and the JSON Schema
 	shape  shape    // of its value
-	preset string   // the value that holds where nobody sets one, as JSON; "": there is none
+	preset string   // the default as JSON; "": none
 	put    func(*Settings, given) (note string, err error)
-	own    bool // only the user's own files may set it, trusted directory or not
+	own    bool // only the user's own files may set it, even if the project is trusted
 	adds   bool // the values of all sources add up; otherwise the last one replaces the others
-	// tightens reports whether a change is one that a directory nobody trusts may make. nil: it may make none.
+	// tightens reports whether an untrusted project may make a change. nil: it may make none.
 	tightens func(before, after *Settings) bool
 }
 
-// given is a value on its way into a setting.
+// given is a value for a setting.
 type given struct {
 	value
 	from Place
-	qwen bool // from a file of Qwen Code, whose values need not all exist here
-	// project says that it is from a file of the directory, not from one of the user's own.
+	qwen bool // from a file of Qwen Code, which may have other values
+	// project means that it is from a file of the project, not from the user's own.
 	project bool
 }
 
-// keys is every setting there is.
+// keys returns all settings.
 func keys() []key {
 	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys())
 }
@@ -186,7 +186,7 @@ func ruleKeys() []key {
 	}
 }
 
-// builtin is what holds where nobody says otherwise.
+// builtin returns the defaults.
 func builtin() Settings {
 	return Settings{
 		General: defaultGeneral(),
@@ -198,10 +198,10 @@ func builtin() Settings {
 	}
 }
 
-// spellings are all names of the key, the newest last.
+// spellings returns all names of the key, the newest last.
 func (k key) spellings() []string { return append(slices.Clone(k.also), k.name) }
 
-// modes are the approval modes, strictest first. Package permission gives them their meaning.
+// modes returns the approval modes, strictest first. Package permission defines them.
 func modes() []string { return []string{"plan", "default", "auto-edit", "yolo"} }
 
 func stricterMode(before, after *Settings) bool {
@@ -210,8 +210,8 @@ func stricterMode(before, after *Settings) bool {
 
 func always(_, _ *Settings) bool { return true }
 
-// putApprovalMode takes Qwen's spellings too. Its mode auto, where a model decides, is auto-edit here; a mode that
-// Qwen may have one day becomes the one that asks.
+// putApprovalMode also accepts Qwen's spellings. Its mode auto, where a model decides, is auto-edit here; an unknown mode of
+// Qwen is default.
 func putApprovalMode(s *Settings, g given) (note string, err error) {
 	var said string
 	if json.Unmarshal(g.json(), &said) != nil {
@@ -252,7 +252,7 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 		if g.file == nil {
 			said = g.text
 		}
-		// Through a float, for 25000.0 and 25e3 are the same number in JSON.
+		// As a float, because 25000.0 and 25e3 are the same number in JSON.
 		n, err := strconv.ParseFloat(said, 64)
 		if err != nil || n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
 			return "", mustBe("a whole number", g)
@@ -262,7 +262,7 @@ func integer(at func(*Settings) *int) func(*Settings, given) (string, error) {
 	}
 }
 
-// share is a number from 0 to 1.
+// share reads a number from 0 to 1.
 func share(at func(*Settings) *float64) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		said := string(g.json())
@@ -303,7 +303,7 @@ func boolean(at func(*Settings) *bool) func(*Settings, given) (string, error) {
 	}
 }
 
-// entries is a list that adds up over all sources. A variable gives one element, a flag one or more.
+// entries reads a list that is combined over all sources. A variable gives one element, a flag one or more.
 func entries(at func(*Settings) *[]Entry) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		list := slices.Clip(*at(s))

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// General is what Adze keeps of sessions.
+// General are the settings about stored sessions.
 type General struct {
 	ChatRecording     bool
 	CleanupPeriodDays int   // after which sessions are deleted; 0 or less: never
-	MaxStateBytes     int64 // of Adze's directory, above which the oldest sessions are deleted; 0 or less: no limit
+	MaxStateBytes     int64 // maximum size of Adze's directory, above which the oldest sessions are deleted; 0 or less: no limit
 }
 
-// generalKeys are settings about the user's state. A project can't change what is kept of the user's work.
+// generalKeys returns settings about the user's state. A project can't change what is stored of the user's work.
 func generalKeys() []key {
 	return []key{
 		{
@@ -41,7 +41,7 @@ func defaultGeneral() General {
 	return General{ChatRecording: true, CleanupPeriodDays: 30, MaxStateBytes: 2 << 30}
 }
 
-// wide is an integer that can be larger than 32 bits.
+// wide reads an integer that can be larger than 32 bits.
 func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (string, error) {
 		said := string(g.json())
@@ -64,7 +64,7 @@ type Undo struct {
 	MaxFiles     int
 }
 
-// undoKeys are settings about what undo can restore. A project can't make the user's own work unrestorable.
+// undoKeys returns settings about undo. A project can't make the user's own work unrestorable.
 func undoKeys() []key {
 	return []key{
 		{
@@ -90,7 +90,7 @@ func defaultUndo() Undo {
 	return Undo{MaxFileBytes: 4 << 20, MaxBytes: 512 << 20, MaxFiles: 100_000}
 }
 
-// putFileNames takes what context files are called: one name, or a list of them. A later file's replaces it.
+// putFileNames reads the names of context files: one name, or a list. A later file's value replaces it.
 func putFileNames(s *Settings, g given) (note string, err error) {
 	var one string
 	names := []Entry{}
@@ -110,20 +110,20 @@ func putFileNames(s *Settings, g given) (note string, err error) {
 	return note, nil
 }
 
-// Web is how the web is reached.
+// Web are the settings of web access.
 type Web struct {
 	AllowPrivateHosts []Entry // hosts on this machine or its network that may be fetched from
 	Providers         []SearchProvider
 	DefaultProvider   string
 }
 
-// SearchProvider is a search engine, as Qwen Code writes it.
+// SearchProvider is a search engine, in Qwen Code's format.
 type SearchProvider struct {
 	Type           string `json:"type"`
 	APIKey         string `json:"apiKey"`
 	SearchEngineID string `json:"searchEngineId"`
 	BaseURL        string `json:"baseUrl"`
-	Project        bool   `json:"-"` // a file of the directory says so
+	Project        bool   `json:"-"` // from a file of the project
 }
 
 func webKeys() []key {
@@ -145,7 +145,7 @@ func webKeys() []key {
 	}
 }
 
-// putProviders takes the list of search engines; a later file's replaces it.
+// putProviders reads the list of search engines; a later file's list replaces it.
 func putProviders(s *Settings, g given) (note string, err error) {
 	var list []SearchProvider
 	if json.Unmarshal(g.json(), &list) != nil {

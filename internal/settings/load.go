@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Sources is where settings come from. Whatever is empty is not looked at.
+// Sources are the sources of settings. Empty ones are skipped.
 type Sources struct {
 	UserHome string                   // the user's home directory, for .qwen
 	AdzeHome string                   // see Home
 	System   string                   // the directory of the machine's settings: see SystemDir
-	Project  string                   // the directory worked in
-	Trusted  bool                     // the user trusts Project: its settings count in full; otherwise they only tighten
+	Project  string                   // the working directory
+	Trusted  bool                     // the user trusts Project: its settings apply in full; otherwise they can only add restrictions
 	Getenv   func(name string) string // the environment
-	Flags    []Flag                   // what the command line says; the last of a key wins
+	Flags    []Flag                   // from the command line; the last of a key wins
 }
 
 // Flag is a setting from the command line.
@@ -23,15 +23,15 @@ type Flag struct {
 	Name  string // as typed, "--yolo"
 	Key   string // "tools.approvalMode"
 	Value string
-	List  []string // in place of Value, for a setting that is a list
+	List  []string // instead of Value, for a setting that is a list
 }
 
-// layer is one file and how far it is believed.
+// layer is one file and how far it is trusted.
 type layer struct {
 	path          string
 	qwen, project bool
 	system        bool // of the machine
-	serversOnly   bool // nothing but MCP servers is looked for
+	serversOnly   bool // only MCP servers are read
 }
 
 func (src Sources) layers() []layer {
@@ -66,7 +66,7 @@ func (src Sources) layers() []layer {
 	return ls
 }
 
-// SystemDir is where Qwen Code keeps the settings of a machine, for all its users.
+// SystemDir returns the directory of Qwen Code's settings for all users of a machine.
 func SystemDir(goos string) string {
 	switch goos {
 	case "darwin":
@@ -83,7 +83,7 @@ type File struct {
 	Scope string // system, user or project
 }
 
-// Files are the settings files that Load reads, weakest first, whether they exist or not.
+// Files returns the settings files that Load reads, weakest first, whether they exist or not.
 func (src Sources) Files() []File {
 	var files []File
 	for _, l := range src.layers() {
@@ -155,7 +155,7 @@ func (l *loader) files(src Sources) error {
 		if err != nil {
 			return err
 		}
-		// Started in the home directory, the project's files are the user's own, and count as those.
+		// In the home directory, the project's files are the user's own, and count as those.
 		if f == nil || slices.ContainsFunc(seen, func(other os.FileInfo) bool { return os.SameFile(info, other) }) {
 			continue
 		}
@@ -171,7 +171,7 @@ func (l *loader) files(src Sources) error {
 	return nil
 }
 
-// file takes every known key of a file, and lists the others.
+// file reads the known keys of a file, and lists the others.
 func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 	found := map[string][]member{} // by spelling
 	if err := l.sort(f.root(), "", from.qwen, found); err != nil {
@@ -181,7 +181,7 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 		for _, spelling := range k.spellings() {
 			for _, m := range found[spelling] {
 				if k.own && from.project {
-					if from.qwen && strings.HasPrefix(k.name, "ui.") { // how another program looks
+					if from.qwen && strings.HasPrefix(k.name, "ui.") { // appearance of another program
 						continue
 					}
 					note := Note{f.place(m.start), k.name, "ignored (allowed only in user settings)"}
@@ -197,17 +197,17 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 	return nil
 }
 
-// sort walks the objects that hold known keys. A key that stands twice is found twice, so that the second does not
-// hide rules of the first.
+// sort walks the objects that contain known keys. A duplicate key is found twice, so that the second doesn't hide rules of
+// the first.
 func (l *loader) sort(object value, prefix string, qwen bool, found map[string][]member) error {
 	for _, m := range object.members() {
 		name := prefix + m.name
 		holds, known := l.meaning(name)
 		if strings.Contains(m.name, ".") {
-			holds, known = false, false // "tools.x" as one name is not tools, then x
+			holds, known = false, false // "tools.x" as one name isn't x in tools
 		}
 		switch kind := m.kind(); {
-		case kind == "null" && (holds || known): // as if it were not there
+		case kind == "null" && (holds || known): // as if it were missing
 		case holds && kind == "an object":
 			if err := l.sort(m.value, name+".", qwen, found); err != nil {
 				return err
@@ -223,7 +223,7 @@ func (l *loader) sort(object value, prefix string, qwen bool, found map[string][
 	return nil
 }
 
-// meaning reports whether known keys lie below name, and whether it is one itself.
+// meaning reports whether there are known keys below name, and whether it is one itself.
 func (l *loader) meaning(name string) (holds, known bool) {
 	for _, k := range l.keys {
 		for _, s := range k.spellings() {
@@ -234,7 +234,7 @@ func (l *loader) meaning(name string) (holds, known bool) {
 	return holds, known
 }
 
-// put takes a value, unless it comes from a directory that may only tighten and does not.
+// put sets a value, unless it comes from a project that may only add restrictions and doesn't.
 func (l *loader) put(k key, g given, tightenOnly bool) error {
 	after := l.settings
 	note, err := k.put(&after, g)

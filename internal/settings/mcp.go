@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// MCP is which MCP servers there are, and which of them are used.
+// MCP is the configuration of MCP servers.
 type MCP struct {
-	Servers       map[string]Server // by alias; a later source replaces a server whole
+	Servers       map[string]Server // by alias; a later source replaces a whole server
 	ServerCommand string            // the command of one more server
 	Allowed       []Entry           // patterns of aliases; nil: all
 	Excluded      []Entry           // likewise: not these
 }
 
-// Server is the configuration of one MCP server, as it was written. What it means, package discover knows.
+// Server is the configuration of one MCP server, as written. Package discover interprets it.
 type Server struct {
 	JSON json.RawMessage // an object
 	From Place
@@ -34,7 +34,7 @@ func putServers(s *Settings, g given) (string, error) {
 	}
 	for _, m := range g.members() {
 		switch kind := m.kind(); {
-		case kind == "null": // as if it were not there
+		case kind == "null": // as if it were missing
 		case kind != "an object":
 			return "", errors.New("server " + m.name + " must be an object, got " + kind)
 		case m.name == "":
@@ -47,7 +47,7 @@ func putServers(s *Settings, g given) (string, error) {
 	return "", nil
 }
 
-// replaced is a list of which the last source's counts alone.
+// replaced reads a list of which only the last source counts.
 func replaced(at func(*Settings) *[]Entry) func(*Settings, given) (string, error) {
 	put := entries(at)
 	return func(s *Settings, g given) (string, error) {
@@ -56,8 +56,8 @@ func replaced(at func(*Settings) *[]Entry) func(*Settings, given) (string, error
 	}
 }
 
-// serversOf takes the servers of a project's .mcp.json. The file holds no rules that could protect, so that nothing in
-// it stops the start.
+// serversOf reads the servers of a project's .mcp.json. The file has no rules that could protect, so errors in it don't stop
+// the start.
 func (l *loader) serversOf(f *file, from layer, tightenOnly bool) {
 	for _, m := range f.root().members() {
 		if m.name != serversKey || m.kind() == "null" {
@@ -87,20 +87,20 @@ func (l *loader) ignore(err error) {
 	l.settings.notes = append(l.settings.notes, Note{e.From, key, "is ignored: " + e.Reason})
 }
 
-// Hooks are programs that have a say in a session.
+// Hooks are the settings of hooks.
 type Hooks struct {
 	Given           []GivenHooks // weakest source first; all of them run
 	Disabled        bool
 	StopBlockingCap int // how often in a row Stop hooks can keep the model working
 }
 
-// GivenHooks are the hooks of one source, as they were written. What they mean, package hook knows.
+// GivenHooks are the hooks of one source, as written. Package hook interprets them.
 type GivenHooks struct {
 	JSON json.RawMessage // an object
 	From Place
 }
 
-// defaultStopBlockingCap is that of other agents.
+// defaultStopBlockingCap is the same as in other agents.
 const defaultStopBlockingCap = 8
 
 func hookKeys() []key {
@@ -110,7 +110,7 @@ func hookKeys() []key {
 			about: "Programs that run at points of a session, by event. See hooks.md.", put: putHooks,
 		},
 		{
-			name: "disableAllHooks", own: true, preset: "false", shape: booleanShape, // those of the user protect
+			name: "disableAllHooks", own: true, preset: "false", shape: booleanShape, // the user's hooks may protect
 			about: "Run no hooks.", put: boolean(func(s *Settings) *bool { return &s.Hooks.Disabled }),
 		},
 		{

@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// Model is which model is used, and how.
+// Model are the settings of the model.
 type Model struct {
-	Name       string // "" if nobody chose one
-	ForRun     bool   // a flag or a variable chose the name, not a file
+	Name       string // "" if none is set
+	ForRun     bool   // the name is from a flag or a variable, not from a file
 	Effort     string // how long the model thinks; "": the server decides
-	Window     int    // tokens of its context; 0 or less: what is known of the name
+	Window     int    // size of its context in tokens; 0 or less: by its name
 	AuthType   string // the API to use; "": any
 	Enforced   Entry  // the only API that may be used; "": any
 	Providers  map[string][]Provider
 	Pricing    map[string]Price
-	Compaction string // the model that summarizes conversations; "": the one that is used
+	Compaction string // the model that summarizes conversations; "": the current one
 }
 
-// AuthTypes are the APIs that modelProviders and security.auth.selectedType can name.
+// AuthTypes returns the APIs that modelProviders and security.auth.selectedType can name.
 func AuthTypes() []string { return []string{"openai", "openai-responses", "anthropic", "gemini"} }
 
-// Provider is a model with its server, as Qwen Code writes it.
+// Provider is a model with its server, in Qwen Code's format.
 type Provider struct {
 	ID      string `json:"id"`
 	BaseURL string `json:"baseUrl"`
-	EnvKey  string `json:"envKey"` // the variable that has the key
+	EnvKey  string `json:"envKey"` // the variable with the key
 	Config  struct {
 		Window     int                        `json:"contextWindowSize"`
 		Timeout    int                        `json:"timeout"` // milliseconds
@@ -47,7 +47,7 @@ type Price struct {
 	CacheWrite float64 `json:"cacheWrite"`
 }
 
-// modelKeys are the settings of models.
+// modelKeys returns the settings of models.
 func modelKeys() []key {
 	return []key{
 		{
@@ -72,7 +72,7 @@ func modelKeys() []key {
 			name: "security.auth.enforcedType", shape: enumShape(append(AuthTypes(), "")),
 			about: "The only API that may be used. Another choice is an error.", put: putEnforced, tightens: always,
 		},
-		{ // they say where keys are sent
+		{ // they determine where keys are sent
 			name: "modelProviders", own: true, adds: true, shape: `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object"}}}`,
 			about: "Models and their servers, in lists by API.", put: putModelProviders,
 		},
@@ -88,8 +88,7 @@ func modelKeys() []key {
 	}
 }
 
-// putEnforced takes the only API that may be used. One that Adze doesn't have can't be used, so that it is an error in every
-// file.
+// putEnforced reads the only API that may be used. An unknown one can't be used, so it is an error in every file.
 func putEnforced(s *Settings, g given) (note string, err error) {
 	var said string
 	if json.Unmarshal(g.json(), &said) != nil {
@@ -123,7 +122,7 @@ func putModelName(s *Settings, g given) (note string, err error) {
 	return note, err
 }
 
-// putAuthType takes the APIs. Qwen Code has others, which are not supported.
+// putAuthType reads the API. Others of Qwen Code are not supported.
 func putAuthType(s *Settings, g given) (note string, err error) {
 	var said string
 	if json.Unmarshal(g.json(), &said) != nil {
@@ -140,7 +139,7 @@ func putAuthType(s *Settings, g given) (note string, err error) {
 	return "", nil
 }
 
-// putModelProviders takes lists of models by API. Entries of a later file come first, so that they replace earlier ones.
+// putModelProviders reads lists of models by API. Entries of a later file come first, so that they replace earlier ones.
 func putModelProviders(s *Settings, g given) (note string, err error) {
 	const want = "an object with lists of models by API, such as {\"openai\":[{\"id\":…,\"baseUrl\":…,\"envKey\":…}]}"
 	var lists map[string]json.RawMessage
@@ -175,7 +174,7 @@ func putModelProviders(s *Settings, g given) (note string, err error) {
 	return note, nil
 }
 
-// putPricing takes prices by model. A later file's replaces that of the same model.
+// putPricing reads prices by model. A later file's price replaces that of the same model.
 func putPricing(s *Settings, g given) (note string, err error) {
 	var prices map[string]Price
 	if json.Unmarshal(g.json(), &prices) != nil {
@@ -190,18 +189,18 @@ func putPricing(s *Settings, g given) (note string, err error) {
 	return "", nil
 }
 
-// Limits end a run. 0 or less: there is none.
+// Limits end a run. 0 or less: no limit.
 type Limits struct {
 	Turns     int // requests to the model, of all agents together
 	Seconds   int
 	Calls     int // tool calls, of all agents together
 	Request   int // tokens of one request
-	Depth     int // how deep subagents can be nested; 0 with DepthSet: there are none
+	Depth     int // maximum depth of nested subagents; 0 with DepthSet: none
 	DepthSet  bool
 	Subagents int // that run at once
 }
 
-// limitKeys are the settings that end a run, as Qwen Code writes them.
+// limitKeys returns the settings of limits, as Qwen Code names them.
 func limitKeys() []key {
 	turns := func(s *Settings) *int { return &s.Limits.Turns }
 	seconds := func(s *Settings) *int { return &s.Limits.Seconds }

@@ -36,7 +36,7 @@ func sandboxKeys() []key {
 	}
 }
 
-// sandboxes are the ways to box commands, the widest first.
+// sandboxes returns the sandbox modes, the least restrictive first.
 func sandboxes() []string {
 	return []string{"off", "auto", "workspace+network", "workspace", "read-only"}
 }
@@ -49,7 +49,7 @@ func fewerSockets(before, after *Settings) bool {
 	return before.Tools.SandboxUnixSockets || !after.Tools.SandboxUnixSockets
 }
 
-// putBackend takes what makes the boxes: what is built in, or a program.
+// putBackend reads the backend of sandboxes: the built-in one, or a program.
 func putBackend(s *Settings, g given) (note string, err error) {
 	var said string
 	if json.Unmarshal(g.json(), &said) != nil {
@@ -66,7 +66,7 @@ func putBackend(s *Settings, g given) (note string, err error) {
 	return "", nil
 }
 
-// putTrial takes whether commands are tried.
+// putTrial reads whether commands are tried.
 func putTrial(s *Settings, g given) (note string, err error) {
 	var said string
 	if g.file == nil {
@@ -81,7 +81,7 @@ func putTrial(s *Settings, g given) (note string, err error) {
 	return "", nil
 }
 
-// putSandbox takes Qwen's values too: true, and the names of container programs and images, become the box we have.
+// putSandbox also accepts Qwen's values: true, and the names of container programs and images, become the built-in sandbox.
 func putSandbox(s *Settings, g given) (note string, err error) {
 	var said string
 	if g.file == nil {

@@ -17,11 +17,11 @@ const (
 )
 
 func enumShape(values []string) shape {
-	list, _ := json.Marshal(values) // strings always can
+	list, _ := json.Marshal(values) // can't fail for strings
 	return shape(`{"enum":` + string(list) + `}`)
 }
 
-// title is the shape in words, for documentation.
+// title returns the type in words, for documentation.
 func (s shape) title() string {
 	switch s {
 	case stringShape:
@@ -51,7 +51,7 @@ func (s shape) title() string {
 	return in.Type
 }
 
-// Described is a setting in words, for documentation.
+// Described describes a setting, for documentation.
 type Described struct {
 	Key     string   `json:"key"`
 	Also    []string `json:"also,omitempty"` // older spellings
@@ -59,22 +59,22 @@ type Described struct {
 	Default string   `json:"default,omitempty"` // as JSON
 	About   string   `json:"about"`
 	Own     bool     `json:"userOnly,omitempty"` // only user settings may set it
-	Adds    bool     `json:"adds,omitempty"`     // the values of all sources add up
-	Env     []string `json:"env,omitempty"`      // variables that set it, the strongest last
+	Adds    bool     `json:"adds,omitempty"`     // the values of all sources are combined
+	Env     []string `json:"env,omitempty"`      // environment variables, the strongest last
 	Project Trust    `json:"project"`            // what a project's settings can do
 }
 
-// Trust is how far the settings of a project may change a setting.
+// Trust is how far a project's settings may change a setting.
 type Trust string
 
-// The degrees of trust in a project's value.
+// The degrees of trust.
 const (
 	NeverProject   Trust = "no"       // only the user and the machine set it
 	TrustedProject Trust = "trusted"  // a project that the user trusts
 	StricterOnly   Trust = "stricter" // any project makes it stricter; one that the user trusts sets anything
 )
 
-// project is how far a project's settings may change the setting.
+// project returns how far a project's settings may change the setting.
 func (k key) project() Trust {
 	switch {
 	case k.own:
@@ -95,7 +95,7 @@ func Describe() []Described {
 	return out
 }
 
-// object is a JSON Schema of an object, while it is made.
+// object is a JSON Schema of an object under construction.
 type object struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
@@ -105,7 +105,7 @@ type object struct {
 	Description string             `json:"description,omitempty"`
 }
 
-// Schema is the JSON Schema of a settings file. Unknown keys are allowed, because Adze only warns about them.
+// Schema returns the JSON Schema of a settings file. Unknown keys are allowed, because Adze only warns about them.
 func Schema() ([]byte, error) {
 	root := &object{Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Adze settings", Type: "object"}
 	root.at("$schema", json.RawMessage(`{"type":"string"}`))
@@ -132,7 +132,7 @@ func (o *object) at(name string, schema any) {
 	o.Properties[name] = schema
 }
 
-// below is the object at a path.
+// below returns the object at a path.
 func (o *object) below(path []string) *object {
 	for _, name := range path {
 		if o.objects == nil {

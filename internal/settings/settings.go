@@ -1,13 +1,11 @@
-// Package settings reads settings.json from all the places it may stand, the environment and the flags, and hands
-// out small structs.
+// Package settings reads settings.json from all its locations, the environment and the flags, into small structs.
 //
 //	s, err := settings.Load(settings.Sources{UserHome: home, AdzeHome: adzeHome, Project: dir, Getenv: os.Getenv})
 //
-// Later sources win: built-in values, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the
-// machine's settings, the environment, flags. Keys
-// merge one by one; the lists under permissions add up, so that a deny anywhere holds. Every key stands in one table,
-// keys.go: a new setting is a field here and a line there. It writes no file, though it
-// edits the text of one, and knows nothing of what settings mean.
+// Later sources win: defaults, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the machine's
+// settings, the environment, flags. Keys are merged one by one; the lists under permissions are combined, so that a deny
+// rule in any source applies. All keys are in one table, keys.go: a new setting is a field here and a line there. The
+// package edits the text of settings files but doesn't write them, and doesn't interpret settings.
 package settings
 
 import (
@@ -16,7 +14,7 @@ import (
 	"strings"
 )
 
-// Settings is what all sources together say.
+// Settings is the combination of all sources.
 type Settings struct {
 	Tools       Tools
 	Context     Context
@@ -36,43 +34,43 @@ type Settings struct {
 	UI       UI
 }
 
-// Tools is how tools run.
+// Tools are the settings of tools.
 type Tools struct {
 	ApprovalMode    string  // plan, default, auto-edit or yolo
-	OutputThreshold int     // characters of a result that go to the model; 0 or less: no limit
+	OutputThreshold int     // maximum characters of a result for the model; 0 or less: no limit
 	Sandbox         string  // auto, off, read-only, workspace or workspace+network
-	SandboxBackend  string  // built-in or bubblewrap: what makes the boxes
-	Trial           string  // auto or off: whether commands run first where nothing lasts
-	SandboxWrite    []Entry // what sandboxed commands may write to beside the workspace, temp and caches
-	// SandboxUnixSockets lets sandboxed commands reach sockets that are files.
+	SandboxBackend  string  // built-in or bubblewrap
+	Trial           string  // auto or off: whether commands are tried first, without lasting effects
+	SandboxWrite    []Entry // further paths that sandboxed commands may write to, besides the workspace, temp and caches
+	// SandboxUnixSockets lets sandboxed commands connect to Unix sockets.
 	SandboxUnixSockets bool
 
-	Core     []Entry // rules of the built-in tools that there are; nil: all
+	Core     []Entry // rules for the available built-in tools; nil: all
 	Disabled []Entry // tools that are removed; one with a specifier is a deny rule
 	Exclude  []Entry // rules: each denies, and one without a specifier also removes its tool
-	PassEnv  []Entry // variables that commands are given although they look like a credential
+	PassEnv  []Entry // variables that commands get even if they look like a credential
 
 	Search ToolSearch
 
-	DiscoveryCommand string // prints the declarations of further tools
-	CallCommand      string // runs one of them
-	CallTimeout      int    // for that, in milliseconds; 0: as long as any call may take
+	DiscoveryCommand string // a command that prints the declarations of further tools
+	CallCommand      string // a command that runs one of them
+	CallTimeout      int    // its timeout, in milliseconds; 0: as for any call
 }
 
-// ToolSearch is when external tools are declared to the model only once it has found them.
+// ToolSearch configures when external tools are deferred until the model finds them.
 type ToolSearch struct {
 	Enabled   bool
 	Threshold int // percent of the model's context window that their declarations may take; 0 or less: none
 }
 
-// Context is what the model is shown.
+// Context are the settings of the model's context.
 type Context struct {
 	IncludeDirectories []Entry // further directories of the workspace
-	FileNames          []Entry // what context files are called, in place of AGENTS.md and QWEN.md
+	FileNames          []Entry // names of context files, instead of AGENTS.md and QWEN.md
 	GitIgnore          bool    // git-ignored files are skipped
 	IgnoreFiles        []Entry // further names of AI ignore files
 	DisabledSkills     []Entry
-	DisabledSlashes    []Entry // commands, without the slash
+	DisabledSlashes    []Entry // disabled slash commands, without the slash
 	CompactAt          float64 // share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
 }
 
@@ -81,13 +79,13 @@ type Permissions struct {
 	Allow, Ask, Deny []Entry
 }
 
-// Entry is an element of a list that adds up, and where it stands.
+// Entry is an element of a combined list, with its position.
 type Entry struct {
 	Text string
 	From Place
 }
 
-// Texts are the elements without their places.
+// Texts returns the elements without their positions.
 func Texts(entries []Entry) []string {
 	var texts []string
 	for _, e := range entries {
@@ -96,7 +94,7 @@ func Texts(entries []Entry) []string {
 	return texts
 }
 
-// Place is where something was said: a file with a line, or the name of a variable or flag.
+// Place is the origin of a setting: a file with a line, or the name of a variable or flag.
 type Place struct {
 	Source       string
 	Line, Column int // 0: not in a file
@@ -109,7 +107,7 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
 }
 
-// Note says that a setting was not taken as it stands.
+// Note reports that a setting was ignored or changed.
 type Note struct {
 	From Place
 	Key  string
@@ -118,17 +116,17 @@ type Note struct {
 
 func (n Note) String() string { return fmt.Sprintf("%s: %s %s", n.From, n.Key, n.Text) }
 
-// Notes lists what a user should be told.
+// Notes returns the notes for the user.
 func (s *Settings) Notes() []Note { return slices.Clone(s.notes) }
 
-// Withheld is a setting of a directory that is not trusted, which was not taken: it would do more than forbid.
+// Withheld is a setting of an untrusted project that was ignored, because it would do more than restrict.
 type Withheld struct {
 	From Place
 	Key  string
-	JSON string // the value as it stands in the file, comments blanked out
+	JSON string // the value as in the file, with comments blanked out
 }
 
-// Withheld lists what a project's files would set if the directory were trusted.
+// Withheld returns the settings that would apply if the project were trusted.
 func (s *Settings) Withheld() []Withheld { return slices.Clone(s.withheld) }
 
 // UnknownKey is a key in a settings file that Adze doesn't know.
@@ -136,10 +134,10 @@ type UnknownKey struct {
 	From Place
 	Key  string
 	Qwen bool   // it is in one of Qwen Code's files
-	JSON string // the value as it stands in the file, comments blanked out
+	JSON string // the value as in the file, with comments blanked out
 }
 
-// Names are the known settings keys and the objects that contain them.
+// Names returns the known settings keys and the objects that contain them.
 func Names() []string {
 	seen := map[string]bool{}
 	var names []string
@@ -155,13 +153,12 @@ func Names() []string {
 // Unknown lists the keys that were ignored.
 func (s *Settings) Unknown() []UnknownKey { return slices.Clone(s.unknown) }
 
-// Error is a setting, or a whole file, that cannot be used. It stops the start, for what cannot be read may hold rules
-// that protect.
+// Error is an invalid setting or file. It stops the start, because it may contain rules that protect.
 type Error struct {
 	From   Place
-	Key    string // "" for the file as a whole
+	Key    string // "" for the whole file
 	Reason string
-	Err    error // the cause, if there is one beyond the reason
+	Err    error // the cause, if it adds to the reason
 }
 
 func (e *Error) Error() string {

@@ -9,23 +9,23 @@ import (
 	"strings"
 )
 
-// UI is how the terminal looks.
+// UI are the settings of the terminal.
 type UI struct {
 	ScreenReader bool              // labelled lines instead of a screen that is redrawn
 	Keys         map[string]string // keys by action
 	Theme        string            // auto, dark, light or high-contrast
-	// Notifications is how a user is called whose window doesn't have the focus: auto, bell or off.
+	// Notifications is how to notify a user whose window isn't focused: auto, bell or off.
 	Notifications string
-	HideTitle     bool // the title of the terminal's window is left alone
+	HideTitle     bool // don't set the title of the terminal's window
 }
 
-// Themes are the values of ui.theme. Package tui gives them their meaning.
+// Themes returns the values of ui.theme. Package tui defines them.
 func Themes() []string { return []string{"auto", "dark", "light", "high-contrast"} }
 
-// notifications are the values of ui.notifications.
+// notifications returns the values of ui.notifications.
 func notifications() []string { return []string{"auto", "bell", "off"} }
 
-// uiKeys are settings about the user's terminal. A project can't change them.
+// uiKeys returns settings about the user's terminal. A project can't change them.
 func uiKeys() []key {
 	return []key{
 		{
@@ -56,8 +56,8 @@ func uiKeys() []key {
 	}
 }
 
-// oneOf takes one of some names. Another one is a note, and the first applies: how the terminal looks stops no conversation.
-// The themes of Qwen Code have names such as "Qwen Light".
+// oneOf reads one of some names. For others the first applies, with a note: the look of the terminal shouldn't stop a
+// conversation. The themes of Qwen Code have names such as "Qwen Light".
 func oneOf(names []string, at func(*Settings) *string) func(*Settings, given) (string, error) {
 	return func(s *Settings, g given) (note string, err error) {
 		var said string
@@ -81,7 +81,7 @@ func oneOf(names []string, at func(*Settings) *string) func(*Settings, given) (s
 	}
 }
 
-// putKeys takes keys by action. What is wrong with them is a note: a conversation works with the usual keys.
+// putKeys reads keys by action. Invalid ones are notes: a conversation works with the default keys.
 func putKeys(s *Settings, g given) (note string, err error) {
 	var said map[string]json.RawMessage
 	if json.Unmarshal(g.json(), &said) != nil {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Value is what one source says of a key.
+// Value is the value of a key in one source.
 type Value struct {
 	JSON json.RawMessage
 	From Place
 }
 
-// record notes what a source says of a key.
+// record records the value of a key in a source.
 func (s *Settings) record(k key, g given) {
 	given := maps.Clone(s.given)
 	if given == nil {
@@ -33,12 +33,12 @@ func (s *Settings) record(k key, g given) {
 	s.given = given
 }
 
-// written is the JSON of a value from a flag or a variable, which are texts.
+// written returns the JSON of a value from a flag or a variable, which are text.
 func (k key) written(text string, texts []string) json.RawMessage {
 	var raw []byte
 	switch {
 	case texts != nil:
-		raw, _ = json.Marshal(texts) // strings always can
+		raw, _ = json.Marshal(texts) // can't fail for strings
 	case k.shape == listShape:
 		raw, _ = json.Marshal([]string{text})
 	case (k.shape == integerShape || k.shape == booleanShape) && json.Valid([]byte(text)):
@@ -49,8 +49,7 @@ func (k key) written(text string, texts []string) json.RawMessage {
 	return raw
 }
 
-// Value is the value of a key that takes effect, and the sources that it comes from. Without a source it is the default;
-// nil: there is none.
+// Value returns the effective value of a key, and its sources. Without a source it is the default; nil: none.
 func (s *Settings) Value(name string) (json.RawMessage, []Place) {
 	k, ok := find(name)
 	if !ok {
@@ -78,7 +77,7 @@ func (s *Settings) Value(name string) (json.RawMessage, []Place) {
 	return out.Bytes(), from
 }
 
-// added is the sum of two lists, or of two objects, where a member of the second replaces that of the first.
+// added returns the concatenation of two lists, or the union of two objects, in which members of the second win.
 func added(a, b json.RawMessage) json.RawMessage {
 	var lists [2][]json.RawMessage
 	var objects [2]map[string]json.RawMessage
@@ -99,7 +98,7 @@ func added(a, b json.RawMessage) json.RawMessage {
 	return out
 }
 
-// find is the key of a name, also by an older spelling.
+// find returns a key by its name, or by an older spelling.
 func find(name string) (key, bool) {
 	all := keys()
 	i := slices.IndexFunc(all, func(k key) bool { return slices.Contains(k.spellings(), name) })
@@ -109,13 +108,13 @@ func find(name string) (key, bool) {
 	return all[i], true
 }
 
-// fewerCore reports whether the built-in tools became fewer.
+// fewerCore reports whether the list of built-in tools became smaller.
 func fewerCore(before, after *Settings) bool { return fewer(before.Tools.Core, after.Tools.Core) }
 
-// fewerServers reports whether the MCP servers became fewer.
+// fewerServers reports whether the list of MCP servers became smaller.
 func fewerServers(before, after *Settings) bool { return fewer(before.MCP.Allowed, after.MCP.Allowed) }
 
-// fewer reports whether a list of what is allowed, where nil allows all, allows no more than before.
+// fewer reports whether a list of allowed entries, where nil allows all, allows no more than before.
 func fewer(before, after []Entry) bool {
 	return before == nil || !slices.ContainsFunc(Texts(after), func(text string) bool { return !slices.Contains(Texts(before), text) })
 }
@@ -124,7 +123,7 @@ func respectsGit(before, after *Settings) bool {
 	return !before.Context.GitIgnore || after.Context.GitIgnore
 }
 
-// putAIIgnore takes the setting that would make Qwen Code read what AI ignore files name.
+// putAIIgnore reads the setting that makes Qwen Code ignore AI ignore files.
 func putAIIgnore(s *Settings, g given) (note string, err error) {
 	respect := true
 	if note, err = boolean(func(*Settings) *bool { return &respect })(s, g); err == nil && !respect {
@@ -133,7 +132,7 @@ func putAIIgnore(s *Settings, g given) (note string, err error) {
 	return note, err
 }
 
-// putIgnoreFiles takes further names of AI ignore files.
+// putIgnoreFiles reads further names of AI ignore files.
 func putIgnoreFiles(s *Settings, g given) (note string, err error) {
 	var names []Entry
 	if note, err = entries(func(*Settings) *[]Entry { return &names })(s, g); err != nil {
@@ -157,5 +156,5 @@ func putIgnoreFiles(s *Settings, g given) (note string, err error) {
 	return note, nil
 }
 
-// maxIgnoreFiles is how many names AI ignore files can have beside the usual ones.
+// maxIgnoreFiles is the maximum number of further names for AI ignore files.
 const maxIgnoreFiles = 8

@@ -1,5 +1,5 @@
-// Command site makes the documentation site: a directory of plain HTML from README.md and docs/*.md. It needs no server: a
-// page searches all of them with an index that it loads as a script.
+// Command site makes the documentation site: a directory of plain HTML from README.md and docs/*.md. It needs no server:
+// each page can search all pages with an index that it loads as a script.
 //
 //	go run ./internal/site -out bin/site
 package main
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// order is the order of the pages in the menu. The others follow by name.
+// order returns the order of the pages in the menu. The others follow by name.
 func order() []string {
 	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/keys.md", "docs/cli.md", "docs/models.md", "docs/settings.md", "docs/permissions.md", "docs/security.md", "SECURITY.md",
 		"docs/tools.md", "docs/sessions.md", "docs/hooks.md", "docs/headless.md", "docs/fleet.md"}
@@ -78,7 +78,7 @@ func makeSite(root, out string) error {
 	return writeRest(root, out, pages)
 }
 
-// list are the sources of the pages, in the order of the menu.
+// list returns the sources of the pages, in the order of the menu.
 func list(root string) ([]string, error) {
 	found := []string{"README.md", "CHANGELOG.md", "SECURITY.md"}
 	docs, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -107,7 +107,7 @@ func list(root string) ([]string, error) {
 	return found, nil
 }
 
-// writeRest writes what pages refer to: the style, the search and its index, pictures.
+// writeRest writes the files that pages refer to: the style, the search and its index, pictures.
 func writeRest(root, out string, pages []*page) error {
 	var index []entry
 	for _, p := range pages {

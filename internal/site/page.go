@@ -42,10 +42,10 @@ type entry struct {
 	Text    string `json:"t"`
 }
 
-// repository is where links to files that are no pages lead.
+// repository is the URL for links to files that aren't pages.
 const repository = "https://github.com/adze-dev/adze/blob/main/"
 
-// fileOf is the file of a page.
+// fileOf returns the file of a page.
 func fileOf(source string) string {
 	switch source {
 	case "README.md":
@@ -66,19 +66,19 @@ func render(source string, content []byte) *page {
 	p := &page{File: fileOf(source), source: source, anchors: map[string]bool{}, Title: strings.TrimSuffix(path.Base(source), ".md")}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	doc := md.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it has no errors
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the callback returns no errors
 		if entering {
 			p.visit(n, content)
 		}
 		return ast.WalkContinue, nil
 	})
 	var b bytes.Buffer
-	_ = md.Renderer().Render(&b, content, doc) // to memory
+	_ = md.Renderer().Render(&b, content, doc) // can't fail in memory
 	p.body = b.String()
 	return p
 }
 
-// visit notes headings and texts for the search, and turns links to pages into links of the site.
+// visit collects headings and texts for the search, and converts links to pages.
 func (p *page) visit(n ast.Node, content []byte) {
 	switch n := n.(type) {
 	case *ast.Heading:
@@ -107,7 +107,7 @@ func (p *page) visit(n ast.Node, content []byte) {
 	}
 }
 
-// plain is the text of a node.
+// plain returns the text of a node.
 func plain(n ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(c ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -130,7 +130,7 @@ func plain(n ast.Node, content []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// resolve is the path in the repository that a link of the page means; "": it leads elsewhere.
+// resolve returns the path in the repository of a link; "": it leads elsewhere.
 func (p *page) resolve(to string) string {
 	if u, err := url.Parse(to); err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" {
 		return ""
@@ -139,7 +139,7 @@ func (p *page) resolve(to string) string {
 	return path.Join(path.Dir(p.source), to)
 }
 
-// target is where a link of the page leads on the site.
+// target returns the target of a link on the site.
 func (p *page) target(to string) string {
 	_, anchor, _ := strings.Cut(to, "#")
 	at := p.resolve(to)
@@ -161,7 +161,7 @@ func (p *page) target(to string) string {
 	return out
 }
 
-// checkLinks reports links that lead nowhere.
+// checkLinks reports broken links.
 func checkLinks(root string, site map[string]*page) error {
 	var errs []error
 	for _, p := range site {
@@ -181,10 +181,10 @@ func checkLinks(root string, site map[string]*page) error {
 	return errors.Join(errs...)
 }
 
-// ids are the anchors of headings, as GitHub makes them.
+// ids are the anchors of headings, in GitHub's format.
 type ids struct{ taken map[string]bool }
 
-// Generate is for goldmark.
+// Generate implements goldmark's parser.IDs.
 func (s *ids) Generate(value []byte, _ ast.NodeKind) []byte {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(string(value))) {
@@ -203,5 +203,5 @@ func (s *ids) Generate(value []byte, _ ast.NodeKind) []byte {
 	return []byte(id)
 }
 
-// Put is for goldmark.
+// Put implements goldmark's parser.IDs.
 func (s *ids) Put(value []byte) { s.taken[string(value)] = true }

@@ -1,5 +1,5 @@
-// Package soak says how much of the long tests is run. ADZE_SOAK=1 asks for the full counts and sizes, a fraction for that
-// part of them; without it tests do what they usually do.
+// Package soak scales long tests. ADZE_SOAK=1 selects the full counts and sizes, a fraction that part of them; without it
+// tests use their usual counts.
 //
 //	for range soak.Count(20, 2000) { // 20; 200 with ADZE_SOAK=0.1; 2000 with ADZE_SOAK=1
 package soak
@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Share returns the part of the full counts that is asked for: 0 if none is.
+// Share returns the selected part of the full counts; 0 if none.
 func Share() float64 {
 	share, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
 	if err != nil {
@@ -19,13 +19,13 @@ func Share() float64 {
 	return max(0, share)
 }
 
-// On reports whether any part is asked for.
+// On reports whether a part is selected.
 func On() bool { return Share() > 0 }
 
-// Count returns the part of full that is asked for, and never less than usual.
+// Count returns the selected part of full, and never less than usual.
 func Count(usual, full int) int { return max(usual, int(Share()*float64(full))) }
 
-// Skip skips a test if a part is asked for that is no more than what the test usually does: make test runs it.
+// Skip skips a test if the selected part is no more than its usual count: make test runs it.
 func Skip(t testing.TB, usual, full int) {
 	t.Helper()
 	if On() && Share()*float64(full) <= float64(usual) {

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Age is how long the files of an ended session are kept that isn't recorded.
+// Age is how long the files of an ended session that isn't recorded are kept.
 const Age = 7 * 24 * time.Hour
 
-// Clean removes the folders of sessions that have ended and saved nothing for longer than age. What cannot be removed
-// is reported and does not stop the rest. keep reports which sessions to skip, whatever their age; nil: none.
+// Clean removes the directories of sessions that have ended and saved nothing for longer than age. Errors are returned and
+// don't stop it. keep reports which sessions to skip, whatever their age; nil: none.
 func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionID string) bool) error {
 	base := filepath.Join(stateDir, folder)
 	entries, err := os.ReadDir(base)
@@ -29,12 +29,12 @@ func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionI
 	for _, e := range entries {
 		info, err := e.Info()
 		if err != nil || !info.IsDir() {
-			continue // gone already, or nothing of ours
+			continue // it no longer exists, or isn't ours
 		}
 		path := filepath.Join(base, e.Name())
 		switch {
 		case strings.HasPrefix(e.Name(), goneName):
-			err = removeGone(path) // left by a Clean that was cut short
+			err = removeGone(path) // left by an interrupted Clean
 		case now.Sub(info.ModTime()) > age && (keep == nil || !keep(e.Name())):
 			err = remove(path)
 		}
@@ -45,7 +45,7 @@ func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionI
 	return failed
 }
 
-// Remove removes the files of a session, unless it lives, and returns how many bytes they had.
+// Remove removes the files of a session, unless it is running, and returns their size in bytes.
 func Remove(stateDir, sessionID string) (int64, error) {
 	path := filepath.Join(stateDir, folder, sessionFolder(sessionID))
 	var bytes int64
@@ -59,11 +59,11 @@ func Remove(stateDir, sessionID string) (int64, error) {
 	return bytes, nil
 }
 
-// remove removes a session's folder unless the session lives.
+// remove removes a session's directory unless the session is running.
 func remove(path string) error {
 	root, lock, err := openLock(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // another Clean was quicker
+		return nil // another Clean removed it first
 	}
 	if err != nil {
 		return err
@@ -83,8 +83,7 @@ func remove(path string) error {
 	return removeGone(gone)
 }
 
-// removeGone removes a folder that was moved away. Who had it open by then may put something into it meanwhile: the next
-// Clean finds it.
+// removeGone removes a renamed directory. A process that had it open may add files meanwhile: the next Clean removes them.
 func removeGone(path string) error {
 	if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrExist) { // it is not empty
 		return err

@@ -95,7 +95,7 @@ func TestCleanRemovesEndedOnly(t *testing.T) {
 	save(t, open(t, state, "ended", Limits{}), "resumed")
 }
 
-// Sessions that begin while old folders are removed lose nothing.
+// Sessions that begin while old directories are removed lose nothing.
 func TestCleanBesideSessions(t *testing.T) {
 	state := t.TempDir()
 	stop := make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A disk that fills up in the middle of a file leaves no half of it. The limit on file sizes stands in for the disk,
+// A disk that fills up in the middle of a file leaves no half of it. The limit on file sizes is in for the disk,
 // in a child, for it holds for a whole process.
 func TestFullDisk(t *testing.T) {
 	state := os.Getenv("ADZE_TEST_FULL")

@@ -4,10 +4,10 @@ package spill
 
 import "os"
 
-// movesOpen: a folder can be moved while a file in it is open.
+// movesOpen: a directory can be moved while a file in it is open.
 const movesOpen = true
 
-// Without locks nobody can tell whether a session lives: old folders go all the same, new ones are kept.
+// Without locks it is unknown whether a session is running: old directories are removed anyway, new ones are kept.
 
 func lockShared(*os.File) error { return nil }
 

@@ -8,18 +8,18 @@ import (
 	"syscall"
 )
 
-// movesOpen: a folder can be moved while a file in it is open.
+// movesOpen: a directory can be moved while a file in it is open.
 const movesOpen = true
 
-// The kernel lets go of the lock when the process ends, however it ends.
+// The kernel releases the lock when the process ends.
 
 func lockShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
 
-// lockAlone reports whether nobody else holds the lock, and takes it.
+// lockAlone reports whether no other process holds the lock, and takes it.
 func lockAlone(f *os.File) bool { return flock(f, syscall.LOCK_EX|syscall.LOCK_NB) == nil }
 
-// unlock takes the lock back. Closing the file is not enough: a process that is just being forked for a command has
-// the file too until it executes its program, and the lock stays as long.
+// unlock releases the lock. Closing the file is not enough: a child process that is just being forked has the file too until
+// it executes its program, and keeps the lock as long.
 func unlock(f *os.File) error {
 	_ = flock(f, syscall.LOCK_UN)
 	return f.Close()

@@ -6,12 +6,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// movesOpen: a folder cannot be moved while a file in it is open, so Clean lets go of the lock a moment early.
+// movesOpen: a directory can't be moved while a file in it is open, so Clean releases the lock slightly earlier.
 const movesOpen = false
 
 func lockShared(f *os.File) error { return lock(f, 0) }
 
-// lockAlone reports whether nobody else holds the lock, and takes it.
+// lockAlone reports whether no other process holds the lock, and takes it.
 func lockAlone(f *os.File) bool {
 	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY) == nil
 }

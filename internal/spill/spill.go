@@ -1,5 +1,5 @@
-// Package spill keeps results that are too large for a model in files of the session, within limits, where they can
-// be read and searched.
+// Package spill saves results that are too large for a model to files of the session, within limits, where they can be read
+// and searched.
 //
 //	dir, err := spill.Open(stateDir, sessionID, spill.Limits{})
 //	saved, err := dir.Save(call.ID, "run_shell_command", output)
@@ -21,29 +21,29 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound what is kept, in bytes. Zero means the usual: 64 MB of a result, 512 MB of a session.
+// Limits bound what is saved, in bytes. Zero means the default: 64 MB per result, 512 MB per session.
 type Limits struct {
 	PerResult  int64
 	PerSession int64
 }
 
-// Saved says what was kept of a text.
+// Saved describes what was saved of a text.
 type Saved struct {
 	Path    string
 	Kept    int64 // bytes, from the beginning of the text
 	Dropped int64 // bytes after them, over a limit
 }
 
-// ErrFull means that the session's limit is used up and nothing of a text was kept.
+// ErrFull means that the session's limit is used up and nothing was saved.
 var ErrFull = errors.New("the session's limit for saved results is reached")
 
 const (
-	folder   = "spill"  // below the state folder; a folder for each session in it
-	lockName = ".lock"  // held while a session lives
-	goneName = ".gone-" // begins the name of a folder that is being removed
+	folder   = "spill"  // below the state directory; a directory for each session in it
+	lockName = ".lock"  // locked while a session is running
+	goneName = ".gone-" // prefix of a directory that is being removed
 )
 
-// Dir is the folder of one session. It is safe for concurrent use.
+// Dir is the directory of one session. It is safe for concurrent use.
 type Dir struct {
 	path   string
 	limits Limits
@@ -55,7 +55,7 @@ type Dir struct {
 	closed bool
 }
 
-// Open names the folder of a session below the state folder. Nothing is made before something is saved.
+// Open returns the directory of a session below the state directory. It is created when something is saved.
 func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if !filepath.IsAbs(stateDir) || sessionID == "" {
 		return nil, fmt.Errorf("open the directory for saved results: state directory %q, session %q: expected an absolute path and a name", stateDir, sessionID)
@@ -69,11 +69,11 @@ func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	return &Dir{path: filepath.Join(resolve(stateDir), folder, sessionFolder(sessionID)), limits: limits}, nil
 }
 
-// Root is the folder's path with links resolved, whether it exists yet or not.
+// Root returns the directory's path with links resolved, whether it exists yet or not.
 func (d *Dir) Root() string { return d.path }
 
-// Save keeps text in a new file, or as much of its beginning as the limits leave room for. Call id and name only make
-// the file's name; they may be anything.
+// Save saves text to a new file, or as much of its beginning as the limits allow. callID and name are only used for the
+// file's name, and can be any text.
 func (d *Dir) Save(callID, name, text string) (Saved, error) {
 	root, kept, err := d.reserve(text)
 	if err != nil {
@@ -92,14 +92,14 @@ func (d *Dir) Save(callID, name, text string) (Saved, error) {
 	}, nil
 }
 
-// Close ends the session's hold on its folder: from now on it ages.
+// Close releases the directory: Clean may remove it later.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
 	if d.root != nil {
 		now := time.Now()
-		_ = d.root.Chtimes(".", now, now) // else it ages from the last Save on, which does no harm
+		_ = d.root.Chtimes(".", now, now) // otherwise it ages from the last Save on
 	}
 	return d.release()
 }
@@ -113,7 +113,7 @@ func (d *Dir) release() error {
 	return err
 }
 
-// reserve makes the folder if need be and takes room for as much of text as may be kept.
+// reserve creates the directory if necessary and reserves space for as much of text as the limits allow.
 func (d *Dir) reserve(text string) (*os.Root, string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -132,13 +132,13 @@ func (d *Dir) reserve(text string) (*os.Root, string, error) {
 	return d.root, kept, nil
 }
 
-// hold makes sure that the folder is there and marked as in use. One that was removed is made again.
+// hold ensures that the directory exists and is locked. It is created again if it was removed.
 func (d *Dir) hold() error {
 	if d.root != nil {
 		if held(d.lock, d.path) {
 			return nil
 		}
-		_ = d.release() // it was removed; there is nothing left to lose
+		_ = d.release() // it was removed
 	}
 	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (d *Dir) hold() error {
 	return nil
 }
 
-// size is what files of an earlier run of the session take.
+// size returns the total size of files from an earlier run of the session.
 func size(root *os.Root) int64 {
 	var sum int64
 	entries, _ := fs.ReadDir(root.FS(), ".")
@@ -163,7 +163,7 @@ func size(root *os.Root) int64 {
 	return sum
 }
 
-// write makes a new file that holds the whole of text. A file that could not be written whole is removed.
+// write creates a file with the whole text. After an error the file is removed.
 func write(root *os.Root, name, text string) (string, error) {
 	f, file, err := create(root, name, ".txt")
 	if err != nil {
@@ -176,14 +176,14 @@ func write(root *os.Root, name, text string) (string, error) {
 	return file, nil
 }
 
-// create makes a new file, and gives it another name if the name is taken.
+// create creates a file, with another name if the name exists.
 func create(root *os.Root, name, ext string) (*os.File, string, error) {
 	for n := 1; ; n++ {
 		file := name + ext
 		if n > 1 {
 			file = fmt.Sprintf("%s-%d%s", name, n, ext)
 		}
-		// O_EXCL follows no link: whatever has the name already is left alone.
+		// O_EXCL doesn't follow links, so existing files are untouched.
 		f, err := root.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, file, err
@@ -191,7 +191,7 @@ func create(root *os.Root, name, ext string) (*os.File, string, error) {
 	}
 }
 
-// head is the beginning of text, at most n bytes, cut between characters.
+// head returns the beginning of text, at most n bytes, cut between characters.
 func head(text string, n int64) string {
 	if int64(len(text)) <= n {
 		return text
@@ -203,10 +203,10 @@ func head(text string, n int64) string {
 	return text[:end]
 }
 
-// maxName keeps file names short enough for every disk.
+// maxName limits the length of file names.
 const maxName = 60
 
-// safe makes a name that is one harmless word on every disk.
+// safe returns a name that is valid on every file system.
 func safe(s, empty string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
@@ -220,7 +220,7 @@ func safe(s, empty string) string {
 	return s
 }
 
-// sessionFolder is a safe name that no two sessions share, also where the disk does not tell cases apart.
+// sessionFolder returns a valid name that is unique for each session, even if the file system ignores case.
 func sessionFolder(id string) string {
 	name := strings.ToLower(safe(id, ""))
 	if name == id {
@@ -230,7 +230,7 @@ func sessionFolder(id string) string {
 	return fmt.Sprintf("%s-%x", name, sum[:8])
 }
 
-// resolve follows links as far as the path exists.
+// resolve follows links in the part of the path that exists.
 func resolve(path string) string {
 	path = filepath.Clean(path)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -242,7 +242,7 @@ func resolve(path string) string {
 	return path
 }
 
-// File takes a long output as it comes. What is over a limit is dropped, and counted.
+// File receives a long output as it is produced. Bytes over a limit are dropped and counted.
 type File struct {
 	dir     *Dir
 	file    *os.File
@@ -251,7 +251,7 @@ type File struct {
 	dropped int64
 }
 
-// Create begins a file for an output whose length is not known yet. Call id and name only make the file's name.
+// Create creates a file for an output of unknown length. callID and name are only used for the file's name.
 func (d *Dir) Create(callID, name string) (*File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -270,7 +270,7 @@ func (d *Dir) Create(callID, name string) (*File, error) {
 	return &File{dir: d, file: f, path: filepath.Join(d.path, file)}, nil
 }
 
-// extension is that of a file's name, if it is an ordinary one: programs go by it.
+// extension returns the extension of a name, if it is an ordinary one: programs go by it.
 func extension(name string) string {
 	ext := filepath.Ext(name)
 	if len(ext) < 2 || len(ext) > 9 || safe(ext[1:], "") != ext[1:] {
@@ -279,7 +279,7 @@ func extension(name string) string {
 	return ext
 }
 
-// Write keeps as much of p as the limits leave room for.
+// Write saves as much of p as the limits allow.
 func (f *File) Write(p []byte) (int, error) {
 	room := f.dir.room(min(int64(len(p)), f.dir.limits.PerResult-f.kept))
 	n, err := f.file.Write(p[:room])
@@ -294,10 +294,10 @@ func (f *File) Write(p []byte) (int, error) {
 // Close ends the file.
 func (f *File) Close() error { return f.file.Close() }
 
-// Saved says what was kept.
+// Saved describes what was saved.
 func (f *File) Saved() Saved { return Saved{f.path, f.kept, f.dropped} }
 
-// room takes up to n bytes of what the session has left.
+// room takes up to n bytes of the session's remaining limit.
 func (d *Dir) room(n int64) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -306,10 +306,10 @@ func (d *Dir) room(n int64) int64 {
 	return n
 }
 
-// take makes a session's folder and marks it as in use. Runs of one session share the mark; Clean takes it for itself
-// and moves the folder away before it lets go, so a mark counts only if it is still the one in the folder.
+// take creates a session's directory and locks it. Runs of one session share the lock. Clean takes it exclusively and
+// renames the directory before it releases it, so a lock is valid only if it is still the one in the directory.
 func take(dir string) (*os.Root, *os.File, error) {
-	const tries = 100 // each one lost to a Clean that came in between
+	const tries = 100 // a Clean may come in between
 	var err error
 	for range tries {
 		if err = os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -336,13 +336,13 @@ func take(dir string) (*os.Root, *os.File, error) {
 	return nil, nil, fmt.Errorf("create %s: it was repeatedly removed: %w", dir, err)
 }
 
-// openLock opens a session's folder, and the file in it that is locked while the session lives.
+// openLock opens a session's directory, and its lock file.
 func openLock(dir string) (*os.Root, *os.File, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !info.IsDir() { // a link is not ours
+	if !info.IsDir() { // not a link
 		return nil, nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a directory")}
 	}
 	root, err := os.OpenRoot(dir)
@@ -357,7 +357,7 @@ func openLock(dir string) (*os.Root, *os.File, error) {
 	return root, lock, nil
 }
 
-// held reports whether lock is the file in the folder of that path.
+// held reports whether lock is the file in the directory of that path.
 func held(lock *os.File, dir string) bool {
 	mine, err := lock.Stat()
 	if err != nil {

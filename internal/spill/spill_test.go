@@ -174,7 +174,7 @@ func TestRootIsResolved(t *testing.T) {
 	}
 }
 
-// Whoever could plant a link in place of a file or folder gets nothing written through it.
+// Whoever could plant a link in place of a file or directory gets nothing written through it.
 func TestLinksAreNotFollowed(t *testing.T) {
 	state, victim := t.TempDir(), t.TempDir()
 	d := open(t, state, "s1", Limits{})

@@ -136,7 +136,7 @@ func manyPlaces(tb testing.TB, n int) map[string]*Document {
 	return out
 }
 
-// everyPlace are the edits that replace each old by new.
+// everyPlace returns the edits that replace each old by new.
 func everyPlace(shown, old, new string) []Edit {
 	var edits []Edit
 	for at := 0; ; {

@@ -74,18 +74,16 @@ func (c charmapCodec) encode(dst []byte, r rune) ([]byte, bool) {
 	return append(dst, b), true
 }
 
-// tableCodec is one of the East Asian encodings: bytes below 0x80 are ASCII
-// (0x5C and 0x7E too, as every program today reads them), two bytes come from a
-// table made of the library's decoder, longer ones are asked of the decoder.
+// tableCodec is one of the East Asian encodings: bytes below 0x80 are ASCII (0x5C and 0x7E too, as all programs read them
+// today), two-byte characters are in a table made from the library's decoder, and longer ones use the decoder.
 type tableCodec struct {
 	enc   encoding.Encoding
 	shape func(b []byte) int
-	pairs []rune // index lead<<8|trail; 0 where nothing is
+	pairs []rune // index lead<<8|trail; 0 if undefined
 	ones  [256]rune
 }
 
-// The shapes say how many bytes a character at the start of b would take by its
-// lead bytes: 0 if it cannot be one.
+// These functions return how many bytes a character at the start of b would have by its lead bytes: 0 if it is invalid.
 
 func shapeGBK(b []byte) int {
 	if b[0] >= 0x81 && b[0] <= 0xfe && len(b) > 1 && b[1] >= 0x40 && b[1] != 0x7f {
@@ -170,7 +168,7 @@ func (t *tableCodec) decode(b []byte) (rune, int, bool) {
 	default:
 		r, _ = t.ask(b[:n])
 	}
-	if r == 0 { // the first byte means nothing; the next may begin a character
+	if r == 0 { // the first byte is invalid; the next may begin a character
 		return utf8.RuneError, 1, false
 	}
 	return r, n, true
@@ -186,7 +184,7 @@ func (t *tableCodec) encode(dst []byte, r rune) ([]byte, bool) {
 	if err != nil || used != n {
 		return dst, false
 	}
-	// Some libraries write look-alikes; what does not read back is refused.
+	// Some libraries write similar characters; reject what doesn't decode to the same one.
 	if back, m, ok := t.decode(out[:size]); !ok || m != size || back != r {
 		return dst, false
 	}

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Detect names the encoding of content, or says ErrBinary. Every answer can be
-// decoded and written back byte for byte, right or wrong. Plain ASCII is UTF-8.
+// Detect returns the encoding of content, or ErrBinary. With any result, right or wrong, the content can be decoded and
+// written back byte for byte. Plain ASCII is UTF-8.
 func Detect(content []byte) (Encoding, error) {
 	for _, enc := range []Encoding{UTF8, UTF16LE, UTF16BE} {
 		if bytes.HasPrefix(content, enc.mark()) {
@@ -36,8 +36,7 @@ func Detect(content []byte) (Encoding, error) {
 	return likeliest(content), nil
 }
 
-// marked trusts a byte order mark unless it is the start of UTF-32 or of
-// something with NUL characters, which is no text.
+// marked trusts a byte order mark unless it is the start of UTF-32 or of content with NUL characters, which isn't text.
 func marked(content []byte, enc Encoding) (Encoding, error) {
 	body := content[len(enc.mark()):]
 	if enc == UTF8 {
@@ -54,11 +53,10 @@ func marked(content []byte, enc Encoding) (Encoding, error) {
 	return enc, nil
 }
 
-// sampleSize bounds how much of a long content is scored.
+// sampleSize is how much of a long content is scored.
 const sampleSize = 64 << 10
 
-// sample takes the start, the middle and the end of long content, cut at line
-// ends so that no character is cut in two.
+// sample returns the start, the middle and the end of long content, cut at line endings so that no character is split.
 func sample(content []byte) []byte {
 	if len(content) <= 3*sampleSize {
 		return content
@@ -77,7 +75,7 @@ func sample(content []byte) []byte {
 	return out
 }
 
-// controls is the share of control characters that text does not have.
+// controls returns the share of unusual control characters.
 func controls(content []byte) float64 {
 	part := content[:min(len(content), sampleSize)]
 	if len(part) == 0 {
@@ -92,8 +90,8 @@ func controls(content []byte) float64 {
 	return float64(n) / float64(len(part))
 }
 
-// mostlyUTF8 holds for UTF-8 with a few damaged bytes. Other encodings hardly
-// ever form sequences of UTF-8 by accident.
+// mostlyUTF8 reports whether content is UTF-8 with a few damaged bytes. Other encodings hardly ever form valid UTF-8
+// sequences by accident.
 func mostlyUTF8(content []byte) bool {
 	good, bad := 0, 0
 	for s := sample(content); len(s) > 0; {
@@ -109,9 +107,8 @@ func mostlyUTF8(content []byte) bool {
 	return good >= 2*bad && good > 1
 }
 
-// unmarkedUTF16 recognises UTF-16 without a mark where it is unmistakable: what
-// it decodes to is ordinary text with ASCII in it, whose zero bytes stand at one
-// parity (some ideographs have one at the other).
+// unmarkedUTF16 detects UTF-16 without a mark if it is unmistakable: it decodes to ordinary text with ASCII in it, whose
+// zero bytes are at one parity (some ideographs have one at the other).
 func unmarkedUTF16(content []byte) (Encoding, bool) {
 	if len(content)%2 != 0 || len(content) < 4 {
 		return "", false
@@ -138,7 +135,7 @@ func readsAsText(content []byte, c utf16Codec) bool {
 		r, n, ok := c.decode(rest)
 		rest = rest[n:]
 		if !ok && len(rest) == 0 && len(content) > sampleSize {
-			break // a pair cut in two by the sample's end
+			break // a pair split by the end of the sample
 		}
 		switch {
 		case !ok || r < ' ' && (r < '\t' || r > '\r') || r >= 0xfff0 && r <= 0xffff || utf16.IsSurrogate(r):
@@ -154,8 +151,8 @@ func readsAsText(content []byte, c utf16Codec) bool {
 	return ascii > 0 && float64(ascii+known) >= 0.95*float64(all) && (ascii*4 >= all || all >= 16)
 }
 
-// The commonest characters of each script's everyday and technical writing,
-// most used first. They only steer the guess.
+// The most common characters in everyday and technical writing of each script, most common first. They only affect the
+// guess.
 
 const commonSimplified = "的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员解水名真论处走义各入几口认条平系气题活尔更别打女变四神总何电数安少报才结反受目太量再感建务做接必场件计管期市直德资命山金指克许统区保至队形社便空决治展马科司五基眼书非则听白却界达光放强即像难且权思王象完设式色路记南品住告类求据程北边死张该交规万取拉格望觉术领共确传师观清今切院让识候带导争运" +
 	"文件代码函数变量参数返回值错误字符串编程序行号注释配置读写取初始化输入出列表数组对象类型接口默认加载保存删除添加修改查询测试用户名密码登录页按钮显示隐藏请求响应服务器客端连接网络缓存线程进锁内存指针循环判断条件否则结束开始执行运算符表达式模块包导入版本更新安装界面选项确定取消警告提示信息日志路径目录格式编码解析转换乱码汉字测试"

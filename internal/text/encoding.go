@@ -11,10 +11,10 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// Encoding is the name of a way to write characters as bytes.
+// Encoding is the name of a character encoding.
 type Encoding string
 
-// The encodings that are read and written.
+// The supported encodings.
 const (
 	UTF8        Encoding = "utf-8"
 	UTF16LE     Encoding = "utf-16le"
@@ -39,10 +39,9 @@ const (
 
 // codec decodes and encodes one character at a time, without state.
 type codec interface {
-	// decode reads the first character of b, which is not empty. ok is false
-	// where the n bytes mean nothing.
+	// decode reads the first character of b, which is not empty. ok is false if the n bytes are invalid.
 	decode(b []byte) (r rune, n int, ok bool)
-	// encode appends a character, or reports that there is no way to write it.
+	// encode appends a character, or reports that the encoding doesn't have it.
 	encode(dst []byte, r rune) ([]byte, bool)
 }
 
@@ -64,7 +63,7 @@ func (e Encoding) codec() (codec, error) {
 	return nil, fmt.Errorf("unknown encoding %q", string(e))
 }
 
-// mark is the byte order mark of an encoding that has one.
+// mark returns the byte order mark of an encoding that has one.
 func (e Encoding) mark() []byte {
 	switch e {
 	case UTF8:
@@ -77,7 +76,7 @@ func (e Encoding) mark() []byte {
 	return nil
 }
 
-// unit is how many bytes the shortest character takes.
+// unit returns how many bytes the shortest character takes.
 func (e Encoding) unit() int {
 	if e == UTF16LE || e == UTF16BE {
 		return 2
@@ -98,7 +97,7 @@ var charmaps = map[Encoding]*charmap.Charmap{
 	Latin1:      charmap.ISO8859_1,
 }
 
-// multibyte makes each table at its first use; a table takes some milliseconds.
+// multibyte creates each table on first use, which takes some milliseconds.
 var multibyte = map[Encoding]func() codec{
 	GBK:      tableOnce(simplifiedchinese.GBK, shapeGBK),
 	GB18030:  tableOnce(simplifiedchinese.GB18030, shapeGB18030),
@@ -110,9 +109,8 @@ var multibyte = map[Encoding]func() codec{
 
 var crlf = []byte("\r\n")
 
-// scanner goes through bytes in units: a character, a line end of two
-// characters (if join), or bytes that mean nothing. The units' bytes, one after
-// another, are the input.
+// scanner splits bytes into units: a character, a two-character line ending (if join), or invalid bytes. The concatenation
+// of the units is the input.
 type scanner struct {
 	codec codec
 	rest  []byte
@@ -120,7 +118,7 @@ type scanner struct {
 
 	r    rune   // as shown
 	unit []byte // as on disk
-	ok   bool   // the bytes mean something
+	ok   bool   // the bytes are valid
 }
 
 func (s *scanner) next() bool {
@@ -140,8 +138,8 @@ func (s *scanner) next() bool {
 	return true
 }
 
-// plainRun takes the bytes that are shown as they are: ASCII, up to a \r, in an
-// encoding whose bytes below 0x80 are ASCII wherever a character begins.
+// plainRun returns the bytes that are shown unchanged: ASCII, up to a \r, in an encoding whose bytes below 0x80 are ASCII at
+// the beginning of a character.
 func (s *scanner) plainRun(enc Encoding) []byte {
 	if enc.unit() > 1 {
 		return nil

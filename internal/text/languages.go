@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// language is one way in which an encoding is used.
+// language is a language in an encoding.
 type language struct {
 	enc     Encoding
-	bonus   float64 // for ties: how usual it is
+	bonus   float64 // for ties: how common it is
 	latin   bool    // accented letters among ASCII ones
 	letters map[rune]float64
 	other   func(r rune, unit []byte) float64 // everything else
 }
 
-// languages is made once; it is only read afterwards.
+// languages is created once and then only read.
 var languages = sync.OnceValue(func() []*language {
 	var out []*language
 	for i, l := range latinLetters {
@@ -33,8 +33,7 @@ var languages = sync.OnceValue(func() []*language {
 	)
 })
 
-// latinLetters are the letters beyond ASCII of languages in Latin script, the
-// commonest first; earlier languages win ties.
+// latinLetters are the letters beyond ASCII of languages in Latin script, the most common first; earlier languages win ties.
 var latinLetters = []struct {
 	enc     Encoding
 	letters string
@@ -62,7 +61,7 @@ var latinLetters = []struct {
 	{Windows1258, "đăâêôơư\u0301\u0300\u0309\u0303\u0323áàéèíóòúùý"}, // Vietnamese
 }
 
-// scriptLetters are alphabets of their own, the commonest letters first.
+// scriptLetters are other alphabets, the most common letters first.
 var scriptLetters = []struct {
 	enc     Encoding
 	letters string
@@ -76,8 +75,8 @@ var scriptLetters = []struct {
 	{Windows1256, "اليمونترهعدسفبكقةحجشصطخىأغضذزثءئظإؤآ"},
 }
 
-// latinWeights: accents are rare, so nearly all letters of a language weigh the
-// same; capitals a little less.
+// latinWeights returns the weights of letters: accents are rare, so nearly all letters of a language have the same weight;
+// capitals slightly less.
 func latinWeights(letters string) map[rune]float64 {
 	m := map[rune]float64{}
 	n := float64(len([]rune(letters)))
@@ -91,7 +90,7 @@ func latinWeights(letters string) map[rune]float64 {
 	return m
 }
 
-// scriptWeights follow how often a letter is used, since alphabets share bytes.
+// scriptWeights returns the weights of letters by frequency, because alphabets share bytes.
 func scriptWeights(letters string) map[rune]float64 {
 	m := map[rune]float64{}
 	n := float64(len([]rune(letters)))
@@ -131,7 +130,7 @@ func kanaWeights() map[rune]float64 {
 	return m
 }
 
-// otherSingle weighs what is not a letter of the language, in one byte.
+// otherSingle returns the weight of a single-byte character that isn't a letter of the language.
 func otherSingle(r rune, _ []byte) float64 {
 	switch {
 	case strings.ContainsRune("“”‘’„–—…«»№€•™§°©®\u00a0", r):

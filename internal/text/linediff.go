@@ -2,17 +2,15 @@ package text
 
 import "slices"
 
-// hunk says that lines oldFrom..oldTo became newFrom..newTo and that the next
-// same lines are alike in both.
+// hunk means that lines oldFrom..oldTo became newFrom..newTo, followed by the same lines in both.
 type hunk struct {
 	oldFrom, oldTo int
 	newFrom, newTo int
 	same           int
 }
 
-// diffLines compares by patience: lines that occur once on both sides anchor
-// the rest. It never takes longer than about n log n; where nothing anchors,
-// small stretches are compared thoroughly and long ones count as changed.
+// diffLines compares lines with patience diff: lines that occur once on both sides are anchors. It takes about n log n;
+// without anchors, short ranges are compared thoroughly and long ones count as changed.
 func diffLines(old, now []string) []hunk {
 	ids := make(map[string]int, len(old))
 	number := func(lines []string) []int {
@@ -32,7 +30,7 @@ func diffLines(old, now []string) []hunk {
 	return hunks(same, len(old), len(now))
 }
 
-// pair is a line of the old text and its equal in the new.
+// pair is a line of the old text and the equal one in the new text.
 type pair struct{ a, b int }
 
 func hunks(same []pair, n, m int) []hunk {
@@ -92,7 +90,7 @@ func matchLines(a, b []int, i, j int, same *[]pair) {
 	}
 }
 
-// uniqueAnchors is the longest ascending run of lines that occur exactly once
+// uniqueAnchors returns the longest ascending run of lines that occur exactly once
 // on each side.
 func uniqueAnchors(a, b []int) []pair {
 	type seen struct{ inA, inB, a, b int }
@@ -119,7 +117,7 @@ func uniqueAnchors(a, b []int) []pair {
 	return ascending(once)
 }
 
-// ascending picks the longest subsequence with ascending b (patience sorting).
+// ascending returns the longest subsequence with ascending b (patience sorting).
 func ascending(ps []pair) []pair {
 	var piles []int // index into ps of each pile's top
 	prev := make([]int, len(ps))
@@ -145,7 +143,7 @@ func ascending(ps []pair) []pair {
 	return out
 }
 
-// longest is the plain longest common subsequence, for small stretches.
+// longest is the plain longest common subsequence, for short ranges.
 func longest(a, b []int, i, j int, same *[]pair) {
 	w := len(b) + 1
 	table := make([]int32, (len(a)+1)*w)

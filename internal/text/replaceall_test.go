@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// libraryEncoding is the x/text encoding behind one of ours.
+// libraryEncoding returns the x/text encoding behind one of ours.
 func libraryEncoding(t testing.TB, enc Encoding) encoding.Encoding {
 	c, err := enc.codec()
 	if err != nil {
@@ -40,7 +40,7 @@ func encodable(enc encoding.Encoding, pieces []string) []string {
 }
 
 // Replacing every occurrence gives the bytes that decoding, strings.ReplaceAll and encoding give. A replacement with
-// line ends is compared where all lines end alike: only there is it obvious what the new ones are.
+// line endings is only compared where all lines end alike.
 func TestReplaceAllIsTheObvious(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		enc := rapid.SampledFrom(encodings).Draw(r, "encoding")
@@ -177,7 +177,7 @@ func TestReplaceAllSearchesInOnePass(t *testing.T) {
 	}
 }
 
-// An offset of the text becomes one of the body, whatever stands around it.
+// An offset of the text becomes one of the body, whatever is around it.
 func TestRawLen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := rapid.StringMatching(`[\r\nab]{0,20}`).Draw(t, "body")

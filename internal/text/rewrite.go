@@ -8,10 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Rewrite puts whole new content in the place of the old and returns the
-// document as it would be. Encoding and byte order mark stay. If content has a
-// \r\n of its own its line ends are taken as they are; otherwise lines that are
-// unchanged keep theirs and new ones take those of their place.
+// Rewrite replaces the whole content and returns the new document. Encoding and byte order mark stay. If content has \r\n
+// its line endings are used unchanged; otherwise unchanged lines keep theirs and new ones get those of the lines nearby.
 func (d *Document) Rewrite(content string) (*Document, error) {
 	if d.BOM {
 		content = strings.TrimPrefix(content, "\ufeff")
@@ -26,7 +24,7 @@ func (d *Document) Rewrite(content string) (*Document, error) {
 	return w.finish(w.out, content)
 }
 
-// joinLines makes every \r\n a \n. It is on the way of every edit: one pass, and a copy only where there is one.
+// joinLines replaces \r\n by \n. Every edit uses it: it takes one pass, and copies only if there is one.
 func joinLines(s string) string {
 	first := strings.Index(s, "\r\n")
 	if first < 0 {
@@ -50,14 +48,14 @@ func joinLines(s string) string {
 	}
 }
 
-// LineEnds counts how lines end.
+// LineEnds counts the line endings.
 type LineEnds struct {
 	LF, CRLF int
-	CR       int  // \r that stand alone; they end no line here
-	Last     bool // the last line has an end
+	CR       int  // single \r; they don't end a line here
+	Last     bool // the last line has a line ending
 }
 
-// LineEnds counts the line ends as they are on disk.
+// LineEnds counts the line endings as they are on disk.
 func (d *Document) LineEnds() LineEnds {
 	body := d.body()
 	e := LineEnds{Last: strings.HasSuffix(d.Text, "\n")}
@@ -85,13 +83,13 @@ func (d *Document) LineEnds() LineEnds {
 	return e
 }
 
-// Describe says in a few words what is unusual about the text on disk, for
-// users: "gbk, CRLF line ends". UTF-8 with LF gives nothing.
+// Describe describes what is unusual about the text on disk, for users: "gbk, CRLF line endings". For UTF-8 with LF it is
+// "".
 func (d *Document) Describe() string {
 	return describe(d.Encoding, d.BOM, d.LineEnds())
 }
 
-// Describe says what is unusual, as far as the lines of the excerpt show it.
+// Describe describes what is unusual, as far as the lines of the excerpt show it.
 func (e Excerpt) Describe() string {
 	ends := LineEnds{LF: e.LF, CRLF: e.CRLF}
 	return describe(e.Encoding, e.BOM, ends)
@@ -116,17 +114,15 @@ func describe(enc Encoding, marked bool, e LineEnds) string {
 	return strings.Join(parts, ", ")
 }
 
-// Edit replaces the bytes Start to End (not included) of the shown text.
+// Edit replaces the bytes from Start up to but not including End of the shown text.
 type Edit struct {
 	Start, End int
 	New        string
 }
 
-// Replace applies edits, all or none, and returns the document as it would be.
-// Edits may come in any order and must not overlap. Everything outside them
-// keeps its bytes, and so does what an edit leaves as it was inside. New lines
-// take the line end of their place (\r\n in New counts as \n). A character that
-// the encoding cannot hold is an *UnencodableError.
+// Replace applies edits, all or none, and returns the new document. Edits may be in any order and must not overlap.
+// Everything outside them keeps its bytes, and so do unchanged parts inside them. New lines get the line ending of the lines
+// nearby (\r\n in New counts as \n). A character that the encoding doesn't have is an *UnencodableError.
 func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })

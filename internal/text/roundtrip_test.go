@@ -45,7 +45,7 @@ func TestEveryEncodingRoundTrips(t *testing.T) {
 }
 
 // anyDocument is bytes as they may be on disk: lines in one of the encodings,
-// mixed line ends, stray bytes.
+// mixed line endings, stray bytes.
 func anyDocument(t *rapid.T) *Document {
 	enc := rapid.SampledFrom(encodings).Draw(t, "encoding")
 	c, err := enc.codec()

@@ -5,10 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// likeliest scores every encoding in every language that is written in it and
-// returns the best. A score is the mean over the bytes that are not ASCII: 1
-// where all of them are the language's commonest letters, below 0 where they
-// make no sense.
+// likeliest scores every encoding for every language in it and returns the best. A score is the mean over the bytes that are
+// not ASCII: 1 if all of them are the language's most common letters, below 0 if they make no sense.
 func likeliest(content []byte) Encoding {
 	part := highParts(sample(content))
 	best, top, western := Latin1, -10.0, -10.0
@@ -23,16 +21,15 @@ func likeliest(content []byte) Encoding {
 	}
 	switch best {
 	case Windows1250, Windows1254, Windows1257, Windows1258:
-		// Where the bytes mean the same and some western language has these
-		// letters too, nothing speaks against the usual one.
+		// If the bytes have the same meaning and some western language has these letters too, prefer the common encoding.
 		if western > top-0.3 && readsAlike(part, best, Windows1252) {
 			best = Windows1252
 		}
 	}
 	switch best {
 	case Windows1252:
-		// Without bytes that only windows-1252 has, both readings are the same,
-		// and latin-1 is the one whose new characters are right in both.
+		// Without bytes that only windows-1252 has, both readings are the same, and with latin-1 new characters are valid in
+		// both.
 		if !hasC1(content) {
 			return Latin1
 		}
@@ -44,8 +41,7 @@ func likeliest(content []byte) Encoding {
 	return best
 }
 
-// highParts drops ASCII but for what stands close to other bytes: one before
-// and two after. A blank marks a gap.
+// highParts removes ASCII except close to other bytes: one before and two after. A space marks a gap.
 func highParts(content []byte) []byte {
 	const enough = 24 << 10
 	var out []byte
@@ -70,7 +66,7 @@ func highParts(content []byte) []byte {
 	return out
 }
 
-// readsAlike reports whether all bytes mean the same in two code pages.
+// readsAlike reports whether all bytes have the same meaning in two code pages.
 func readsAlike(part []byte, a, b Encoding) bool {
 	for _, c := range part {
 		if charmaps[a].DecodeByte(c) != charmaps[b].DecodeByte(c) {
@@ -101,7 +97,7 @@ func hasFourByte(content []byte) bool {
 	return false
 }
 
-// score goes through the part in the language's encoding.
+// score scores the part in the language's encoding.
 func (l *language) score(part []byte) float64 {
 	c, err := l.enc.codec()
 	if err != nil {
@@ -128,15 +124,14 @@ func (l *language) score(part []byte) float64 {
 	return sum / float64(high)
 }
 
-// weigh judges one character between its neighbours.
+// weigh scores one character with its neighbors.
 func (l *language) weigh(before rune, s scanner) float64 {
 	w, known := l.letters[s.r]
 	if !known {
 		w = l.other(s.r, s.unit)
 	}
 	if len(s.unit) > 1 {
-		// One wide character squeezed between ASCII letters is far more often
-		// an accented letter and its neighbour.
+		// A single wide character between ASCII letters is more likely an accented letter and its neighbor.
 		if s.unit[1] < utf8.RuneSelf && asciiLetter(before) && (len(s.rest) == 0 || s.rest[0] < utf8.RuneSelf) {
 			w -= 0.6
 		}
@@ -145,7 +140,7 @@ func (l *language) weigh(before rune, s scanner) float64 {
 	if unicode.IsLetter(s.r) {
 		switch {
 		case unicode.IsUpper(s.r) && unicode.IsLower(before):
-			w -= 0.8 // words do not change case inside
+			w -= 0.8 // words rarely change case inside
 		case !l.latin && asciiLetter(before):
 			w -= 0.5 // scripts do not mix inside a word
 		case !l.latin && before < utf8.RuneSelf && (len(s.rest) == 0 || s.rest[0] < utf8.RuneSelf):

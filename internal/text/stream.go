@@ -9,32 +9,32 @@ import (
 	"unicode/utf8"
 )
 
-// Window says which lines of a file to read, and how much of them.
+// Window selects the lines of a file to read, and how much of them.
 type Window struct {
 	First int // counted from 1; 0 is 1
 	Last  int // included; 0 is the last line
 
-	MaxLine  int    // characters shown of one line; 0 is 2,000
-	MaxBytes int    // shown text in all; 0 is 1 MB. The line that would not fit is left out, but one line is always shown
-	CutMark  string // put where a long line was cut
+	MaxLine  int    // maximum characters of one line; 0 is 2,000
+	MaxBytes int    // maximum bytes of text; 0 is 1 MB. A line that doesn't fit is omitted, but one line is always shown
+	CutMark  string // inserted where a long line was cut
 
 	Hash hash.Hash // if set, the whole content is written to it
 }
 
 // Excerpt is some lines of a file.
 type Excerpt struct {
-	Text        string // with \n line ends
-	First, Last int    // the lines that are in Text; Last < First if none is
+	Text        string // with \n line endings
+	First, Last int    // the lines in Text; Last < First if there are none
 	Total       int    // lines of the file
 	CutLines    []int  // numbers of the lines that were cut
-	Full        bool   // MaxBytes ended it before the last wanted line
+	Full        bool   // MaxBytes was reached before the last selected line
 	Encoding    Encoding
 	BOM         bool
-	LF, CRLF    int // how many of the lines in Text end so
+	LF, CRLF    int // line endings of the lines in Text
 }
 
-// ReadLines reads lines of a file of any size in one pass and bounded memory.
-// The encoding is guessed from samples; content that is not text is ErrBinary.
+// ReadLines reads lines of a file of any size in one pass and bounded memory. The encoding is guessed from samples; for
+// content that isn't text the error is ErrBinary.
 func ReadLines(ctx context.Context, r io.ReaderAt, size int64, w Window) (Excerpt, error) {
 	enc, err := detectSamples(r, size)
 	if err != nil {
@@ -97,8 +97,8 @@ type lineReader struct {
 	newline []byte
 	line    int    // number of the line being read
 	begun   bool   // it has bytes
-	odd     []byte // half a UTF-16 unit left from the last piece
-	kept    []byte // the line so far, as much as can be shown of it
+	odd     []byte // half a UTF-16 unit from the last piece
+	kept    []byte // the current line, up to the length that can be shown
 	text    strings.Builder
 	out     Excerpt
 }
@@ -143,12 +143,12 @@ func (l *lineReader) feed(chunk []byte) {
 	}
 }
 
-// before reports whether the chunk ends before the first wanted line begins.
+// before reports whether the chunk ends before the first selected line.
 func (l *lineReader) before(chunk []byte) bool {
 	return l.unit == 1 && len(chunk) > 0 && l.line+bytes.Count(chunk, l.newline) < l.window.First
 }
 
-// index finds the next line end.
+// index finds the next line ending.
 func (l *lineReader) index(b []byte) int {
 	if l.unit == 1 {
 		return bytes.IndexByte(b, '\n')
@@ -183,17 +183,17 @@ func (l *lineReader) count(b []byte) {
 	}
 }
 
-// keep remembers a piece of a wanted line, up to what can be shown of it.
+// keep stores a piece of a selected line, up to the length that can be shown.
 func (l *lineReader) keep(piece []byte) {
 	most := 4*l.window.MaxLine + 8 - len(l.kept)
 	if len(piece) > most {
-		// The end tells how the line ended; it is kept with the start.
+		// The line ending is stored with the start of the line.
 		piece = piece[:max(most, 0)]
 	}
 	l.kept = append(l.kept, piece...)
 }
 
-// endLine shows the line that ends here, if it is wanted.
+// endLine adds the line that ends here, if it is selected.
 func (l *lineReader) endLine() {
 	if l.wanted() {
 		l.show()
@@ -250,7 +250,7 @@ func (l *lineReader) finish() Excerpt {
 		l.out.Total = l.line
 		if l.wanted() {
 			l.show()
-			if l.out.Last == l.line { // the last line has no end of its own
+			if l.out.Last == l.line { // the last line has no line ending
 				l.out.Text = strings.TrimSuffix(l.text.String(), "\n")
 				return l.out
 			}
@@ -260,11 +260,11 @@ func (l *lineReader) finish() Excerpt {
 	return l.out
 }
 
-// detectSamples guesses from the start and a few places further on.
+// detectSamples guesses the encoding from the start and a few positions further on.
 func detectSamples(r io.ReaderAt, size int64) (Encoding, error) {
 	const part = 64 << 10
 	if size <= 4*part {
-		all := make([]byte, 4*part) // files of /proc have no size but content
+		all := make([]byte, 4*part) // files in /proc have content but no size
 		n, err := r.ReadAt(all, 0)
 		if err != nil && err != io.EOF {
 			return "", err
@@ -284,8 +284,7 @@ func detectSamples(r io.ReaderAt, size int64) (Encoding, error) {
 	return Detect(samples)
 }
 
-// wholeCharacters cuts a sample at line ends, or for UTF-8 at least at the
-// borders of characters.
+// wholeCharacters cuts a sample at line endings, or for UTF-8 at least between characters.
 func wholeCharacters(b []byte, cutStart bool) []byte {
 	if bytes.IndexByte(b, 0) >= 0 {
 		return b[:len(b)&^1]

@@ -39,7 +39,7 @@ func TestReadLines(t *testing.T) {
 		{"exact", "abc\n", Window{MaxLine: 3}, Excerpt{Text: "abc\n", LF: 1, First: 1, Last: 1, Total: 1, Encoding: UTF8}},
 		{"budget", "aaaa\nbbbb\ncccc\n", Window{MaxBytes: 10}, Excerpt{Text: "aaaa\nbbbb\n", LF: 2, First: 1, Last: 2, Total: 3, Full: true, Encoding: UTF8}},
 		{"one line over the budget", "aaaa\nbbbb\n", Window{MaxBytes: 2}, Excerpt{Text: "aaaa\n", LF: 1, First: 1, Last: 1, Total: 2, Full: true, Encoding: UTF8}},
-		// U+0A0A has two bytes that look like line ends.
+		// U+0A0A has two bytes that look like line endings.
 		{"utf-16", "\xff\xfea\x00\r\x00\n\x00\x0a\x0a\x0a\x00\x0a\x00b\x00", Window{},
 			Excerpt{Text: "a\n\u0a0a\n\nb", First: 1, Last: 4, Total: 4, Encoding: UTF16LE, BOM: true, LF: 2, CRLF: 1}},
 	} {

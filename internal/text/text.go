@@ -1,14 +1,12 @@
-// Package text reads text as it is on disk and writes it back so that every
-// byte outside a change stays what it was: encoding, byte order mark, the end of
-// each line, a missing last line end, and bytes that no encoding explains.
+// Package text decodes text and writes changes back without altering any other byte: encoding, byte order mark, each line
+// ending, a missing last line ending, and invalid bytes are preserved.
 //
-//	doc, err := text.Decode(content)       // doc.Text has \n line ends
+//	doc, err := text.Decode(content)       // doc.Text has \n line endings
 //	next, err := doc.Replace(text.Edit{Start: 4, End: 9, New: "there"})
 //	os.WriteFile(name, next.Bytes(), 0o644)
 //
-// A document keeps the bytes it came from; a change splices new bytes into them
-// and encodes nothing else. So even a wrongly guessed encoding loses nothing.
-// The package opens no files and knows no tools.
+// A document keeps its original bytes; a change inserts new bytes and encodes nothing else. So even a wrongly guessed
+// encoding loses nothing. The package opens no files and knows no tools.
 package text
 
 import (
@@ -19,26 +17,25 @@ import (
 	"unicode/utf8"
 )
 
-// ErrBinary says that the content is not text.
+// ErrBinary reports that the content is not text.
 var ErrBinary = errors.New("the content is binary, not text")
 
-// Document is text together with the bytes it came from. It does not change.
+// Document is text with its original bytes. It is immutable.
 type Document struct {
-	// Text is what is shown: line ends are \n (a \r that stands alone stays in
-	// its line), there is no byte order mark, and a byte that means nothing in
-	// the encoding is U+FFFD.
+	// Text is the shown text: line endings are \n (a single \r stays in its line), there is no byte order mark, and an
+	// invalid byte is U+FFFD.
 	Text     string
 	Encoding Encoding
 	BOM      bool
 
-	raw   []byte // everything, the mark included
+	raw   []byte // everything, including the mark
 	codec codec
 	valid bool // raw is valid UTF-8
 	plain bool // and Text is the same bytes, after the mark
 }
 
-// Decode guesses the encoding and decodes. Content that is not text is
-// ErrBinary. The content must not be changed afterwards.
+// Decode guesses the encoding and decodes. For content that isn't text the error is ErrBinary. The content must not be
+// changed afterwards.
 func Decode(content []byte) (*Document, error) {
 	enc, err := Detect(content)
 	if err != nil {
@@ -47,8 +44,7 @@ func Decode(content []byte) (*Document, error) {
 	return DecodeAs(content, enc)
 }
 
-// DecodeAs decodes in a known encoding. A byte order mark of that encoding is
-// recognised.
+// DecodeAs decodes in a known encoding. A byte order mark of that encoding is recognized.
 func DecodeAs(content []byte, enc Encoding) (*Document, error) {
 	mark := enc.mark()
 	return decode(content, enc, mark != nil && bytes.HasPrefix(content, mark))
@@ -80,10 +76,10 @@ func decode(content []byte, enc Encoding, marked bool) (*Document, error) {
 	return d, nil
 }
 
-// Bytes returns the content as it is on disk. It must not be changed.
+// Bytes returns the content for the disk. It must not be changed.
 func (d *Document) Bytes() []byte { return d.raw }
 
-// body is the content after the mark.
+// body returns the content after the mark.
 func (d *Document) body() []byte {
 	if d.BOM {
 		return d.raw[len(d.Encoding.mark()):]
@@ -91,8 +87,7 @@ func (d *Document) body() []byte {
 	return d.raw
 }
 
-// withBody is the same document around another body, which must not be changed
-// afterwards.
+// withBody returns the same document with another body, which must not be changed afterwards.
 func (d *Document) withBody(body []byte) (*Document, error) {
 	if d.BOM {
 		body = append(d.Encoding.mark(), body...)
@@ -100,8 +95,8 @@ func (d *Document) withBody(body []byte) (*Document, error) {
 	return decode(body, d.Encoding, d.BOM)
 }
 
-// Lines counts the lines of shown text. A last line without a line end counts;
-// what would follow a last line end does not.
+// Lines counts the lines of shown text. A last line without a line ending counts; the empty text after a last line ending
+// doesn't.
 func Lines(shown string) int {
 	n := strings.Count(shown, "\n")
 	if shown != "" && !strings.HasSuffix(shown, "\n") {
@@ -110,23 +105,21 @@ func Lines(shown string) int {
 	return n
 }
 
-// Position is a place in shown text, both counted from 1; columns are
-// characters.
+// Position is a position in shown text, both counted from 1; columns are characters.
 type Position struct{ Line, Column int }
 
-// PositionOf finds the place of a byte offset into shown text.
+// PositionOf returns the position of a byte offset in shown text.
 func PositionOf(shown string, offset int) Position {
 	before := shown[:min(max(offset, 0), len(shown))]
 	start := strings.LastIndexByte(before, '\n') + 1
 	return Position{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[start:]) + 1}
 }
 
-// UnencodableError says that new text holds a character that the file's
-// encoding cannot hold. Nothing was changed.
+// UnencodableError reports a character in new text that the file's encoding doesn't have. Nothing was changed.
 type UnencodableError struct {
 	Encoding Encoding
 	Char     rune
-	At       Position // in the text as it would be
+	At       Position // in the new text
 }
 
 func (e *UnencodableError) Error() string {

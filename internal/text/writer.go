@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// writer builds a new body beside the old one.
+// writer builds a new body from the old one.
 type writer struct {
 	doc  *Document
 	body []byte
 	join bool // lines end in \n, whatever they end in on disk
-	raw  int  // how far the old body was gone through
+	raw  int  // offset in the old body
 	text int  // the same in the shown text
 	out  []byte
 
-	near   []byte // what nearEnd found last
-	nearAt int    // it holds for places up to here
+	near   []byte // the last result of nearEnd
+	nearAt int    // it is valid for positions up to here
 }
 
 func (w *writer) keepTo(offset int) error {
@@ -47,8 +47,8 @@ func (w *writer) skipTo(offset int) error {
 	return nil
 }
 
-// rawLen is how many bytes of valid UTF-8 show as n: each \r\n is one more. It
-// looks at no byte beyond them but one, so that many edits take one pass.
+// rawLen returns how many bytes of valid UTF-8 are shown as n: each \r\n is one more. It reads at most one byte beyond them,
+// so that many edits take one pass.
 func rawLen(body []byte, n int) int {
 	raw := 0
 	for {
@@ -60,7 +60,7 @@ func rawLen(body []byte, n int) int {
 	}
 }
 
-// line is one line as shown, its end included, and its bytes.
+// line is one line as shown, including its ending, and its bytes.
 type line struct {
 	shown string
 	raw   []byte
@@ -98,8 +98,7 @@ func (w *writer) lines(from, to int) []line {
 	return out
 }
 
-// write puts new text in the place of body[from:to]. Lines and characters that
-// are the same before and after keep their bytes.
+// write replaces body[from:to] by new text. Lines and characters that are the same before and after keep their bytes.
 func (w *writer) write(from, to int, text string) error {
 	old := w.lines(from, to)
 	shown := make([]string, len(old))
@@ -138,7 +137,7 @@ func (w *writer) units(lines []line) []unit {
 	return out
 }
 
-// hunk writes changed lines; what is alike at their start and end stays.
+// hunk writes changed lines; the common parts at their start and end are unchanged.
 func (w *writer) hunk(lines []line, text string, near func() []byte) error {
 	old, now := w.units(lines), []rune(text)
 	head := 0
@@ -161,9 +160,8 @@ func (w *writer) hunk(lines []line, text string, near func() []byte) error {
 	return nil
 }
 
-// middle encodes new characters. The n-th new line ends as the n-th old one
-// did. Where as many unknown bytes are in the new text as were in the old, they
-// are the same ones.
+// middle encodes new characters. The n-th new line ends like the n-th old one did. If the new text has as many unknown
+// characters as the old one, they keep their bytes.
 func (w *writer) middle(old []unit, now []rune, near func() []byte) error {
 	unknown, same := unknownUnits(old, now)
 	var ends [][]byte
@@ -195,8 +193,7 @@ func (w *writer) middle(old []unit, now []rune, near func() []byte) error {
 	return nil
 }
 
-// unknownUnits collects what is shown as U+FFFD, and whether the new text has
-// as many.
+// unknownUnits collects the bytes that are shown as U+FFFD, and reports whether the new text has as many.
 func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 	for _, u := range old {
 		if u.r == utf8.RuneError {
@@ -212,8 +209,8 @@ func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 	return unknown, n > 0 && n == len(unknown)
 }
 
-// endBeside is the line end for a change that replaces none: that of the line
-// before it, else of the line after, else that near the end of the old text.
+// endBeside returns the line ending for a change that replaces none: that of the line before it, else of the line after,
+// else that near the end of the old text.
 func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
 		if i < 0 || i >= len(old) {
@@ -226,9 +223,8 @@ func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	return w.nearEnd(to)
 }
 
-// nearEnd is the end of the line that the place stands in, else of the line
-// before it, else a plain one. Places come in ascending order: what was found
-// for one serves the next ones on the same line.
+// nearEnd returns the ending of the line at the position, else of the line before it, else \n. Positions are in ascending
+// order: the result is reused for later ones on the same line.
 func (w *writer) nearEnd(to int) []byte {
 	if w.near == nil || w.nearAt < to {
 		w.near, w.nearAt = w.findEnd(to)
@@ -236,7 +232,7 @@ func (w *writer) nearEnd(to int) []byte {
 	return w.near
 }
 
-// findEnd looks for the line end of nearEnd. It holds for places up to at.
+// findEnd finds the line ending of nearEnd. It is valid for positions up to at.
 func (w *writer) findEnd(to int) (end []byte, at int) {
 	at = to
 	for s := (scanner{codec: w.doc.codec, rest: w.body[to:], join: true}); s.next(); at += len(s.unit) {
@@ -261,8 +257,8 @@ func (w *writer) unencodable(r rune) error {
 	return &UnencodableError{Encoding: w.doc.Encoding, Char: r, At: PositionOf(so.Text, len(so.Text))}
 }
 
-// finish makes the new document and checks that it reads as meant. It would not
-// where new characters join with an unknown byte beside them.
+// finish makes the new document and checks that it decodes as intended. It doesn't if new characters combine with an
+// adjacent unknown byte.
 func (w *writer) finish(body []byte, want string) (*Document, error) {
 	next, err := w.doc.withBody(body)
 	if err != nil {

@@ -206,7 +206,7 @@ func setUpTree() error {
 	return nil
 }
 
-// look is all that is in the writable directories, apart from what trials need.
+// look returns all that is in the writable directories, apart from what trials need.
 func look(t *testing.T) string {
 	t.Helper()
 	var lines []string

@@ -34,7 +34,7 @@ func (b *bench) kinds() {
 	}
 }
 
-// points are the points of keeping manyKinds.
+// points returns the points of keeping manyKinds.
 func points(t *testing.T) []string {
 	b := opened(t, Options{})
 	b.kinds()
@@ -50,7 +50,7 @@ func points(t *testing.T) []string {
 	return all
 }
 
-// keptSnapshot is what keeping manyKinds leaves.
+// keptSnapshot returns what keeping manyKinds leaves.
 func keptSnapshot(t *testing.T) string {
 	b := opened(t, Options{})
 	b.kinds()

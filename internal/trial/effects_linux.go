@@ -31,14 +31,14 @@ type step struct {
 	Op    op
 	Layer int
 	Rel   string // path in the layer
-	Upper seen   // what is in the upper
-	Lower seen   // what is in the lower; zero: nothing
-	// OldAttrs and NewAttrs are the extended attributes of a change of them.
+	Upper seen   // state in the upper
+	Lower seen   // state in the lower; zero: doesn't exist
+	// OldAttrs and NewAttrs are the extended attributes, if they changed.
 	OldAttrs, NewAttrs map[string][]byte `json:",omitempty"`
 	change             int               // index in found.Changes; -1: none
 }
 
-// seen is what tells whether a file is still the same.
+// seen is the metadata that shows whether a file is still the same.
 type seen struct {
 	Ino          uint64        `json:",omitempty"`
 	Mode         uint32        `json:",omitempty"`
@@ -56,7 +56,7 @@ func seeing(st *unix.Stat_t) seen {
 func (s seen) is(kind uint32) bool { return s.Mode&unix.S_IFMT == kind }
 func (s seen) dir() bool           { return s.is(unix.S_IFDIR) }
 
-// found is all that a walk through the uppers found.
+// found is the result of a walk through the uppers.
 type found struct {
 	Effects
 	steps []step
@@ -68,12 +68,12 @@ type found struct {
 	gone    []gone
 	relinks []relink
 
-	protected string   // the last path that is
-	restore   []func() // modes of directories
+	protected string   // the last protected path
+	restore   []func() // restores modes of directories
 }
 
-// Effects finds what the command changed. It must have ended. The session layers
-// may be used by another trial from now on.
+// Effects returns what the command changed. The command must have ended. Another trial may use the session layers from now
+// on.
 func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +105,7 @@ func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 	return out, nil
 }
 
-// layer walks one upper beside its lower.
+// layer compares one upper with its lower.
 func (f *found) layer(i int) error {
 	l := &f.t.layers[i]
 	upper, err := openDir(unix.AT_FDCWD, l.Upper)
@@ -131,7 +131,7 @@ type pair struct {
 	layer        int
 	rel          string // "" is the root
 	upper, lower *os.File
-	was          *unix.Stat_t // the upper one before it was made readable; nil: as it is
+	was          *unix.Stat_t // the upper one before it was made readable; nil: unchanged
 }
 
 func (p *pair) path(name string) string {
@@ -200,7 +200,7 @@ func (p *pair) entry(name string) error {
 	}
 	switch {
 	case isWhiteout(u) && !there:
-		// It was created and deleted, or something else deleted it.
+		// It was created and deleted, or another process deleted it.
 	case isWhiteout(u):
 		s.Op, c.Kind, c.New = opDelete, Deleted, File{}
 		s.Upper = seen{}
@@ -226,9 +226,8 @@ func (p *pair) entry(name string) error {
 	return nil
 }
 
-// deletedBelow reports whether something else may have deleted what is below a
-// file: overlayfs copied it from a lower, and its directory changed meanwhile. It
-// may be a file that the command moved here, too.
+// deletedBelow reports whether another process may have deleted the lower file: overlayfs copied it from a lower, and its
+// directory changed meanwhile. The command may also have moved the file here.
 func (p *pair) deletedBelow(name string) bool {
 	var st unix.Stat_t
 	if unix.Fstat(int(p.lower.Fd()), &st) != nil || before(st.Mtim, p.f.t.layers[p.layer].start) {
@@ -289,7 +288,7 @@ func (p *pair) changed(base string, c Change, s step) error {
 	}
 	c.Note = strings.Join(note, ", ")
 	n := &name{c: c, s: s, step: -1}
-	if s.Op != "" { // else it was opened for writing, or got another name
+	if s.Op != "" { // otherwise it was opened for writing, or got another name
 		p.f.add(c, s)
 		n.step = len(p.f.steps) - 1
 	}
@@ -300,7 +299,7 @@ func (p *pair) changed(base string, c Change, s step) error {
 	return nil
 }
 
-// add notes a change, and whether something else changed the same file.
+// add records a change, and whether another process changed the same file.
 func (f *found) add(c Change, s step) {
 	if s.Lower.Ino != 0 && !(s.Op == opMeta && s.Lower.dir()) && !before(s.Lower.Ctime, f.t.layers[s.Layer].start) {
 		f.Conflicts = append(f.Conflicts, c.Path)
@@ -310,9 +309,8 @@ func (f *found) add(c Change, s step) {
 	f.steps = append(f.steps, s)
 }
 
-// below counts the files of a directory, or of a file. Of a directory in a lower
-// it checks that nothing else changed it; of what is new it looks for what is
-// special and for what overlayfs left.
+// below counts the files of a directory, or of a file. In a lower it checks that no other process changed it; in new files
+// it looks for special ones and for attributes of overlayfs.
 func (p *pair) below(dir *os.File, name string, st *unix.Stat_t, fresh *found) (files int, size int64) {
 	w := &counter{p: p, fresh: fresh, start: p.f.t.layers[p.layer].start}
 	w.entry(dir, name, p.path(name), p.above(name), st)
@@ -344,7 +342,7 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 		if st.Mode&unix.S_IFMT == unix.S_IFLNK {
 			target = readlinkAt(dir, name)
 		}
-		if isWhiteout(st) { // nothing is below it
+		if isWhiteout(st) { // it has no content
 			os.Remove(above)
 			return
 		}
@@ -362,7 +360,7 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 	}
 	in, err := open(dir, name)
 	if err != nil {
-		return // nobody can see into it
+		return // it can't be read
 	}
 	defer in.Close()
 	names, _ := in.Readdirnames(-1)
@@ -373,7 +371,7 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 	}
 }
 
-// marked notes a file with attributes of overlayfs.
+// marked records a file with attributes of overlayfs.
 func (f *found) marked(above string, st *unix.Stat_t) {
 	if kind := st.Mode & unix.S_IFMT; kind != unix.S_IFDIR && kind != unix.S_IFREG {
 		return
@@ -383,7 +381,7 @@ func (f *found) marked(above string, st *unix.Stat_t) {
 	}
 }
 
-// inspect notes what always requires approval.
+// inspect records changes that always require approval.
 func (f *found) inspect(path, name string, s seen, target string) {
 	tell := func(what string) { f.Special = append(f.Special, Special{path, what}) }
 	switch s.Mode & unix.S_IFMT {
@@ -408,7 +406,7 @@ func (f *found) inspect(path, name string, s seen, target string) {
 	f.protect(path)
 }
 
-// protect notes a change of what is protected by its name, with all in it.
+// protect records a change of a protected path, with everything in it.
 func (f *found) protect(path string) {
 	if !(f.protected != "" && within(path, f.protected)) && f.t.l.o.Protected(path) {
 		f.Special = append(f.Special, Special{path, "protected"})
@@ -416,9 +414,8 @@ func (f *found) protect(path string) {
 	}
 }
 
-// leadsOut reports whether a link's target is outside of the workspace. What
-// links on the way lead to is as the trial left it: a chain of them is judged
-// link by link.
+// leadsOut reports whether a link's target is outside the workspace. Links on the way are resolved as the trial left them: a
+// chain of links is judged link by link.
 func (f *found) leadsOut(path, target string) bool {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(path), target)
@@ -427,10 +424,10 @@ func (f *found) leadsOut(path, target string) bool {
 	return !slices.ContainsFunc(f.t.layers, func(l layer) bool { return within(target, l.Lower) })
 }
 
-// mostNotKept is how many paths NotKept has.
+// mostNotKept is the maximum number of paths in NotKept.
 const mostNotKept = 5
 
-// notKept finds what the trial changed in temp directories.
+// notKept finds the changes in temp directories.
 func (f *found) notKept() {
 	for i := range min(f.t.l.temp, len(f.t.last)) {
 		o := f.t.last[i]
@@ -448,7 +445,7 @@ func (f *found) notKept() {
 			}
 			if d.IsDir() {
 				if _, err := os.Lstat(o.Lower + strings.TrimPrefix(path, o.Upper)); err == nil && !opaque(path) {
-					return nil // what is in it was changed
+					return nil // its content was changed
 				}
 			}
 			if f.MoreNotKept++; f.MoreNotKept <= mostNotKept {
@@ -487,7 +484,7 @@ func fileOf(st *unix.Stat_t) File {
 	return File{Mode: mode, Size: st.Size, Time: time.Unix(st.Mtim.Unix())}
 }
 
-// file is what is at a name.
+// file returns the state of a name.
 func (p *pair) file(dir *os.File, name string, st *unix.Stat_t) File {
 	f := fileOf(st)
 	if f.Mode&fs.ModeSymlink != 0 {

@@ -22,7 +22,7 @@ import (
 // old is when the files of a random tree were written.
 var old = time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// snapshot is a tree as text: type, mode, content or target, attributes, other
+// snapshot returns a tree as text: type, mode, content or target, attributes, other
 // names, and the time if it is one that a command or the tree has set.
 func snapshot(t testing.TB, root string) string {
 	t.Helper()
@@ -122,7 +122,7 @@ func plant(t testing.TB, root string, r *rand.Rand) {
 	check(os.Link(filepath.Join(root, "d3/h0"), filepath.Join(root, "h2")))
 }
 
-// invent is a random command. Files with several names aren't replaced: they are
+// invent returns a random command. Files with several names aren't replaced: they are
 // written in place.
 func invent(r *rand.Rand) string {
 	dirs := []string{".", "d0", "d0/e0", "d0/e1", "d1", "d1/e0", "d1/e0/f", "d2", "new", "new/x"}
@@ -185,7 +185,7 @@ func invent(r *rand.Rand) string {
 	return strings.Join(lines, "; ")
 }
 
-// attributeTool is the test binary as a command that sets attributes.
+// attributeTool returns the test binary as a command that sets attributes.
 func attributeTool(args []string) int {
 	var err error
 	switch {
@@ -203,7 +203,7 @@ func attributeTool(args []string) int {
 // fullRounds is how many random commands make soak tries.
 const fullRounds = 3000
 
-// randomSeed is a new one in a full soak: what that finds becomes a test of its own.
+// randomSeed returns a new one in a full soak: what that finds becomes a test of its own.
 func randomSeed() uint64 {
 	if soak.Share() >= 1 {
 		return uint64(time.Now().UnixNano())
@@ -259,7 +259,7 @@ func TestKeepEqualsRunning(t *testing.T) {
 	}
 }
 
-// diff is the lines that only one of two texts has.
+// diff returns the lines that only one of two texts has.
 func diff(want, got string) string {
 	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
 	var out []string

@@ -14,16 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MostContent is the size of the largest file that Before and After return.
+// MostContent is the maximum size of a file that Before and After return.
 const MostContent = 16 << 20
 
-// Before is the content of a file as it is in the workspace, or the target of a
-// link. No link is followed.
+// Before returns the content of a file in the workspace, or the target of a link. It doesn't follow links.
 func (t *Trial) Before(path string) ([]byte, error) {
 	return t.content(path, func(l layer) string { return l.Lower })
 }
 
-// After is the content of a file as the trial left it.
+// After returns the content of a file as the trial left it.
 func (t *Trial) After(path string) ([]byte, error) {
 	return t.content(path, func(l layer) string { return l.Upper })
 }
@@ -59,8 +58,7 @@ func (t *Trial) content(path string, root func(layer) string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MostContent))
 }
 
-// find is the layer that a path is in, and the path in it. Git directories may be
-// in a root.
+// find returns the layer of a path, and the path in it. Git directories may be in a root.
 func (t *Trial) find(path string) (layer int, rel string, ok bool) {
 	best := -1
 	for i, l := range t.layers {
@@ -75,7 +73,7 @@ func (t *Trial) find(path string) (layer int, rel string, ok bool) {
 	return best, rel, err == nil
 }
 
-// openDir opens a directory that is no link, for reading names.
+// openDir opens a directory that isn't a link, to read names.
 func openDir(at int, name string) (*os.File, error) {
 	fd, err := openRetry(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW)
 	if err != nil {
@@ -86,8 +84,7 @@ func openDir(at int, name string) (*os.File, error) {
 
 func openDirAt(dir *os.File, name string) (*os.File, error) { return openDir(int(dir.Fd()), name) }
 
-// openClosed opens a directory of an upper, and makes it readable to its owner
-// until the walk has ended.
+// openClosed opens a directory of an upper, and makes it readable for its owner until the walk has ended.
 func (f *found) openClosed(dir *os.File, name string) (*os.File, error) {
 	in, err := openDirAt(dir, name)
 	if !errors.Is(err, fs.ErrPermission) {
@@ -101,8 +98,7 @@ func (f *found) openClosed(dir *os.File, name string) (*os.File, error) {
 	return openDirAt(dir, name)
 }
 
-// loosened gives its owner all rights on a directory. The function gives it back
-// its mode.
+// loosened gives the owner all rights on a directory. restore restores its mode.
 func loosened(dir *os.File, name string) (restore func(), err error) {
 	fd, err := openRetry(int(dir.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY)
 	if err != nil {
@@ -123,7 +119,7 @@ func loosened(dir *os.File, name string) (restore func(), err error) {
 	}, nil
 }
 
-// openAt opens a file that is no link.
+// openAt opens a file that isn't a link.
 func openAt(dir *os.File, name string, flags int) (*os.File, error) {
 	fd, err := openRetry(int(dir.Fd()), name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK)
 	if err != nil {
@@ -158,7 +154,7 @@ func openBeneath(top int, rel string) (*os.File, error) {
 		switch err {
 		case unix.EINTR, unix.EAGAIN:
 			continue
-		case unix.EACCES: // it can be used without being read
+		case unix.EACCES: // it can be used without reading it
 			if how.Flags&unix.O_PATH == 0 {
 				how.Flags |= unix.O_PATH
 				continue
@@ -185,23 +181,22 @@ func readlinkAt(dir *os.File, name string) string {
 	return string(b[:n])
 }
 
-// isWhiteout reports whether a file in an upper says that there is none.
+// isWhiteout reports whether a file in an upper marks a deleted one.
 func isWhiteout(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0
 }
 
-// opaque reports whether a directory in an upper replaces the one below.
+// opaque reports whether a directory in an upper replaces the lower one.
 func opaque(path string) bool {
 	var b [4]byte
 	n, err := unix.Lgetxattr(path, overlayPrefix+"opaque", b[:])
 	return err == nil && n == 1 && b[0] == 'y'
 }
 
-// overlayPrefix begins the names of overlayfs' own attributes.
+// overlayPrefix is the prefix of overlayfs' own attributes.
 const overlayPrefix = "user.overlay."
 
-// same reports whether the content of two files, or the targets of two links, is
-// the same, and whether their attributes differ.
+// same reports whether two files have the same content, or two links the same target, and whether their attributes differ.
 func (p *pair) same(name string, s *step) (content, attributes bool) {
 	u, l := s.Upper, s.Lower
 	if u.is(unix.S_IFLNK) {
@@ -212,7 +207,7 @@ func (p *pair) same(name string, s *step) (content, attributes bool) {
 	}
 	a, err := openAt(p.upper, name, unix.O_RDONLY)
 	if err != nil {
-		return u.Size == l.Size && u.Mtime == l.Mtime, false // nobody can read it
+		return u.Size == l.Size && u.Mtime == l.Mtime, false // it can't be read
 	}
 	defer a.Close()
 	b, err := openAt(p.lower, name, unix.O_RDONLY)
@@ -238,8 +233,7 @@ func sameContent(a, b *os.File) bool {
 	}
 }
 
-// compare notes the extended attributes of two open files if they differ, and
-// reports whether they do.
+// compare records the extended attributes of two open files if they differ, and reports whether they do.
 func (s *step) compare(upper, lower *os.File) bool {
 	a, b := readAttributes(upper), readAttributes(lower)
 	if maps.EqualFunc(a, b, bytes.Equal) {
@@ -249,8 +243,7 @@ func (s *step) compare(upper, lower *os.File) bool {
 	return true
 }
 
-// readAttributes is the extended attributes of an open file, without overlayfs'
-// own. Those that can't be read are left out.
+// readAttributes returns the extended attributes of an open file, without overlayfs' own. Unreadable ones are omitted.
 func readAttributes(f *os.File) map[string][]byte {
 	fd := int(f.Fd())
 	n, err := unix.Flistxattr(fd, nil)
@@ -274,8 +267,7 @@ func readAttributes(f *os.File) map[string][]byte {
 	return out
 }
 
-// copyAttributes gives one directory the attributes of another, as far as that is
-// allowed.
+// copyAttributes copies the attributes of one directory to another, as far as allowed.
 func copyAttributes(from, to string) {
 	a, err := openDir(unix.AT_FDCWD, from)
 	if err != nil {
@@ -304,7 +296,7 @@ func stripped(path string) {
 	}
 }
 
-// differences of two directories, in words.
+// differences describes the differences of two directories.
 func differences(u, l *unix.Stat_t) (out []string) {
 	if u.Mode != l.Mode {
 		out = append(out, fmt.Sprintf("mode %04o → %04o", l.Mode&0o7777, u.Mode&0o7777))

@@ -17,8 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// journal is what keeping is about to do, so that a kill in the middle of it can
-// be taken back.
+// journal is the plan of keeping, so that it can be undone if the process is killed halfway.
 type journal struct {
 	Fence  unix.Timespec // before the first step
 	Layers []over
@@ -60,8 +59,7 @@ func (j *journal) write(dir string) error {
 	return os.Rename(path+".new", path)
 }
 
-// rollback takes back the steps that were done, the last one first. What
-// something else changed meanwhile is left as it is.
+// rollback undoes the steps that were done, the last one first. Files that another process changed meanwhile are skipped.
 func (k *mover) rollback() {
 	ok := true
 	for i := k.begun - 1; i >= 0; i-- {
@@ -76,7 +74,7 @@ func (k *mover) rollback() {
 	}
 }
 
-// undo takes back one step, if it was done.
+// undo undoes one step, if it was done.
 func (k *mover) undo(i int) error {
 	s := &k.Steps[i]
 	name := filepath.Base(s.Rel)
@@ -106,7 +104,7 @@ func (k *mover) undo(i int) error {
 		if !up || above.Ino == s.Upper.Ino {
 			return nil
 		}
-		if !down { // something else deleted it: what it was comes back
+		if !down { // another process deleted it: restore the old state
 			return move(upper, name, lower, name, unix.RENAME_NOREPLACE)
 		}
 		if there.Ino != s.Upper.Ino {
@@ -127,7 +125,7 @@ func (k *mover) undo(i int) error {
 	return nil
 }
 
-// ours says whether what a step put in place was changed by something else.
+// ours returns an error if another process changed what a step put in place.
 func (k *mover) ours(lower *os.File, name string, s *step) error {
 	st, ok := statAt(lower, name)
 	if ok && k.Shared[st.Ino] {
@@ -142,14 +140,14 @@ func (k *mover) ours(lower *os.File, name string, s *step) error {
 	return nil
 }
 
-// written is what a file may be that was written in place: everything is set back.
+// written returns the possible state of a file that was written in place: everything is restored.
 func (s *step) written() seen {
 	was := s.Upper
 	was.Mtime = unix.Timespec{}
 	return was
 }
 
-// restore writes back a file that was written in place.
+// restore restores a file that was written in place.
 func (k *mover) restore(i int, lower *os.File, name string) error {
 	s := &k.Steps[i]
 	saved, err := os.Open(k.saved(i))
@@ -178,7 +176,8 @@ func (k *mover) restore(i int, lower *os.File, name string) error {
 	return k.setMetaAt(f, lower, name, s.Lower, s.written())
 }
 
-// oursInPlace says whether something else wrote a file that was written in place. After a kill, only its content can tell.
+// oursInPlace returns an error if another process wrote a file that was written in place. After a kill, only its content
+// shows that.
 func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
 	if after, ok := k.after[i]; ok {
 		if !after.sameContent(st) {
@@ -208,8 +207,8 @@ func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
 	return nil
 }
 
-// partlyWritten reports whether a file is an old content that a new one was being written over, or the reverse: every byte
-// is that of one of them, and it is as long as one of them or in between.
+// partlyWritten reports whether a file is an old content partly overwritten by a new one, or the reverse: every byte is from
+// one of them, and its length is one of theirs or in between.
 func partlyWritten(now, old, written io.Reader) (bool, error) {
 	readers := [3]*bufio.Reader{bufio.NewReader(now), bufio.NewReader(old), bufio.NewReader(written)}
 	for {
@@ -232,9 +231,8 @@ func partlyWritten(now, old, written io.Reader) (bool, error) {
 	}
 }
 
-// Recover takes back what sessions that were killed had begun to keep, and removes
-// what they left: in a state directory, and in workspaces. Sessions that run are
-// left alone. The error names files that something else changed meanwhile.
+// Recover undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files: in a state
+// directory, and in workspaces. Running sessions are skipped. The error names files that another process changed meanwhile.
 func Recover(state string, roots []string) error {
 	dirs := []string{state}
 	for _, root := range roots {
@@ -242,8 +240,7 @@ func Recover(state string, roots []string) error {
 	}
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !exists(dir) })
 	var errs []error
-	// One session may have files in several of them, so nothing is removed before
-	// all is taken back.
+	// A session may have files in several of them, so nothing is removed before everything is undone.
 	for _, do := range []func(string) error{rollbackSession, removeSession} {
 		for _, dir := range dirs {
 			errs = append(errs, recoverIn(dir, do))
@@ -257,8 +254,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// recoverIn does something with each session of a state directory that doesn't
-// run.
+// recoverIn calls do for each session of a state directory that isn't running.
 func recoverIn(state string, do func(dir string) error) error {
 	all, err := lockState(state)
 	if err != nil {
@@ -278,8 +274,7 @@ func recoverIn(state string, do func(dir string) error) error {
 		path := filepath.Join(dir, lockName)
 		lock, err := locked(path, 0)
 		if err != nil && ownerGone(path) {
-			// A process that it was just starting when it was killed has the lock
-			// until it executes its program.
+			// A child process that was just being started has the lock until it executes its program.
 			lock, err = locked(path, lockWait)
 		}
 		if err != nil {
@@ -291,9 +286,8 @@ func recoverIn(state string, do func(dir string) error) error {
 	return errors.Join(errs...)
 }
 
-// removeSession removes what a session left. Processes of a session that was
-// killed end soon after it and may still write there. What can't be removed is
-// for the next session.
+// removeSession removes the files of a session. Processes of a killed session end soon after it and may still write there.
+// The next session removes the rest.
 func removeSession(dir string) error {
 	for range 100 {
 		if removeAll(dir) == nil {
@@ -304,7 +298,7 @@ func removeSession(dir string) error {
 	return nil
 }
 
-// rollbackSession takes back what a session had begun to keep.
+// rollbackSession undoes incomplete changes of a session.
 func rollbackSession(dir string) error {
 	journals, _ := filepath.Glob(filepath.Join(dir, "t*", journalName))
 	var left []string
@@ -322,7 +316,7 @@ func rollbackSession(dir string) error {
 		k.close()
 		left = append(left, k.left...)
 	}
-	if len(left) > 0 { // what it was before is in there
+	if len(left) > 0 { // it has the old state
 		aside := filepath.Join(filepath.Dir(dir), "left-"+filepath.Base(dir))
 		if err := os.Rename(dir, aside); err != nil {
 			return err
@@ -332,13 +326,13 @@ func rollbackSession(dir string) error {
 	return nil
 }
 
-// owner names a process: its number, and the namespace that counts it.
+// owner identifies a process: its ID, and its PID namespace.
 func owner(pid int) string {
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return fmt.Sprintf("%d %s", pid, space)
 }
 
-// ownerGone reports whether the session that a lock names has ended.
+// ownerGone reports whether the session in a lock file has ended.
 func ownerGone(path string) bool {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -348,8 +342,8 @@ func ownerGone(path string) bool {
 	return err == nil && string(text) == owner(pid) && unix.Kill(pid, 0) == unix.ESRCH
 }
 
-// lockWait is how long a session waits for others that are just being opened or
-// recovered. One that was stopped in between doesn't stop all others for good.
+// lockWait is how long a session waits for others that are being opened or recovered, so that a stopped process doesn't
+// block it forever.
 const lockWait = 30 * time.Second
 
 // lockState locks a state directory while sessions are added or recovered.
@@ -357,8 +351,8 @@ func lockState(state string) (*os.File, error) {
 	return locked(filepath.Join(state, stateLock), lockWait)
 }
 
-// locked locks a file that exists or is made. A lock that another process has for
-// longer than wait is an error.
+// locked locks a file, and creates it if necessary. It returns an error if another process has the lock for longer than
+// wait.
 func locked(path string, wait time.Duration) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Keep moves the changes to the workspace: those that only selects, or all of
-// them if it is nil. Changes in a git directory are kept together. Either all of
-// it is kept, or nothing: then an error that wraps ErrConflict says that something
-// else changed a file. A trial can be kept once.
+// Keep moves the changes to the workspace: those that only selects, or all if it is nil. Changes in a git directory are kept
+// together. Either all are kept, or none: then an error that wraps ErrConflict means that another process changed a file. A
+// trial can be kept once.
 func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, error) {
 	t.mu.Lock()
 	fresh, dropped := t.found == nil && !t.spent, t.dropped || t.spent
@@ -51,9 +50,8 @@ func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, er
 	return kept, nil
 }
 
-// selected are the steps for what only selects, in the order in which they are
-// done, and the names that belong to files of the workspace as these steps leave
-// them.
+// selected returns the steps for the selected changes, in order, and the names that belong to files of the workspace after
+// these steps.
 func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 	if only == nil {
 		only = func(string) bool { return true }
@@ -76,7 +74,7 @@ func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 	links := slices.DeleteFunc(slices.Clone(t.found.relinks), func(r relink) bool { return !done[r.step] || !done[r.needs] })
 	slices.SortStableFunc(out, func(a, b step) int {
 		x, y := t.rank(a), t.rank(b)
-		if x == y && a.Op == opMeta { // a directory after what is in it
+		if x == y && a.Op == opMeta { // a directory after its content
 			return cmp.Compare(len(b.Rel), len(a.Rel))
 		}
 		return cmp.Compare(x, y)
@@ -84,7 +82,7 @@ func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 	return append(t.loosen(out), out...), links
 }
 
-// gitOf is the git directory that a path is in, or "".
+// gitOf returns the git directory that contains a path, or "".
 func (t *Trial) gitOf(path string) string {
 	for _, dir := range t.l.o.Git {
 		if within(path, dir) {
@@ -97,9 +95,8 @@ func (t *Trial) gitOf(path string) string {
 	return ""
 }
 
-// rank is the order of steps: what others refer to comes first, what refers to
-// others later, and deletions after that. Modes of directories are last: they may
-// not let anything be changed any more.
+// rank returns the order of steps: first what others refer to, then what refers to others, then deletions. Modes of
+// directories are last, because they may forbid changes.
 func (t *Trial) rank(s step) int {
 	path := t.found.Changes[s.change].Path
 	dir := t.gitOf(path)
@@ -121,8 +118,7 @@ func (t *Trial) rank(s step) int {
 	return 3
 }
 
-// loosen are steps that make directories writable for the others. The mode that
-// they had comes back with a step of their own at the end.
+// loosen returns steps that make directories writable for the others. Their original mode is restored by a step at the end.
 func (t *Trial) loosen(steps []step) []step {
 	if os.Getuid() == 0 {
 		return nil
@@ -156,8 +152,7 @@ func (t *Trial) loosen(steps []step) []step {
 	return out
 }
 
-// tighten are the steps that give directories back the mode that loosen took, if
-// no change is one of their mode.
+// tighten returns the steps that restore the modes that loosen changed, unless the mode itself is a change.
 func tighten(loosened, steps []step) []step {
 	var out []step
 	for _, l := range loosened {
@@ -171,13 +166,13 @@ func tighten(loosened, steps []step) []step {
 // mover moves files between uppers and lowers.
 type mover struct {
 	journal
-	dir   string       // of the trial: for its journal and files
+	dir   string       // of the trial, for its journal and files
 	at    func(string) // for tests: called at every point
 	dirs  map[dirKey]*os.File
 	begun int             // steps that were begun
-	after map[int]seen    // what steps left, as far as known
+	after map[int]seen    // state after steps, as far as known
 	own   map[uint64]bool // files with several names that steps changed
-	left  []string        // paths that something else changed during keeping
+	left  []string        // paths that another process changed during keeping
 
 	relinks []relink
 }
@@ -223,7 +218,7 @@ func (k *mover) keep() (Kept, error) {
 	for _, path := range k.t.found.strip {
 		stripped(path)
 	}
-	for i := range k.Steps { // of what is moved
+	for i := range k.Steps { // of moved files
 		if s := &k.Steps[i]; s.Op == opCreate || s.Op == opExchange {
 			stripped(filepath.Join(k.Layers[s.Layer].Upper, s.Rel))
 		}
@@ -263,7 +258,7 @@ func (k *mover) keep() (Kept, error) {
 	return k.result(), nil
 }
 
-// explain adds to an error what could not be taken back.
+// explain adds to an error what could not be undone.
 func (k *mover) explain(err error) error {
 	if len(k.left) == 0 {
 		return err
@@ -294,7 +289,7 @@ func (k *mover) path(i int) string {
 	return filepath.Join(k.Layers[k.Steps[i].Layer].Lower, k.Steps[i].Rel)
 }
 
-// check says what changed since the trial started, before anything is done.
+// check returns an error if something changed since the trial started, before any step.
 func (k *mover) check() error {
 	for i, p := range k.t.l.kept {
 		if id, ok := identify(p.path); !ok || id != p.id {
@@ -342,8 +337,7 @@ func (k *mover) checkStep(s *step) error {
 	return nil
 }
 
-// untouched says whether something in a tree changed since a time. The ctime of
-// its top is new if it was moved.
+// untouched returns an error if something in a tree changed since a time. The ctime of its top is new if it was moved.
 func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved bool) error {
 	st, ok := statAt(dir, name)
 	if !ok {
@@ -364,7 +358,7 @@ func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved 
 	}
 	in, err := openDir(int(dir.Fd()), name)
 	if err != nil {
-		return nil // nobody can see into it
+		return nil // it can't be read
 	}
 	defer in.Close()
 	names, _ := in.Readdirnames(-1)
@@ -376,7 +370,7 @@ func (k *mover) untouched(dir *os.File, name string, since unix.Timespec, moved 
 	return nil
 }
 
-// verify says whether something wrote to a file after it was taken away.
+// verify returns an error if a process wrote to a file after it was moved away.
 func (k *mover) verify() error {
 	for i := range k.Steps {
 		s := &k.Steps[i]
@@ -394,18 +388,17 @@ func (k *mover) verify() error {
 	return nil
 }
 
-// same reports whether a file that was moved is as it was seen, apart from what
-// steps did to it by another name.
+// same reports whether a moved file is unchanged, apart from what steps did to it by another name.
 func (k *mover) same(s seen, st *unix.Stat_t) bool {
 	return s.sameContent(st) || st.Ino == s.Ino && k.own[st.Ino]
 }
 
-// sameContent reports whether a file that was moved is as it was seen.
+// sameContent reports whether a moved file is unchanged.
 func (s seen) sameContent(st *unix.Stat_t) bool {
 	return st.Ino == s.Ino && st.Mode == s.Mode && st.Uid == s.UID && st.Gid == s.GID && (s.dir() || st.Size == s.Size && st.Mtim == s.Mtime)
 }
 
-// lower and upper open the directory that a step's path is in.
+// lower and upper open the directory of a step's path.
 func (k *mover) lower(s *step) (*os.File, error) {
 	return k.open(dirKey{false, s.Layer, filepath.Dir(s.Rel)})
 }
@@ -425,13 +418,13 @@ func (k *mover) open(key dirKey) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key.upper { // what overlayfs copied may not be writable; it is not needed any more
+	if key.upper { // a directory that overlayfs copied may not be writable; its mode is no longer needed
 		var st unix.Stat_t
 		if unix.Fstat(int(f.Fd()), &st) == nil && st.Mode&0o700 != 0o700 {
 			unix.Chmod(fdPath(f), st.Mode&0o7777|0o700)
 		}
 	}
-	const most = 256 // open at a time
+	const most = 256 // maximum number of open directories
 	if len(k.dirs) >= most {
 		for key, f := range k.dirs {
 			f.Close()

@@ -20,18 +20,17 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Layers are the directories for what the trials of a session change. It is safe
-// for concurrent use.
+// Layers are the directories for the changes of a session's trials. It is safe for concurrent use.
 type Layers struct {
 	o    Options
 	id   string
 	dirs []string // of this session: in State, and in roots on other mounts
 	lock []*os.File
 	kept []keptDir // the workspace and its git directories
-	last []string  // temp directories and caches, as far as they can have a layer
+	last []string  // temp directories and caches that can have a layer
 	temp int       // how many of them are temp directories
 	home string    // the home directory if it can have an overlay, or ""
-	why  error     // nothing can be tried
+	why  error     // why nothing can be tried
 
 	at      func(point string) // for tests: called at every point of keeping
 	keeping sync.Mutex         // one trial is kept at a time
@@ -43,15 +42,14 @@ type Layers struct {
 	closed bool
 }
 
-// keptDir is a directory of which changes can be kept.
+// keptDir is a directory whose changes can be kept.
 type keptDir struct {
 	path string
 	id   sandbox.ID
 	dir  string // for its uppers, on the same mount
 }
 
-// Open prepares trials, and recovers what a session left that was killed. Where
-// commands can't be tried, Supported says why.
+// Open prepares trials, and recovers from a killed session. If commands can't be tried, Supported returns why.
 func Open(o Options) (*Layers, error) {
 	if o.State == "" || len(o.Roots) == 0 {
 		return nil, errors.New("open trials: no state directory or no workspace")
@@ -110,7 +108,7 @@ func (l *Layers) open() error {
 	return err
 }
 
-// chooseLasting decides which temp directories and caches get layers.
+// chooseLasting selects the temp directories and caches that get layers.
 func (l *Layers) chooseLasting() {
 	add := func(paths []string, covered func(path string) bool) {
 		var real []string
@@ -126,7 +124,7 @@ func (l *Layers) chooseLasting() {
 			}
 		}
 	}
-	// Temp directories are empty at first, so what is below one has a layer of its own.
+	// Temp directories are initially empty, so directories below one have their own layer.
 	add(l.o.Temp, func(string) bool { return false })
 	l.temp = len(l.last)
 	add(l.o.Caches, func(p string) bool {
@@ -141,8 +139,8 @@ func (l *Layers) chooseLasting() {
 	}
 }
 
-// ownedBelow reports whether a path is in a directory, and all between them is the
-// user's own: overlayfs copies the directories above what changes.
+// ownedBelow reports whether a path is in a directory, and the user owns everything in between: overlayfs copies the
+// directories above a change.
 func ownedBelow(path, dir string) bool {
 	if !within(path, dir) {
 		return false
@@ -155,8 +153,7 @@ func ownedBelow(path, dir string) bool {
 	return true
 }
 
-// lasting is a temp directory or a cache with links resolved, if it can have a
-// layer.
+// lasting returns a temp directory or a cache with links resolved, if it can have a layer.
 func (l *Layers) lasting(path string) (string, bool) {
 	if !filepath.IsAbs(path) {
 		return "", false
@@ -180,7 +177,7 @@ func (l *Layers) lasting(path string) (string, bool) {
 	return real, true
 }
 
-// own makes the directory of this session in a state directory.
+// own creates the directory of this session in a state directory.
 func (l *Layers) own(state string) (string, error) {
 	dir := filepath.Join(state, l.id)
 	if slices.Contains(l.dirs, dir) {
@@ -206,8 +203,7 @@ func (l *Layers) own(state string) (string, error) {
 	return dir, nil
 }
 
-// Supported reports whether commands can be tried here, and why not in a
-// sentence without its end, for doctor.
+// Supported reports whether commands can be tried here, and why not, as a clause for doctor.
 func (l *Layers) Supported() (ok bool, why string) {
 	if l.why != nil {
 		return false, reason(l.why)
@@ -218,13 +214,12 @@ func (l *Layers) Supported() (ok bool, why string) {
 	return true, ""
 }
 
-// reason is an error without what all of them say.
+// reason returns an error without its common prefix.
 func reason(err error) string {
 	return strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
 }
 
-// New prepares a trial of one command. Call Drop when its effects are kept or
-// not needed any more.
+// New prepares a trial of one command. Call Drop when its effects are kept or no longer needed.
 func (l *Layers) New(ctx context.Context) (*Trial, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -254,7 +249,7 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 	return t, nil
 }
 
-// Close removes what trials changed and what was not kept. No trial may run.
+// Close removes the changes of trials that weren't kept. No trial may be running.
 func (l *Layers) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -262,7 +257,7 @@ func (l *Layers) Close() error {
 	var errs []error
 	for _, dir := range l.dirs {
 		errs = append(errs, removeAll(dir))
-		os.Remove(filepath.Dir(dir)) // if nothing else is in it
+		os.Remove(filepath.Dir(dir)) // if it is empty
 		if strings.HasSuffix(filepath.Dir(dir), "/"+Hidden) {
 			os.Remove(filepath.Join(filepath.Dir(dir), ".gitignore"))
 			os.Remove(filepath.Join(filepath.Dir(dir), stateLock))
@@ -277,14 +272,14 @@ func (l *Layers) Close() error {
 	return errors.Join(errs...)
 }
 
-// Trial is the try of one command.
+// Trial is a trial of one command.
 type Trial struct {
 	l      *Layers
-	dirs   map[string]string // where its uppers are, by the directory of the session
-	layers []layer           // of which changes can be kept
+	dirs   map[string]string // directories of its uppers, by the directory of the session
+	layers []layer           // layers whose changes can be kept
 	last   []sandbox.Overlay // temp directories and caches
 	set    string            // directory of those
-	holes  []string          // in uppers of temp directories, for what is mounted there
+	holes  []string          // in uppers of temp directories, for mounts
 
 	mu      sync.Mutex
 	found   *found // by Effects
@@ -292,13 +287,13 @@ type Trial struct {
 	dropped bool
 }
 
-// layer is one place in one trial.
+// layer is one directory in one trial.
 type layer struct {
 	sandbox.Overlay
-	start unix.Timespec // what changed in the lower not before it changed meanwhile
+	start unix.Timespec // later changes in the lower are conflicts
 }
 
-// prepare makes the uppers, or takes those of a trial that changed nothing.
+// prepare creates the uppers, or reuses those of a trial that changed nothing.
 func (t *Trial) prepare(name string) error {
 	made, ok := t.l.takeSpare()
 	if !ok {
@@ -334,10 +329,10 @@ func (t *Trial) prepare(name string) error {
 	return os.Mkdir(filepath.Join(t.home(), "empty"), 0o700)
 }
 
-// home is the directory of the trial that is on the mount of its first root.
+// home returns the directory of the trial on the mount of its first root.
 func (t *Trial) home() string { return t.dirs[t.l.kept[0].dir] }
 
-// lastingLayers takes session layers that no other trial uses, or makes them.
+// lastingLayers takes unused session layers, or creates them.
 func (t *Trial) lastingLayers(mounts []string) error {
 	l := t.l
 	if len(l.last) == 0 {
@@ -366,9 +361,9 @@ func (t *Trial) lastingLayers(mounts []string) error {
 	for i, path := range lowers {
 		o := sandbox.Overlay{Lower: path, Parts: parts[path]}
 		if i >= l.temp && mountIn(mounts, path) != "" {
-			continue // a cache is read-only then
+			continue // then the cache is read-only
 		}
-		o.Instead = i < l.temp // files of other programs in temp directories aren't for commands that nobody approved
+		o.Instead = i < l.temp // files of other programs in temp directories aren't for commands without approval
 		if err := t.lasting(&o); err != nil {
 			return err
 		}
@@ -380,7 +375,7 @@ func (t *Trial) lastingLayers(mounts []string) error {
 func (t *Trial) lasting(o *sandbox.Overlay) error {
 	name := strings.ReplaceAll(strings.ReplaceAll(o.Lower, "%", "%25"), "/", "%2F")
 	if len(name) > 200 {
-		return nil // a path of that length is no cache
+		return nil // such a long path isn't a cache
 	}
 	o.Upper = filepath.Join(t.set, name+".upper")
 	o.Work = filepath.Join(t.set, name+".work")
@@ -397,8 +392,8 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 	return nil
 }
 
-// Spec is the sandbox for the command. Limits is what it may read besides the
-// layers, and which files look empty to it; nil: it may read everything.
+// Spec returns the sandbox for the command. limits is what it may read besides the layers, and which files look empty to it;
+// nil: it may read everything.
 func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}
 	s.Trial = &sandbox.Trials{Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Processes: t.l.o.Processes, CPU: t.l.o.CPU}
@@ -418,7 +413,7 @@ func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	return s
 }
 
-// Drop discards what was not kept.
+// Drop discards changes that weren't kept.
 func (t *Trial) Drop() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

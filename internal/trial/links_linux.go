@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files with several names. overlayfs copies a file of the lower when it changes
-// or gets another name, so names of one file may be in the lower, in a directory
-// of the upper that is moved as a whole, or both. Before anything is moved, names
-// in the upper that belong to a file that stays in the lower become names of it.
+// Files with several names: overlayfs copies a file of the lower when it changes or gets another name, so names of one file
+// may be in the lower, in a directory of the upper that is moved as a whole, or both. Before anything is moved, names in the
+// upper that belong to a file in the lower are linked to it.
 
 // inode is a file in an upper.
 type inode struct {
@@ -21,8 +20,7 @@ type inode struct {
 	ino   uint64
 }
 
-// name is one of several names of a file in an upper, where the lower has a file,
-// too.
+// name is one of several names of a file in an upper, if the lower has a file too.
 type name struct {
 	c    Change
 	s    step
@@ -39,14 +37,14 @@ func (n *name) rank() int {
 	return 0
 }
 
-// gone is a name of a file with several that is deleted in the lower.
+// gone is a name of a file with several names that is deleted in the lower.
 type gone struct {
 	layer int
 	rel   string
 	lower seen
 }
 
-// alike is what a file has in common with a copy that overlayfs made of it.
+// alike has the attributes that a copy by overlayfs shares with its original.
 type alike struct {
 	layer    int
 	size     int64
@@ -57,16 +55,16 @@ type alike struct {
 
 func (s seen) alike(layer int) alike { return alike{layer, s.Size, s.Mtime, s.Mode, s.UID, s.GID} }
 
-// relink is a name in an upper that becomes one of a file in the lower.
+// relink is a name in an upper that is linked to a file in the lower.
 type relink struct {
 	layer     int
 	rel, from string // paths in the layer
 	step      int    // index in found.steps: moves the name
-	needs     int    // index in found.steps: changes the file; -1: none does
+	needs     int    // index in found.steps: changes the file; -1: none
 }
 
-// linked finds the names in uppers that belong to a file in the lower: one that
-// stays there and got another name, or one that was moved and has others.
+// linked finds the names in uppers that belong to a file in the lower: one that stays there and got another name, or one
+// that was moved and has others.
 func (f *found) linked() {
 	stays := map[inode]*name{}
 	for id, names := range f.names {
@@ -111,7 +109,7 @@ func (f *found) relinkIn(i int, stays map[inode]*name, moved map[alike][]gone) {
 	root := f.t.layers[s.Layer].Upper
 	filepath.WalkDir(filepath.Join(root, s.Rel), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // nobody can see into it
+			return nil // it can't be read
 		}
 		var st unix.Stat_t
 		if unix.Lstat(path, &st) != nil {
@@ -132,19 +130,17 @@ func (f *found) relinkIn(i int, stays map[inode]*name, moved map[alike][]gone) {
 	})
 }
 
-// named notes a new name of a file in the workspace, which always requires
-// approval: the names look like separate files to the command, so that it may
-// have done what it would not have done elsewhere. 'cp' of a file to its other
-// name empties it.
+// named records a new name of a file in the workspace, which always requires approval: the names look like separate files to
+// the command, so that it may act differently than outside a trial. For example, 'cp' of a file to its other name empties
+// it.
 func (f *found) named(layer int, rel string) {
 	f.Special = append(f.Special, Special{filepath.Join(f.t.layers[layer].Lower, rel), "hard link"})
 }
 
-// mostAlike is how many deleted files a new one is compared with.
+// mostAlike is the maximum number of deleted files that a new one is compared with.
 const mostAlike = 16
 
-// origin is the deleted file that a new one has the content and the attributes of,
-// preferably one of the same name.
+// origin returns the deleted file with the same content and attributes as a new one, preferably one of the same name.
 func (f *found) origin(rel string, all []gone) (gone, bool) {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b gone) int {
@@ -198,7 +194,7 @@ func (f *found) moved(g gone, rel string) bool {
 	return sameContent(x, y) && !new(step).compare(y, x)
 }
 
-// checkLinks says whether something else changed a file that gets another name.
+// checkLinks returns an error if another process changed a file that gets another name.
 func (k *mover) checkLinks() error {
 	for _, r := range k.relinks {
 		dir, err := k.open(dirKey{false, r.layer, filepath.Dir(r.from)})
@@ -212,8 +208,8 @@ func (k *mover) checkLinks() error {
 	return nil
 }
 
-// link makes names in the uppers names of files in the lowers. It changes nothing
-// in the workspace. What can't have another name stays a file of its own.
+// link links names in the uppers to files in the lowers. It changes nothing in the workspace. A name that can't be linked
+// stays a separate file.
 func (k *mover) link() {
 	type place struct {
 		layer int

@@ -146,7 +146,7 @@ func copyProgram(t testing.TB, path string) {
 	}
 }
 
-// testdata is the directory with the lists of commands, readable by everyone.
+// testdata returns the directory with the lists of commands, readable by everyone.
 func testdata(t testing.TB) string {
 	t.Helper()
 	if dir := os.Getenv("TRIAL_TESTDATA"); dir != "" {

@@ -9,20 +9,20 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Layers are the directories for what the trials of a session change.
+// Layers are the directories for the changes of a session's trials.
 type Layers struct{}
 
-// Trial is the try of one command.
+// Trial is a trial of one command.
 type Trial struct{}
 
 const why = "trials require Linux"
 
 var errOther = errors.Join(errors.New(why), ErrUnsupported)
 
-// MostContent is the size of the largest file that Before and After return.
+// MostContent is the maximum size of a file that Before and After return.
 const MostContent = 16 << 20
 
-// Open prepares trials. Where commands can't be tried, Supported says why.
+// Open prepares trials. If commands can't be tried, Supported returns why.
 func Open(Options) (*Layers, error) { return &Layers{}, nil }
 
 // Supported reports whether commands can be tried here, and why not.
@@ -31,26 +31,26 @@ func (*Layers) Supported() (ok bool, reason string) { return false, why }
 // New prepares a trial of one command.
 func (*Layers) New(context.Context) (*Trial, error) { return nil, errOther }
 
-// Close removes what trials changed and what was not kept.
+// Close removes the changes of trials that weren't kept.
 func (*Layers) Close() error { return nil }
 
-// Spec is the sandbox for the command.
+// Spec returns the sandbox for the command.
 func (*Trial) Spec(*sandbox.Limits) *sandbox.Spec { return &sandbox.Spec{Mode: sandbox.Trial} }
 
-// Effects finds what the command changed.
+// Effects returns what the command changed.
 func (*Trial) Effects(context.Context) (Effects, error) { return Effects{}, errOther }
 
-// Before is the content of a file as it is in the workspace.
+// Before returns the content of a file in the workspace.
 func (*Trial) Before(string) ([]byte, error) { return nil, errOther }
 
-// After is the content of a file as the trial left it.
+// After returns the content of a file as the trial left it.
 func (*Trial) After(string) ([]byte, error) { return nil, errOther }
 
 // Keep moves the changes to the workspace.
 func (*Trial) Keep(context.Context, func(path string) bool) (Kept, error) { return Kept{}, errOther }
 
-// Drop discards what was not kept.
+// Drop discards changes that weren't kept.
 func (*Trial) Drop() error { return nil }
 
-// Recover takes back what sessions that were killed had begun to keep.
+// Recover undoes incomplete changes of killed sessions.
 func Recover(string, []string) error { return nil }

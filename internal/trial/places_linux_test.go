@@ -121,7 +121,7 @@ func (p *places) mount(name, kind, options string) string {
 	return ws
 }
 
-// with is a directory with a mount point in it.
+// with returns a directory with a mount point in it.
 func (p *places) with(dir, name string) string {
 	p.t.Helper()
 	at := filepath.Join(dir, name)
@@ -135,7 +135,7 @@ func (p *places) with(dir, name string) string {
 	return dir
 }
 
-// overlay is a workspace on overlayfs.
+// overlay returns a workspace on overlayfs.
 func (p *places) overlay() string {
 	p.t.Helper()
 	at := p.mkdir("overlay")

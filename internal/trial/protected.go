@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Protects is an Options.Protected: it reports whether a path is in one of the
-// listed ones (see sandbox.Spec.Protect), or has a protected name. Of a git
-// directory that is what makes git run something or look elsewhere, so that a
-// commit is an ordinary change.
+// Protects returns an Options.Protected: it reports whether a path is in one of the listed ones (see sandbox.Spec.Protect),
+// or has a protected name. In a git directory only files that make git run programs or read elsewhere are protected, so that
+// a commit is an ordinary change.
 func Protects(listed []string, names func(path string) bool) func(path string) bool {
 	return func(path string) bool {
 		if slices.ContainsFunc(listed, func(l string) bool { return within(path, l) }) {
@@ -23,8 +22,8 @@ func Protects(listed []string, names func(path string) bool) func(path string) b
 	}
 }
 
-// gitObeys reports whether a path in a git directory makes git run something or
-// look elsewhere, in those of submodules and linked worktrees too.
+// gitObeys reports whether a path in a git directory makes git run programs or read elsewhere, including those of submodules
+// and linked worktrees.
 func gitObeys(rel string) bool {
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	switch parts[len(parts)-1] {

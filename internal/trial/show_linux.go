@@ -11,12 +11,10 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// A temp directory is empty at first in a trial: files of other programs aren't
-// for a command that nobody approved. What else the trial may read or change can
-// be below it, such as a project in /tmp, and is mounted there.
+// A temp directory is initially empty in a trial: files of other programs aren't for a command without approval. Other paths
+// that the trial may read or change can be below it, such as a project in /tmp, and are mounted there.
 
-// show makes the places in temp layers for what is mounted in them, and returns
-// which of it is only read.
+// show creates the mount points in temp layers, and returns which of the mounts are read-only.
 func (t *Trial) show(limits *sandbox.Limits) (paths []string) {
 	var read []string
 	if limits != nil {
@@ -35,7 +33,7 @@ func (t *Trial) show(limits *sandbox.Limits) (paths []string) {
 		for _, l := range slices.Concat(t.overlays(), t.last) {
 			for _, path := range append(slices.Clone(l.Parts), l.Lower) {
 				if inside(path) {
-					_ = t.hole(o, path) // mounting there says what is wrong
+					_ = t.hole(o, path) // mounting reports the error
 				}
 			}
 		}
@@ -50,7 +48,7 @@ func (t *Trial) layered(path string, temp sandbox.Overlay) bool {
 	})
 }
 
-// overlays are those of which changes can be kept.
+// overlays returns the overlays whose changes can be kept.
 func (t *Trial) overlays() (out []sandbox.Overlay) {
 	for _, l := range t.layers {
 		out = append(out, l.Overlay)
@@ -58,9 +56,8 @@ func (t *Trial) overlays() (out []sandbox.Overlay) {
 	return out
 }
 
-// hole makes the directory or file in a temp layer that a path is mounted on.
-// Commands of earlier trials wrote there: what is in the way is removed, and no
-// link is followed.
+// hole creates the directory or file in a temp layer that a path is mounted on. Commands of earlier trials wrote there:
+// obstacles are removed, and no link is followed.
 func (t *Trial) hole(o sandbox.Overlay, path string) error {
 	st, err := os.Lstat(path)
 	if err != nil {
@@ -94,7 +91,7 @@ func (t *Trial) hole(o sandbox.Overlay, path string) error {
 	return f.Close()
 }
 
-// directory makes a directory in place of whatever else is there.
+// directory creates a directory, replacing anything else.
 func directory(root *os.Root, name string) error {
 	st, err := root.Lstat(name)
 	if err == nil && st.IsDir() {
@@ -109,7 +106,7 @@ func directory(root *os.Root, name string) error {
 	return root.Mkdir(name, 0o755)
 }
 
-// parents are the directories above a relative path, the outermost first.
+// parents returns the directories above a relative path, the outermost first.
 func parents(rel string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i, c := range rel {

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// inTemp is a world that is all below a temp directory: the workspace, the state
+// inTemp returns a world that is all below a temp directory: the workspace, the state
 // directory, a cache, another temp directory, a program and files of others.
 func inTemp(t *testing.T) (b *bench, base string, run func(line string) (*Trial, proc.Outcome)) {
 	t.Helper()

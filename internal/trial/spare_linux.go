@@ -9,21 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Making and removing directories is most of what a trial costs, so a trial that
-// changed nothing leaves its own to the next one.
+// Creating and removing directories is most of the cost of a trial, so a trial that changed nothing leaves its directories
+// to the next one.
 
-// spare are the directories of a trial: uppers and work directories, all of them
-// empty, a fence and an empty directory.
+// spare are the directories of a trial: empty uppers and work directories, a fence and an empty directory.
 type spare struct {
 	dirs  map[string]string // as in Trial
-	whole bool              // nothing has to be made
+	whole bool              // nothing has to be created
 }
 
-// mostSpares is how many trials that run at a time have spare directories.
+// mostSpares is the maximum number of spares, for concurrent trials.
 const mostSpares = 4
 
-// takeSpare takes the directories of an earlier trial. What something has been put
-// into since is removed. The caller has locked l.mu.
+// takeSpare takes the directories of an earlier trial. Directories that are no longer empty are removed. The caller holds
+// l.mu.
 func (l *Layers) takeSpare() (spare, bool) {
 	for n := len(l.spare); n > 0; n-- {
 		s := l.spare[n-1]
@@ -32,7 +31,7 @@ func (l *Layers) takeSpare() (spare, bool) {
 			return s, true
 		}
 		for _, dir := range s.dirs {
-			removeAll(dir) // or the session's end does
+			removeAll(dir) // or the session's end removes it
 		}
 	}
 	return spare{}, false
@@ -47,13 +46,13 @@ func (s spare) pristine(kept []keptDir) bool {
 	return true
 }
 
-// upperIn is the upper of a directory in a directory of a trial.
+// upperIn returns the upper of a layer in a directory of a trial.
 func upperIn(dir string, layer int) string {
 	return filepath.Join(dir, strconv.Itoa(layer)+".upper")
 }
 
-// recycle leaves the directories of a trial to the next one, and reports whether
-// it did: not if there is something in them, or the trial was kept.
+// recycle leaves the directories of a trial to the next one, and reports whether it did: not if they aren't empty, or the
+// trial was kept.
 func (t *Trial) recycle() bool {
 	if t.spent || len(t.layers) != len(t.l.kept) {
 		return false
@@ -77,8 +76,7 @@ func (t *Trial) recycle() bool {
 	return true
 }
 
-// pristine reports whether an upper is empty and has no attributes but those that
-// every upper gets from the system.
+// pristine reports whether an upper is empty and has only the attributes that every upper gets from the system.
 func pristine(dir string) bool {
 	f, err := openDir(unix.AT_FDCWD, dir)
 	if err != nil {
@@ -101,8 +99,8 @@ func pristine(dir string) bool {
 	return len(names) == 0 && err != nil
 }
 
-// emptyWork removes what overlayfs leaves in a work directory, and reports whether
-// nothing else was in it. The kernel doesn't mount with what it left.
+// emptyWork removes the files of overlayfs in a work directory, and reports whether it had no others. The kernel doesn't
+// mount a work directory with old files.
 func emptyWork(work string) bool {
 	if removeAll(filepath.Join(work, "work")) != nil {
 		return false

@@ -12,12 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostSynced is how many files are written to disk before they are kept, as those
-// of an edit are. Keeping 1,000 files takes 20 ms, and syncing them 100 to 200 ms.
+// mostSynced is the maximum number of files that are synced before they are kept, as for an edit. Keeping 1,000 files takes
+// 20 ms, and syncing them 100 to 200 ms.
 const mostSynced = 16
 
-// sync writes the files that steps move to disk, if they are few: else a power
-// failure could leave neither them nor what they replaced.
+// sync syncs the files that steps move, if there are few: otherwise a power failure could lose both them and what they
+// replaced.
 func (k *mover) sync() error {
 	var moved []*step
 	for i := range k.Steps {
@@ -39,7 +39,7 @@ func (k *mover) sync() error {
 		}
 		f, err := openAt(dir, filepath.Base(s.Rel), unix.O_RDONLY)
 		if err != nil {
-			continue // nobody can read it
+			continue // it can't be read
 		}
 		err = unix.Fdatasync(int(f.Fd()))
 		f.Close()
@@ -51,8 +51,7 @@ func (k *mover) sync() error {
 	return nil
 }
 
-// do does one step, and checks that what it took away is what was there when the
-// trial was judged.
+// do executes one step, and checks that what it replaced is unchanged since the trial was judged.
 func (k *mover) do(i int) error {
 	s := &k.Steps[i]
 	if s.Op == opMeta {
@@ -96,8 +95,7 @@ func (k *mover) do(i int) error {
 	return nil
 }
 
-// conflicting is an error that says that a file is there, or is not, although it
-// should.
+// conflicting returns ErrConflict for an error that a file exists, or doesn't.
 func conflicting(err error) error {
 	switch err {
 	case unix.EEXIST, unix.ENOENT, unix.ENOTDIR:
@@ -106,7 +104,7 @@ func conflicting(err error) error {
 	return err
 }
 
-// move renames. A directory that is not writable is made so for that time.
+// move renames. A directory that isn't writable is made writable temporarily.
 func move(from *os.File, a string, to *os.File, b string, flags uint) error {
 	err := unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
 	if err != unix.EACCES {
@@ -124,10 +122,10 @@ func move(from *os.File, a string, to *os.File, b string, flags uint) error {
 	return unix.Renameat2(int(from.Fd()), a, int(to.Fd()), b, flags)
 }
 
-// saved is the copy of a file that is written in place.
+// saved returns the path of the copy of a file that is written in place.
 func (k *mover) saved(i int) string { return filepath.Join(k.dir, "saved-"+strconv.Itoa(i)) }
 
-// writeInPlace writes a file that has other names, after it was saved.
+// writeInPlace writes a file that has other names, after saving it.
 func (k *mover) writeInPlace(i int, upper, lower *os.File, name string) error {
 	s := &k.Steps[i]
 	old, err := openAt(lower, name, unix.O_RDWR)
@@ -170,7 +168,7 @@ func (k *mover) writeInPlace(i int, upper, lower *os.File, name string) error {
 	return nil
 }
 
-// overwrite gives an open file the content of another.
+// overwrite copies the content of one open file to another.
 func overwrite(to, from *os.File) error {
 	if _, err := to.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -198,8 +196,8 @@ func copyTo(from *os.File, path string, mode uint32) error {
 	return errors.Join(err, out.Close())
 }
 
-// setMeta gives a path of the workspace the mode, the owner, the times and the
-// attributes of another state. It must be the file that was seen.
+// setMeta sets the mode, the owner, the times and the attributes of a path of the workspace. It must be the file that was
+// seen.
 func (k *mover) setMeta(s *step, to, was seen) error {
 	parent, name := (*os.File)(nil), "."
 	var err error
@@ -222,7 +220,7 @@ func (k *mover) setMeta(s *step, to, was seen) error {
 	if err := unix.Fstat(fd, &st); err != nil || st.Ino != s.Lower.Ino {
 		return ErrConflict
 	}
-	// A kill may have come between two changes of it.
+	// The process may have been killed between two changes of it.
 	if !s.Lower.dir() && !k.own[st.Ino] && (st.Size != s.Lower.Size || st.Mtim != s.Lower.Mtime && st.Mtim != s.Upper.Mtime) {
 		return ErrConflict
 	}
@@ -281,5 +279,5 @@ func (k *mover) setMetaAt(f, parent *os.File, name string, to, was seen) error {
 	return unix.UtimesNanoAt(int(parent.Fd()), name, []unix.Timespec{to.Atime, to.Mtime}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
-// fdPath is a path to an open file.
+// fdPath returns a path to an open file.
 func fdPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }

@@ -19,7 +19,7 @@ func unsupported(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrUnsupported)
 }
 
-// supported says why the kernel can't do it, or nil.
+// supported returns why the kernel doesn't support trials, or nil.
 func supported(without sandbox.Layers) error {
 	if _, err := (&sandbox.Spec{Mode: sandbox.Trial, Trial: &sandbox.Trials{}, Without: without}).Plan(); err != nil {
 		return unsupported("%v", err)
@@ -36,7 +36,7 @@ func supported(without sandbox.Layers) error {
 	return nil
 }
 
-// check says why the workspace can't have overlays now, or nil.
+// check returns why the workspace can't have overlays now, or nil.
 func (l *Layers) check() (mounts []string, err error) {
 	if mounts, err = mountPoints(); err != nil {
 		return nil, unsupported("%v", err)
@@ -52,7 +52,7 @@ func (l *Layers) check() (mounts []string, err error) {
 	return mounts, nil
 }
 
-// mountIn is a mount point below a directory, or "".
+// mountIn returns a mount point below a directory, or "".
 func mountIn(mounts []string, dir string) string {
 	for _, m := range mounts {
 		if m != dir && within(m, dir) {
@@ -62,8 +62,7 @@ func mountIn(mounts []string, dir string) string {
 	return ""
 }
 
-// choose decides where the uppers of a place are: on its mount, so that files can
-// be moved from one to the other.
+// choose selects the directory for the uppers: on the same mount, so that files can be moved.
 func (l *Layers) choose(p *keptDir) error {
 	var ok bool
 	if p.id, ok = identify(p.path); !ok {
@@ -95,8 +94,7 @@ func (l *Layers) choose(p *keptDir) error {
 	return why
 }
 
-// missing are the directories on the way to a path that don't exist, the deepest
-// first.
+// missing returns the missing directories of a path, the deepest first.
 func missing(path string) (out []string) {
 	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
 		if _, err := os.Lstat(path); err == nil {
@@ -107,7 +105,7 @@ func missing(path string) (out []string) {
 	return out
 }
 
-// makeState makes a state directory. What is in a workspace is ignored by git.
+// makeState creates a state directory. In a workspace, git ignores it.
 func makeState(state string) error {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return unsupported("%v", err)
@@ -120,7 +118,7 @@ func makeState(state string) error {
 	return nil
 }
 
-// suits says why changes in a state directory can't be moved to a place, or nil.
+// suits returns why changes in a state directory can't be moved to a path, or nil.
 func suits(state, path string) error {
 	a, err := mountOf(state)
 	if err != nil {
@@ -147,7 +145,7 @@ func suits(state, path string) error {
 	return exchanges(state)
 }
 
-// exchanges says why files in a directory can't be exchanged, or nil.
+// exchanges returns why files in a directory can't be exchanged, or nil.
 func exchanges(dir string) error {
 	own, err := os.MkdirTemp(dir, "try-")
 	if err != nil {
@@ -164,8 +162,8 @@ func exchanges(dir string) error {
 	return nil
 }
 
-// owned says why a directory isn't the user's own, or nil. The user namespace
-// of a trial knows no other owner and group, except for root.
+// owned returns why a directory isn't the user's own, or nil. The user namespace of a trial has no other owner and group,
+// except for root.
 func owned(path string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {
@@ -177,7 +175,7 @@ func owned(path string) error {
 	return nil
 }
 
-// mountOf is the mount that a path is on.
+// mountOf returns the mount that a path is on.
 func mountOf(path string) (uint64, error) {
 	var st unix.Statx_t
 	if err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_MNT_ID, &st); err != nil {
@@ -189,7 +187,7 @@ func mountOf(path string) (uint64, error) {
 	return st.Mnt_id, nil
 }
 
-// mountPoints are all that this process sees.
+// mountPoints returns all mount points of this process.
 func mountPoints() ([]string, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -205,7 +203,7 @@ func mountPoints() ([]string, error) {
 	return out, nil
 }
 
-// unescaped is a path as mountinfo writes it.
+// unescaped returns a path without the escapes of mountinfo.
 func unescaped(text string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(text)
 }
@@ -218,8 +216,8 @@ func identify(path string) (sandbox.ID, bool) {
 	return sandbox.ID{Dev: st.Dev, Ino: st.Ino}, true
 }
 
-// makeUpper makes an upper that has the attributes of its lower, and a work
-// directory. made says that both are there, and empty.
+// makeUpper creates an upper with the attributes of its lower, and a work directory. made means that both exist and are
+// empty.
 func makeUpper(o sandbox.Overlay, made bool) error {
 	var st, have unix.Stat_t
 	if err := unix.Stat(o.Lower, &st); err != nil {
@@ -251,8 +249,7 @@ func makeUpper(o sandbox.Overlay, made bool) error {
 	return unix.Chmod(o.Upper, st.Mode&0o7777)
 }
 
-// fence is a time of the file system of a directory: what was changed before has
-// an older ctime, what is changed from now on has not.
+// fence returns a time of a directory's file system: earlier changes have an older ctime, later ones don't.
 func fence(dir string) (unix.Timespec, error) {
 	path := filepath.Join(dir, "fence")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
@@ -267,7 +264,7 @@ func fence(dir string) (unix.Timespec, error) {
 	if err := unix.Fstat(int(f.Fd()), &first); err != nil {
 		return unix.Timespec{}, err
 	}
-	// Where the clock of files is coarse, this takes one tick of it.
+	// If file times are coarse, this takes one tick.
 	for pause := time.Duration(0); ; pause = 100 * time.Microsecond {
 		time.Sleep(pause)
 		if err := f.Chmod(0o600); err != nil {
@@ -286,8 +283,7 @@ func before(a, b unix.Timespec) bool {
 	return a.Sec < b.Sec || a.Sec == b.Sec && a.Nsec < b.Nsec
 }
 
-// removeAll removes a tree, directories included that overlayfs made without any
-// rights.
+// removeAll removes a tree, including directories that overlayfs created without any permissions.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil || !errors.Is(err, fs.ErrPermission) {

@@ -1,5 +1,4 @@
-// Package trial runs commands where nothing lasts, finds what they changed, and
-// keeps it or drops it.
+// Package trial runs commands without lasting effects, finds what they changed, and keeps or drops the changes.
 //
 //	layers, err := trial.Open(trial.Options{State: dir, Roots: roots, Temp: temp, Caches: caches})
 //	defer layers.Close()
@@ -9,11 +8,9 @@
 //	effects, err := t.Effects(ctx)
 //	kept, err := t.Keep(ctx, nil) // all of it, or none
 //
-// A trial sees the workspace at its own path through an overlay. What it changes
-// is in the overlay's upper directory, on the file system of the workspace, so
-// that keeping moves it in place. Changes in temp directories and caches last for
-// the session, and are never kept. What the command tried to reach in the network
-// and which hidden files it opened is in proc.Outcome.
+// A trial sees the workspace at its own path through an overlay. Its changes are in the overlay's upper directory, on the
+// file system of the workspace, so that keeping moves them in place. Changes in temp directories and caches last for the
+// session, and are never kept. Denied connections and opened hidden files are in proc.Outcome.
 //
 // The package knows no tools and no settings.
 package trial
@@ -26,19 +23,17 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Options say what trials can change.
+// Options configure trials.
 type Options struct {
-	// State is the directory for what trials change, created if missing. Sessions
-	// may share it. For a root on another mount it is Hidden in the root.
+	// State is the directory for changes of trials, created if missing. Sessions may share it. For a root on another mount
+	// it is Hidden in the root.
 	State string
 	Roots []string // the workspace, links resolved
 	Git   []string // git directories outside of it that its commits write, links resolved
-	// Temp and Caches are temp directories and caches of builds: changes last until
-	// Close and are never kept. Those that don't exist, that are in a root or that
-	// can't have an overlay are skipped.
+	// Temp and Caches are temp directories and build caches: changes last until Close and are never kept. Those that don't
+	// exist, are in a root or can't have an overlay are skipped.
 	Temp, Caches []string
-	// Home is the user's home directory, which contains most caches; empty: as the
-	// system says.
+	// Home is the user's home directory, which contains most caches; empty: the system's.
 	Home string
 	// Protected reports whether a path is protected by its name. nil: none is.
 	Protected func(path string) bool
@@ -47,7 +42,7 @@ type Options struct {
 	Bytes     int64
 	Processes int
 	CPU       time.Duration
-	// Without are layers of the sandbox that are not used, for tests.
+	// Without are sandbox layers that are not used, for tests.
 	Without sandbox.Layers
 }
 
@@ -58,34 +53,32 @@ const (
 	DefaultCPU       = time.Hour
 )
 
-// Hidden is the directory in a root for what trials change, if State is on
-// another mount.
+// Hidden is the directory in a root for changes of trials, if State is on another mount.
 const Hidden = ".adze/trial"
 
 // ErrUnsupported is wrapped by errors that say why commands can't be tried here.
 var ErrUnsupported = errors.New("commands can't be tried here")
 
-// ErrConflict is wrapped by errors that say that a file changed since the trial
-// started. Nothing was kept.
+// ErrConflict is wrapped by errors about a file that changed since the trial started. Nothing was kept.
 var ErrConflict = errors.New("changed since the trial started")
 
-// Kind is what became of a path.
+// Kind is the kind of a change.
 type Kind int
 
 // The kinds of changes.
 const (
-	Created  Kind = iota + 1 // a file, a link, or a directory with all in it
+	Created  Kind = iota + 1 // a file, a link, or a directory with its content
 	Changed                  // other content, or another link target
-	Deleted                  // a file, a link, or a directory with all in it
+	Deleted                  // a file, a link, or a directory with its content
 	ModeOnly                 // the same content, with another mode, owner, time or other attributes
-	Replaced                 // something of another type, or another directory with all in it
+	Replaced                 // something of another type, or another directory with its content
 )
 
 func (k Kind) String() string {
 	return [...]string{"unchanged", "created", "changed", "deleted", "attributes changed", "replaced"}[k]
 }
 
-// File is what is at a path. Its zero value is nothing.
+// File is the state of a path. Its zero value means that it doesn't exist.
 type File struct {
 	Mode   fs.FileMode // type and permissions
 	Size   int64
@@ -93,7 +86,7 @@ type File struct {
 	Target string    // of a link
 }
 
-// Exists reports whether there is something.
+// Exists reports whether the path exists.
 func (f File) Exists() bool { return f != File{} }
 
 // Change is one effect of a trial.
@@ -101,15 +94,14 @@ type Change struct {
 	Path     string // absolute
 	Kind     Kind
 	Old, New File
-	// Files is how many files are in a directory that was created, deleted or
-	// replaced, and Bytes their size.
+	// Files is the number of files in a directory that was created, deleted or replaced, and Bytes their size.
 	Files int
 	Bytes int64
-	// Note says what else changed: the mode, the owner, attributes.
+	// Note describes what else changed: the mode, the owner, attributes.
 	Note string
 }
 
-// IsDir reports whether the change is one of a directory with all in it.
+// IsDir reports whether the change is of a directory with its content.
 func (c Change) IsDir() bool {
 	return c.Kind != ModeOnly && (c.New.Mode.IsDir() || c.Kind == Deleted && c.Old.Mode.IsDir())
 }
@@ -120,29 +112,26 @@ type Special struct {
 	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected"
 }
 
-// Effects is what a trial changed.
+// Effects are the changes of a trial.
 type Effects struct {
 	Changes []Change // sorted by path
 	Special []Special
-	// NotKept are paths in temp directories that the trial changed: the first of
-	// them, and how many there are.
+	// NotKept are the first changed paths in temp directories, and MoreNotKept how many more there are.
 	NotKept     []string
 	MoreNotKept int
-	// Conflicts are changes to files that something else changed since the trial
-	// started: it can't be kept.
+	// Conflicts are changes to files that another process changed since the trial started: the trial can't be kept.
 	Conflicts []string
 }
 
-// None reports whether nothing changed that could be kept.
+// None reports whether there are no changes that could be kept.
 func (e Effects) None() bool { return len(e.Changes) == 0 }
 
-// Kept is what Keep did.
+// Kept is the result of Keep.
 type Kept struct {
 	Changes []Change // sorted by path
 	before  map[string]string
 }
 
-// Before is a file, directory or link that is as the path was before: its
-// content for an undo store. It exists until the trial is dropped. It is empty
-// for what was created.
+// Before returns a file, directory or link with the old state of a path, for undo. It exists until the trial is dropped. It
+// is empty for a created path.
 func (k Kept) Before(path string) string { return k.before[path] }

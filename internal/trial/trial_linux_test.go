@@ -72,7 +72,7 @@ func (b *bench) openIn(o Options) {
 	})
 }
 
-// without are the layers that the tests do without. TestByBubblewrap has them do
+// without returns the layers that the tests do without. TestByBubblewrap has them do
 // without namespaces of their own.
 func without() sandbox.Layers {
 	if os.Getenv("TRIAL_LAUNCHED") != "" {
@@ -104,7 +104,7 @@ func (b *bench) try(line string) (*Trial, proc.Outcome, Effects) {
 	return b.tryIn(line, nil)
 }
 
-// testProgram is a copy of the test binary that every user can execute.
+// testProgram returns a copy of the test binary that every user can execute.
 func testProgram(t testing.TB) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -190,7 +190,7 @@ func TestTryKeepDrop(t *testing.T) {
 	}
 }
 
-// list is the changes in short.
+// list returns the changes in short.
 func (b *bench) list(e Effects) string {
 	var out []string
 	for _, c := range e.Changes {

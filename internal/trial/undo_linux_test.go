@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// contents is what undo restores of a tree, as text: types, modes, contents and targets.
+// contents returns what undo restores of a tree, as text: types, modes, contents and targets.
 func contents(t testing.TB, root string) string {
 	t.Helper()
 	var lines []string

@@ -27,7 +27,7 @@ import (
 type Item struct {
 	What   string
 	Text   string
-	Effect Effect // for people; a decision isn't bound to it
+	Effect Effect // for users; a decision isn't bound to it
 }
 
 // Effect is what trusting a project would do, by one of its requests.
@@ -47,11 +47,11 @@ type State int
 // The states.
 const (
 	Unknown State = iota // the user was never asked
-	Changed              // they said yes to something else
+	Changed              // they approved something else
 	Trusted
 )
 
-// Store is the file of what was trusted.
+// Store is the file of trusted projects.
 type Store struct{ path string }
 
 // Open returns the store in Adze's directory. It reads and creates nothing yet.
@@ -74,7 +74,7 @@ func Hash(items []Item) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// State returns the state of a project. One that can't be read is not trusted.
+// State returns the state of a project. An unreadable store means not trusted.
 func (s *Store) State(folder string, items []Item) (State, error) {
 	grants, _, err := s.read()
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Store) read() (map[string]grant, []byte, error) {
 	return grants, raw, nil
 }
 
-// change rewrites the store. Somebody else who does so at the same moment is not overwritten.
+// change rewrites the store. A concurrent change is not overwritten.
 func (s *Store) change(apply func(map[string]grant)) error {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return fmt.Errorf("save the trusted projects: %w", err)

@@ -1,6 +1,9 @@
 package tui
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // "WebFetch fetch URL" and "Grep search for X" said the same thing twice.
 func TestNaming(t *testing.T) {
@@ -17,6 +20,15 @@ func TestNaming(t *testing.T) {
 	} {
 		if got := naming(tt.title, tt.what).String(); got != tt.want {
 			t.Errorf("%s, %s: %q", tt.title, tt.what, got)
+		}
+	}
+}
+
+// Short thinking was shown as "thought for 0 s".
+func TestThoughtFor(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "thought for under 1 s", 700 * time.Millisecond: "thought for under 1 s", 4 * time.Second: "thought for 4 s"} {
+		if got := thoughtFor(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
 		}
 	}
 }

@@ -106,10 +106,18 @@ func (s *Screen) endThought() {
 	}
 	took := s.o.Now().Sub(s.answer.thinking)
 	s.answer.thinking = time.Time{}
-	head := "thought for " + seconds(took)
+	head := thoughtFor(took)
 	s.transcript.add(Item{Kind: ItemThinking, Head: head, Text: s.answer.thought.String()})
 	s.answer.thought.Reset()
 	s.print(cell.Styled("∙ "+head+"  (Ctrl+O to view)", cell.Dim))
+}
+
+// thoughtFor is the line of the model's thinking.
+func thoughtFor(d time.Duration) string {
+	if d < time.Second {
+		return "thought for under 1 s"
+	}
+	return "thought for " + seconds(d)
 }
 
 // endText finishes the text of an answer.

@@ -34,18 +34,17 @@ func (s *Screen) showEarlier(items []Item) {
 	if len(shown) > 0 && len(shown[0]) == 0 {
 		shown = shown[1:]
 	}
-	s.space()
-	s.print(shown...)
 	turns := 0
 	for _, i := range items[:from] {
 		if i.Kind == ItemPrompt {
 			turns++
 		}
 	}
+	s.space()
 	if turns > 0 {
-		s.space()
-		s.print(cell.Styled(fmt.Sprintf("∙ %s (Ctrl+O to view)", plural(turns, "earlier turn")), cell.Dim))
+		s.print(cell.Styled(fmt.Sprintf("∙ %s (Ctrl+O to view)", plural(turns, "earlier turn")), cell.Dim), nil)
 	}
+	s.print(shown...)
 	s.space()
 }
 

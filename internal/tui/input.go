@@ -177,7 +177,7 @@ func (s *Screen) background() {
 	switch {
 	case len(moved) > 0:
 	case s.calls.tried():
-		s.note = "a command that is tried first can't move to the background"
+		s.note = "a command that is being tried can't move to the background; Esc stops it"
 	default:
 		s.note = "no command is running"
 	}

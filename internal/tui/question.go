@@ -27,7 +27,8 @@ type question struct {
 	stage   stage
 	explain bool // why it is asked is shown
 	reasons []Reason
-	offer   int // the rule that "always" would apply
+	offer   int   // the rule that "always" would apply
+	scope   Scope // and for how long
 	problem string
 
 	fields []approval.Field // of a form
@@ -188,7 +189,7 @@ func (s *Screen) choose(q *question, name string) bool {
 		if len(q.why.Offer) == 0 {
 			return false
 		}
-		q.stage, q.offer = always, 0
+		q.stage, q.offer, q.scope = always, 0, ForSession
 	case "v":
 		s.viewQuestion(q)
 	case "w":
@@ -232,38 +233,40 @@ func (s *Screen) refuseKey(q *question, name string) bool {
 	return true
 }
 
-// alwaysKey handles a key while the user chooses a rule. Nothing is saved before a scope is chosen.
+// alwaysKey handles a key while the user chooses a rule and how long it lasts. Nothing is saved before Enter.
 func (s *Screen) alwaysKey(q *question, name string) bool {
-	scope := ForSession
+	q.problem = ""
 	switch name {
 	case "up":
 		q.offer = max(0, q.offer-1)
-		return true
 	case "down":
 		q.offer = min(len(q.why.Offer)-1, q.offer+1)
-		return true
+	case "s":
+		q.scope = ForSession
+	case "p":
+		q.scope = ForProject
+	case "u":
+		q.scope = ForUser
 	case "esc":
 		q.stage = choosing
-		return true
-	case "enter", "s":
-	case "p":
-		scope = ForProject
-	case "u":
-		scope = ForUser
-	default:
-		return true
+	case "enter":
+		s.allowAlways(q)
 	}
+	return true
+}
+
+// allowAlways applies the rule that was chosen, and approves the call.
+func (s *Screen) allowAlways(q *question) {
 	offer := q.why.Offer[q.offer]
-	path, err := s.o.Host.Allow(q.r, offer, scope)
+	path, err := s.o.Host.Allow(q.r, offer, q.scope)
 	if err != nil {
 		q.problem = "can't save the rule: " + err.Error()
-		return true
+		return
 	}
 	if path != "" {
-		s.tell("saved to " + path)
+		s.tell("saved " + approval.RuleList(offer) + " to " + path)
 	}
 	s.reply(q, tool.Decision{Verdict: tool.Allow, Remember: offer})
-	return true
 }
 
 // editKey handles a key while the user edits a command. Enter runs it.

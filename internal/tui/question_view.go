@@ -23,7 +23,7 @@ func (s *Screen) announce(q *question) {
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
-	lines := details(q.r.Confirm, s.width())
+	lines := details(q.beyond(), s.width())
 	if f, ok := q.r.Confirm.(tool.Effects); ok { // how it ended is on the first line, if it fits
 		if end := cell.Styled("   "+visible(f.Headline()), cell.Dim); head.Width()+end.Width() <= s.width() {
 			head, lines = append(head, end...), lines[1:]
@@ -32,6 +32,18 @@ func (s *Screen) announce(q *question) {
 	s.print(head)
 	q.long = len(lines) > s.rows-8 // it doesn't fit above the live area
 	s.print(lines...)
+}
+
+// beyond is what the call shows besides its title.
+func (q *question) beyond() tool.Display {
+	text, ok := q.r.Confirm.(tool.Literal)
+	if !ok || !short(q.r.Description) { // the title of a long one is shortened
+		return q.r.Confirm
+	}
+	if rest := approval.Beyond(q.r, text); rest != "" {
+		return tool.Literal(rest)
+	}
+	return nil
 }
 
 // title is the tool and what the call is about.
@@ -152,7 +164,7 @@ func (q *question) stageLines(all int) (about, keys []cell.Line) {
 	case refusing:
 		return nil, hints("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like")
 	case always:
-		return q.ladder(), hints("↑↓", "narrower, wider", "s", "session", "p", "project", "u", "user", "Esc", "back")
+		return q.ladder(), q.scopeKeys()
 	case filling:
 		return q.form()
 	case editing:
@@ -238,10 +250,16 @@ func (q *question) explanation(s *Screen) []cell.Line {
 	return out
 }
 
-// ladder is the rules that "always" can apply.
+// ladder is the rules that "always" can apply, and what each covers.
 func (q *question) ladder() []cell.Line {
+	steps := approval.Ladder(q.why.Offer)
+	wide := 0
+	for i, step := range steps {
+		steps[i].Rules = cell.Clean(step.Rules)
+		wide = max(wide, min(cell.Width(steps[i].Rules), maxRule))
+	}
 	var out []cell.Line
-	for i, offer := range q.why.Offer {
+	for i, step := range steps {
 		label, mark, style := "          ", "  ", cell.Plain
 		if i == 0 {
 			label = "  always: "
@@ -249,9 +267,34 @@ func (q *question) ladder() []cell.Line {
 		if i == q.offer {
 			mark, style = "› ", cell.Bold
 		}
-		out = append(out, cell.Line{{Text: label}, {Text: mark + cell.Clean(approval.RuleList(offer)), Style: style}})
+		pad := strings.Repeat(" ", max(0, wide-cell.Width(step.Rules)))
+		out = append(out, cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}, {Text: pad + "   " + step.Covers, Style: cell.Dim}})
 	}
 	return out
+}
+
+// maxRule is the width of rules after which what they cover isn't aligned.
+const maxRule = 40
+
+// scopeKeys are the keys of "always". The scope that Enter would use is bold, and named beside Enter.
+func (q *question) scopeKeys() []cell.Line {
+	out := hints("↑↓", "narrower, wider")
+	enter := ""
+	for _, s := range []struct {
+		scope            Scope
+		key, name, enter string
+	}{
+		{ForSession, "s", "session", "allow in this session"},
+		{ForProject, "p", "project", "save for this project"},
+		{ForUser, "u", "user", "save for all projects"},
+	} {
+		h := hint(s.key, s.name)
+		if s.scope == q.scope {
+			h[len(h)-1].Style, enter = cell.Bold, s.enter
+		}
+		out = append(out, h)
+	}
+	return append(out, hint("Enter", enter, "Esc", "back")) // together, so that nothing moves if the scope changes
 }
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.

@@ -41,7 +41,7 @@ func readFile(f *os.File, size, limit int64) ([]byte, error) {
 	}
 }
 
-// addClone adds a large file as a clone, if the file system can; ok is false if it can't.
+// addClone adds a large file as a clone; ok is false if the file system doesn't support it.
 func (b *batch) addClone(f *os.File, limit int64) (h hash, ok bool, err error) {
 	s := b.store
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {

@@ -19,7 +19,7 @@ func (p *place) remove(name string) {
 	}
 }
 
-// paths are the changed paths, as text.
+// paths returns the changed paths, as text.
 func (p *place) paths(changes []undo.Change) string {
 	var out []string
 	for _, c := range changes {
@@ -247,7 +247,7 @@ func TestWorkspaceDeleted(t *testing.T) {
 	p.same(was, "undone")
 }
 
-// A directory in the place of a file goes only if nothing else is in it.
+// A directory in place of a file goes only if nothing else is in it.
 func TestFileReplacedByDirectory(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "1")

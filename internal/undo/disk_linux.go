@@ -15,7 +15,7 @@ func readSmall(path string, size, limit int64, b *batch) (hash, error) {
 		Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY, Resolve: unix.RESOLVE_NO_SYMLINKS,
 	})
 	if err != nil {
-		return readAny(path, size, limit, b) // an old kernel, or an error that it explains
+		return readAny(path, size, limit, b) // an old kernel, or an error that readAny explains
 	}
 	defer unix.Close(fd)
 	if int64(cap(b.room)) <= size {
@@ -23,12 +23,12 @@ func readSmall(path string, size, limit int64, b *batch) (hash, error) {
 	}
 	n, err := unix.Read(fd, b.room[:size+1])
 	if err != nil || int64(n) != size {
-		return readAny(path, size, limit, b) // it changed, or the file system returns less than there is
+		return readAny(path, size, limit, b) // it changed, or the file system returns short reads
 	}
 	return b.add(b.room[:n])
 }
 
-// clone makes to share the bytes of from, without copying them. It fails on file systems that can't, such as ext4.
+// clone makes to share the bytes of from, without copying them. It fails on file systems without support, such as ext4.
 func clone(to, from *os.File) error {
 	return unix.IoctlFileClone(int(to.Fd()), int(from.Fd()))
 }

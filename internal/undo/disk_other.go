@@ -12,5 +12,5 @@ func readSmall(path string, size, limit int64, b *batch) (hash, error) {
 	return readAny(path, size, limit, b)
 }
 
-// clone is only known on Linux.
+// clone fails: it is only supported on Linux.
 func clone(_, _ *os.File) error { return errors.ErrUnsupported }

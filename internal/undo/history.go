@@ -14,8 +14,8 @@ import (
 type Call struct {
 	Ref
 	Name    string
-	Title   string  // what it does, for the user
-	Target  string  // the path or the command that it is about
+	Title   string  // description for the user
+	Target  string  // its path or command
 	Turn    int     // of the first agent
 	Asked   int64   // entry of the request of that turn
 	Entries []int64 // entries that have its changes
@@ -24,7 +24,7 @@ type Call struct {
 	Begun   map[string]bool // paths of an undo that was killed
 }
 
-// Redoable is an undo that can be taken back.
+// Redoable is an undo that can be reverted.
 type Redoable struct {
 	Entry   int64
 	Calls   []int64
@@ -32,7 +32,7 @@ type Redoable struct {
 	Begun   map[string]bool
 }
 
-// History is what a session changed, oldest first.
+// History is the changes of a session, oldest first.
 type History struct {
 	Calls []Call
 	Redo  []Redoable
@@ -44,7 +44,7 @@ type History struct {
 	asked int64
 }
 
-// callName is what is known of a call that has started.
+// callName is the name and target of a started call.
 type callName struct{ name, target string }
 
 func (n callName) String() string {
@@ -90,7 +90,7 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 		h.name(Ref{e.By, d.ID}, d.Name, d.Access)
 	case journal.Started:
 		h.IDs[d.ID] = true
-		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) { // of a tried call the command is better than what it wrote
+		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) { // for a tried call, keep the command, which is more useful than the paths it wrote
 			h.name(ref, d.Name, d.Access)
 		}
 	case journal.Finished:
@@ -102,7 +102,7 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 	}
 }
 
-// name names a call by its tool and the first thing that it changes.
+// name names a call by its tool and its first changed target.
 func (h *History) name(ref Ref, called string, access []tool.Access) {
 	h.names[ref] = callName{name: called}
 	for _, a := range access {
@@ -128,13 +128,13 @@ func (h *History) changed(e journal.Entry, id string, changes []journal.Change) 
 	c := h.Calls[i]
 	c.Entries = append(c.Entries, e.Seq)
 	c.Changes = append(c.Changes, FromJournal(changes)...)
-	h.Calls = append(slices.Delete(h.Calls, i, i+1), c) // the last one that changed something is last
+	h.Calls = append(slices.Delete(h.Calls, i, i+1), c) // calls are ordered by their last change
 	for j := i; j < len(h.Calls); j++ {
 		h.byRef[h.Calls[j].Ref] = j
 	}
 }
 
-// undone notes an undo or a redo.
+// undone records an undo or a redo.
 func (h *History) undone(e journal.Entry, d journal.Undone) {
 	if len(d.Calls) == 0 {
 		return
@@ -168,7 +168,7 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 	}
 }
 
-// decode decodes an entry. Its texts may be missing from the store, its changes not.
+// decode decodes an entry. Its texts may be missing from the store; its changes aren't in the store.
 func decode(e journal.Entry, blobs journal.Blobs) (journal.Data, error) {
 	data, lost, err := journal.Recover(e, blobs)
 	if err == nil && lost.Contents > 0 && changesOf(data) == nil && bytes.Contains(e.Data, []byte(`"changes"`)) {
@@ -189,7 +189,7 @@ func changesOf(data journal.Data) []journal.Change {
 	return nil
 }
 
-// Names are the contents that the history needs.
+// Names returns the contents that the history needs.
 func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[string]bool, error) {
 	names := map[string]bool{}
 	for e, err := range entries {

@@ -13,17 +13,18 @@ import (
 // KeptPath is a path that a tried call changed.
 type KeptPath struct {
 	Path string
-	// Before is a file, link or directory that is as the path was; "": nothing was there, or only the mode changed.
+	// Before is a file, link or directory with the old state; "": it didn't exist, or only the mode changed.
 	Before   string
 	ModeOnly bool
 	Mode     fs.FileMode // before, if only that changed
 }
 
-// maxKeptDir is how many paths of a new directory are recorded. Undo leaves larger ones alone: they are made by builds.
+// maxKeptDir is the maximum number of recorded paths of a new directory. Undo skips larger ones, which are usually build
+// output.
 const maxKeptDir = 5000
 
-// Keeping is the window of a call that was tried and whose effects are kept: Kept tells what it changes, so nothing is saved
-// before and nothing is scanned.
+// Keeping returns the window of a tried call whose effects are kept: Kept reports its changes, so nothing is saved before
+// and nothing is scanned.
 func (t *Tracker) Keeping(q tool.Request) *Window {
 	if t == nil {
 		return nil
@@ -31,7 +32,7 @@ func (t *Tracker) Keeping(q tool.Request) *Window {
 	return &Window{t: t, call: Ref{q.Call.By, q.Call.ID}}
 }
 
-// Kept records what a tried call changed. What was there before must still exist.
+// Kept records the changes of a tried call. The old states must still exist.
 func (t *Tracker) Kept(call Ref, paths []KeptPath) {
 	if t == nil {
 		return
@@ -74,7 +75,7 @@ func (t *Tracker) takeKept(call Ref) Found {
 	return f
 }
 
-// keeper makes changes of kept paths.
+// keeper converts kept paths to changes.
 type keeper struct {
 	batch   *batch
 	limit   int64
@@ -113,7 +114,7 @@ func (k *keeper) change(path string, was, now State) {
 	}
 }
 
-// tree is what is at and below a path, by the names that it has below another one. A new tree may be too large.
+// tree returns the states at and below a path, by their names below another one. A new tree may be too large.
 func (k *keeper) tree(at, as string, fresh bool) (states map[string]State, order []string) {
 	states = map[string]State{}
 	_ = filepath.WalkDir(at, func(path string, _ fs.DirEntry, err error) error {
@@ -139,10 +140,10 @@ func (k *keeper) tree(at, as string, fresh bool) (states map[string]State, order
 	return states, order
 }
 
-// maxWritten is the largest file that is saved because a call names it.
+// maxWritten is the maximum size of a file that is saved because a call names it.
 const maxWritten = 64 << 20
 
-// save notes what is at a path that the call writes, and which directories above it don't exist yet.
+// save records the state of a path that the call writes, and which directories above it don't exist yet.
 func (w *Window) save(path string) {
 	if w.before == nil {
 		w.before = map[string]State{}
@@ -165,7 +166,7 @@ func (w *Window) save(path string) {
 	w.before[path], w.order = state, append(w.order, path)
 }
 
-// look saves what is at a path.
+// look saves the state of a path.
 func (t *Tracker) look(path string) (State, error) {
 	store, err := t.Store()
 	if err != nil {

@@ -12,32 +12,32 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// Plan is what an undo or a redo does to each path.
+// Plan is the plan of an undo or a redo.
 type Plan struct {
 	Steps []Step // by path
 	Left  []Left // by path
 	store *Store
 }
 
-// Step is a path that changes from what is there now. A step with Now equal to To is done already.
+// Step is the change of a path from its current state. A step with Now equal to To is already done.
 type Step struct {
 	Path    string
 	Now, To State
-	Forced  bool // it isn't as the call left it
+	Forced  bool // it has changed since the call
 }
 
-// Left is a path that stays as it is, and why.
+// Left is a skipped path, with the reason.
 type Left struct {
 	Path, Why string
-	Changed   bool // since, so that force restores it
+	Changed   bool // it has changed since, so that force restores it
 }
 
-// Todo are the steps that change something.
+// Todo returns the steps that change something.
 func (p Plan) Todo() []Step {
 	return slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Now == s.To })
 }
 
-// Verb is what a step does, for the user.
+// Verb describes a step, for the user.
 func (s Step) Verb() string {
 	switch {
 	case s.Now.Is == s.To.Is && s.Now.Mode != s.To.Mode:
@@ -50,15 +50,15 @@ func (s Step) Verb() string {
 	return "restore"
 }
 
-// PlanOptions are how paths are treated that aren't as the changes left them.
+// PlanOptions configure how paths are treated that have changed since.
 type PlanOptions struct {
-	Force bool // take the changes back anyway
-	// Begun are the paths of an undo that was killed. They can be on the way: removed, or a directory without its mode.
+	Force bool // revert the changes anyway
+	// Begun are the paths of an undo that was killed. They may be incomplete: removed, or a directory without its mode.
 	Begun map[string]bool
 }
 
-// NewPlan plans to take back changes, the newest last: every path gets the state before the first of its changes. A path
-// that isn't as the changes left it stays as it is.
+// NewPlan plans to revert changes, the newest last: every path gets the state before the first of its changes. A path that
+// has changed since is skipped.
 func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	p := Plan{store: store}
 	now, to := map[string]State{}, map[string]State{}
@@ -109,7 +109,7 @@ func same(a, b State) bool {
 	return a == b
 }
 
-// changedSince says how a path differs from what a call left.
+// changedSince describes how a path differs from the state after a call.
 func changedSince(now, after State) string {
 	switch {
 	case now.Is == "":
@@ -122,9 +122,9 @@ func changedSince(now, after State) string {
 	return "changed since"
 }
 
-// keepFull leaves directories alone that would be deleted or replaced, and contain something that stays.
+// keepFull skips directories that would be deleted or replaced and contain something that stays.
 func (p *Plan) keepFull() {
-	stays := map[string]State{} // every path of the plan, as it will be
+	stays := map[string]State{} // the resulting state of every path of the plan
 	for _, s := range p.Steps {
 		stays[s.Path] = s.To
 	}
@@ -141,13 +141,13 @@ func (p *Plan) keepFull() {
 	slices.SortFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Path, b.Path) })
 }
 
-// maxShown is the size of the largest file whose contents are shown.
+// maxShown is the maximum size of a file whose contents are shown.
 const maxShown = 1 << 20
 
-// ErrNotShown is the error of a step that can't be shown as a difference of contents.
+// ErrNotShown is the error of a step that can't be shown as a diff.
 var ErrNotShown = errors.New("not shown")
 
-// Contents are what a step's file contains now, and what it would contain then; "" for a file that isn't there.
+// Contents returns the current content of a step's file, and the one after the step; "" for a missing file.
 func (p Plan) Contents(s Step) (now, to []byte, err error) {
 	if now, err = s.Now.content(func() ([]byte, error) { return readNow(s.Path) }); err != nil {
 		return nil, nil, err

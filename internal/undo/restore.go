@@ -16,7 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// peek is what is at a path, with the hash of its content, which isn't saved.
+// peek returns the state of a path, with the hash of its content, which isn't saved.
 func peek(path string) (State, error) {
 	info, err := nofollow.Lstat(path)
 	if gone(err) {
@@ -36,7 +36,7 @@ func peek(path string) (State, error) {
 		return State{Is: isUnsaved}, fmt.Errorf("it is %s", nofollow.Kind(info.Mode()))
 	}
 	f, err := nofollow.Open(path)
-	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, info.Mode()|0o400) == nil { // the call took the permission away
+	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, info.Mode()|0o400) == nil { // the call removed the permission
 		f, err = nofollow.Open(path)
 		err = errors.Join(err, os.Chmod(path, info.Mode()))
 	}
@@ -51,7 +51,7 @@ func peek(path string) (State, error) {
 	return State{filePrefix + hex.EncodeToString(sum.Sum(nil)), info.Mode() & modeBits}, nil
 }
 
-// keeps is the name of an entry of a directory that will still be there; "": none.
+// keeps returns the name of a directory entry that will remain; "": none.
 func keeps(dir string, stays map[string]State) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -70,7 +70,7 @@ func keeps(dir string, stays map[string]State) string {
 	return ""
 }
 
-// Save saves what the plan replaces, so that it can be done again, and returns what the plan changes.
+// Save saves what the plan replaces, so that it can be redone, and returns the changes of the plan.
 func (p Plan) Save() ([]Change, error) {
 	b := &batch{store: p.store}
 	var out []Change
@@ -88,12 +88,12 @@ func (p Plan) Save() ([]Change, error) {
 	return out, b.flush()
 }
 
-// Apply does what is planned, and returns what it did and what it could not do. Whatever happens, each file is as it was or as
-// planned. What changed since the plan was made is left alone.
+// Apply executes the plan, and returns what it did and what it skipped. In all cases, each file is either unchanged or as
+// planned. Paths that changed since the plan was made are skipped.
 func (p Plan) Apply() (done []Change, left []Left) {
 	r := restorer{store: p.store, modes: map[string]fs.FileMode{}}
 	steps := p.Todo()
-	// What goes away, the deepest first; then directories, the outermost first; then the rest.
+	// Deletions, the deepest first; then directories, the outermost first; then the rest.
 	for _, s := range slices.Backward(steps) {
 		if s.Now.Is != "" && (s.To.Is == "" || s.Now.Is == isDir != (s.To.Is == isDir)) {
 			r.try(s, r.remove)
@@ -124,7 +124,7 @@ func (p Plan) Apply() (done []Change, left []Left) {
 type restorer struct {
 	store  *Store
 	failed map[string]error
-	modes  map[string]fs.FileMode // of directories, once everything in them is done
+	modes  map[string]fs.FileMode // of directories, set when everything in them is done
 }
 
 func (r *restorer) try(s Step, f func(Step) error) {
@@ -162,7 +162,7 @@ func (r *restorer) unlock(dir string) bool {
 // errChanged reports a path that changed after the plan was made.
 var errChanged = errors.New("changed just now")
 
-// check fails if the path isn't as the plan found it.
+// check returns an error if the path changed since the plan was made.
 func check(s Step) error {
 	now, err := peek(s.Path)
 	if err == nil && now != s.Now {
@@ -180,7 +180,7 @@ func (r *restorer) remove(s Step) error {
 	return inDir(s.Path, func(dir *os.Root, name string) error { return dir.Remove(name) })
 }
 
-// inDir opens the directory that a path is in, without following links.
+// inDir opens the directory of a path, without following links.
 func inDir(path string, f func(dir *os.Root, name string) error) error {
 	dir, err := nofollow.OpenDir(filepath.Dir(path))
 	if err != nil {
@@ -205,9 +205,9 @@ func (r *restorer) makeDir(s Step) error {
 	return err
 }
 
-// write puts a file or a link in its place, in one step.
+// write replaces a file or a link atomically.
 func (r *restorer) write(s Step) error {
-	if s.Now.Is != isDir { // else it was removed
+	if s.Now.Is != isDir { // otherwise it was removed
 		if err := check(s); err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func (r *restorer) write(s Step) error {
 	}
 	return inDir(s.Path, func(dir *os.Root, name string) error {
 		temp := ".adze-undo-" + hashed(s.Path)
-		_ = dir.Remove(temp) // of an undo that was killed
+		_ = dir.Remove(temp) // from an undo that was killed
 		err := r.fill(dir, temp, s.To)
 		if err == nil {
 			err = dir.Rename(temp, name)
@@ -232,7 +232,7 @@ func (r *restorer) write(s Step) error {
 	})
 }
 
-// hashed is a short name for a path.
+// hashed returns a short name for a path.
 func hashed(path string) string {
 	h := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(h[:6])

@@ -19,7 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// Limits are how much of a workspace is saved.
+// Limits bound how much of a workspace is saved.
 type Limits struct {
 	FileBytes int64 // larger files aren't saved
 	Bytes     int64 // of all files
@@ -31,12 +31,12 @@ type known struct {
 	stat  search.Stat
 	state State
 	shut  bool // not entered: ignored, or .git
-	racy  bool // it can change without another time
+	racy  bool // it may have changed within the resolution of its time
 	round int  // of the scan that saw it
 	why   string
 }
 
-// snapshot is the workspace as it was last seen. Every content in it is in the store, or the state is unsaved.
+// snapshot is the last known state of the workspace. Every content in it is in the store, or the state is unsaved.
 type snapshot struct {
 	roots  []string
 	skip   []string
@@ -44,21 +44,21 @@ type snapshot struct {
 	store  *Store
 
 	paths map[string]*known
-	git   map[string]search.Stat // of the files that tell whether .git changed
+	git   map[string]search.Stat // of the files that show whether .git changed
 	saved atomic.Int64           // bytes
 	round int
 	cut   bool // there are more files than the limit: only known paths are compared
-	told  bool // a result said so
+	told  bool // the user was informed
 }
 
-// difference is what a scan found.
+// difference is the result of a scan.
 type difference struct {
 	changes   []Change
 	uncovered []uncovered
 	git       bool
 }
 
-// uncovered is a path that changed, and can't be restored.
+// uncovered is a changed path that can't be restored.
 type uncovered struct{ path, why string }
 
 // base reads the whole workspace.
@@ -71,7 +71,7 @@ func (s *snapshot) base(ctx context.Context) error {
 // racyTime is how long after a change of a file another one can have the same time.
 const racyTime = 20 * time.Millisecond
 
-// scan compares the workspace with the snapshot, saves what is new, and makes the snapshot the new one.
+// scan compares the workspace with the snapshot, saves new contents, and updates the snapshot.
 func (s *snapshot) scan(ctx context.Context) (difference, error) {
 	began := time.Now().Add(-racyTime).UnixNano()
 	s.round++
@@ -113,7 +113,7 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 	return d, nil
 }
 
-// onlyMode takes the content of a file that can't be read from the time before its mode was changed.
+// onlyMode uses the content from before the mode change for a file that can't be read.
 func (k *known) onlyMode(old known) {
 	a, b := k.stat, old.stat
 	if k.state.Is == isUnsaved && k.racy && old.state.isFile() && a.Size == b.Size && a.Modified == b.Modified && a.Inode == b.Inode && a.Mode != b.Mode {
@@ -154,7 +154,7 @@ func (d *difference) add(path string, old, now known) {
 
 const whyIgnored = "an ignored directory"
 
-// list finds everything in the workspace.
+// list returns everything in the workspace.
 func (s *snapshot) list(ctx context.Context, first bool) ([]search.Node, error) {
 	if s.cut {
 		return s.listKnown(), nil
@@ -185,7 +185,7 @@ func (s *snapshot) list(ctx context.Context, first bool) ([]search.Node, error) 
 	return res.Nodes, nil
 }
 
-// listKnown finds only what is known already.
+// listKnown returns only known paths.
 func (s *snapshot) listKnown() []search.Node {
 	var nodes []search.Node
 	for path, k := range s.paths {
@@ -196,7 +196,7 @@ func (s *snapshot) listKnown() []search.Node {
 	return nodes
 }
 
-// read finds out what the nodes are, and saves the contents of files.
+// read reads the state of the nodes, and saves the contents of files.
 func (s *snapshot) read(ctx context.Context, nodes []search.Node) ([]known, error) {
 	out := make([]known, len(nodes))
 	s.budget(nodes)
@@ -287,7 +287,7 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 	return k, nil
 }
 
-// size is a number of bytes for the user.
+// size returns a number of bytes for the user.
 func size(n int64) string {
 	switch {
 	case n >= 1<<20:
@@ -298,7 +298,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// gitFiles are what a command changes in .git.
+// gitFiles are the files in .git that commands change.
 const gitFiles = "HEAD index config packed-refs refs refs/heads refs/tags refs/remotes logs/HEAD hooks FETCH_HEAD ORIG_HEAD"
 
 // lookGit reports whether .git changed since the last time.

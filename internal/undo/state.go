@@ -13,9 +13,9 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// State is what is at a path.
+// State is the state of a path.
 type State struct {
-	// Is is "" for nothing, "sha256:…" for a file with that content, "link:…" for a link to that target, "dir" for a
+	// Is is "" if nothing exists, "sha256:…" for a file with that content, "link:…" for a link to that target, "dir" for a
 	// directory, "?" for a file whose content isn't saved.
 	Is   string
 	Mode fs.FileMode // permission bits of a file or a directory
@@ -28,7 +28,7 @@ const (
 	isUnsaved  = "?"
 )
 
-// modeBits are the bits of a mode that come back.
+// modeBits are the restored bits of a mode.
 const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 // IsDir reports whether it is a directory.
@@ -36,19 +36,19 @@ func (s State) IsDir() bool { return s.Is == isDir }
 
 func (s State) isFile() bool { return strings.HasPrefix(s.Is, filePrefix) || s.Is == isUnsaved }
 
-// Change is a path that is different after a call.
+// Change is a path that a call changed.
 type Change struct {
 	Path          string
 	Before, After State
 }
 
-// linkTo is a link's state. A target that isn't valid text is quoted.
+// linkTo returns a link's state. A target that isn't valid UTF-8 is quoted.
 func linkTo(target string) State { return State{Is: linkPrefix + plain(target)} }
 
-// target is where a link leads.
+// target returns the target of a link.
 func (s State) target() string { return unplain(strings.TrimPrefix(s.Is, linkPrefix)) }
 
-// plain is a path as text: quoted if it isn't valid UTF-8.
+// plain returns a path as text: quoted if it isn't valid UTF-8.
 func plain(path string) string {
 	if utf8.ValidString(path) && !strings.HasPrefix(path, `"`) {
 		return path
@@ -65,7 +65,7 @@ func unplain(text string) string {
 	return text
 }
 
-// Journaled are changes as the journal has them.
+// Journaled returns changes for the journal.
 func Journaled(changes []Change) []journal.Change {
 	var out []journal.Change
 	for _, c := range changes {
@@ -76,7 +76,7 @@ func Journaled(changes []Change) []journal.Change {
 	return out
 }
 
-// FromJournal is the reverse of Journaled.
+// FromJournal reverses Journaled.
 func FromJournal(changes []journal.Change) []Change {
 	var out []Change
 	for _, c := range changes {
@@ -85,7 +85,7 @@ func FromJournal(changes []journal.Change) []Change {
 	return out
 }
 
-// bits are the permission bits of a mode as chmod has them.
+// bits returns the permission bits of a mode as for chmod.
 func bits(m fs.FileMode) uint32 {
 	n := uint32(m.Perm())
 	for i, bit := range []fs.FileMode{fs.ModeSticky, fs.ModeSetgid, fs.ModeSetuid} {
@@ -111,12 +111,12 @@ type tooLargeError struct{ limit int64 }
 
 func (e *tooLargeError) Error() string { return fmt.Sprintf("larger than %d bytes", e.limit) }
 
-// errNotDir reports that what is above a path is no directory, so nothing is at the path.
+// gone reports whether an error means that nothing exists at a path, including a file in place of a parent directory.
 func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, nofollow.ErrChanged) || isNotDir(err)
 }
 
-// look finds what is at a path, and saves its content. A file over the limit has the state of an unsaved one, with an
+// look returns the state of a path, and saves its content. A file over the limit has the state of an unsaved one, with an
 // error.
 func look(path string, limit int64, b *batch) (State, error) {
 	info, err := nofollow.Lstat(path)

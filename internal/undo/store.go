@@ -15,8 +15,8 @@ import (
 	"sync"
 )
 
-// Store keeps contents by their hash, for one session. Small ones are in packs, which only grow: records of hash, length and
-// content. Large ones are files of their own, as clones where the file system can. It is safe for concurrent use.
+// Store stores contents by their hash, for one session. Small ones are in packs, which only grow: records of hash, length
+// and content. Large ones are separate files, as clones if the file system supports it. It is safe for concurrent use.
 type Store struct {
 	dir string
 
@@ -37,16 +37,16 @@ type location struct {
 }
 
 const (
-	packed     = 1 << 20 // larger contents are files of their own
+	packed     = 1 << 20 // larger contents are separate files
 	headerSize = sha256.Size + 8
 	packEnd    = ".pack"
 	tempStart  = ".new-"
 )
 
-// storeDir is where the contents of a session are.
+// storeDir returns the directory for the contents of a session.
 func storeDir(home, id string) string { return filepath.Join(home, "store", "undo", id) }
 
-// OpenStore opens the store of a session in Adze's directory. Nothing is made before the first content.
+// OpenStore opens the store of a session in Adze's directory. Nothing is created before the first content.
 func OpenStore(home, id string) (*Store, error) {
 	s := &Store{dir: storeDir(home, id), index: map[hash]location{}}
 	if err := s.load(); err != nil {
@@ -74,7 +74,7 @@ func RemoveStore(home, id string) (int64, error) {
 	return size, os.RemoveAll(dir)
 }
 
-// Stores are the sessions that have contents.
+// Stores returns the sessions that have contents.
 func Stores(home string) ([]string, error) {
 	entries, err := os.ReadDir(storeDir(home, ""))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +90,7 @@ func Stores(home string) ([]string, error) {
 // openName is a file in the store of a session whose workspace is saved: Compact removes it.
 const openName = "open"
 
-// markOpen notes that the store contains more than the session will need.
+// markOpen records that the store contains more than the session will need.
 func (s *Store) markOpen() error {
 	err := os.MkdirAll(s.dir, 0o700)
 	if err == nil {
@@ -102,13 +102,13 @@ func (s *Store) markOpen() error {
 	return nil
 }
 
-// IsOpen reports whether the store of a session contains more than the session will need: it runs, or was killed.
+// IsOpen reports whether the store of a session contains more than the session will need: it is running, or was killed.
 func IsOpen(home, id string) bool {
 	_, err := os.Lstat(filepath.Join(storeDir(home, id), openName))
 	return err == nil
 }
 
-// load reads where the contents are. A record that was cut off ends its pack.
+// load reads the index of the contents. A truncated record ends its pack.
 func (s *Store) load() error {
 	entries, err := os.ReadDir(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,10 +154,10 @@ func (s *Store) loadPack(f *os.File) error {
 	return nil
 }
 
-// name is a hash as the journal has it.
+// name returns a hash as in the journal.
 func name(h hash) string { return filePrefix + hex.EncodeToString(h[:]) }
 
-// parse is the hash of a name.
+// parse returns the hash of a name.
 func parse(name string) (h hash, ok bool) {
 	digits, ok := strings.CutPrefix(name, filePrefix)
 	if !ok || len(digits) != 2*sha256.Size {
@@ -268,7 +268,7 @@ func (s *Store) Compact(names map[string]bool) error {
 		}
 		content, err := s.Get(name(h))
 		if err != nil {
-			continue // it is of no use to anyone
+			continue // it is damaged
 		}
 		if _, err := b.add(content); err != nil {
 			return errors.Join(err, keep.Close())
@@ -302,7 +302,7 @@ type batch struct {
 	buf   bytes.Buffer
 	parts []part
 	room  []byte // for reading files
-	fresh bool   // the last content that was added wasn't in the store
+	fresh bool   // the last added content wasn't in the store
 }
 
 type part struct {
@@ -360,7 +360,7 @@ func (b *batch) flush() error {
 	return nil
 }
 
-// reserve makes room in the pack that grows.
+// reserve reserves space in the growing pack.
 func (s *Store) reserve(n int64) (*os.File, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -380,7 +380,7 @@ func (s *Store) reserve(n int64) (*os.File, int64, error) {
 	return s.out, at, nil
 }
 
-// write makes a file of its own for a content.
+// write creates a separate file for a content.
 func (s *Store) write(h hash, content []byte) error {
 	return s.place(h, func(f *os.File) error {
 		_, err := f.Write(content)
@@ -388,7 +388,7 @@ func (s *Store) write(h hash, content []byte) error {
 	})
 }
 
-// place makes the file of a content; fill gives it its bytes.
+// place creates the file of a content; fill writes it.
 func (s *Store) place(h hash, fill func(*os.File) error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return &storeError{s.dir, err}

@@ -1,14 +1,14 @@
-// Package undo takes back what calls changed on disk: files, links, modes and directories, without git.
+// Package undo undoes what calls changed on disk: files, links, modes and directories, without git.
 //
 //	t := undo.New(undo.Options{Home: home, Session: id, Roots: roots})
 //	w := t.Before(ctx, request, decision)     // saves what the call may change
 //	outcome := run(ctx)
 //	found := w.After(ctx)                     // what it changed
 //
-// A call that declares the paths that it writes has these saved. Before the first call that may change anything, the whole
-// workspace is saved; the difference of scans before and after a call is the call's. Contents are in a [Store]. A [Plan] is
-// what an undo or a redo would do, and [Plan.Apply] does it. A call that was tried says itself what it changed: see
-// [Tracker.Kept].
+// For a call that declares the paths it writes, these are saved. Before the first call that may change anything, the whole
+// workspace is saved; the difference between scans before and after a call is attributed to the call. Contents are in a
+// [Store]. A [Plan] is what an undo or a redo would do, and [Plan.Apply] does it. The changes of a tried call are reported:
+// see [Tracker.Kept].
 package undo
 
 import (
@@ -24,17 +24,17 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Options are what a tracker is made of.
+// Options configure a Tracker.
 type Options struct {
 	Home    string   // Adze's directory; never saved
 	Session string   // ID
 	Roots   []string // of the workspace, canonical
 	Limits  Limits
-	// Jobs are the background commands that run.
+	// Jobs returns the running background commands.
 	Jobs func() []string
 }
 
-// Tracker finds the changes of calls. It is safe for concurrent use. A nil Tracker finds none.
+// Tracker detects the changes of calls. It is safe for concurrent use. A nil Tracker detects none.
 type Tracker struct {
 	o       Options
 	closing chan struct{} // closed by Close
@@ -44,11 +44,11 @@ type Tracker struct {
 
 	mu   sync.Mutex
 	snap *snapshot
-	jobs map[string]Ref // background commands that ran at the last scan
-	kept map[Ref]Found  // what tried calls changed
+	jobs map[string]Ref // background commands that were running at the last scan
+	kept map[Ref]Found  // changes of tried calls
 }
 
-// Ref is a call: its agent and its ID.
+// Ref identifies a call: its agent and its ID.
 type Ref struct{ By, ID string }
 
 // New returns a tracker. Nothing is read or written before the first call.
@@ -56,14 +56,14 @@ func New(o Options) *Tracker {
 	return &Tracker{o: o, jobs: map[string]Ref{}, closing: make(chan struct{})}
 }
 
-// Found is what a call changed.
+// Found is the changes of a call.
 type Found struct {
 	Changes []Change
-	Jobs    map[Ref][]Change // changes that belong to background commands, by the call that started each
+	Jobs    map[Ref][]Change // changes of background commands, by the call that started each
 	Notes   []string         // for the result: what undo can't restore
 }
 
-// Window is the time in which a call runs.
+// Window is the time span of a call.
 type Window struct {
 	t      *Tracker
 	call   Ref
@@ -71,11 +71,11 @@ type Window struct {
 	found  Found
 	before map[string]State // of the paths that the call writes
 	order  []string
-	busy   bool // a background command ran when it began
+	busy   bool // a background command was running at its start
 	failed error
 }
 
-// Store is where contents are saved.
+// Store returns the store of contents.
 func (t *Tracker) Store() (*Store, error) {
 	t.opening.Lock()
 	defer t.opening.Unlock()
@@ -127,7 +127,7 @@ func (t *Tracker) Prepare(ctx context.Context, access []tool.Access) {
 
 var errClosed = errors.New("the session is closed")
 
-// ready saves the workspace, unless it is.
+// ready saves the workspace, unless it is saved.
 func (t *Tracker) ready(ctx context.Context) error {
 	if t.snap != nil {
 		return nil
@@ -152,7 +152,7 @@ func (t *Tracker) ready(ctx context.Context) error {
 	return nil
 }
 
-// outermost are the directories that are not in another one.
+// outermost returns the directories that are not in another one.
 func outermost(dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
@@ -188,7 +188,7 @@ func (t *Tracker) Before(ctx context.Context, q tool.Request, d tool.Decision) *
 		w.busy = len(t.jobs) > 0
 		return w
 	}
-	running := t.running() // what ends during the scan ran before it
+	running := t.running() // a command that ends during the scan was running before it
 	diff, err := t.snap.scan(ctx)
 	if w.failed = err; err != nil {
 		t.snap = nil
@@ -208,15 +208,15 @@ func (t *Tracker) covers(path string) bool {
 	})
 }
 
-// between gives the changes between two calls to the background command that ran then; if none did, they are someone
-// else's.
+// between attributes the changes between two calls to the background command that was running; without one, they are by
+// another program.
 func (t *Tracker) between(d difference, f *Found) {
 	if job, ok := t.job(); ok && len(d.changes) > 0 {
 		f.give(job, d.changes)
 	}
 }
 
-// forget drops the background commands that don't run.
+// forget drops the background commands that are no longer running.
 func (t *Tracker) forget(running []string) {
 	for id := range t.jobs {
 		if !slices.Contains(running, id) {
@@ -239,7 +239,7 @@ func (t *Tracker) running() []string {
 	return t.o.Jobs()
 }
 
-// job is the call of the newest background command that ran at the last scan.
+// job returns the call of the newest background command that was running at the last scan.
 func (t *Tracker) job() (Ref, bool) {
 	newest := ""
 	for id := range t.jobs {
@@ -250,7 +250,7 @@ func (t *Tracker) job() (Ref, bool) {
 	return t.jobs[newest], newest != ""
 }
 
-// After finds what the call changed.
+// After returns what the call changed.
 func (w *Window) After(ctx context.Context) Found {
 	if w == nil {
 		return Found{}
@@ -293,7 +293,7 @@ func (w *Window) scanAfter(ctx context.Context) {
 	}
 }
 
-// Finish finds what background commands changed since the last call.
+// Finish returns what background commands changed since the last call.
 func (t *Tracker) Finish(ctx context.Context) Found {
 	var f Found
 	if t == nil {
@@ -310,7 +310,7 @@ func (t *Tracker) Finish(ctx context.Context) Found {
 	return f
 }
 
-// Close closes the store, after it kept only the contents of these names. It is called once.
+// Close keeps only the contents of these names and closes the store. It is called once.
 func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 	if t == nil {
 		return nil
@@ -334,7 +334,7 @@ func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 
 const maxNamed = 5
 
-// notes say what undo can't restore.
+// notes returns what undo can't restore.
 func (d difference) notes(s *snapshot) []string {
 	var out []string
 	if n := len(d.uncovered); n > 0 {
@@ -358,7 +358,7 @@ func (d difference) notes(s *snapshot) []string {
 	return out
 }
 
-// short is a path relative to the workspace.
+// short returns a path relative to the workspace.
 func (s *snapshot) short(path string) string {
 	for _, root := range s.roots {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {

@@ -87,7 +87,7 @@ func (p *place) undo(changes []undo.Change, o undo.PlanOptions) ([]undo.Change, 
 	return done, append(plan.Left, left...)
 }
 
-// tree is everything in the workspace as text.
+// tree returns everything in the workspace as text.
 func (p *place) tree() map[string]string {
 	p.t.Helper()
 	all := map[string]string{}

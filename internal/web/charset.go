@@ -11,9 +11,8 @@ import (
 	"github.com/adze-dev/adze/internal/text"
 )
 
-// Text is the beginning of the body as text, and the encoding it was read in: of at most so many bytes. A
-// byte order mark is believed first, then the content where it is plainly UTF-8, then the header, then the page itself.
-// Bytes that do not fit become U+FFFD.
+// Text returns at most that many bytes of the body as text, and its encoding. A byte order mark takes precedence, then valid
+// UTF-8, then the header, then the page itself. Invalid bytes become U+FFFD.
 func (p *Page) Text(most int) (string, string) {
 	body := p.Body[:min(len(p.Body), most)]
 	label := p.encoding()
@@ -37,7 +36,7 @@ func (p *Page) Text(most int) (string, string) {
 	return strings.ToValidUTF8(string(bytes.TrimPrefix(out, []byte("\xEF\xBB\xBF"))), ""), label
 }
 
-// wholeRunes leaves out a last character that was cut.
+// wholeRunes removes an incomplete last character.
 func wholeRunes(b []byte) []byte {
 	for n := 0; n < 3 && len(b) > 0 && !utf8.Valid(b[max(0, len(b)-4):]); n++ {
 		b = b[:len(b)-1]
@@ -45,7 +44,7 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// encoding is the name of the encoding, "" if only a guess is left.
+// encoding returns the name of the encoding, "" if it must be guessed.
 func (p *Page) encoding() string {
 	for mark, name := range map[string]string{"\xEF\xBB\xBF": "utf-8", "\xFF\xFE": "utf-16le", "\xFE\xFF": "utf-16be"} {
 		if bytes.HasPrefix(p.Body, []byte(mark)) {
@@ -63,14 +62,14 @@ func (p *Page) encoding() string {
 	switch declared {
 	case "utf-16le", "utf-16be":
 		return declared
-	case "iso-2022-jp": // bytes of ASCII only: what follows would take it for UTF-8
+	case "iso-2022-jp": // only ASCII bytes: the next case would take it for UTF-8
 		if bytes.IndexByte(p.Body, 0x1b) >= 0 {
 			return declared
 		}
 	}
 	switch {
 	case validUTF8(p.Body, p.Incomplete != ""):
-		return "utf-8" // text of any other encoding is not valid UTF-8 by chance
+		return "utf-8" // text in another encoding is hardly ever valid UTF-8
 	case declared == "utf-8":
 		return "" // it is wrong
 	case declared == "replacement":
@@ -88,7 +87,7 @@ func (p *Page) headerEncoding() string {
 	return name
 }
 
-// validUTF8 allows for a last character that was cut.
+// validUTF8 accepts an incomplete last character if cut is set.
 func validUTF8(b []byte, cut bool) bool {
 	if cut {
 		b = wholeRunes(b)
@@ -96,10 +95,10 @@ func validUTF8(b []byte, cut bool) bool {
 	return utf8.Valid(b)
 }
 
-// sample is how many bytes a guess is made from.
+// sample is the number of bytes for a guess.
 const sample = 64 << 10
 
-// guessed is the encoding of bytes without a declared encoding, or with a wrong one; "" if it may as well be UTF-8.
+// guessed returns the encoding of bytes without a declared encoding, or with a wrong one; "" if it may be UTF-8.
 func guessed(body []byte) string {
 	odd := bytes.IndexFunc(body, func(r rune) bool { return r >= utf8.RuneSelf })
 	from := max(odd-1000, 0)

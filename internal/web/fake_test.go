@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// fakeNet is a network of names and addresses. It notes what is dialled, and leads the dials somewhere else.
+// fakeNet is a network of names and addresses. It notes what is dialed, and leads the dials somewhere else.
 type fakeNet struct {
 	names map[string][]string // without the final dot
 	serve map[string]string   // where a dial to an address really goes; others are refused

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Format is what a page is wanted as. It only says what the server is asked for.
+// Format is the requested format of a page. It only affects the Accept header.
 type Format string
 
 // The formats.
@@ -34,7 +34,7 @@ func (f Format) accept() string {
 	return "text/markdown, text/html;q=0.9, application/json;q=0.9, text/plain;q=0.8, */*;q=0.5"
 }
 
-// TimeoutError says that a fetch took too long.
+// TimeoutError reports that a fetch timed out.
 type TimeoutError struct {
 	URL   string
 	After time.Duration
@@ -44,12 +44,12 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("fetch %s: timed out after %s", e.URL, e.After)
 }
 
-// StatusError says that a server answered, but not with the page.
+// StatusError reports a response that isn't the page.
 type StatusError struct {
 	URL        string
 	Status     int
-	RetryAfter string // when the server wants to be asked again, if it says so: "3 seconds"
-	Excerpt    string // the beginning of its words, which are not to be trusted
+	RetryAfter string // when to retry, if the server says so: "3 seconds"
+	Excerpt    string // the beginning of the response, untrusted
 }
 
 func (e *StatusError) Error() string {
@@ -67,8 +67,8 @@ func statusLine(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// Fetch gets a page. Redirects are followed on the same host only; where another one is next, that is the page's
-// Redirect, and nothing was sent there. A URL with http is tried with https first.
+// Fetch gets a page. Redirects are followed on the same host only; one to another host is the page's Redirect, and nothing
+// was sent there. For an http URL, https is tried first.
 func (c *Client) Fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	key := string(f) + " " + t.String()
 	if p := c.cache.get(key); p != nil {
@@ -92,7 +92,7 @@ func (c *Client) Fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	return page, nil
 }
 
-// fetch tries https where http was asked for, as browsers do, and http itself where https does not work.
+// fetch tries https for an http URL, like browsers, and http if that fails.
 func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	secure, ok := c.Upgraded(t)
 	if !ok {
@@ -114,7 +114,7 @@ func (c *Client) fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	return page, nil
 }
 
-// Upgraded is the target that Fetch tries first in place of one with http: a public name at its usual port.
+// Upgraded returns the https target that Fetch tries first for an http one: for a public name at its default port.
 func (c *Client) Upgraded(t Target) (Target, bool) {
 	if t.scheme() != "http" || !t.usualPort() || c.allow.names(t) || t.host.addr.IsValid() {
 		return t, false
@@ -122,10 +122,10 @@ func (c *Client) Upgraded(t Target) (Target, bool) {
 	return t.withScheme("https"), true
 }
 
-// errOnlyHTTP says that a page that was tried with https is served with http only.
+// errOnlyHTTP reports a page that is only served with http.
 var errOnlyHTTP = errors.New("the server supports only http")
 
-// follow goes from redirect to redirect.
+// follow follows redirects.
 func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) (*Page, error) {
 	seen := map[string]bool{}
 	for {
@@ -148,8 +148,7 @@ func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) 
 	}
 }
 
-// sameServer reports whether a redirect stays on the approved server: the same host and port, and never from https to
-// http.
+// sameServer reports whether a redirect stays on the approved server: the same host and port, and never from https to http.
 func sameServer(from, to Target) bool {
 	if from.host != to.host {
 		return false
@@ -160,7 +159,7 @@ func sameServer(from, to Target) bool {
 	return to.scheme() == "https" && from.usualPort() && to.usualPort()
 }
 
-// visit makes one request. The answer is a page, or where to go next.
+// visit makes one request. The result is a page, or the next target.
 func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target, error) {
 	header := http.Header{"Accept": {f.accept()}, "Accept-Language": {"en, *;q=0.5"}}
 	resp, err := c.send(ctx, http.MethodGet, t, header, nil)
@@ -180,7 +179,7 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 		return nil, nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)
 	}
 	if ctx.Err() != nil && page.Incomplete == "" || errors.Is(ctx.Err(), context.Canceled) {
-		return nil, nil, ctx.Err() // the end of the connection was ours, not the server's
+		return nil, nil, ctx.Err() // the connection was closed here, not by the server
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return nil, nil, &StatusError{shown(t.String()), resp.StatusCode, RetryAfter(resp.Header), page.excerpt(ctx)}
@@ -188,7 +187,7 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 	return page, nil, nil
 }
 
-// RetryAfter is when a server wants to be asked again, in words of ours; "" if it does not say, or says something else.
+// RetryAfter describes when to retry; "" if the server doesn't say.
 func RetryAfter(h http.Header) string {
 	said := strings.TrimSpace(h.Get("Retry-After"))
 	if at, err := http.ParseTime(said); err == nil {
@@ -212,7 +211,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// send makes a request over a connection of its own, which ends with the body. Redirects are answers like any other.
+// send makes a request over its own connection, which is closed with the body. It doesn't follow redirects.
 func (c *Client) send(ctx context.Context, method string, t Target, header http.Header, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.String(), body)
 	if err != nil {
@@ -233,7 +232,7 @@ func (c *Client) send(ctx context.Context, method string, t Target, header http.
 	return resp, nil
 }
 
-// transport carries requests to one target only.
+// transport returns a transport for one target only.
 func (c *Client) transport(t Target) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -247,7 +246,7 @@ func (c *Client) transport(t Target) *http.Transport {
 		TLSClientConfig:        &tls.Config{RootCAs: c.options.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    connectTimeout,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // decompressed here, where it is counted
+		DisableCompression:     true, // decompressed here, with a limit
 		MaxResponseHeaderBytes: 256 << 10,
 		Protocols:              protocols,
 	}

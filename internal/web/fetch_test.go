@@ -182,7 +182,7 @@ func TestStatusErrors(t *testing.T) {
 	}
 }
 
-// What stands in an error outside of the marks is never a server's free words.
+// What is in an error outside of the marks is never a server's free words.
 func TestRetryAfter(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "", "120": "120 seconds", " 1 ": "1 second", "0": "0 seconds", "-1": "", "99999999999": "",

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// RefusedError says that a target is not of the public Internet. Nothing was sent to it.
+// RefusedError reports a target that isn't on the public Internet. Nothing was sent to it.
 type RefusedError struct {
 	Host   string
 	Reason string // "127.0.0.1 is loopback"
@@ -22,7 +22,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%s is not fetched: %s", e.Host, e.Reason)
 }
 
-// ConnectError says that a host was not reached, or ended the connection before it answered.
+// ConnectError reports that a host couldn't be reached, or closed the connection before it responded.
 type ConnectError struct {
 	Host string
 	Err  error
@@ -32,8 +32,8 @@ func (e *ConnectError) Error() string { return fmt.Sprintf("reach %s: %v", e.Hos
 
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// Check refuses with a *[RefusedError] what is seen from the URL alone: a private address in any spelling, a name of this
-// machine or its network. It looks nothing up; Fetch checks again, where it connects.
+// Check returns a *[RefusedError] for what the URL alone shows: a private address in any spelling, a name of this machine or
+// its network. It resolves no names; Fetch checks again when it connects.
 func (c *Client) Check(t Target) error {
 	if t.host.addr.IsValid() {
 		return c.judge(t, t.host.addr)
@@ -58,8 +58,8 @@ func (c *Client) judge(t Target, a netip.Addr) error {
 	return &RefusedError{t.Host(), fmt.Sprintf("it resolves to %s, and that address is %s", a, why)}
 }
 
-// resolve finds the addresses of a target. If any of them is not public it is refused as a whole: a host that mixes
-// them is up to something, and which one would be dialled is chance.
+// resolve returns the addresses of a target. If any of them isn't public the target is rejected: a host that mixes them is
+// suspicious, and which one would be dialed is random.
 func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 	if err := c.Check(t); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 	}
 	name := t.host.name
 	if !c.allow.names(t) {
-		name += "." // never completed with a domain of the local network
+		name += "." // so that no domain of the local network is appended
 	}
 	found, err := c.options.Resolver.LookupNetIP(ctx, "ip", name)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 			return nil, err
 		}
 	}
-	// IPv4 first: where IPv6 is broken, waiting for it would cost the time of the whole fetch.
+	// IPv4 first: if IPv6 is broken, waiting for it would take the time of the whole fetch.
 	slices.SortStableFunc(found, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
 	return found[:min(len(found), 4)], nil
 }
@@ -104,12 +104,12 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 		return nil, err
 	}
 	if proxy != nil && c.allow.names(t) && !t.host.addr.IsValid() {
-		return c.tunnel(ctx, proxy, net.JoinHostPort(t.host.name, t.port)) // vouched for by name; only the proxy may know it
+		return c.tunnel(ctx, proxy, net.JoinHostPort(t.host.name, t.port)) // allowed by name; only the proxy may resolve it
 	}
 	addrs, err := c.resolve(ctx, t)
 	var connect *ConnectError
 	if proxy != nil && errors.As(err, &connect) {
-		// Behind many proxies only they can look up names.
+		// Behind many proxies only they can resolve names.
 		connect.Err = fmt.Errorf("%w (Adze resolves names itself, not through the proxy, unless tools.webFetch.allowPrivateHosts lists the host)", connect.Err)
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) dial(ctx context.Context, proxy *proxy, t Target, a netip.Addr)
 	return conn, err
 }
 
-// controlled looks a last time at the address the system is about to connect to.
+// controlled checks the address again right before connecting.
 func (c *Client) controlled(t Target, address string) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *Client) controlled(t Target, address string) error {
 	return c.judge(t, ap.Addr())
 }
 
-// allowList are the hosts that may be reached wherever they are.
+// allowList are the hosts that may be contacted at any address.
 type allowList []allowed
 
 type allowed struct {
@@ -168,7 +168,7 @@ type allowed struct {
 	port string // "": every port
 }
 
-// CheckAllowed says what is wrong with an entry of [Options].AllowPrivate.
+// CheckAllowed returns an error for an invalid entry of [Options].AllowPrivate.
 func CheckAllowed(entry string) error {
 	_, err := parseAllowList([]string{entry})
 	return err
@@ -203,7 +203,7 @@ func parseAllowed(entry string) (allowed, error) {
 	return allowed{h, port}, err
 }
 
-// names reports whether the list names the host of a target.
+// names reports whether the list has the host of a target.
 func (l allowList) names(t Target) bool {
 	for _, a := range l {
 		if a.host == t.host && (a.port == "" || a.port == t.port) {
@@ -213,12 +213,12 @@ func (l allowList) names(t Target) bool {
 	return false
 }
 
-// opens reports whether a target that the list names may be reached at an address.
+// opens reports whether a target in the list may be contacted at an address.
 func (l allowList) opens(t Target, a netip.Addr) bool {
 	return l.names(t) && (!metadata(a) || t.host.addr.IsValid())
 }
 
-// block is a range of addresses that are not of the public Internet.
+// block is a range of addresses that aren't public.
 type block struct {
 	prefix netip.Prefix
 	why    string
@@ -232,8 +232,8 @@ func blocks(pairs ...string) []block {
 	return bs
 }
 
-// reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the
-// addresses in public ranges at which clouds answer their own machines.
+// reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the addresses in public
+// ranges at which clouds serve their own machines.
 var reserved4 = blocks(
 	"0.0.0.0/8", "unspecified",
 	"10.0.0.0/8", "private",
@@ -277,7 +277,7 @@ var (
 	)
 )
 
-// reserved says why an address is not one of the public Internet; "" if it is.
+// reserved returns why an address isn't public; "" if it is.
 func reserved(a netip.Addr) string {
 	if a.Zone() != "" {
 		return "local to one network interface"
@@ -290,7 +290,7 @@ func reserved(a netip.Addr) string {
 		return "not an address"
 	}
 	b := a.As16()
-	if nat64.Contains(a) { // an IPv6-only network reaches the whole IPv4 Internet so
+	if nat64.Contains(a) { // how an IPv6-only network reaches the IPv4 Internet
 		return within(netip.AddrFrom4([4]byte(b[12:])), reserved4)
 	}
 	if !public6.Contains(a) {
@@ -317,7 +317,7 @@ func within(a netip.Addr, bs []block) string {
 	return ""
 }
 
-// metadata reports whether clouds hand out credentials at an address. A name never opens it, only the address itself.
+// metadata reports whether clouds serve credentials at an address. Only the address itself allows it, never a name.
 func metadata(a netip.Addr) bool {
 	a = a.Unmap()
 	if nat64.Contains(a) {

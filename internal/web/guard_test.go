@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// privateSpellings are URLs that lead to this machine, its network or a cloud's metadata. None may be dialled.
+// privateSpellings are URLs that lead to this machine, its network or a cloud's metadata. None may be dialed.
 func privateSpellings() []string {
 	return append(strings.Fields(`
 http://127.0.0.1/ http://127.0.0.1:80/ http://127.0.0.1:8080/x https://127.0.0.1/ HTTP://127.0.0.1/ http://127.0.0.2/ http://127.255.255.255/
@@ -118,7 +118,7 @@ func TestBadURLs(t *testing.T) {
 	}
 }
 
-// What is public is dialled at the address that was checked.
+// What is public is dialed at the address that was checked.
 func TestPublicIsDialled(t *testing.T) {
 	names := map[string][]string{"example.com": {"93.184.216.34"}, "xn--bcher-kva.example": {"93.184.216.34"}, "six.test": {"2606:4700::1111"}, "nat.test": {"64:ff9b::8.8.8.8"},
 		"both.test": {"2606:4700::1111", "93.184.216.34"}, "foo_bar.test": {"93.184.216.34"}}
@@ -286,7 +286,7 @@ func FuzzReserved(f *testing.F) {
 	})
 }
 
-// Whatever is fetched, nothing but a public address is dialled, and a URL that was read once reads the same again.
+// Whatever is fetched, nothing but a public address is dialed, and a URL that was read once reads the same again.
 func FuzzFetchURL(f *testing.F) {
 	for _, s := range privateSpellings() {
 		f.Add(s)

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// host is a host in the one spelling it is compared, shown and dialled in.
+// host is a host in canonical form.
 type host struct {
 	name string     // lower case, ASCII, no final dot; an address as itself, without brackets
 	addr netip.Addr // valid if the host is an address
 }
 
-// String is the host as it stands in a URL.
+// String returns the host as in a URL.
 func (h host) String() string {
 	if h.addr.Is6() {
 		return "[" + h.name + "]"
@@ -24,8 +24,8 @@ func (h host) String() string {
 	return h.name
 }
 
-// parseHost reads a host as browsers do: names in any script, and addresses in the odd spellings that the systems'
-// resolvers understand (2130706433, 0x7f.1, 0177.0.0.1), so that none of them passes for a name.
+// parseHost reads a host like browsers: names in any script, and addresses in the unusual spellings that resolvers accept
+// (2130706433, 0x7f.1, 0177.0.0.1), so that none of them is taken for a name.
 func parseHost(s string) (host, error) {
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
@@ -60,7 +60,7 @@ func parseHost6(s string) (host, error) {
 	return host{addr.String(), addr}, nil
 }
 
-// asciiName is a name in lower case ASCII, without a final dot.
+// asciiName returns a name in lower case ASCII, without a final dot.
 func asciiName(s string) (string, error) {
 	if len(s) > 2000 {
 		return "", fmt.Errorf("it has %d characters (maximum: 253)", len(s))
@@ -107,7 +107,7 @@ func numeric(label string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// parseHost4 reads one to four numbers, decimal, octal or hexadecimal; the last one fills all that is left.
+// parseHost4 reads one to four numbers, decimal, octal or hexadecimal; the last one fills the remaining bytes.
 func parseHost4(labels []string) (netip.Addr, error) {
 	bad := errors.New("it is not a valid IPv4 address")
 	if len(labels) > 4 {
@@ -144,7 +144,7 @@ func number4(s string) (uint64, bool) {
 	return n, err == nil
 }
 
-// localName says why a name belongs to this machine or its network; "" if it may be public.
+// localName returns why a name belongs to this machine or its network; "" if it may be public.
 func localName(name string) string {
 	for _, m := range []string{"metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata", "instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com"} {
 		if name == m {

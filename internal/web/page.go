@@ -20,17 +20,17 @@ import (
 	"github.com/adze-dev/adze/internal/web/markdown"
 )
 
-// Page is what a server gave.
+// Page is a fetched page.
 type Page struct {
-	Asked    string // the URL that was asked for
-	URL      string // the one that answered
+	Asked    string // the requested URL
+	URL      string // the target of a redirect to another host: then nothing was fetched from there, and all below is empty
 	Redirect string // where it leads to, on another host: then nothing was fetched from there, and all below is empty
 	Status   int
 	Body     []byte
-	Size     int // of the body, also when it was let go
-	// Note says what is odd about how the page was got; "" mostly.
+	Size     int // of the body, even after it was released
+	// Note describes how the page was fetched, if that was unusual; usually "".
 	Note string
-	// Incomplete says why the body is only the beginning of what there is; "" if it is all.
+	// Incomplete is why the body is only the beginning of the page; "" if it is complete.
 	Incomplete string
 	Cached     bool // it was fetched a while ago
 
@@ -38,7 +38,7 @@ type Page struct {
 	noStore     bool
 }
 
-// MIME is the type the server declares, without parameters; where it declares none, what the content looks like.
+// MIME returns the declared type, without parameters, or the type of the content if none is declared.
 func (p *Page) MIME() string {
 	if t := p.declared(); t != "" {
 		return t
@@ -47,10 +47,10 @@ func (p *Page) MIME() string {
 	return t
 }
 
-// declared is the media type of the header in lower case.
+// declared returns the media type of the header in lower case.
 func (p *Page) declared() string {
 	t, _, err := mime.ParseMediaType(p.contentType)
-	if err != nil { // a broken parameter says nothing about the type
+	if err != nil { // ignore an invalid parameter
 		t, _, _ = strings.Cut(p.contentType, ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 	}
@@ -60,7 +60,7 @@ func (p *Page) declared() string {
 	return t
 }
 
-// IsHTML reports whether the body is a page for browsers.
+// IsHTML reports whether the body is HTML.
 func (p *Page) IsHTML() bool {
 	switch t := p.declared(); t {
 	case "text/html", "application/xhtml+xml":
@@ -77,7 +77,7 @@ func (p *Page) IsJSON() bool {
 	return t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json")
 }
 
-// Name is a name for a file of the body.
+// Name returns a file name for the body.
 func (p *Page) Name() string {
 	t, err := Parse(p.URL)
 	if err != nil {
@@ -90,8 +90,7 @@ func (p *Page) Name() string {
 	return name
 }
 
-// excerpt is the beginning of the text, in one line. Of a page for browsers it is what users would read: its source
-// begins with pages of other things.
+// excerpt returns the beginning of the text, in one line. For HTML it is the visible text.
 func (p *Page) excerpt(ctx context.Context) string {
 	if strings.ContainsRune(string(p.Body[:min(len(p.Body), 512)]), 0) {
 		return ""
@@ -112,8 +111,8 @@ func (p *Page) excerpt(ctx context.Context) string {
 	return text
 }
 
-// read takes the body, decompressed, up to a limit. What is counted are the decompressed bytes, so a bomb is only ever
-// unpacked up to the limit.
+// read reads the body, decompressed, up to a limit. The limit applies to decompressed bytes, so a zip bomb is only unpacked
+// up to the limit.
 func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error {
 	body, err := decoded(resp)
 	if err != nil {
@@ -127,7 +126,7 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 	var late *TimeoutError
 	switch {
 	case len(data) == 0 || p.Incomplete != "":
-	case errors.As(context.Cause(ctx), &late): // also without an error: the end of a connection that we gave up may look like the page's
+	case errors.As(context.Cause(ctx), &late): // also without an error: a connection that was closed here may look complete
 		p.Incomplete = fmt.Sprintf("truncated: the server did not finish within %s", late.After)
 		err = nil
 	case err != nil && brokenOff(err):
@@ -141,11 +140,11 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 	return nil
 }
 
-// usual is what most bodies fit into.
+// usual is the initial buffer size, enough for most bodies.
 const usual = 512 << 10
 
-// readUpTo reads up to limit bytes. What is longer than usual gets the room for all at once: a buffer that doubles would
-// leave as much behind as it holds. Memory that is not written to costs nothing.
+// readUpTo reads up to limit bytes. For longer bodies it allocates the limit at once: a buffer that doubles would leave as
+// much garbage as it has data, and unused memory costs nothing.
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	data := make([]byte, 0, min(usual, limit))
 	for {
@@ -162,7 +161,7 @@ func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	}
 }
 
-// brokenOff reports whether an error is of the far end, which may leave a usable beginning.
+// brokenOff reports whether an error is from the other side, so that the beginning may be usable.
 func brokenOff(err error) bool {
 	var corrupt flate.CorruptInputError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrChecksum) ||
@@ -176,12 +175,12 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// decoded undoes the one compression that was asked for, and the other one that the standard library knows.
+// decoded decompresses a response, in the requested compression or the other one in the standard library.
 func decoded(resp *http.Response) (io.Reader, error) {
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header.Values("Content-Encoding"), ",")))
 	body := bufio.NewReader(resp.Body)
 	if _, err := body.Peek(1); err == io.EOF {
-		return body, nil // an empty body is not compressed, whatever the header says
+		return body, nil // an empty body isn't compressed, whatever the header says
 	}
 	switch encoding {
 	case "", "identity", "utf-8", "none":
@@ -208,8 +207,9 @@ func decoded(resp *http.Response) (io.Reader, error) {
 	return nil, fmt.Errorf("the server uses unsupported compression (%s). Another program, such as curl --compressed, may support it", shown(encoding))
 }
 
-// IndentJSON lays JSON out in lines, up to limit bytes; cut says that there is more. What is not JSON is given back as
-// it is, up to the limit too. It goes through the text once and stops at the limit: deep nesting makes indentation grow without bound.
+// IndentJSON formats JSON in lines, up to limit bytes; cut reports whether there is more. Invalid JSON is returned
+// unchanged, up to the limit too. It takes one pass and stops at the limit: deep nesting makes indentation grow without
+// bound.
 func IndentJSON(src []byte, limit int) (out string, cut bool) {
 	if !json.Valid(src) {
 		return strings.ToValidUTF8(string(wholeRunes(src[:min(len(src), limit)])), "\uFFFD"), len(src) > limit
@@ -260,7 +260,7 @@ func IndentJSON(src []byte, limit int) (out string, cut bool) {
 	return b.String(), false
 }
 
-// stringEnd is the place after the string that begins at i, in valid JSON.
+// stringEnd returns the index after the string that begins at i, in valid JSON.
 func stringEnd(src []byte, i int) int {
 	for i++; src[i] != '"'; i++ {
 		if src[i] == '\\' {

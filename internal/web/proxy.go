@@ -13,10 +13,10 @@ import (
 	xproxy "golang.org/x/net/proxy"
 )
 
-// proxy is a proxy that the user has set.
+// proxy is a proxy from the user's configuration.
 type proxy struct{ url *url.URL }
 
-// ProxyError says that a proxy did not make a connection.
+// ProxyError reports that a proxy didn't make a connection.
 type ProxyError struct {
 	Proxy string // host and port, never the password
 	Err   error
@@ -55,7 +55,7 @@ func (p *proxy) address() string {
 	return net.JoinHostPort(p.url.Hostname(), port)
 }
 
-// tunnel asks a proxy for a connection to an address. The proxy itself is dialed unchecked: the user has set it.
+// tunnel requests a connection to an address from a proxy. The proxy itself is dialed unchecked: the user has configured it.
 func (c *Client) tunnel(ctx context.Context, p *proxy, address string) (net.Conn, error) {
 	conn, err := c.tunnelled(ctx, p, address)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Client) tunnelled(ctx context.Context, p *proxy, address string) (net.C
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // reading the proxy's answer waits for nothing else
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // cancels reading the proxy's response
 	defer stop()
 	if p.url.Scheme == "https" {
 		secure := tls.Client(conn, &tls.Config{ServerName: p.url.Hostname(), RootCAs: c.options.RootCAs})
@@ -89,7 +89,7 @@ func (c *Client) tunnelled(ctx context.Context, p *proxy, address string) (net.C
 	return conn, nil
 }
 
-// ask speaks the CONNECT method over a connection to the proxy.
+// ask sends a CONNECT request over a connection to the proxy.
 func (p *proxy) ask(conn net.Conn, address string) error {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {""}}}
 	if user := p.url.User; user != nil {
@@ -116,7 +116,7 @@ func (p *proxy) ask(conn net.Conn, address string) error {
 	return nil
 }
 
-// limited reads at most n bytes in all: the answer of a proxy is short.
+// limited reads at most n bytes in total: the response of a proxy is short.
 type limited struct {
 	net.Conn
 	n int
@@ -151,7 +151,7 @@ func (c *Client) direct(ctx context.Context, network, address string) (net.Conn,
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// dialer makes a dialer of a function, as package proxy wants it.
+// dialer adapts a function to package proxy.
 type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 func (d dialer) Dial(network, address string) (net.Conn, error) {

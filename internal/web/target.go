@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// Target is a URL that was read and put into one spelling. Whether it may be reached is for a [Client] to say.
+// Target is a URL in canonical form. A [Client] decides whether it may be fetched.
 type Target struct {
 	url  url.URL // scheme http or https; no user, no fragment; host canonical; no default port
 	host host
-	port string // always there
+	port string // never empty
 }
 
-// URLError says why a URL is not one that can be fetched.
+// URLError explains why a URL can't be fetched.
 type URLError struct {
 	URL    string // shortened, and without a password
 	Reason string
@@ -83,7 +83,7 @@ func parse(raw string) (Target, string) {
 	return t, ""
 }
 
-// escapedQuery is a query as it is sent. Package url leaves letters of other scripts in it, which many servers refuse.
+// escapedQuery returns a query as it is sent. Package url doesn't escape other scripts in it, which many servers reject.
 func escapedQuery(q string) string {
 	var b strings.Builder
 	for _, c := range []byte(q) {
@@ -96,7 +96,7 @@ func escapedQuery(q string) string {
 	return b.String()
 }
 
-// hostOf is the host of a URL with the brackets of an IPv6 address, which Hostname takes off.
+// hostOf returns the host of a URL with the brackets of an IPv6 address, which Hostname removes.
 func hostOf(u *url.URL) string {
 	if strings.HasPrefix(u.Host, "[") {
 		return "[" + u.Hostname() + "]"
@@ -121,7 +121,7 @@ func oddCharacters(raw string) string {
 	return ""
 }
 
-// shown is a URL for a message: bounded, in printable characters, without a password.
+// shown returns a URL for a message: limited, printable, without a password.
 func shown(raw string) string {
 	raw = strings.TrimSpace(raw)
 	if scheme, rest, ok := strings.Cut(raw, "//"); ok {
@@ -147,16 +147,16 @@ func defaultPort(scheme string) string {
 	return "443"
 }
 
-// String is the URL.
+// String returns the URL.
 func (t Target) String() string { return t.url.String() }
 
-// URL is a copy of the URL.
+// URL returns a copy of the URL.
 func (t Target) URL() *url.URL { u := t.url; return &u }
 
-// Host is the host as it stands in the URL, with its port where that is not the usual one: what a policy judges.
+// Host returns the host as in the URL, with its port if that isn't the default: what a policy judges.
 func (t Target) Host() string { return t.url.Host }
 
-// Path is the path of the URL.
+// Path returns the path of the URL.
 func (t Target) Path() string { return t.url.Path }
 
 func (t Target) hostPort() string {
@@ -168,7 +168,7 @@ func (t Target) hostPort() string {
 
 func (t Target) scheme() string { return t.url.Scheme }
 
-// withScheme is the target under the other scheme, at its usual port.
+// withScheme returns the target with the other scheme, at its default port.
 func (t Target) withScheme(scheme string) Target {
 	t.url.Scheme = scheme
 	t.port = defaultPort(scheme)
@@ -176,10 +176,10 @@ func (t Target) withScheme(scheme string) Target {
 	return t
 }
 
-// usualPort reports whether the URL names no port of its own.
+// usualPort reports whether the URL has the default port.
 func (t Target) usualPort() bool { return t.port == defaultPort(t.scheme()) }
 
-// Raw is the URL of the raw file that a page of GitHub shows; any other target is itself.
+// Raw returns the URL of the raw file for a GitHub page of a file; other targets are returned unchanged.
 func (t Target) Raw() Target {
 	if t.host.name != "github.com" || !t.usualPort() {
 		return t
@@ -195,7 +195,7 @@ func (t Target) Raw() Target {
 	return raw
 }
 
-// follow is where a Location leads to from here.
+// follow resolves a Location header.
 func (t Target) follow(location string) (Target, error) {
 	ref, err := url.Parse(location)
 	if err != nil {
@@ -204,5 +204,5 @@ func (t Target) follow(location string) (Target, error) {
 	return Parse(t.url.ResolveReference(ref).String())
 }
 
-// HostPort is the host with its port always: an entry of [Options].AllowPrivate that means this target and no other.
+// HostPort returns the host, always with its port: an entry of [Options].AllowPrivate for exactly this target.
 func (t Target) HostPort() string { return t.host.String() + ":" + t.port }

@@ -1,17 +1,17 @@
-// Package web fetches from the public Internet, and from nowhere else: a model's URL must not reach the machine it runs
-// on, the network around it or a cloud's metadata.
+// Package web fetches only from the public Internet: a model's URL must not reach this machine, its network or a cloud's
+// metadata.
 //
 //	client, err := web.New(web.Options{})
 //	target, err := web.Parse("https://go.dev/doc/")
 //	page, err := client.Fetch(ctx, target, web.Auto)
 //	text, _ := page.Text(1_000_000)
 //
-// Every connection is checked where it is made: the name is resolved here, all its addresses must be public, and the
-// very address that was checked is dialled, so a name cannot change its mind in between. That holds for every hop of a
-// redirect and through a proxy: the proxy is asked for a tunnel to the checked address (the CONNECT method, for http
-// too), never for a name. Only hosts in [Options].AllowPrivate are trusted by name.
+// Every connection is checked when it is made: the name is resolved here, all its addresses must be public, and the checked
+// address is dialed, so that a name can't resolve differently in between. This applies to every hop of a redirect and
+// through a proxy: the proxy is asked for a tunnel to the checked address (the CONNECT method, for http too), never for a
+// name. Only hosts in [Options].AllowPrivate are trusted by name.
 //
-// It knows no tools and no models. Package markdown below makes text of HTML, package websearch asks search engines.
+// The package knows no tools and no models. Package markdown converts HTML, package websearch queries search engines.
 package web
 
 import (
@@ -29,26 +29,25 @@ import (
 	"time"
 )
 
-// Options says how a Client reaches out. The zero value is what an ordinary session wants.
+// Options configure a Client. The zero value is for an ordinary session.
 type Options struct {
-	// AllowPrivate are hosts that may be reached wherever they are: "host" for every port of it, or "host:port". A
-	// name among them opens no cloud metadata; the address itself must be named for that. Only the user's own
-	// settings may fill it.
+	// AllowPrivate are hosts that may be contacted at any address: "host" for every port, or "host:port". A name doesn't
+	// allow cloud metadata; the address itself must be listed for that. Only the user's own settings may set it.
 	AllowPrivate []string
-	// Proxy says which proxy a request goes through, such as [http.ProxyFromEnvironment]; nil: none. The proxy itself
-	// may be anywhere, since the user chose it.
+	// Proxy returns the proxy of a request, such as [http.ProxyFromEnvironment]; nil: none. The proxy itself may be
+	// anywhere, because the user chose it.
 	Proxy func(*http.Request) (*url.URL, error)
 	// UserAgent is sent to servers; a default if empty.
 	UserAgent string
-	// Timeout is how long a fetch may take as a whole; 60 s if 0.
+	// Timeout bounds a whole fetch; 60 s if 0.
 	Timeout time.Duration
-	// MaxBody is how many bytes of a body are taken, after decompression; 10 MB if 0.
+	// MaxBody is the maximum number of bytes of a body, after decompression; 10 MB if 0.
 	MaxBody int64
 	// Resolver finds addresses; nil: the system's.
 	Resolver Resolver
-	// Dial makes connections; nil: the system's. What it is given was checked, or is a proxy.
+	// Dial makes connections; nil: the system's. Its addresses were checked, or are proxies.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// RootCAs are the authorities servers are checked by; nil: the system's.
+	// RootCAs verify servers; nil: the system's.
 	RootCAs *x509.CertPool
 	// Now is the clock of the cache; nil: time.Now.
 	Now func() time.Time
@@ -63,18 +62,18 @@ const (
 	defaultTimeout = 60 * time.Second
 	defaultMaxBody = 10 << 20
 	defaultAgent   = "Mozilla/5.0 (compatible; adze)"
-	connectTimeout = 10 * time.Second // for one address: so that the next, or plain http, still has time
+	connectTimeout = 10 * time.Second // per address, so that the next one, or plain http, still has time
 	maxRedirects   = 10
 )
 
-// Client fetches. It may be used by several goroutines, keeps no connection open, and need not be closed.
+// Client fetches pages. It is safe for concurrent use, keeps no connections open, and need not be closed.
 type Client struct {
 	options Options
 	allow   allowList
 	cache   cache
 }
 
-// New makes a client. It fails if AllowPrivate holds what is no host.
+// New makes a client. It fails if AllowPrivate has an invalid host.
 func New(o Options) (*Client, error) {
 	allow, err := parseAllowList(o.AllowPrivate)
 	if err != nil {
@@ -98,22 +97,23 @@ func New(o Options) (*Client, error) {
 	return &Client{options: o, allow: allow, cache: cache{now: o.Now}}, nil
 }
 
-// Exchange is a request to an API, such as a search engine's, and what it answers.
+// Exchange is a request to an API, such as a search engine's.
 type Exchange struct {
 	Method string // GET if empty
 	Target Target
-	Header http.Header // may hold a key: it is sent to the target and nowhere else
+	Header http.Header // may have a key: it is only sent to the target
 	Body   []byte
 }
 
-// Answer is what an API answers, whatever its status.
+// Answer is the response of an API, with any status.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Do makes one request, as guarded as Fetch. It follows no redirect: a key must not travel on. Nothing is cached.
+// Do makes one request, with the same checks as Fetch. It follows no redirects, so that a key isn't sent elsewhere. Nothing
+// is cached.
 func (c *Client) Do(ctx context.Context, x Exchange) (*Answer, error) {
 	late := &TimeoutError{x.Target.Host(), c.options.Timeout}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, late)
@@ -168,11 +168,11 @@ const (
 	cacheBytes = 16 << 20
 )
 
-// cache keeps pages for a while: a model often looks at one page several times. It holds a bounded number of bytes.
+// cache caches pages for a while: a model often reads a page several times. Its size is bounded.
 type cache struct {
 	now   func() time.Time
 	mu    sync.Mutex
-	items []cached // the one used last stands last
+	items []cached // the most recently used is last
 }
 
 type cached struct {
@@ -199,7 +199,8 @@ func (c *cache) get(key string) *Page {
 	return &page
 }
 
-// put keeps a page, unless it is only half of one, came over a way that may work better next time, or must not be kept.
+// put caches a page, unless it is incomplete, was fetched in a fallback that may not be needed next time, or must not be
+// stored.
 func (c *cache) put(key string, p *Page) {
 	if p.Redirect != "" || p.Incomplete != "" || p.Note != "" || p.noStore || len(p.Body) > cacheBytes/4 {
 		return

@@ -15,24 +15,23 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// Path is a name made canonical. It is a value: it holds no handle, and every
-// use opens Abs without following a link, so a link that appeared since Resolve
-// is an error (ErrChanged) and never a way out.
+// Path is a canonical path. It is a value without a handle. Every use opens Abs without following links, so that a link that
+// appeared since Resolve is an error (ErrChanged).
 type Path struct {
-	Abs    string // absolute, links resolved, the name as the disk spells it
-	Rel    string // for display: below the project, else Abs
-	Root   string // the root it is in; empty outside
-	Given  string // as it came
+	Abs    string // absolute, links resolved, spelled as on disk
+	Rel    string // for display: relative to the project if it is inside, otherwise Abs
+	Root   string // the root that contains it; empty outside
+	Given  string // the original name
 	Exists bool   // when it was resolved
 }
 
-// ErrChanged says that a checked path has become a link since.
+// ErrChanged reports that a checked path has become a link since.
 var ErrChanged = nofollow.ErrChanged
 
-// ErrLoop says that links lead in a circle.
+// ErrLoop reports a loop of links.
 var ErrLoop = realpath.ErrLoop
 
-// NotRegularError says that a path holds something other than a regular file.
+// NotRegularError reports that a path isn't a regular file.
 type NotRegularError = nofollow.NotRegularError
 
 // Inside reports whether the path is in a root.
@@ -40,11 +39,10 @@ func (p Path) Inside() bool { return p.Root != "" }
 
 func (p Path) String() string { return p.Rel }
 
-// Open opens a regular file for reading; a directory, FIFO, socket or device is a
-// *NotRegularError at once.
+// Open opens a regular file for reading. For a directory, FIFO, socket or device it returns a *NotRegularError.
 func (p Path) Open() (*os.File, error) { return nofollow.Open(p.Abs) }
 
-// Stat describes what stands there, a FIFO or device without touching it.
+// Stat describes the path, without opening a FIFO or device.
 func (p Path) Stat() (fs.FileInfo, error) {
 	info, err := nofollow.Lstat(p.Abs)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -56,12 +54,11 @@ func (p Path) Stat() (fs.FileInfo, error) {
 // ReadDir lists a directory in the order of names. Links in it are listed as such.
 func (p Path) ReadDir() ([]fs.DirEntry, error) { return nofollow.ReadDir(p.Abs) }
 
-// OpenDir opens a directory to work beneath: os.Root follows no link out of it.
+// OpenDir opens a directory for relative access: os.Root follows no link out of it.
 func (p Path) OpenDir() (*os.Root, error) { return nofollow.OpenDir(p.Abs) }
 
-// Join names something below the path without looking at the disk; the result
-// is canonical only if name is one plain component that is not a link, as
-// ReadDir gives them.
+// Join returns a path below p without accessing the disk; the result is canonical only if name is one plain component that
+// isn't a link, as from ReadDir.
 func (p Path) Join(name string) Path {
 	below := p
 	below.Abs = filepath.Join(p.Abs, name)
@@ -77,23 +74,21 @@ func (p Path) Join(name string) Path {
 	return below
 }
 
-// Kind names what a mode is: "a file", "a directory", "a named pipe (FIFO)", ….
+// Kind names the type of a mode: "a file", "a directory", "a named pipe (FIFO)", ….
 func Kind(mode fs.FileMode) string { return nofollow.Kind(mode) }
 
-// Write gives the file its content, whole or not at all; see atomicfile.Write.
-// A link that appeared since Resolve is refused.
+// Write writes the file atomically; see atomicfile.Write. A link that appeared since Resolve is an error.
 func (p Path) Write(content []byte, o atomicfile.Options) (atomicfile.Outcome, error) {
 	o.Canonical = true
 	return atomicfile.Write(p.Abs, content, o)
 }
 
-// NameError says that a name cannot stand for a path: empty, relative, holding
-// a NUL or a line break, or not UTF-8. Nothing on disk was looked at but, for
-// Meant, whether it exists.
+// NameError reports an invalid name of a path: empty, relative, with a NUL or a line break, or not UTF-8. The disk is only
+// accessed for Meant.
 type NameError struct {
 	Name    string
 	Problem string
-	Meant   string // the absolute path that was probably meant, if there is one
+	Meant   string // the absolute path that was probably meant, or ""
 }
 
 func (e *NameError) Error() string {
@@ -120,7 +115,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// cutHome takes a leading ~/ off, which only shells expand.
+// cutHome removes a leading ~/, which only shells expand.
 func cutHome(name string) (rest string, ok bool) {
 	if name == "~" {
 		return "", true
@@ -128,18 +123,18 @@ func cutHome(name string) (rest string, ok bool) {
 	return strings.CutPrefix(name, "~/")
 }
 
-// Record is what a session has read of a file, as data that outlives it.
+// Record is what a session has read of a file, in storable form.
 type Record struct {
 	Path   string
 	Hash   Hash
 	Lines  int
 	Whole  bool
 	Opaque bool
-	Gone   bool    // nothing is known of the file anymore
+	Gone   bool    // nothing is known about the file anymore
 	Read   []Range // if not Whole
 }
 
-// Take returns the records that changed since it last returned them, sorted by path: those of paths that of accepts.
+// Take returns the records that changed since the last call, sorted by path, for the paths that of accepts.
 func (s *Seen) Take(of func(path string) bool) []Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()

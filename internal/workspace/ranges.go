@@ -16,7 +16,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.Last)
 }
 
-// Lines writes ranges for users: "1-20, 35". More than a few are cut.
+// Lines formats ranges for users: "1-20, 35". Long lists are cut.
 func Lines(rs []Range) string {
 	const shown = 20
 	var b strings.Builder
@@ -38,11 +38,10 @@ func Lines(rs []Range) string {
 // removes none.
 type LineChange struct{ At, Removed, Added int }
 
-// maxRanges bounds what is kept of one file; beyond it the shortest are
-// forgotten, which only means that those lines have to be read again.
+// maxRanges bounds the ranges of one file; beyond it the shortest are dropped, so that those lines have to be read again.
 const maxRanges = 4096
 
-// ranges are ascending and apart by at least one line.
+// ranges are ascending, with gaps of at least one line.
 type ranges []Range
 
 func (rs ranges) add(r Range) ranges {
@@ -50,7 +49,7 @@ func (rs ranges) add(r Range) ranges {
 	if r.Last < r.First {
 		return rs
 	}
-	// Everything that touches r melts into it.
+	// Merge all ranges that touch r.
 	i, _ := slices.BinarySearchFunc(rs, r.First-1, func(e Range, first int) int { return e.Last - first })
 	j := i
 	for j < len(rs) && rs[j].First <= r.Last+1 {
@@ -93,8 +92,7 @@ func (rs ranges) missing(lines int) []Range {
 	return out
 }
 
-// shift moves ranges to where their lines are after the changes, and adds the
-// lines that the changes brought.
+// shift moves ranges to the positions of their lines after the changes, and adds the new lines.
 func (rs ranges) shift(changes []LineChange) ranges {
 	var out ranges
 	delta, from := 0, 1 // lines from..change.At-1 move by delta

@@ -6,36 +6,34 @@ import (
 	"sync"
 )
 
-// Hash is the SHA-256 of a file's bytes as they are on disk.
+// Hash is the SHA-256 of a file's bytes on disk.
 type Hash = [sha256.Size]byte
 
-// Knowledge is how much of a file's present content a session has read.
+// Knowledge is how much of a file's current content a session has read.
 type Knowledge int
 
-// The answers of Seen.Check, from least to most.
+// The results of Seen.Check, from least to most.
 const (
 	Unread  Knowledge = iota // never read
 	Opaque                   // read, but not as text: a picture, an archive
-	Changed                  // read, but other content than is there now
-	Partly                   // some lines of this very content
+	Changed                  // read, but the content has changed since
+	Partly                   // some lines of the current content
 	Whole                    // all of it
 )
 
-// Reading is an answer of Seen.Check.
+// Reading is the result of Seen.Check.
 type Reading struct {
 	Knowledge Knowledge
-	Missing   []Range // the lines not read yet, when Partly
-	Lines     int     // of the file, when Partly or Whole
+	Missing   []Range // the unread lines, if Partly
+	Lines     int     // number of lines, if Partly or Whole
 }
 
-// Seen remembers per session which content of which file was read, by hash and
-// never by time stamps. The zero value is ready. It is safe for concurrent use.
+// Seen records for a session which content of which file was read, by hash and never by timestamps. The zero value is ready.
+// It is safe for concurrent use.
 type Seen struct {
-	// AtFirstSight makes a file that is first checked count as read whole with
-	// the content it has then: for a session of a single call.
+	// AtFirstSight makes a file count as completely read when it is first checked: for a session of a single call.
 	AtFirstSight bool
-	// Limit is how many files are remembered, 4096 if zero; the one that was
-	// used least recently goes, and has to be read again.
+	// Limit is the maximum number of files, 4096 if zero; the least recently used one is dropped, and has to be read again.
 	Limit int
 
 	mu    sync.Mutex
@@ -53,7 +51,7 @@ type seenFile struct {
 	read   ranges
 }
 
-// RecordWhole notes that all of the content with that hash was read or written.
+// RecordWhole records that the whole content with that hash was read or written.
 func (s *Seen) RecordWhole(path string, hash Hash, lines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,8 +59,8 @@ func (s *Seen) RecordWhole(path string, hash Hash, lines int) {
 	f.whole, f.lines, f.read = true, lines, nil
 }
 
-// Record notes that some lines of the content with that hash were read. Ranges
-// of one content add up; those of an older content are forgotten.
+// Record records that some lines of the content with that hash were read. Ranges of one content are combined; those of an
+// older content are dropped.
 func (s *Seen) Record(path string, hash Hash, lines int, read ...Range) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +75,8 @@ func (s *Seen) Record(path string, hash Hash, lines int, read ...Range) {
 	f.whole = len(f.read.missing(lines)) == 0
 }
 
-// RecordOpaque notes that a file was read but not shown as text. What is known
-// of its content stays known, as of a document that this session wrote.
+// RecordOpaque records that a file was read but not shown as text. Existing records of its content are kept, such as of a
+// document that this session wrote.
 func (s *Seen) RecordOpaque(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,9 +87,8 @@ func (s *Seen) RecordOpaque(path string) {
 	s.at(path, hash).opaque = true
 }
 
-// RecordEdit notes that this session itself turned content before into after by
-// the given line changes (ascending, in the old numbering), so that what was
-// known stays known and the new lines are.
+// RecordEdit records that this session turned content before into after by the given line changes (ascending, in the old
+// numbering), so that known lines stay known and the new lines are known too.
 func (s *Seen) RecordEdit(path string, before, after Hash, lines int, changes ...LineChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +101,7 @@ func (s *Seen) RecordEdit(path string, before, after Hash, lines int, changes ..
 	f.whole = old.whole || len(f.read.missing(lines)) == 0
 }
 
-// Check says what is known of a file whose content now has that hash.
+// Check returns what is known about a file whose current content has that hash.
 func (s *Seen) Check(path string, now Hash) Reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +126,7 @@ func (s *Seen) Check(path string, now Hash) Reading {
 	return Reading{Knowledge: Partly, Missing: f.read.missing(f.lines), Lines: f.lines}
 }
 
-// Forget drops what is known of a file, as when it was removed.
+// Forget drops the record of a file, such as after it was removed.
 func (s *Seen) Forget(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +137,7 @@ func (s *Seen) Forget(path string) {
 	}
 }
 
-// touch notes that the record of a path changed.
+// touch records that the record of a path changed.
 func (s *Seen) touch(path string) {
 	if s.fresh == nil {
 		s.fresh = map[string]bool{}
@@ -148,7 +145,7 @@ func (s *Seen) touch(path string) {
 	s.fresh[path] = true
 }
 
-// at returns the record of a path, emptied if it was of another content.
+// at returns the record of a path, emptied if it was for another content.
 func (s *Seen) at(path string, hash Hash) *seenFile {
 	s.touch(path)
 	if e, ok := s.files[path]; ok {

@@ -1,16 +1,13 @@
-// Package workspace knows the directories of a session: it turns a name from
-// a model into one canonical path, reports whether that is inside, opens it
-// without following any link that the check did not see, and records what was
-// read.
+// Package workspace manages the directories of a session: it turns a name from a model into a canonical path, reports
+// whether that is inside, opens it without following links, and records what was read.
 //
 //	ws, err := workspace.Open("/home/me/app")
 //	p, err := ws.Resolve("/home/me/app/main.go")
 //	if !p.Inside() { … policy decides … }
 //	f, err := p.Open()
 //
-// It doesn't ask for approval or deny paths outside: package permission
-// judges Path.Abs (package names has the name rules). Ignore files are read
-// by package ignore, text by package text.
+// It doesn't ask for approval or deny paths outside: package permission judges Path.Abs (package names has the name rules).
+// Ignore files are read by package ignore, text by package text.
 package workspace
 
 import (
@@ -47,7 +44,7 @@ func Open(roots ...string) (*Workspace, error) {
 	return w, nil
 }
 
-// Imagine is a workspace of one directory that need not exist, for calls that are judged and never run.
+// Imagine returns a workspace of one directory that need not exist, for calls that are judged and never run.
 func Imagine(root string) (*Workspace, error) {
 	real, _, err := realpath.Resolve(root)
 	if err != nil {
@@ -94,9 +91,8 @@ func (w *Workspace) Roots() []string {
 // Project returns the first root.
 func (w *Workspace) Project() string { return w.Roots()[0] }
 
-// Resolve makes name canonical. The path need not exist: what is absent is kept
-// below its nearest existing directory, and a dangling link leads to where it
-// points. Lying outside the roots is no error. A name that cannot be meant is a
+// Resolve makes name canonical. The path need not exist: missing components are kept below the nearest existing directory,
+// and a dangling link leads to its target. A path outside the roots is no error. For an invalid name it returns a
 // *NameError.
 func (w *Workspace) Resolve(name string) (Path, error) {
 	if err := checkName(name); err != nil {
@@ -114,8 +110,7 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 	return Path{Abs: abs, Rel: display(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
 }
 
-// display is the path below the project with forward slashes; anywhere else
-// the absolute path says more.
+// display returns the path relative to the project with forward slashes, or the absolute path outside.
 func display(abs, project string) string {
 	rel, err := filepath.Rel(project, abs)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -124,8 +119,7 @@ func display(abs, project string) string {
 	return filepath.ToSlash(rel)
 }
 
-// meant guesses the absolute path behind a relative one: below the first root
-// that has it, else below the project.
+// meant guesses the absolute path for a relative one: below the first root that has it, otherwise below the project.
 func (w *Workspace) meant(name string) string {
 	if rest, ok := cutHome(name); ok {
 		if home, err := homedir.Dir(); err == nil {

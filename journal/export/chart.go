@@ -26,7 +26,7 @@ func (p page) chart(t *transcript) {
 
 const maxBars = 8
 
-// times are the model and the tools that took longest.
+// times returns the model and the tools that took longest.
 func (t *transcript) times() []share {
 	all := []share{{"model", t.modelMS, fmt.Sprintf("%s, %s", duration(t.modelMS), plural(len(t.turns), "turn")), "model"}}
 	tools := slices.Clone(t.tools)

@@ -32,7 +32,7 @@ func runs(id, name, args string) model.Call {
 	return model.Call{Call: tool.Call{ID: id, Name: name, Args: json.RawMessage(args)}}
 }
 
-// demo is a session that shows everything once.
+// demo returns a session that shows everything once.
 func demo(t *testing.T) (journal.Log, journal.Blobs) {
 	t.Helper()
 	png, _ := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")

@@ -19,7 +19,7 @@ import (
 var style string
 
 // HTML writes the conversation as one page that loads nothing and runs no script: texts, pictures, diffs in color, and a
-// chart of where time and tokens went. It has a light and a dark form.
+// chart of time and tokens. It has a light and a dark theme.
 func HTML(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) error {
 	t, err := read(entries, blobs)
 	if err != nil {
@@ -59,15 +59,15 @@ func HTML(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Bl
 	return out.Flush()
 }
 
-// page writes HTML. Only constants and values of type raw are written as they are.
+// page writes HTML. Only constants and values of type raw are written unescaped.
 type page struct{ out *bufio.Writer }
 
 type (
 	raw  string // HTML
-	text string // from anywhere
+	text string // untrusted
 )
 
-// write writes pieces of a page. A string must be a constant of this package.
+// write writes pieces of a page. A plain string must be a constant of this package.
 func (p page) write(pieces ...any) {
 	for _, piece := range pieces {
 		switch piece := piece.(type) {
@@ -117,7 +117,7 @@ func (p page) item(i *item) {
 	p.write("</article>\n")
 }
 
-// nested marks what a subagent did.
+// nested marks the items of a subagent.
 func (p page) nested(i *item) raw {
 	if i.by == "" {
 		return ""
@@ -132,7 +132,7 @@ func (p page) by(i *item) raw {
 	return raw(` <span class="by">` + html.EscapeString(tool.Visible(author(i.by))) + `</span>`)
 }
 
-// prose writes Markdown as text with its code blocks set apart.
+// prose writes Markdown as text, with separate code blocks.
 func (p page) prose(s string) {
 	for n, part := range strings.Split(s, "```") {
 		if n%2 == 0 {
@@ -184,7 +184,7 @@ func (p page) call(i *item) {
 	p.write("</article>\n")
 }
 
-// fold writes a text, closed if it is long.
+// fold writes a text, collapsed if it is long.
 func (p page) fold(name, s string, lines int) {
 	if strings.TrimSpace(s) == "" || s == "{}" {
 		return
@@ -223,7 +223,7 @@ func (p page) diff(d string) {
 	p.write("</pre>\n")
 }
 
-// media shows a picture of a type that browsers don't run anything in.
+// media shows a picture of a type that can't contain scripts.
 func (p page) media(m tool.Media) {
 	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, m.MIMEType) {
 		p.write(`<img alt="`, text(m.MIMEType), `" src="data:`, raw(m.MIMEType), `;base64,`, raw(base64.StdEncoding.EncodeToString(m.Data)), "\">\n")

@@ -81,7 +81,7 @@ func mediaNotes(all []tool.Media) string {
 	return b.String()
 }
 
-// JSON writes one object with all "entries", their texts and pictures in place. "error" says why entries are missing.
+// JSON writes one object with all "entries", including texts and pictures. "error" says why entries are missing.
 func JSON(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, `{"format":"adze.session","v":%d,"entries":[`, journal.Version)

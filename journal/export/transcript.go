@@ -2,8 +2,8 @@
 //
 //	err := export.HTML(w, file.Read(1), store)
 //
-// The documents are complete: they have the texts and pictures from the store. A journal that is broken at some line is
-// exported up to there, with a note.
+// The documents include the texts and pictures from the store. A journal with an invalid line is exported up to there, with
+// a note.
 package export
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// transcript is a session in the order in which a user reads it.
+// transcript is a session in reading order.
 type transcript struct {
 	opened   journal.Opened
 	title    string
@@ -32,7 +32,7 @@ type transcript struct {
 	finished bool
 
 	calls   map[string]*call
-	waiting map[string][]*item // calls of each agent whose answer isn't there yet
+	waiting map[string][]*item // calls of each agent that wait for their answer
 }
 
 // item is a message, a call or a note.
@@ -64,7 +64,7 @@ type call struct {
 	model.Call
 	started  *journal.Started
 	finished *journal.Finished
-	response *model.Response // what the model got, if there is no outcome
+	response *model.Response // what the model received, if there is no outcome
 }
 
 // turn is one answer of the model.
@@ -76,7 +76,7 @@ type turn struct {
 	err    string
 }
 
-// toolTime is how long calls of a tool took.
+// toolTime is the total time of a tool's calls.
 type toolTime struct {
 	name  string
 	calls int
@@ -127,7 +127,7 @@ func (t *transcript) add(e journal.Entry, data journal.Data) {
 		if c := t.calls[d.ID]; c != nil {
 			c.started = &d
 		}
-	case journal.Tried: // what came of it is in the outcome
+	case journal.Tried: // the outcome has the result
 	case journal.Finished:
 		t.outcome(d)
 	case journal.Asked:
@@ -141,7 +141,7 @@ func (t *transcript) add(e journal.Entry, data journal.Data) {
 	}
 }
 
-// change notes what changed in the session itself.
+// change records changes of the session itself.
 func (t *transcript) change(e journal.Entry, data journal.Data) {
 	switch d := data.(type) {
 	case journal.Resumed:
@@ -236,7 +236,7 @@ func (t *transcript) answer(e journal.Entry, d journal.Answer) {
 	t.flush(e.By)
 }
 
-// flush shows the calls of an agent after its answer, or alone if that never came.
+// flush adds the calls of an agent after its answer, or alone if there is none.
 func (t *transcript) flush(by string) {
 	t.items = append(t.items, t.waiting[by]...)
 	delete(t.waiting, by)
@@ -262,7 +262,7 @@ func (t *transcript) answeredBy(name string) {
 	}
 }
 
-// status is how a call ended: "unknown" if it started and no outcome is known.
+// status returns how a call ended: "unknown" if it started and no outcome is known.
 func (c *call) status() tool.Status {
 	switch {
 	case c.finished != nil:
@@ -273,7 +273,7 @@ func (c *call) status() tool.Status {
 	return "not run"
 }
 
-// result is what the model got.
+// result returns what the model received.
 func (c *call) result() tool.Result {
 	switch {
 	case c.finished != nil:
@@ -284,7 +284,7 @@ func (c *call) result() tool.Result {
 	return tool.Result{}
 }
 
-// args are the arguments as they ran, or as the model sent them.
+// args returns the arguments as they ran, or as the model sent them.
 func (c *call) args() string {
 	if c.started != nil && len(c.started.Args) > 0 {
 		return string(c.started.Args)
@@ -300,7 +300,7 @@ func (c *call) name() string {
 	return c.Name
 }
 
-// author is the agent of an item, for users.
+// author returns the agent of an item, for users.
 func author(by string) string {
 	if by == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// answer turns what a server sends into events.
+// answer turns a server's response into events.
 type answer struct {
 	out    *api.Output
 	name   string // of the model
@@ -18,7 +18,7 @@ type answer struct {
 	order  []*part     // the open ones
 	held   model.Event // may be the truncated end of the answer: arguments that aren't JSON, or thinking without a signature
 	calls  int
-	spoken bool    // text was handed out
+	spoken bool    // text was emitted
 	ended  bool    // a stop_reason came, or the last event
 	why    stopped // of the end
 	usage  usage
@@ -35,12 +35,12 @@ type part struct {
 	received
 	raw       json.RawMessage // as it began
 	text      api.Joint
-	thought   bytes.Buffer // for the way back
+	thought   bytes.Buffer // to send back
 	signature bytes.Buffer
 	arguments bytes.Buffer
 }
 
-// Event reads one event. Unknown ones are skipped, and so are pings.
+// Event reads one event. Unknown events are skipped, and so are pings.
 func (a *answer) Event(data []byte) (done bool, err error) {
 	if string(data) == "[DONE]" { // some other servers send it
 		return a.ended, nil
@@ -52,7 +52,7 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 	return done, unread(err, data)
 }
 
-// unread names the data in an error about its format. Other errors stay as they are.
+// unread quotes the data in an error about its format. Other errors are returned unchanged.
 func unread(err error, data []byte) error {
 	var known *model.Error
 	var syntax *json.SyntaxError
@@ -63,12 +63,12 @@ func unread(err error, data []byte) error {
 	return model.Errorf(model.ErrWire, "can't read an event of the server's answer: %w: %s", err, api.Excerpt(data))
 }
 
-// take takes an event by its type.
+// take processes an event by its type.
 func (a *answer) take(e streamEvent, data []byte) (done bool, err error) {
 	switch e.Type {
 	case "message_start":
 		var m wholeMessage
-		if json.Unmarshal(e.Message, &m) == nil { // only its usage is of interest
+		if json.Unmarshal(e.Message, &m) == nil { // only its usage is used
 			a.usage.update(m.Usage)
 		}
 	case "content_block_start", "content_block_delta", "content_block_stop":
@@ -93,7 +93,7 @@ func (a *answer) take(e streamEvent, data []byte) (done bool, err error) {
 	return false, nil
 }
 
-// block takes an event about a block.
+// block processes an event about a block.
 func (a *answer) block(e streamEvent) error {
 	index, err := e.index()
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *answer) block(e streamEvent) error {
 	return a.add(index, d)
 }
 
-// Body reads an answer that came in one piece.
+// Body reads an answer that was sent as one JSON value.
 func (a *answer) Body(data []byte) error {
 	var m wholeMessage
 	if err := json.Unmarshal(data, &m); err != nil {
@@ -137,7 +137,7 @@ func (a *answer) Body(data []byte) error {
 	return nil
 }
 
-// end takes what the server says of the whole answer.
+// end processes the stop reason and the usage.
 func (a *answer) end(why stopped, u json.RawMessage) {
 	if why.Reason != "" {
 		a.why, a.ended = why, true
@@ -150,7 +150,7 @@ func (a *answer) begin(index int, raw json.RawMessage) error {
 	if err := a.release(); err != nil {
 		return err
 	}
-	if a.open[index] != nil { // it was not closed
+	if a.open[index] != nil { // the last one wasn't closed
 		if err := a.stop(index); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (a *answer) begin(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// read reads a block as it began. Those of unknown types may be anything.
+// read reads a block as it began. Blocks of unknown types are not decoded.
 func (p *part) read() error {
 	var kind struct {
 		Type string `json:"type"`
@@ -214,7 +214,7 @@ func (a *answer) add(index int, d delta) error {
 	return nil
 }
 
-// say hands out text.
+// say emits text.
 func (a *answer) say(p *part, quoted json.RawMessage) error {
 	return a.emitText(p.text.Add(api.Unquote(quoted)))
 }
@@ -227,7 +227,7 @@ func (a *answer) emitText(s string) error {
 	return a.out.Emit(model.Text(s))
 }
 
-// think hands out thinking for front ends, and keeps it for the way back.
+// think emits thinking for front ends, and keeps it to send it back.
 func (a *answer) think(p *part, quoted json.RawMessage) error {
 	piece := api.Unquote(quoted)
 	p.thought.Write(piece)
@@ -241,7 +241,7 @@ func (a *answer) emitThought(s string) error {
 	return a.out.Emit(model.Thought(s))
 }
 
-// stop closes a block and hands out what is complete with it.
+// stop closes a block and emits it if it is complete.
 func (a *answer) stop(index int) error {
 	p := a.open[index]
 	if p == nil {
@@ -278,10 +278,10 @@ func (a *answer) close(p *part) error {
 	return nil
 }
 
-// whole is a block of thinking as it goes back: as the server began it, with what it sent since.
+// whole returns a block of thinking to send back: as the server began it, with the pieces sent since.
 func (p *part) whole() json.RawMessage {
 	if p.signature.Len() == 0 && p.thought.Len() == len(api.Unquote(p.Thinking)) && !api.IsNull(p.Thinking) && !api.IsNull(p.Signature) {
-		return p.raw // it came in one piece
+		return p.raw // it was sent as one JSON value
 	}
 	signature := api.Unquote(p.Signature)
 	if p.signature.Len() > 0 {
@@ -291,7 +291,7 @@ func (p *part) whole() json.RawMessage {
 	for name, text := range map[string][]byte{"thinking": p.thought.Bytes(), "signature": signature} {
 		quoted, err := api.Marshal(api.Clean(text))
 		if err != nil {
-			return p.raw // a string can always be written
+			return p.raw // can't happen for a string
 		}
 		members[name] = quoted
 	}
@@ -306,7 +306,7 @@ func (a *answer) sealed(raw json.RawMessage) model.Sealed {
 	return model.Sealed{API: Name, Model: a.name, JSON: raw}
 }
 
-// call hands out a call, or holds it if its arguments aren't JSON.
+// call emits a call, or holds it if its arguments aren't JSON.
 func (a *answer) call(p *part) error {
 	args := json.RawMessage(api.Clean(p.arguments.Bytes()))
 	if len(args) == 0 && !api.IsNull(p.Input) {
@@ -324,7 +324,7 @@ func (a *answer) call(p *part) error {
 	return a.out.Emit(c)
 }
 
-// release hands out what was held: more follows, or the answer is complete.
+// release emits the held event: more follows, or the answer is complete.
 func (a *answer) release() error {
 	e := a.held
 	if e == nil {
@@ -337,7 +337,7 @@ func (a *answer) release() error {
 // Complete reports whether a stop_reason came.
 func (a *answer) Complete() bool { return a.ended }
 
-// Finish hands out blocks that the server didn't close, then usage and end. A refusal in place of an answer is an error.
+// Finish emits blocks that the server didn't close, then usage and end. A refusal instead of an answer is an error.
 func (a *answer) Finish() error {
 	for _, p := range a.order {
 		if err := a.release(); err != nil {
@@ -364,7 +364,7 @@ func (a *answer) Finish() error {
 	return a.out.Emit(model.End{Reason: a.endReason()})
 }
 
-// endReason is the server's, except that other servers may say "end_turn" after calls.
+// endReason returns the server's reason, except that other servers may say "end_turn" after calls.
 func (a *answer) endReason() model.Reason {
 	r := reason(a.why.Reason)
 	switch {
@@ -376,8 +376,8 @@ func (a *answer) endReason() model.Reason {
 	return r
 }
 
-// Salvage hands out the rest of the text. Complete calls were handed out before. An open one and one that was held are not
-// complete, and thinking without its signature can't go back.
+// Salvage emits the rest of the text. Complete calls were emitted before. An open or held call is incomplete, and thinking
+// without its signature can't be sent back.
 func (a *answer) Salvage() error {
 	for _, p := range a.order {
 		if p.Type == "text" && a.out.Begun() {

@@ -33,7 +33,7 @@ const wholeSaid = "(Grüße, 世界 😀)\nsealed anthropic claude-x " + `{"sign
 	"\ntoolu_1 read_file " + `{"path":"/tmp/ü\"}{","n":[1,{"a":"\\"}]}` + "\ntoolu_2 write_file " + `{"content":"日本 🎉\n"}` +
 	"\nusage 17 5 4 3 0\nend calls"
 
-// joined is an answer's text with its thoughts in one piece.
+// joined returns an answer's text with its thoughts in one piece.
 func joined(s string) string { return strings.ReplaceAll(s, ")(", "") }
 
 // The same answer must come out however a server sends it.
@@ -196,7 +196,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// stream is an answer as the server sends it.
+// stream returns an answer as the server sends it.
 func stream(t *testing.T, a answer) string {
 	t.Helper()
 	srv := anthropictest.Serve(t, script{Answers: []answer{a}})

@@ -5,9 +5,9 @@
 //	defer m.Close()
 //	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
 //
-// Models think before they answer. Their thinking is signed: each block goes back unchanged, in its place, to the model that
-// wrote it. If the server rejects a signature, the thinking of the conversation so far is removed, and a [model.Retry]
-// reports it.
+// Models think before they answer. Their thinking is signed: each block is sent back unchanged, in its position, to the
+// model that wrote it. If the server rejects a signature, the thinking of the conversation so far is removed, and a
+// [model.Retry] reports it.
 //
 // Caching needs no key: the request marks where the server may cache it. So [model.Request.CacheKey] isn't sent.
 package anthropic
@@ -55,7 +55,7 @@ type Model struct {
 
 	mu       sync.Mutex
 	quirks   quirks
-	rejected map[digest]bool // sealed data that the server doesn't take back
+	rejected map[digest]bool // sealed data that the server rejects
 }
 
 var _ model.Model = (*Model)(nil)
@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Name is the model's name.
+// Name returns the model's name.
 func (m *Model) Name() string { return m.name }
 
 // Models requests the list of the server's models.

@@ -53,7 +53,7 @@ type source struct {
 	Data      string `json:"data"`
 }
 
-// answered are the blocks of the model's own message. Sealed data is a block of its own.
+// answered returns the blocks of an assistant message. Sealed data is its own block.
 func (m *Model) answered(msg model.Message) []block {
 	var out []block
 	spoken := false
@@ -73,12 +73,12 @@ func (m *Model) answered(msg model.Message) []block {
 		}
 	}
 	if !spoken {
-		return nil // a message of thinking only is rejected
+		return nil // a message with only thinking is rejected
 	}
 	return out
 }
 
-// responded are the results of calls.
+// responded returns the results of calls.
 func responded(msg model.Message, sees bool) []block {
 	var out []block
 	for _, p := range msg.Parts {
@@ -98,14 +98,14 @@ func responded(msg model.Message, sees bool) []block {
 			}
 		}
 		if slices.ContainsFunc(b.Content, func(c block) bool { return c.Source != nil }) {
-			b.IsError = false // an error can have text only; its text says that it is one
+			b.IsError = false // an error can only have text, and its text says that it is an error
 		}
 		out = append(out, b)
 	}
 	return out
 }
 
-// prompted are the blocks of the user's message.
+// prompted returns the blocks of the user's message.
 func prompted(msg model.Message, sees bool) []block {
 	var out []block
 	for _, p := range msg.Parts {
@@ -126,16 +126,16 @@ func filled(s string) bool { return strings.TrimSpace(s) != "" }
 
 func textBlock(s string) block { return block{Type: "text", Text: s} }
 
-// maxImage is the size of an image, in base64, up to which the server takes it.
+// maxImage is the maximum size of an image, in base64.
 const maxImage = 5 << 20
 
-// pictures are the types of images that the server takes.
+// pictures are the image types that the server accepts.
 var pictures = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 const pdf = "application/pdf"
 
-// mediaBlock is an image or a document, or a note in its place. A request with an image that the server rejects would fail,
-// and so would all later ones of the conversation.
+// mediaBlock returns an image or a document, or a note in its place. An image that the server rejects would fail this
+// request and all later ones of the conversation.
 func mediaBlock(m tool.Media, sees bool) block {
 	kind, why := m.MIMEType, "this model can't read it"
 	if found := http.DetectContentType(m.Data); found == pdf || slices.Contains(pictures, found) {

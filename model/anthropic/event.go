@@ -7,7 +7,8 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// streamEvent is an event of a stream. Its members are read when its type is known: those of unknown events may be anything.
+// streamEvent is an event of a stream. Its members are decoded when its type is known, because unknown events can have any
+// format.
 type streamEvent struct {
 	Type    string          `json:"type"`
 	Index   json.RawMessage `json:"index"`
@@ -18,7 +19,7 @@ type streamEvent struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// index is the number of the block that an event is about.
+// index returns the number of the block that an event is about.
 func (e streamEvent) index() (n int, err error) {
 	if api.IsNull(e.Index) {
 		return 0, nil
@@ -36,7 +37,7 @@ func (e streamEvent) piece() (d delta, err error) {
 	return d, err
 }
 
-// delta is a piece of a block, or of the message. Strings are raw, because a server may cut them inside a character.
+// delta is a piece of a block, or of the message. Strings are raw, because a server may split them inside a character.
 type delta struct {
 	Type      string          `json:"type"`
 	Text      json.RawMessage `json:"text"`
@@ -52,13 +53,13 @@ type stopped struct {
 	Details json.RawMessage `json:"stop_details"`
 }
 
-// refusal is the error for a refusal in place of an answer.
+// refusal returns the error for a refusal in place of an answer.
 func (s stopped) refusal() error {
 	var d struct {
 		Category    string `json:"category"`
 		Explanation string `json:"explanation"`
 	}
-	_ = json.Unmarshal(s.Details, &d) // the refusal is an error without them too
+	_ = json.Unmarshal(s.Details, &d) // the refusal is an error without details too
 	text := "the server refused to answer"
 	if d.Category != "" {
 		text += " (category " + d.Category + ")"
@@ -69,7 +70,7 @@ func (s stopped) refusal() error {
 	return model.Errorf(model.ErrRejected, "%s\nRephrase the prompt, or use another model.", text)
 }
 
-// wholeMessage is an answer in one piece, or what a stream sends of it at its start.
+// wholeMessage is a complete answer, or its beginning in a stream.
 type wholeMessage struct {
 	Type    string            `json:"type"`
 	Content []json.RawMessage `json:"content"`
@@ -100,8 +101,7 @@ type usage struct {
 	} `json:"output_tokens_details"`
 }
 
-// update takes the counts of a later event. Some servers repeat only a few of them. Counts that can't be read are no reason to
-// lose the answer.
+// update adds the counts of a later event. Some servers repeat only a few of them. Invalid counts are ignored.
 func (u *usage) update(raw json.RawMessage) {
 	var v usage
 	if api.IsNull(raw) || json.Unmarshal(raw, &v) != nil {
@@ -123,7 +123,7 @@ func (u usage) event() model.Usage {
 	}
 }
 
-// reason translates a stop_reason. Others stay as they are.
+// reason translates a stop_reason. Unknown ones are kept.
 func reason(s string) model.Reason {
 	switch s {
 	case "", "end_turn", "stop_sequence":

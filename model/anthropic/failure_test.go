@@ -112,7 +112,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// What is incomplete when the stream breaks is not handed out, except for text.
+// What is incomplete when the stream breaks is not emitted, except for text.
 func TestSalvage(t *testing.T) {
 	for name, tt := range map[string]struct {
 		events []string

@@ -13,13 +13,13 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// defaultMaxTokens limits an answer with its thinking: the API requires a limit. Models with a lower one say so.
+// defaultMaxTokens limits an answer with its thinking: the API requires a limit. Models with a lower limit report it.
 const defaultMaxTokens = 32_000
 
 // minMaxTokens is the lowest limit that is learned.
 const minMaxTokens = 256
 
-// thinkingMode is how a model is asked to think. A rejection moves on to the next mode.
+// thinkingMode is how a model is asked to think. A rejection switches to the next mode.
 type thinkingMode int
 
 const (
@@ -28,18 +28,18 @@ const (
 	thinkNever                        // earlier ones, and other servers
 )
 
-// quirks are what this model turned out not to take. They are learned from rejections, not from its name.
+// quirks are limits of this model, learned from rejections, not from its name.
 type quirks struct {
 	thinking  thinkingMode
-	noDisplay bool // no choice of how thinking is shown
-	noCache   bool // no marks for the cache
+	noDisplay bool // the display of thinking can't be chosen
+	noCache   bool // no cache marks
 	maxTokens int  // the highest limit; 0: not known
 }
 
 // sending is a request that is being sent, maybe several times.
 type sending struct {
 	model.Request
-	unthinking bool // without thinking: the history lacks what the server wants to see for it
+	unthinking bool // without thinking: the history lacks the blocks that the server requires for it
 }
 
 // digest identifies sealed data.
@@ -47,7 +47,7 @@ type digest [sha256.Size]byte
 
 func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
 
-// errDropped reports that thinking doesn't go back.
+// errDropped reports that thinking isn't sent back.
 var errDropped = errors.New("the server rejected the signature of earlier thinking, which is removed from the conversation")
 
 // learn reports whether a rejection shows how to change the request.
@@ -83,8 +83,8 @@ func (m *Model) learn(f *api.Failure, s *sending) bool {
 	return m.quirks != before
 }
 
-// drop marks all sealed data of a conversation as rejected, and reports whether there was any. All, because the server
-// rejects thinking too if a block before it is missing. What the model thinks from now on goes back.
+// drop marks all sealed data of a conversation as rejected, and reports whether there was any. It marks all, because the
+// server also rejects thinking if a block before it is missing. Later thinking is sent back.
 func (m *Model) drop(messages []model.Message) bool {
 	found := false
 	for _, msg := range messages {
@@ -101,7 +101,7 @@ func (m *Model) drop(messages []model.Message) bool {
 var number = regexp.MustCompile(`\d+`)
 
 // lowerLimit finds the limit in an error such as "max_tokens: 32000 > 8192, which is the maximum allowed …": the highest
-// number below the one that was sent. 0: there is none.
+// number below the one that was sent. 0: none.
 func lowerLimit(text string, sent int) int {
 	limit := 0
 	for _, digits := range number.FindAllString(text, -1) {
@@ -112,11 +112,11 @@ func lowerLimit(text string, sent int) int {
 	return limit
 }
 
-// maxTokens is the limit of an answer. The caller has the lock.
+// maxTokens returns the limit of an answer. The caller holds the lock.
 func (m *Model) maxTokens(s *sending) int {
 	o := m.client.Options
 	var sampled int
-	_ = json.Unmarshal(o.Sampling["max_tokens"], &sampled) // anything else is for the server to reject
+	_ = json.Unmarshal(o.Sampling["max_tokens"], &sampled) // the server rejects anything else
 	most := cmp.Or(s.MaxTokens, sampled, o.MaxTokens, defaultMaxTokens)
 	if m.quirks.maxTokens > 0 {
 		most = min(most, m.quirks.maxTokens)
@@ -136,14 +136,14 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// minThinking is the limit of an answer below which the model isn't asked to think: little would be left for the answer. The
-// smallest budget that the API takes is half of it.
+// minThinking is the limit of an answer below which the model isn't asked to think: too little would remain for the answer.
+// The smallest budget that the API accepts is half of it.
 const minThinking = 2048
 
-// budgets are the tokens of an effort, for models that take a budget instead of one.
+// budgets are the tokens for each effort, for models that take a budget instead.
 var budgets = map[string]int{"": 10_000, "low": 4_000, "medium": 10_000, "high": 20_000, "xhigh": 31_000, "max": 31_000}
 
-// think says how the model is asked to think. Without "summarized", newer models show nothing of it.
+// think sets how the model is asked to think. Without "summarized", newer models don't show their thinking.
 func (q quirks) think(out *request, s *sending) error {
 	t := &thinking{Type: "adaptive", Display: "summarized"}
 	if q.noDisplay {

@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// rejects is an answer with status 400 in the words of the server.
+// rejects returns an answer with status 400 in the words of the server.
 func rejects(message string) answer {
 	raw, err := json.Marshal(map[string]any{"type": "error", "error": map[string]string{"type": "invalid_request_error", "message": message}})
 	if err != nil {

@@ -28,18 +28,18 @@ type declaration struct {
 	Cache       *cacheMark      `json:"cache_control,omitempty"`
 }
 
-// cacheMark is where the server may cache what comes before. A request can have four.
+// cacheMark marks the end of a prefix that the server may cache. A request can have four.
 type cacheMark struct {
 	Type string `json:"type"`
 }
 
 var ephemeral = &cacheMark{"ephemeral"}
 
-// markedMessages is how many user messages have a mark: the last one for the next request, and the one before, which is what
-// the last request cached.
+// markedMessages is how many user messages have a mark: the last one, for the next request, and the one before it, which the
+// last request cached.
 const markedMessages = 2
 
-// encoding is what the JSON of messages depends on. Rejected data only becomes more.
+// encoding is everything that the JSON of messages depends on. The set of rejected data only grows.
 type encoding struct {
 	quirks   quirks
 	rejected int
@@ -122,8 +122,8 @@ func (msg message) JSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// messages are the API's messages for a conversation. Messages without content are left out: the server rejects them. The
-// caller has the lock.
+// messages returns the API's messages for a conversation. Messages without content are omitted: the server rejects them. The
+// caller holds the lock.
 func (m *Model) messages(list []model.Message) []message {
 	sees := m.client.Options.Images.Sent(m.name)
 	var out []message

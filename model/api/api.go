@@ -1,4 +1,4 @@
-// Package api is what adapters of model APIs share: requests over HTTP, server-sent events, timeouts, retries, classes of
+// Package api is shared by the adapters of model APIs: requests over HTTP, server-sent events, timeouts, retries, classes of
 // failures, lists of models and simplified schemas. An adapter encodes a request and decodes the events of its answer:
 //
 //	var service = api.API{Name: "anthropic", BaseURL: "https://api.anthropic.com", Version: "/v1", …}
@@ -12,7 +12,7 @@
 //		Learn:  m.learn,
 //	})
 //
-// A request is sent again only while nothing of its answer was handed out. An answer that breaks off is an error, never a
+// A request is sent again only while nothing of its answer was emitted. An answer that breaks off is an error, never a
 // shorter answer.
 package api
 
@@ -50,12 +50,12 @@ type Options struct {
 	Client    *http.Client  // nil: a new one, with the proxies of the environment
 }
 
-// API is what is fixed for an API.
+// API describes an API.
 type API struct {
 	Name    string // as in [model.Sealed]
 	BaseURL string // of its own server
 	Version string // path such as "/v1", added to a base URL that has none
-	// TryPlain sends requests to a base URL as it is first, and adds Version only after a 404.
+	// TryPlain first sends requests to a base URL as given, and adds Version only after a 404.
 	TryPlain bool
 	NextByte time.Duration                // default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
 	Models   string                       // path of the list of models
@@ -74,8 +74,8 @@ type Client struct {
 	secrets  []string // texts that no error contains
 
 	mu      sync.Mutex
-	prefix  int                        // index of the one that works, as far as known
-	schemas map[string]json.RawMessage // as they are sent, by those of external tools
+	prefix  int                        // index of the prefix that works, if known
+	schemas map[string]json.RawMessage // converted schemas of external tools, by original
 }
 
 // versionPath matches base URLs that have a version path, also before a path such as /openai.
@@ -88,12 +88,12 @@ func New(o Options, a API) (*Client, error) {
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		text := address
 		if strings.Contains(text, "@") {
-			text = "with a user name" // which may have a password
+			text = "with a user name" // it may contain a password
 		}
 		return nil, model.Errorf(model.ErrRejected, "invalid base URL %q (expected a URL such as http://127.0.0.1:11434/v1)", text)
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
-	o.Key = strings.TrimSpace(o.Key) // a line end from a file would make an invalid header
+	o.Key = strings.TrimSpace(o.Key) // a newline from a file would make an invalid header
 	o.FirstByte = cmp.Or(o.FirstByte, 300*time.Second)
 	o.NextByte = cmp.Or(o.NextByte, a.NextByte, 60*time.Second)
 	o.Retry = o.Retry.orDefault()
@@ -112,7 +112,7 @@ func New(o Options, a API) (*Client, error) {
 	return c, nil
 }
 
-// prefixes are the version paths to try, in order.
+// prefixes returns the version paths to try, in order.
 func prefixes(path string, a API) []string {
 	switch {
 	case a.Version == "" || versionPath.MatchString(path):
@@ -123,9 +123,9 @@ func prefixes(path string, a API) []string {
 	return []string{a.Version, ""}
 }
 
-// newClient shares nothing with http.DefaultClient. Compression is off, because proxies that compress a stream delay it.
-// The time until the response's header is bounded by patience, which knows why it stopped a request. A redirect to another
-// server isn't followed: it would get the key.
+// newClient shares nothing with http.DefaultClient. Compression is off, because proxies that compress a stream delay it. The
+// time until the response's header is bounded by patience, which knows why it stopped a request. Redirects to another server
+// aren't followed: it would receive the key.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -147,7 +147,7 @@ func newClient() *http.Client {
 	}
 }
 
-// Address is the server's base URL, without credentials.
+// Address returns the server's base URL, without credentials.
 func (c *Client) Address() string {
 	u := *c.base
 	u.User, u.RawQuery, u.Fragment = nil, "", ""

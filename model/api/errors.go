@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// errorObject is a server's error, as far as servers agree on it.
+// errorObject is a server's error, with the members that most servers have.
 type errorObject struct {
 	Message  string          `json:"message"`
 	Type     string          `json:"type"`
@@ -34,8 +34,8 @@ type errorDetail struct {
 	} `json:"violations"`
 }
 
-// readError reads {"error":{…}}, {"error":"…"}, {"message":"…"} or {"detail":…}, a list with one of them, or takes the text
-// as it is. Of a web page it takes the title.
+// readError reads {"error":{…}}, {"error":"…"}, {"message":"…"} or {"detail":…}, a list with one of them, or plain text. For
+// a web page it takes the title.
 func readError(body []byte) errorObject {
 	body = bytes.TrimSpace(body)
 	if bytes.HasPrefix(body, []byte("[")) {
@@ -66,7 +66,7 @@ func readError(body []byte) errorObject {
 
 var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// pageTitle is the title of a web page, quoted for a text.
+// pageTitle returns the title of a web page, quoted for a text.
 func pageTitle(page []byte) string {
 	if found := titleTag.FindSubmatch(page); found != nil && len(bytes.TrimSpace(found[1])) > 0 {
 		return ` ("` + Excerpt(found[1]) + `")`
@@ -89,12 +89,12 @@ func innerError(raw json.RawMessage) errorObject {
 	return e
 }
 
-// words are the error's classes as the server names them, in lower case.
+// words returns the error's classes as the server names them, in lower case.
 func (e errorObject) words() string {
 	return strings.ToLower(e.Type + " " + Scalar(e.Code) + " " + e.Status)
 }
 
-// retryDelay is how long the error asks to wait.
+// retryDelay returns how long the error asks to wait.
 func (e errorObject) retryDelay() time.Duration {
 	for _, d := range e.Details {
 		if wait, err := time.ParseDuration(d.RetryDelay); err == nil {
@@ -104,7 +104,7 @@ func (e errorObject) retryDelay() time.Duration {
 	return 0
 }
 
-// kindOf sorts an error by status, and by its words where there is no status or it is too general.
+// kindOf classifies an error by its status, and by its words if it has no status or a general one.
 func kindOf(status int, e errorObject) model.Kind {
 	words := e.words()
 	is := func(w string) bool { return strings.Contains(words, w) }
@@ -132,12 +132,12 @@ func (e errorObject) has(texts []string) bool {
 	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(all, t) })
 }
 
-// badKey are texts for a wrong key in errors with status 400.
+// badKey are error texts for a wrong key, with status 400.
 var badKey = []string{"api key not valid", "api_key_invalid", "incorrect api key"} // Gemini, xAI
 
-// tooLong are texts by which servers report that the conversation is too long.
+// tooLong are error texts for a conversation that is too long.
 var tooLong = []string{
-	"context length", "context_length", "context window", "context size", "context limit", "maximum context", // most of them
+	"context length", "context_length", "context window", "context size", "context limit", "maximum context", // most servers
 	"context_size",                          // llama.cpp's type
 	"maximum model length", "max_model_len", // vLLM
 	"longer than the model's context",         // SGLang
@@ -152,7 +152,7 @@ var tooLong = []string{
 	"reduce the length of the messages", "too many tokens", // Groq and others
 }
 
-// used are texts for a quota of a day, a month or an account. Quotas of a minute are rate limits.
+// used are error texts for a quota of a day, a month or an account. Quotas of a minute are rate limits.
 var used = []string{
 	"insufficient_quota", "billing_hard_limit", "billing hard limit", "billing_not_active", // OpenAI
 	"credit balance is too low", "api usage limits", "spend limit", // Anthropic
@@ -163,8 +163,8 @@ var used = []string{
 	"monthly", "spending limit",
 }
 
-// spent reports whether a quota is used up for so long that waiting doesn't help. Gemini's text for a minute's quota is the
-// same as for a day's; only its details differ.
+// spent reports whether a quota is used up for so long that waiting doesn't help. Gemini's text is the same for a minute's
+// quota and a day's; only its details differ.
 func (e errorObject) spent(status int) bool {
 	switch status {
 	case http.StatusPaymentRequired:
@@ -185,7 +185,7 @@ func (e errorObject) spent(status int) bool {
 	return !detailed && e.has(used)
 }
 
-// notThere are texts for a model that a server doesn't have. Only errors that mention a model count.
+// notThere are error texts for a model that a server doesn't have. They apply only to errors that mention a model.
 var notThere = []string{"not found", "not exist", "not a valid model", "no such model", "unknown model", "invalid model", "model not", "not_found"}
 
 func (e errorObject) unknownModel(status int) bool {

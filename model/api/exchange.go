@@ -16,16 +16,16 @@ import (
 type Exchange struct {
 	Path   string                    // after the base URL and the version; may have a query
 	Encode func() ([]byte, error)    // the body; called for each attempt, because Learn may change it
-	Merged bool                      // Encode merged Options.Extra into the body: that is faster with [Kept]
+	Merged bool                      // Encode merged Options.Extra into the body, which is faster with [Kept]
 	Decode func(out *Output) Decoder // a new decoder for each attempt
-	Effort string                    // what the request asks for, for an error that names it; "": none
+	Effort string                    // the requested effort, for errors; "": none
 	// Learn reports whether a failure shows how to change the request so that the server accepts it; nil: never. Then the
 	// request is sent again at once. It must not report true twice for the same reason. If it sets Failure.Note, the user
-	// is told.
+	// sees it.
 	Learn func(*Failure) bool
 }
 
-// Decoder turns what a server sends into events of one answer.
+// Decoder turns a server's response into the events of one answer.
 type Decoder interface {
 	// Event reads the data of one server-sent event. done reports that the answer is complete.
 	Event(data []byte) (done bool, err error)
@@ -33,9 +33,9 @@ type Decoder interface {
 	Body(data []byte) error
 	// Complete reports whether the answer is complete even if the stream ends here, without done.
 	Complete() bool
-	// Finish hands out the rest of a complete answer, then a Usage if known, then an End.
+	// Finish emits the rest of a complete answer, then a Usage if known, then an End.
 	Finish() error
-	// Salvage hands out the rest of an answer that was cut off: text and complete calls, but no Usage and no End.
+	// Salvage emits the rest of an answer that was cut off: text and complete calls, but no Usage and no End.
 	Salvage() error
 }
 
@@ -48,7 +48,7 @@ type Output struct {
 // errStopped reports that the reader of the events stopped.
 var errStopped = errors.New("the caller stopped reading the answer")
 
-// Emit hands out an event. A decoder returns its error at once.
+// Emit emits an event. A decoder returns its error at once.
 func (o *Output) Emit(e model.Event) error {
 	o.begun = true
 	if !o.yield(e, nil) {
@@ -57,13 +57,13 @@ func (o *Output) Emit(e model.Event) error {
 	return nil
 }
 
-// Begun reports whether an event was handed out. From then on the request can't be sent again.
+// Begun reports whether an event was emitted. From then on the request can't be sent again.
 func (o *Output) Begun() bool { return o.begun }
 
 // maxLearned bounds how often one request is changed.
 const maxLearned = 8
 
-// Stream sends the request and yields the events of its answer. All attempts, whatever the reason, share one budget.
+// Stream sends the request and yields the events of its answer. All attempts share one budget.
 func (c *Client) Stream(ctx context.Context, x Exchange) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		again := retries{Retry: c.Options.Retry}
@@ -138,8 +138,8 @@ func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure 
 	return nil
 }
 
-// isStream looks at the first byte that is not whitespace: JSON begins with a bracket, and a stream never does.
-// Content-Type is less reliable.
+// isStream reports whether a response is a stream by its first byte that isn't whitespace: JSON begins with a bracket, and a
+// stream never does. Content-Type is less reliable.
 func isStream(in *bufio.Reader) (bool, error) {
 	for {
 		b, err := in.ReadByte()
@@ -159,7 +159,7 @@ func isStream(in *bufio.Reader) (bool, error) {
 	}
 }
 
-// errWebPage is for a page where an answer was expected.
+// errWebPage reports a web page instead of an answer.
 var errWebPage = model.Errorf(model.ErrWire, "the server answered with a web page\nCheck the base URL (it usually ends in /v1).")
 
 // reading is one answer that is being read.
@@ -168,7 +168,7 @@ type reading struct {
 	out *Output
 }
 
-// read reads a whole answer of either form.
+// read reads a complete answer in either form.
 func (r reading) read(in io.Reader, streamed bool) error {
 	finish := r.readStream
 	if !streamed {
@@ -214,7 +214,7 @@ func (r reading) readStream(in io.Reader) (done bool, err error) {
 	return true, nil
 }
 
-// readBody reads an answer that came in one piece.
+// readBody reads an answer that was sent as one JSON value.
 func (r reading) readBody(in io.Reader) (done bool, err error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxEvent+1))
 	if err != nil {
@@ -226,7 +226,7 @@ func (r reading) readBody(in io.Reader) (done bool, err error) {
 	return true, r.Body(data)
 }
 
-// broken is the error for a body that could not be read to its end. Silence and cancellation stay as they are.
+// broken returns the error for a body that could not be read to its end. Timeouts and cancellations are returned unchanged.
 func (r reading) broken(err error) error {
 	var known *model.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -235,7 +235,7 @@ func (r reading) broken(err error) error {
 	return model.Errorf(model.ErrCut, "answer cut off%s: %w", r.said(), err)
 }
 
-// said is the part of an error text that tells whether something was handed out.
+// said returns the part of an error text that says whether something was emitted.
 func (r reading) said() string {
 	if r.out.begun {
 		return " after part of it arrived"
@@ -243,18 +243,17 @@ func (r reading) said() string {
 	return ""
 }
 
-// patience ends a request whose server has gone silent. Its clock runs until the first byte, and from then on only
-// while a read waits: the reader of the events may take a while for one.
+// patience cancels a request whose server is silent. Its timer runs until the first byte, and then only while a read waits,
+// because the consumer of the events may be slow.
 type patience struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
-	wait   atomic.Int64 // what the clock was set to, for the message
+	wait   atomic.Int64 // the timer's duration, for the message
 	heard  bool
 	next   time.Duration
 }
 
-// newPatience gives a context that ends when nothing was heard for the first while until the first byte, or for the
-// next between two.
+// newPatience returns a context that ends after silence: for first until the first byte, and for next between two bytes.
 func newPatience(ctx context.Context, first, next time.Duration) (context.Context, *patience) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p := &patience{cancel: cancel, next: next}
@@ -270,7 +269,7 @@ func (p *patience) stop() {
 	p.cancel(nil)
 }
 
-// body reads an answer under the eyes of patience.
+// body reads an answer with the timer of patience.
 type body struct {
 	io.Reader
 	ctx context.Context

@@ -30,17 +30,17 @@ type Failure struct {
 	prefix int           // index of the version path
 }
 
-// Rejected reports whether the server rejected what the request says, so that another request may succeed: status 400 or
-// 422, and not because of its length.
+// Rejected reports whether the server rejected the content of the request, so that another request may succeed: status 400
+// or 422, and not because of its length.
 func (f *Failure) Rejected() bool {
 	var e *model.Error
 	return errors.As(f.Err, &e) && e.Kind == model.ErrRejected &&
 		(e.Status == http.StatusBadRequest || e.Status == http.StatusUnprocessableEntity)
 }
 
-// statusFailure is the failure of a response that is not 200 OK.
+// statusFailure returns the failure of a response that is not 200 OK.
 func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *Failure {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is useful
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is useful too
 	e := readError(body)
 	kind := kindOf(resp.StatusCode, e)
 	f := &Failure{Message: e.Message, Code: Scalar(e.Code), Param: Scalar(e.Param), after: max(retryAfter(resp.Header, now), e.retryDelay())}
@@ -59,7 +59,7 @@ func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *
 	return f
 }
 
-// aboutEffort is the error, with the next step if the server rejected the effort.
+// aboutEffort returns the error, with the next step if the server rejected the effort.
 func (f *Failure) aboutEffort(effort string) error {
 	if effort == "" || !f.Rejected() || !strings.Contains(strings.ToLower(f.Message+" "+f.Param), "effort") {
 		return f.Err
@@ -82,7 +82,7 @@ const shorten = "The conversation exceeds the model's context window. Start a ne
 	"results, or use a model with a larger window. If the server limits the window, set " +
 	"model.generationConfig.contextWindowSize."
 
-// advice is the next step for a failure, as further lines.
+// advice returns the next step for a failure, as further lines.
 func (c *Client) advice(status int, kind model.Kind) string {
 	switch {
 	case kind == model.ErrContextLength:
@@ -118,7 +118,7 @@ func withNextStep(err error, line string) error {
 	return &out
 }
 
-// StreamError is the error for an error object where a part of the answer was expected.
+// StreamError returns the error for an error object where a part of the answer was expected.
 func StreamError(raw []byte) error {
 	e := innerError(raw)
 	status := 0
@@ -135,7 +135,7 @@ func StreamError(raw []byte) error {
 	return err
 }
 
-// dialFailure is the failure of a request that got no response.
+// dialFailure returns the failure of a request that got no response.
 func (c *Client) dialFailure(req string, err error) *Failure {
 	var known *model.Error
 	if errors.As(err, &known) {
@@ -155,7 +155,7 @@ func (c *Client) dialFailure(req string, err error) *Failure {
 	return f
 }
 
-// tlsAdvice is the next step if the server's certificate or protocol is the problem; "" if it isn't. Retrying doesn't help.
+// tlsAdvice returns the next step if the server's certificate or protocol is the problem; "" if it isn't. Retrying doesn't help.
 func tlsAdvice(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -168,7 +168,7 @@ func tlsAdvice(err error) string {
 	return ""
 }
 
-// answerFailure is the failure of an answer that began well.
+// answerFailure returns the failure of an answer that began well.
 func answerFailure(err error) *Failure {
 	var known *model.Error
 	if !errors.As(err, &known) {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Servers cut the model's words between bytes, not between characters: half a UTF-8 sequence may end one JSON string
-// and the other half begin the next one, and so may the two \u escapes of a surrogate pair. encoding/json would make
-// U+FFFD of both halves. So strings are Unquoted here with their broken ends kept, and joined where they meet.
+// Servers split text between bytes, not between characters: half a UTF-8 sequence may end one JSON string and the other half
+// begin the next one, and so may the two \u escapes of a surrogate pair. encoding/json would replace both halves by U+FFFD.
+// So Unquote keeps incomplete characters, and Joint joins them.
 
-// Unquote decodes a valid JSON string and keeps bytes that are not UTF-8. A lone surrogate becomes the three bytes
-// that UTF-8 would give it, which [Joint] knows.
+// Unquote decodes a valid JSON string and keeps bytes that are not UTF-8. A lone surrogate becomes the three bytes that
+// UTF-8 would give it, which [Joint] understands.
 func Unquote(quoted []byte) []byte {
 	if len(quoted) < 2 || quoted[0] != '"' {
 		return nil
@@ -59,10 +59,10 @@ func appendUnit(out, hex []byte) []byte {
 	return append(out, 0xE0|byte(n>>12), 0x80|byte(n>>6)&0x3F, 0x80|byte(n)&0x3F)
 }
 
-// Joint joins pieces of text and gives out whole characters.
+// Joint joins pieces of text into complete characters.
 type Joint struct{ held []byte }
 
-// Add takes a piece and gives what is whole by now.
+// Add adds a piece and returns the complete characters so far.
 func (j *Joint) Add(piece []byte) string {
 	b := append(j.held, piece...)
 	n := len(b) - unfinished(b)
@@ -71,7 +71,7 @@ func (j *Joint) Add(piece []byte) string {
 	return out
 }
 
-// Rest gives what was held back and never became whole.
+// Rest returns the held bytes that were never completed.
 func (j *Joint) Rest() string {
 	out := Clean(j.held)
 	j.held = nil
@@ -88,8 +88,8 @@ func unfinished(b []byte) int {
 	return 0
 }
 
-// open reports whether b, of at most five bytes, begins a UTF-8 sequence that has not ended, or is the first half of
-// a surrogate pair with or without the beginning of the second.
+// open reports whether b, of at most five bytes, is the beginning of a UTF-8 sequence, or the first half of a surrogate pair
+// with or without the beginning of the second.
 func open(b []byte) bool {
 	switch len(b) {
 	case 1:
@@ -108,7 +108,7 @@ func open(b []byte) bool {
 func isHigh(b []byte) bool { return len(b) >= 3 && b[0] == 0xED && b[1]>>4 == 0xA && b[2]>>6 == 2 }
 func isLow(b []byte) bool  { return len(b) >= 3 && b[0] == 0xED && b[1]>>4 == 0xB && b[2]>>6 == 2 }
 
-// Clean makes pairs of surrogates one character and everything else that is not UTF-8 U+FFFD.
+// Clean replaces pairs of surrogates by one character and other invalid UTF-8 by U+FFFD.
 func Clean(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)

@@ -11,7 +11,7 @@ func TestJointMendsWhatWasCut(t *testing.T) {
 	tests := []struct {
 		name   string
 		pieces []string // JSON strings
-		want   []string // what is handed out after each, and at the end
+		want   []string // what is emitted after each, and at the end
 	}{
 		{"plain", []string{`"a"`, `"b"`}, []string{"a", "b", ""}},
 		{"a sequence of three bytes", []string{"\"\xe2\"", "\"\x82\"", "\"\xac!\""}, []string{"", "", "€!", ""}},

@@ -11,14 +11,14 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Kept has the JSON of conversations from one request to the next: only the end is new. To write all of 500 messages again
-// would take longer than everything else between an answer and the next request. The zero value is empty.
+// Kept caches the JSON of conversations between requests: only the end is new. Encoding 500 messages again would take longer
+// than everything else between an answer and the next request. The zero value is empty.
 type Kept struct {
 	mu    sync.Mutex
 	lists []keptList // the last used one at the end
 }
 
-// keptList is a conversation as it was written last.
+// keptList is a conversation as it was last encoded.
 type keptList struct {
 	key     string
 	how     any
@@ -26,25 +26,25 @@ type keptList struct {
 	json    [][]byte
 }
 
-// Entry is a message, and what stands for it in the request.
+// Entry is a message with its encoding.
 type Entry struct {
 	From    model.Message
-	Variant uint64 // which one of several ways to write it
-	// Values are the elements of the list, any number: Verbatim, or data for encoding/json. It is called only for messages that
-	// are written.
+	Variant uint64 // distinguishes several encodings of the message
+	// Values returns the elements of the list, any number: Verbatim, or data for encoding/json. It is called only for
+	// messages that are encoded.
 	Values func() []any
 }
 
-// Verbatim is an element that writes itself, because encoding/json would change raw JSON in it.
+// Verbatim is an element that encodes itself, because encoding/json would change raw JSON in it.
 type Verbatim interface{ JSON() ([]byte, error) }
 
-// maxKept is how many conversations are kept: one, and those of a few subagents.
+// maxKept is the maximum number of cached conversations: one, and those of a few subagents.
 const maxKept = 4
 
 // Object writes an object with the list of a conversation in place of a member that is null: the last one, or one with only
-// texts before it. key tells conversations apart. how is a comparable value: all that the list depends on, besides its messages. Messages that are at
-// the same place as in the last request of the conversation aren't written again.
-// more are further members, merged in their order: before the list is there, because merging reads all.
+// texts before it. key identifies the conversation. how is a comparable value: everything that the list depends on besides
+// its messages. Messages at the same position as in the last request of the conversation aren't encoded again. more are
+// further members, merged before the list is inserted, because merging reads the whole object.
 func (k *Kept) Object(object any, member, key string, how any, entries []Entry, more ...map[string]json.RawMessage) ([]byte, error) {
 	body, err := Marshal(object)
 	for _, members := range more {
@@ -60,7 +60,7 @@ func (k *Kept) Object(object any, member, key string, how any, entries []Entry, 
 	if len(start) == len(body) {
 		found := false
 		if start, end, found = bytes.Cut(body, []byte(null)); !found {
-			return body, nil // a further member replaced it
+			return body, nil // another member replaced it
 		}
 	}
 	k.mu.Lock()
@@ -104,7 +104,7 @@ func (l keptList) append(body []byte, member string) []byte {
 	return append(body, ']')
 }
 
-// take removes the list with this key, or else makes room for another.
+// take removes the list with this key, or makes room for another.
 func (k *Kept) take(key string) keptList {
 	i := slices.IndexFunc(k.lists, func(l keptList) bool { return l.key == key })
 	if i < 0 {
@@ -118,7 +118,7 @@ func (k *Kept) take(key string) keptList {
 	return found
 }
 
-// write is the elements, with commas between them.
+// write returns the elements, separated by commas.
 func (e Entry) write() ([]byte, error) {
 	var out []byte
 	for i, v := range e.Values() {
@@ -139,7 +139,7 @@ func (e Entry) write() ([]byte, error) {
 	return slices.Clip(out), nil
 }
 
-// same reports whether two messages are written in the same way. Texts that are in fact one are not read.
+// same reports whether two messages have the same encoding. Strings that share memory are not compared.
 func same(a, b model.Message) bool {
 	return a.Role == b.Role && slices.EqualFunc(a.Parts, b.Parts, samePart)
 }

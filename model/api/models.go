@@ -21,7 +21,7 @@ type Info struct {
 	ContextWindow int // tokens; 0: unknown
 }
 
-// modelsTimeout bounds the request for the list: it is sent before the user has seen anything.
+// modelsTimeout bounds the request for the list, which is sent at startup.
 const modelsTimeout = 30 * time.Second
 
 // Models requests the list of the server's models.
@@ -119,7 +119,7 @@ func readModels(data []byte) ([]Info, error) {
 	return out, nil
 }
 
-// nameTimeout bounds the request for names that only improves an error.
+// nameTimeout bounds the request for the names in an error.
 const nameTimeout = 5 * time.Second
 
 // withNames adds the server's names to an error about an unknown model.
@@ -140,7 +140,7 @@ func (c *Client) withNames(ctx context.Context, err error) error {
 	return withNextStep(err, "Available: "+Names(list)+".")
 }
 
-// maxNames is how many models an error names.
+// maxNames is the maximum number of models in an error.
 const maxNames = 12
 
 // Names lists models for an error text.
@@ -155,7 +155,7 @@ func Names(list []Info) string {
 	return strings.Join(names, ", ")
 }
 
-// Close returns at most three names that are close to one that the server doesn't have, the closest first.
+// Close returns at most three names similar to one that the server doesn't have, the closest first.
 func Close(name string, list []Info) []string {
 	type near struct {
 		id       string
@@ -181,7 +181,7 @@ func Close(name string, list []Info) []string {
 	return out
 }
 
-// distance counts the bytes to insert, delete or replace to make b of a.
+// distance returns the number of bytes to insert, delete or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Retry says how often and how patiently a request is sent again. A request is sent again only while nothing of its
-// answer was handed out: text would come twice, and a call might run twice.
+// Retry configures how often a request is sent again, and how long to wait. A request is sent again only while nothing of
+// its answer was emitted: otherwise text would be repeated, and a call might run twice.
 //
-// A server that is busy (429, 503, 529, or any failure with Retry-After) is asked again until Budget is spent, however
-// many attempts that takes. Other failures are retried Times times.
+// A busy server (429, 503, 529, or any failure with Retry-After) is tried again until Budget is spent, with any number of
+// attempts. Other failures are retried Times times.
 type Retry struct {
 	Times   int           // after the first attempt; 0 is 6, <0 turns all retries off
 	Most    int           // retries for any reason; 0: no limit
@@ -41,16 +41,16 @@ func (r Retry) orDefault() Retry {
 	return r
 }
 
-// retries counts what one request has used of its Retry.
+// retries counts how much of its Retry a request has used.
 type retries struct {
 	Retry
 	attempts int // that failed
-	plain    int // of them, those that were not for a busy server
+	plain    int // attempts that failed for another reason than a busy server
 	waited   time.Duration
 }
 
-// next takes a failed attempt and says how long to wait before the next one, or that there is none: then f.Err says
-// why. Waits are spread over their second half, so that many clients do not come back at once.
+// next records a failed attempt and returns how long to wait before the next one, or false if there is none: then f.Err says
+// why. Waits are randomized over their second half, so that many clients don't retry at once.
 func (r *retries) next(f *Failure) (time.Duration, bool) {
 	r.attempts++
 	busy := f.busy || f.after > 0
@@ -82,10 +82,10 @@ func (r *retries) next(f *Failure) (time.Duration, bool) {
 	return wait, true
 }
 
-// retryAfter reads how long the server asks to wait: seconds, or a date. OpenAI also sends milliseconds. A date counts
-// from the server's own clock where it sends one.
+// retryAfter reads how long the server asks to wait: seconds, or a date. OpenAI also sends milliseconds. A date is relative
+// to the server's own clock, if it sends one.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	const most = 1e6 // seconds; more would overflow
+	const most = 1e6 // seconds; larger values would overflow
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return time.Duration(min(ms, most*1000) * float64(time.Millisecond))
 	}
@@ -114,7 +114,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// unwrapURL takes the method and URL off an error of net/http: ours name them already.
+// unwrapURL removes the method and URL from an error of net/http: our errors already name them.
 func unwrapURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

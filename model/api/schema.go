@@ -12,13 +12,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// anyObject is the schema of a tool that says nothing of its parameters.
+// anyObject is the schema of a tool without declared parameters.
 const anyObject = `{"type":"object","properties":{}}`
 
-// Lowered is a tool's schema as servers take it: an object with properties at the top, no references, the
-// keywords of the newest drafts and only those that servers read. Schemas from outside are of any draft, refer to
-// themselves and hold mistakes; a server that refuses one refuses the whole request. Nothing is lost by what is left out
-// here: arguments are checked against the original.
+// Lowered converts a tool's schema to one that servers accept: an object with properties at the top, no references, and the
+// keywords of the newest drafts that servers support. External schemas can be of any draft, refer to themselves and have
+// errors, and a server that rejects one rejects the whole request. Omitted keywords are still enforced: arguments are
+// checked against the original.
 func Lowered(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -38,16 +38,16 @@ func Lowered(raw json.RawMessage) json.RawMessage {
 }
 
 const (
-	maxSchemaNodes = 4000 // a small schema can refer to itself twice at every turn
+	maxSchemaNodes = 4000 // a small schema can refer to itself twice at every level
 	maxSchemaDepth = 24
 	maxPatternText = 200
 )
 
-// maxSchemas bounds the schemas that are kept: a server can send others all the time.
+// maxSchemas bounds the cache: a server can send new schemas all the time.
 const maxSchemas = 10_000
 
-// Parameters is a tool's schema for a server. Those of built-in tools are written for it; each of the others is lowered once,
-// also if many tools have the same.
+// Parameters returns a tool's schema for a server. Schemas of built-in tools are sent unchanged; each of the others is
+// lowered once, even if many tools have the same.
 func (c *Client) Parameters(d tool.Declaration) json.RawMessage {
 	switch {
 	case len(d.Parameters) == 0:
@@ -68,14 +68,14 @@ func (c *Client) Parameters(d tool.Declaration) json.RawMessage {
 	return lowered
 }
 
-// lowering is the work on one schema.
+// lowering is the state of lowering one schema.
 type lowering struct {
 	root  any
 	left  int      // nodes that may still be written
 	stack []string // references that are being followed
 }
 
-// node lowers a schema at any place. A schema that forbids everything is nil.
+// node lowers a schema at any position. It returns nil for a schema that forbids everything.
 func (l *lowering) node(v any, depth int) any {
 	if allowed, ok := v.(bool); ok && !allowed {
 		return nil
@@ -109,8 +109,7 @@ func (l *lowering) node(v any, depth int) any {
 	return out
 }
 
-// reference puts what is referred to in the place of the reference. One that leads back to where it stands, or nowhere,
-// leaves what is said beside it.
+// reference replaces a reference by its target. For a circular or invalid reference, only the keywords beside it are kept.
 func (l *lowering) reference(ref string, in map[string]any, depth int) any {
 	rest := maps.Clone(in)
 	delete(rest, "$ref")
@@ -135,7 +134,7 @@ func (l *lowering) reference(ref string, in map[string]any, depth int) any {
 	return l.node(target, depth+1)
 }
 
-// pointed finds what a reference within the document means.
+// pointed returns the target of a reference within the document.
 func pointed(root any, ref string) (any, bool) {
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok {
@@ -179,8 +178,8 @@ func (l *lowering) values(in, out map[string]any) {
 	}
 }
 
-// typesOf are the types of a schema under the names of JSON Schema: Gemini writes them in upper case, and people write
-// those of their language.
+// typesOf returns the types of a schema by their names in JSON Schema: Gemini writes them in upper case, and authors use
+// names of their programming language.
 func typesOf(in map[string]any) []string {
 	var said []any
 	switch t := in["type"].(type) {
@@ -202,7 +201,7 @@ func typesOf(in map[string]any) []string {
 	return types
 }
 
-// jsonType is a type's name in JSON Schema; "" if it is none.
+// jsonType returns a type's name in JSON Schema; "" if unknown.
 func jsonType(name string) string {
 	switch name {
 	case "string", "number", "integer", "boolean", "object", "array", "null":
@@ -225,7 +224,8 @@ func jsonType(name string) string {
 	return ""
 }
 
-// limits lowers what bounds numbers, texts and lists. A pattern that not every server can read is told in words.
+// limits lowers the limits of numbers, strings and lists. A pattern that not every server supports is moved to the
+// description.
 func limits(in, out map[string]any) {
 	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems"} {
 		if n, ok := in[key].(json.Number); ok {
@@ -252,7 +252,7 @@ func limits(in, out map[string]any) {
 	}
 }
 
-// children lowers what an object or a list holds.
+// children lowers the schemas in an object or a list.
 func (l *lowering) children(in, out map[string]any, depth int) {
 	if members, ok := in["properties"].(map[string]any); ok {
 		lower := map[string]any{}
@@ -279,12 +279,12 @@ func (l *lowering) children(in, out map[string]any, depth int) {
 	switch items := items.(type) {
 	case map[string]any:
 		out["items"] = l.anyOf([]any{items}, depth)
-	case []any: // one schema for each place: of any of them, here
+	case []any: // one schema per position: here any of them
 		out["items"] = l.anyOf(items, depth)
 	}
 }
 
-// orFalse spells a schema that forbids everything.
+// orFalse returns false for a schema that forbids everything.
 func orFalse(n any) any {
 	if n == nil {
 		return false
@@ -292,7 +292,7 @@ func orFalse(n any) any {
 	return n
 }
 
-// required are the names that must be given and that there are.
+// required returns the required names that are properties.
 func required(in, properties map[string]any) []string {
 	list, _ := in["required"].([]any)
 	var names []string
@@ -305,7 +305,7 @@ func required(in, properties map[string]any) []string {
 	return names
 }
 
-// choices lowers anyOf and oneOf, and puts the parts of allOf together.
+// choices lowers anyOf and oneOf, and merges the parts of allOf.
 func (l *lowering) choices(in, out map[string]any, depth int) {
 	if parts, ok := in["allOf"].([]any); ok {
 		for _, part := range parts {
@@ -321,13 +321,13 @@ func (l *lowering) choices(in, out map[string]any, depth int) {
 		}
 		choice := l.anyOf(list, depth)
 		if out["anyOf"] != nil && choice["anyOf"] != nil {
-			continue // two choices at one place cannot be told apart here
+			continue // two choices at one position can't be combined here
 		}
 		join(out, choice)
 	}
 }
 
-// anyOf is a choice; of one thing it is that thing.
+// anyOf returns a choice; a choice of one schema is that schema.
 func (l *lowering) anyOf(list []any, depth int) map[string]any {
 	var choices []any
 	for _, one := range list {
@@ -344,7 +344,7 @@ func (l *lowering) anyOf(list []any, depth int) map[string]any {
 	return map[string]any{"anyOf": choices}
 }
 
-// join adds to a schema what another demands too. What both say stays as the first has it.
+// join adds the constraints of another schema. Where both have one, the first stays.
 func join(out, more map[string]any) {
 	for key, v := range more {
 		have, both := out[key]
@@ -368,8 +368,8 @@ func join(out, more map[string]any) {
 	}
 }
 
-// object makes the top of a schema: an object with properties, and no choice, which servers refuse there. The choices of
-// an object become one, in which only what all of them demand is required.
+// object returns the top of a schema: an object with properties and without choices, which servers reject there. The choices
+// of an object are merged into one, in which only names that all of them require are required.
 func (l *lowering) object(n map[string]any) map[string]any {
 	out := map[string]any{"type": "object", "properties": map[string]any{}}
 	for _, key := range []string{"title", "description", "properties", "required", "additionalProperties"} {
@@ -397,7 +397,7 @@ func (l *lowering) object(n map[string]any) map[string]any {
 	if len(common) > 0 {
 		join(out, map[string]any{"required": common})
 	}
-	if len(choices) > 0 { // a member of another choice must not be forbidden
+	if len(choices) > 0 { // a member of another choice must be allowed
 		delete(out, "additionalProperties")
 	}
 	return out

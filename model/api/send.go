@@ -53,7 +53,7 @@ func (c *Client) currentPrefix() int {
 	return c.prefix
 }
 
-// nextPrefix reports whether the path was wrong and there is another one to try. If all are wrong, the first is used again.
+// nextPrefix reports whether the path was wrong and another one is left to try. If all are wrong, the first is used again.
 func (c *Client) nextPrefix(f *Failure) bool {
 	if len(c.prefixes) == 1 || !f.wrongPath() {
 		return false
@@ -61,7 +61,7 @@ func (c *Client) nextPrefix(f *Failure) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.prefix != f.prefix {
-		return true // another request has learned it
+		return true // another request found it
 	}
 	if f.prefix+1 < len(c.prefixes) {
 		c.prefix++
@@ -81,10 +81,10 @@ func (f *Failure) wrongPath() bool {
 		strings.Contains(strings.ToLower(e.Err.Error()), "unexpected endpoint")
 }
 
-// minSecret is the length from which a text is a secret: replacing shorter ones would garble errors.
+// minSecret is the minimum length of a secret: replacing shorter texts would garble errors.
 const minSecret = 6
 
-// secrets are the credentials in the options.
+// secrets returns the credentials in the options.
 func secrets(o Options, base *url.URL) []string {
 	all := []string{o.Key}
 	for _, value := range o.Headers {
@@ -106,7 +106,7 @@ func secrets(o Options, base *url.URL) []string {
 	return out
 }
 
-// hidden is the error without credentials: some servers repeat them.
+// hidden returns the error without credentials: some servers repeat them.
 func (c *Client) hidden(err error) error {
 	text := err.Error()
 	for _, s := range c.secrets {

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// maxEvent bounds one server-sent event, so that a server gone mad cannot fill the memory.
+// maxEvent bounds the size of a server-sent event, and so the memory it uses.
 const maxEvent = 16 << 20
 
 var errEventTooLong = errors.New("one event is longer than 16 MB")
 
-// sseReader reads server-sent events: lines ended by LF, CRLF or CR, of which those that begin with "data:" are
-// joined up to a blank line. Comments and other fields are passed over.
+// sseReader reads server-sent events: lines that end with LF, CRLF or CR, of which those that begin with "data:" are joined
+// up to a blank line. Comments and other fields are skipped.
 type sseReader struct {
 	r     *bufio.Reader
 	line  []byte
@@ -28,8 +28,8 @@ func newSSEReader(r io.Reader) *sseReader {
 	return &sseReader{r: bufio.NewReaderSize(r, 16<<10), limit: maxEvent}
 }
 
-// next gives the data of the next event that has any, until io.EOF. What stands before the end of the input without
-// a blank line counts as an event: some servers forget it. The bytes are good until the next call.
+// next returns the data of the next event that has data, until io.EOF. At the end of the input, an event without a blank
+// line counts too: some servers omit it. The bytes are valid until the next call.
 func (s *sseReader) next() ([]byte, error) {
 	s.data = s.data[:0]
 	found := false
@@ -67,7 +67,7 @@ func (s *sseReader) next() ([]byte, error) {
 	return nil, s.end
 }
 
-// dataField gives the value of a data line: what follows the colon and at most one blank.
+// dataField returns the value of a data line: the text after the colon and at most one space.
 func dataField(line []byte) ([]byte, bool) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if string(name) != "data" {
@@ -76,7 +76,7 @@ func dataField(line []byte) ([]byte, bool) {
 	return bytes.TrimPrefix(value, []byte(" ")), true
 }
 
-// readLine gives one line without its end. At the end of the input it gives the rest beside io.EOF.
+// readLine returns one line without its ending. At the end of the input it returns the rest with io.EOF.
 func (s *sseReader) readLine() ([]byte, error) {
 	s.line = s.line[:0]
 	for {
@@ -92,7 +92,7 @@ func (s *sseReader) readLine() ([]byte, error) {
 		}
 		switch c {
 		case '\r':
-			s.cr = true // waiting for an LF now would hold the line back until the next one comes
+			s.cr = true // waiting for an LF here would delay the line until the next one arrives
 			return s.unmarked(), nil
 		case '\n':
 			return s.unmarked(), nil
@@ -104,7 +104,7 @@ func (s *sseReader) readLine() ([]byte, error) {
 	}
 }
 
-// unmarked is the line without the byte order mark that may begin the stream.
+// unmarked returns the line without the byte order mark that may begin the stream.
 func (s *sseReader) unmarked() []byte {
 	if s.begun {
 		return s.line

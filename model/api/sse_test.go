@@ -103,7 +103,7 @@ func allEvents(r *sseReader) ([]string, error) {
 	}
 }
 
-// slowEvents is the specification, with no thought of streams: all lines first, then all events.
+// slowEvents returns the specification, with no thought of streams: all lines first, then all events.
 func slowEvents(in string) []string {
 	in = strings.TrimPrefix(in, "\ufeff")
 	in = strings.ReplaceAll(strings.ReplaceAll(in, "\r\n", "\n"), "\r", "\n")

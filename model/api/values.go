@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool/schema"
 )
 
-// Excerpt quotes the beginning of what a server sent, as one line.
+// Excerpt quotes the beginning of a server's response, as one line.
 func Excerpt(b []byte) string {
 	const most = 200
 	s := strings.ToValidUTF8(string(b[:min(len(b), most)]), "\ufffd")
@@ -26,7 +26,7 @@ func Excerpt(b []byte) string {
 // IsNull reports whether a value is missing or null.
 func IsNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// Scalar reads a string, or a number in the place of one.
+// Scalar reads a string, or a number instead of one.
 func Scalar(raw json.RawMessage) string {
 	switch {
 	case IsNull(raw) || raw[0] == '{' || raw[0] == '[':
@@ -37,7 +37,7 @@ func Scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Marshal is json.Marshal without escapes for HTML.
+// Marshal is json.Marshal without HTML escapes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func Marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Merge adds members to a JSON object. A member that is there is replaced; if both are objects, they are merged.
+// Merge adds members to a JSON object. An existing member is replaced; if both are objects, they are merged.
 func Merge(object []byte, members map[string]json.RawMessage) ([]byte, error) {
 	if len(members) == 0 {
 		return object, nil
@@ -88,8 +88,8 @@ func Merge(object []byte, members map[string]json.RawMessage) ([]byte, error) {
 
 func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) }
 
-// Arguments are the arguments of a call for a server that parses them: a JSON object. What the model wrote otherwise is
-// repaired, or replaced by an empty object.
+// Arguments returns the arguments of a call for a server that parses them: a JSON object. Invalid JSON is repaired, or
+// replaced by an empty object.
 func Arguments(args json.RawMessage) json.RawMessage {
 	if fixed, ok := schema.RepairJSON(args); ok {
 		args = fixed
@@ -100,11 +100,11 @@ func Arguments(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// maxID is the longest ID that all servers accept.
+// maxID is the maximum length of an ID that all servers accept.
 const maxID = 64
 
-// ID is a call's ID for a server that restricts IDs to letters, digits, "_" and "-": the ID of a call from another server
-// may have others. Calls and responses with one ID get the same one.
+// ID returns a call's ID for a server that restricts IDs to letters, digits, "_" and "-": the ID of a call from another
+// server may have other characters. Calls and responses with one ID get the same one.
 func ID(id string) string {
 	if plain(id) {
 		return id
@@ -113,7 +113,7 @@ func ID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// Name is a tool's name for a server that restricts names likewise. Only names that the model made up need it.
+// Name returns a tool's name for a server with the same restrictions on names. Only names that the model made up need it.
 func Name(name string) string {
 	if plain(name) {
 		return name
@@ -135,18 +135,18 @@ func plain(s string) bool {
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
-// Images says whether images go to the model.
+// Images selects whether images are sent to the model.
 type Images int
 
-// The ways. What is not sent is replaced by a note, so that the model knows what it does not see.
+// The choices. An image that isn't sent is replaced by a note, so that the model knows about it.
 const (
-	ImagesByName Images = iota // if the model's name is one of a model known to take them
+	ImagesByName Images = iota // if the model is known by its name to accept them
 	ImagesSent
 	ImagesNoted
 )
 
-// seeing are parts of names of models that take images. A name not in it costs the image, not the turn: servers of
-// models that take none refuse the whole request.
+// seeing are parts of names of models that accept images. For others the image is omitted, because servers of models without
+// images reject the whole request.
 var seeing = []string{
 	"gpt-4o", "gpt-4.1", "gpt-4-turbo", "gpt-5", "chatgpt-4o", "o3-pro", "o4-mini",
 	"claude", "gemini", "gemma-3", "gemma3", "gemma-4", "gemma4",
@@ -154,7 +154,7 @@ var seeing = []string{
 	"llama-4", "llama4", "mistral-small-3", "mistral-small3", "mistral-medium-3", "grok-4", "glm-4v", "glm-4.5v",
 }
 
-// Sent reports whether images go to the model of this name.
+// Sent reports whether images are sent to the model of this name.
 func (i Images) Sent(name string) bool {
 	if i != ImagesByName {
 		return i == ImagesSent

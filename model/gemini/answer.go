@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// answer turns what a server sends into events.
+// answer turns a server's response into events.
 type answer struct {
 	out      *api.Output
 	name     string // of the model
@@ -21,7 +21,7 @@ type answer struct {
 	unsigned bool // the last event was a text that has no signature
 	calls    []tool.Call
 	reason   string
-	message  string // about the reason
+	message  string // explanation of the reason
 	usage    usage
 	counted  bool
 }
@@ -31,7 +31,7 @@ var _ api.Decoder = (*answer)(nil)
 // doneMark ends the streams of some gateways. Google's server sends none.
 var doneMark = []byte("[DONE]")
 
-// Event reads one event. Where a server ends its events with one line end instead of two, it has several objects.
+// Event reads one event. If a server separates its events by one newline instead of two, data has several objects.
 func (a *answer) Event(data []byte) (done bool, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	for {
@@ -52,7 +52,7 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 	}
 }
 
-// Body reads an answer that came in one piece: an object, or the list that the API sends without alt=sse.
+// Body reads an answer that was sent as one JSON value: an object, or the list that the API sends without alt=sse.
 func (a *answer) Body(data []byte) error {
 	list := make([]chunk, 1)
 	into := any(&list[0])
@@ -78,7 +78,7 @@ func (a *answer) Body(data []byte) error {
 // Complete reports whether a finishReason came: it is in the last event.
 func (a *answer) Complete() bool { return a.reason != "" }
 
-// Salvage has nothing to hand out: text and calls were handed out as they came.
+// Salvage has nothing to emit: text and calls were emitted as they came.
 func (a *answer) Salvage() error { return nil }
 
 func (a *answer) add(c chunk) error {
@@ -90,7 +90,7 @@ func (a *answer) add(c chunk) error {
 	}
 	for _, cand := range c.Candidates {
 		if cand.Index != 0 {
-			continue // only one answer was asked for
+			continue // only one answer was requested
 		}
 		for _, raw := range cand.Content.Parts {
 			if err := a.part(raw); err != nil {
@@ -107,7 +107,7 @@ func (a *answer) add(c chunk) error {
 	return nil
 }
 
-// part hands out one part.
+// part emits one part.
 func (a *answer) part(raw json.RawMessage) error {
 	var p piece
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -126,7 +126,7 @@ func (a *answer) part(raw json.RawMessage) error {
 	return a.alone(raw)
 }
 
-// onlySigned reports whether a part has a signature and nothing else: the server takes it back only with a text.
+// onlySigned reports whether a part has a signature and nothing else: the server accepts it only together with a text.
 func onlySigned(raw json.RawMessage) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(raw, &members) == nil && len(members) == 1 && signed(members["thoughtSignature"])
@@ -143,7 +143,7 @@ func (a *answer) say(p piece, raw json.RawMessage) error {
 	if len(said) == 0 {
 		return a.alone(raw)
 	}
-	if a.unsigned { // what came before isn't signed
+	if a.unsigned { // the text before it isn't signed
 		if err := a.seal(seal{}); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (a *answer) say(p piece, raw json.RawMessage) error {
 	return a.seal(seal{Signature: p.Signature})
 }
 
-// thought hands out a thought for front ends. It goes back only if it is signed.
+// thought emits a thought for front ends. It is sent back only if it is signed.
 func (a *answer) thought(p piece, raw json.RawMessage) error {
 	if err := a.emitText(a.text.Rest()); err != nil {
 		return err
@@ -170,8 +170,8 @@ func (a *answer) thought(p piece, raw json.RawMessage) error {
 	return a.alone(raw)
 }
 
-// call hands out a call, with its ID and signature, which go back. The API sends a call in one piece. One that comes again
-// is the same call.
+// call emits a call, with its ID and signature, which are sent back. The API sends a call in one piece. A repeated call is
+// the same call.
 func (a *answer) call(p piece) error {
 	if err := a.flush(); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (a *answer) call(p piece) error {
 	return a.seal(s)
 }
 
-// alone keeps a part that has no event of its own and goes back as it came.
+// alone keeps a part without its own event, to send it back unchanged.
 func (a *answer) alone(raw json.RawMessage) error {
 	if err := a.flush(); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (a *answer) seal(s seal) error {
 	return a.out.Emit(data)
 }
 
-// flush hands out half a character that nothing completes.
+// flush emits an incomplete character at the end.
 func (a *answer) flush() error {
 	if err := a.emitThought(a.think.Rest()); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (a *answer) emitThought(s string) error {
 	return a.out.Emit(model.Thought(s))
 }
 
-// Finish hands out what was held back, then usage and end. An answer that the server couldn't read is an error.
+// Finish emits the held events, then usage and end. An answer that the server couldn't parse is an error.
 func (a *answer) Finish() error {
 	if err := a.flush(); err != nil {
 		return err

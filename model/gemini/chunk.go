@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// chunk is one event of an answer, or the whole of one that is not streamed.
+// chunk is one event of an answer, or a complete answer that isn't streamed.
 type chunk struct {
 	Candidates []candidate     `json:"candidates"`
 	Feedback   feedback        `json:"promptFeedback"`
@@ -30,7 +30,7 @@ type candidate struct {
 	FinishMessage string `json:"finishMessage"`
 }
 
-// piece is a part of an answer, as far as it is understood.
+// piece is a part of an answer, with the known members.
 type piece struct {
 	Text      json.RawMessage `json:"text"` // raw, because a character may be cut in two: see [api.Joint]
 	Thought   bool            `json:"thought"`
@@ -45,7 +45,7 @@ type piece struct {
 }
 
 type usage struct {
-	Prompt     int `json:"promptTokenCount"` // with what was read from the cache
+	Prompt     int `json:"promptTokenCount"` // including tokens read from the cache
 	ToolPrompt int `json:"toolUsePromptTokenCount"`
 	Cached     int `json:"cachedContentTokenCount"`
 	Candidates int `json:"candidatesTokenCount"`
@@ -61,13 +61,13 @@ func (u usage) event() model.Usage {
 	}
 }
 
-// blocked is the error for a prompt that the server didn't pass to the model.
+// blocked returns the error for a prompt that the server didn't pass to the model.
 func (f feedback) blocked() error {
 	return model.Errorf(model.ErrRejected, "the server blocked the prompt: %s\nRephrase the prompt. If it stays blocked, start a new session.",
 		withMessage(f.Reason, f.Message))
 }
 
-// withMessage is a server's word and its explanation, if there is one.
+// withMessage returns a server's code and its explanation, if any.
 func withMessage(word, message string) string {
 	if message = strings.Join(strings.Fields(message), " "); message != "" {
 		return fmt.Sprintf("%s (%s)", word, message)
@@ -75,10 +75,10 @@ func withMessage(word, message string) string {
 	return word
 }
 
-// unspecified is how the API writes a reason that isn't there.
+// unspecified is the API's name for a missing reason.
 const unspecified = "FINISH_REASON_UNSPECIFIED"
 
-// invalid reports whether a finishReason means that the model wrote a call or an answer that the server can't read. Another
+// invalid reports whether a finishReason means that the model wrote a call or an answer that the server can't parse. Another
 // attempt is likely to succeed.
 func invalid(reason string) bool {
 	switch reason {
@@ -88,7 +88,7 @@ func invalid(reason string) bool {
 	return false
 }
 
-// endReason translates a finishReason. Some gateways have a word of their own for calls.
+// endReason translates a finishReason. Some gateways have their own for calls.
 func endReason(reason string, calls bool) model.Reason {
 	switch strings.ToUpper(reason) {
 	case "", "STOP", "FUNCTION_CALL", "TOOL_CALLS":

@@ -15,12 +15,12 @@ import (
 type encoder struct {
 	quirks   quirks
 	model    string
-	sees     bool            // the model takes media
-	sent     map[string]bool // IDs of calls that were sent with it: their responses have it too
+	sees     bool            // the model accepts media
+	sent     map[string]bool // IDs of calls that were sent with their ID: their responses have it too
 	rejected map[digest]bool
 }
 
-// content is the API's message for one of Adze's.
+// content converts a message.
 func (e *encoder) content(m model.Message) content {
 	switch m.Role {
 	case model.Assistant:
@@ -42,7 +42,7 @@ func (e *encoder) content(m model.Message) content {
 	return content{"user", parts}
 }
 
-// assistant is the parts of an answer, each with what the server wants back in it.
+// assistant returns the parts of an answer, with their signatures.
 func (e *encoder) assistant(m model.Message) []any {
 	var parts []any
 	var last, first *part // the one that sealed data belongs to, and the first call
@@ -83,7 +83,7 @@ func (e *encoder) assistant(m model.Message) []any {
 	return parts
 }
 
-// open reads sealed data for this model. A rejected signature isn't in it.
+// open reads sealed data for this model, without a rejected signature.
 func (e *encoder) open(p model.Sealed) (seal, bool) {
 	var s seal
 	if !p.For(Name, e.model) || json.Unmarshal(p.JSON, &s) != nil {
@@ -95,7 +95,7 @@ func (e *encoder) open(p model.Sealed) (seal, bool) {
 	return s, true
 }
 
-// attach puts sealed data into the part before it. An ID goes back only if the call still has it: repeated ones were
+// attach adds sealed data to the part before it. An ID is sent back only if the call still has it: repeated IDs were
 // replaced.
 func (e *encoder) attach(s seal, to *part, id string) {
 	to.Signature = s.Signature
@@ -105,7 +105,7 @@ func (e *encoder) attach(s seal, to *part, id string) {
 	}
 }
 
-// entry is the message for the request. Answers are read in any case: responses depend on them.
+// entry returns the message for the request. Answers are always read, because responses depend on them.
 func (e *encoder) entry(m model.Message) api.Entry {
 	write := func() content { return e.content(m) }
 	if m.Role == model.Assistant {
@@ -120,7 +120,7 @@ func (e *encoder) entry(m model.Message) api.Entry {
 	}}
 }
 
-// withID has a bit for each response whose call was sent with its ID: that depends on an earlier message.
+// withID returns a bit set of the responses whose call was sent with its ID, which depends on an earlier message.
 func (e *encoder) withID(m model.Message) uint64 {
 	var bits uint64
 	for i, p := range m.Parts {
@@ -131,7 +131,7 @@ func (e *encoder) withID(m model.Message) uint64 {
 	return bits
 }
 
-// responses are the responses of one turn, in the order of their calls. Media that can't be in them follow.
+// responses returns the responses of one turn, in the order of their calls. Media that can't be part of a response follow.
 func (e *encoder) responses(m model.Message) []any {
 	var parts, beside []any
 	for _, p := range m.Parts {
@@ -171,7 +171,7 @@ func (e *encoder) responses(m model.Message) []any {
 	return append(parts, beside...)
 }
 
-// media is the image, the sound or the document, or a note in its place.
+// media returns the image, the sound or the document, or a note in its place.
 func (e *encoder) media(m tool.Media) *part {
 	if !e.sees || !readable(m.MIMEType) {
 		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))
@@ -179,7 +179,7 @@ func (e *encoder) media(m tool.Media) *part {
 	return &part{Inline: &blob{m.MIMEType, m.Data}}
 }
 
-// readable reports whether the API takes media of a type. It rejects a request with any other.
+// readable reports whether the API accepts media of a type. It rejects requests with other types.
 func readable(mime string) bool {
 	switch mime {
 	case "image/png", "image/jpeg", "image/webp", "image/heic", "image/heif", "application/pdf", "text/plain":

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/model/gemini/geminitest"
 )
 
-// refusal is an error as the API sends it.
+// refusal returns an error as the API sends it.
 func refusal(code int, status, message string) string {
 	return fmt.Sprintf(`{"error":{"code":%d,"message":%q,"status":%q}}`, code, message, status)
 }
@@ -24,7 +24,7 @@ func TestFailures(t *testing.T) {
 		name string
 		a    answer
 		kind model.Kind
-		said string // handed out before
+		said string // emitted before
 		want string // in the error's text
 	}{
 		{"400", answer{Status: 400, Raw: refusal(400, "INVALID_ARGUMENT", "Unknown name \"x\"")}, model.ErrRejected, "", "status 400: Unknown name"},
@@ -84,7 +84,7 @@ func TestWrongKey(t *testing.T) {
 	}
 }
 
-// What may succeed later is sent again while nothing was handed out.
+// What may succeed later is sent again while nothing was emitted.
 func TestRetries(t *testing.T) {
 	for name, a := range map[string]answer{
 		"busy":             {Status: 503, Raw: refusal(503, "UNAVAILABLE", "The model is overloaded.")},
@@ -103,7 +103,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A call that was handed out may have run: the request is never sent again, whatever happens next.
+// A call that was emitted may have run: the request is never sent again, whatever happens next.
 func TestNoCallTwice(t *testing.T) {
 	c := []call{{ID: "a", Name: "f", Args: json.RawMessage(`{}`)}}
 	for name, a := range map[string]answer{

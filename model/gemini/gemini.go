@@ -5,7 +5,7 @@
 //	defer m.Close()
 //	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
 //
-// The model signs what it thinks. A signature goes back in the part it came in; calls from other models get one that turns
+// The model signs its thoughts. A signature is sent back in the part it came in; calls from other models get one that turns
 // the server's check off. An answer that breaks off is an error, never a shorter answer.
 package gemini
 
@@ -48,7 +48,7 @@ type Model struct {
 
 	mu       sync.Mutex
 	quirks   quirks
-	rejected map[digest]bool // sealed data whose signature the server doesn't take back
+	rejected map[digest]bool // sealed data whose signature the server rejected
 }
 
 var _ model.Model = (*Model)(nil)
@@ -71,7 +71,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	return m, nil
 }
 
-// first is the first model that the server lists.
+// first returns the first model that the server lists.
 func (m *Model) first(ctx context.Context) (string, error) {
 	if strings.TrimSpace(m.client.Options.BaseURL) == "" {
 		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet GEMINI_MODEL.", DefaultBaseURL)
@@ -86,7 +86,7 @@ func (m *Model) first(ctx context.Context) (string, error) {
 	return list[0].ID, nil
 }
 
-// Name is the model's name.
+// Name returns the model's name.
 func (m *Model) Name() string { return m.name }
 
 // Models requests the list of the server's models.
@@ -107,7 +107,7 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 	})
 }
 
-// path is the model's path. Its name may have the collection in front, as the server lists it.
+// path returns the model's path. Its name may include the collection, as in the server's list.
 func (m *Model) path() string {
 	for _, collection := range []string{"models/", "tunedModels/"} {
 		if strings.HasPrefix(m.name, collection) {

@@ -11,20 +11,20 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// quirks are what this model turned out to need. They are learned from rejections.
+// quirks are requirements of this model, learned from rejections.
 type quirks struct {
 	budgets    bool // an effort is a number of tokens
 	noThinking bool // thoughts can't be requested
-	beside     bool // media of a response are beside it, not in it
+	beside     bool // media of a response follow it instead of being part of it
 	skipAll    bool // calls of this model without a signature need one that skips the check
-	noSkip     bool // that one isn't known here
-	openAPI    bool // schemas are in the words of OpenAPI
+	noSkip     bool // the server doesn't know that signature
+	openAPI    bool // schemas must be OpenAPI schemas
 }
 
-// errDropped reports that signatures don't go back.
+// errDropped reports that signatures aren't sent back.
 var errDropped = errors.New("the server rejected the signature of an earlier thought, and signatures are removed from the conversation")
 
-// plain makes spellings of a field alike: thought_signature, thoughtSignature and "thought signature".
+// plain removes the differences between spellings of a field: thought_signature, thoughtSignature and "thought signature".
 var plain = strings.NewReplacer("_", "", " ", "", "`", "")
 
 // learn reports whether a rejection shows how to change the request.
@@ -55,8 +55,8 @@ func (m *Model) learn(f *api.Failure, r model.Request) bool {
 	return m.quirks != before
 }
 
-// learnSignature changes the signatures of the request: first those that the server gave are dropped, then the one that
-// skips the check.
+// learnSignature changes the signatures of the request: it first drops those of the server, then the one that skips the
+// check.
 func (m *Model) learnSignature(f *api.Failure, r model.Request, missing bool) bool {
 	switch {
 	case missing && !m.quirks.skipAll:
@@ -74,7 +74,7 @@ func (m *Model) learnSignature(f *api.Failure, r model.Request, missing bool) bo
 }
 
 // drop marks all signatures of a conversation as rejected, and reports whether there was any. The server doesn't say which
-// one it rejects. What the model signs from now on goes back.
+// one it rejects. Later signatures are sent back.
 func (m *Model) drop(messages []model.Message) bool {
 	found := false
 	for _, msg := range messages {
@@ -107,10 +107,10 @@ type thinkingConfig struct {
 	Budget          *int   `json:"thinkingBudget,omitempty"`
 }
 
-// budgets are the tokens of an effort, for models that take a number: all models of Gemini 2.5 take these.
+// budgets are the tokens for each effort, for models that take a number. All models of Gemini 2.5 accept these.
 var budgets = map[string]int{"minimal": 512, "low": 2048, "medium": 8192, "high": 24_576}
 
-// think says how the model is asked to think; nil: not at all.
+// think returns how the model is asked to think; nil: not at all.
 func (q quirks) think(name, effort string) (*thinkingConfig, error) {
 	switch {
 	case effort == "" && q.noThinking:

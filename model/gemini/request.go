@@ -19,7 +19,7 @@ type request struct {
 
 type content struct {
 	Role  string `json:"role,omitempty"`
-	Parts []any  `json:"parts"` // *part, or json.RawMessage for one that goes back as it came
+	Parts []any  `json:"parts"` // *part, or json.RawMessage for a part that is sent back unchanged
 }
 
 type part struct {
@@ -56,7 +56,7 @@ type declaration struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"parametersJsonSchema,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"` // instead, in the words of OpenAPI
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // instead, as an OpenAPI schema
 }
 
 type config struct {
@@ -64,13 +64,13 @@ type config struct {
 	Thinking  *thinkingConfig `json:"thinkingConfig,omitempty"`
 }
 
-// encoding is what the JSON of contents depends on. Rejected signatures only become more.
+// encoding is everything that the JSON of contents depends on. The set of rejected signatures only grows.
 type encoding struct {
 	quirks   quirks
 	rejected int
 }
 
-// encode writes the request's body. The API has no place for a cache key: its server finds the prefix itself.
+// encode writes the request's body. The API has no cache key: its server finds the prefix itself.
 func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
 	e := encoder{quirks: m.quirks, model: m.name, sees: m.client.Options.Images.Sent(m.name), sent: map[string]bool{}, rejected: map[digest]bool{}}
@@ -108,7 +108,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	return body, nil
 }
 
-// config is the request's generationConfig; nil: none.
+// config returns the request's generationConfig; nil: none.
 func (m *Model) config(r model.Request, q quirks) (json.RawMessage, error) {
 	thinking, err := q.think(m.name, r.Effort)
 	if err != nil {
@@ -129,7 +129,7 @@ func (m *Model) config(r model.Request, q quirks) (json.RawMessage, error) {
 	return body, err
 }
 
-// parameter is the API's name for a sampling parameter: settings have the names of the chat completions API.
+// parameter returns the API's name for a sampling parameter. Settings use the names of the chat completions API.
 func parameter(name string) string {
 	switch name {
 	case "max_tokens", "max_completion_tokens":

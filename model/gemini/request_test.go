@@ -29,7 +29,7 @@ func response(id, name string, content ...tool.Part) model.Response {
 	return model.Response{ID: id, Name: name, Content: content}
 }
 
-// conversation is a question, an answer with parts, and responses to its calls.
+// conversation returns a question, an answer with parts, and responses to its calls.
 func conversation(answer []model.Part, responses ...model.Part) model.Request {
 	r := request("hi")
 	r.Messages = append(r.Messages, model.Message{Role: model.Assistant, Parts: answer})
@@ -39,7 +39,7 @@ func conversation(answer []model.Part, responses ...model.Part) model.Request {
 	return r
 }
 
-// sent is the body of the request.
+// sent returns the body of the request.
 func sent(t *testing.T, m *gemini.Model, last func() string, r model.Request) string {
 	t.Helper()
 	for _, err := range m.Stream(t.Context(), r) {

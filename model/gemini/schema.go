@@ -6,15 +6,15 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// openAPI is a JSON schema as servers without parametersJsonSchema take it: a subset of OpenAPI 3.0. What it lacks is left
-// out: arguments are checked against the original.
+// openAPI converts a JSON Schema for servers without parametersJsonSchema to a subset of OpenAPI 3.0. Other keywords are
+// omitted: arguments are checked against the original.
 func openAPI(raw json.RawMessage) json.RawMessage {
 	var root map[string]any
 	if json.Unmarshal(api.Lowered(raw), &root) != nil {
 		return nil
 	}
 	if properties, _ := root["properties"].(map[string]any); len(properties) == 0 {
-		return nil // an object without properties is rejected, and a function without parameters isn't
+		return nil // an object without properties is rejected, a function without parameters isn't
 	}
 	out, err := api.Marshal(subset(root))
 	if err != nil {
@@ -23,7 +23,7 @@ func openAPI(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// subset is a node with the keywords of the API's type Schema.
+// subset returns a node with the keywords of the API's type Schema.
 func subset(in map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range in {
@@ -60,7 +60,7 @@ func subset(in map[string]any) map[string]any {
 	return out
 }
 
-// typed is a node below the top. The server requires a type, also where any value is allowed.
+// typed returns a node below the top. The server requires a type, even if any value is allowed.
 func typed(value any) map[string]any {
 	in, _ := value.(map[string]any)
 	out := subset(in)
@@ -70,7 +70,7 @@ func typed(value any) map[string]any {
 	return out
 }
 
-// typeOf sets the type. Of several, the first that isn't null is the one.
+// typeOf sets the type: the first one that isn't null.
 func typeOf(value any, out map[string]any) {
 	types, ok := value.([]any)
 	if !ok {
@@ -86,7 +86,7 @@ func typeOf(value any, out map[string]any) {
 	}
 }
 
-// texts are the values of an enum, if all are strings: the API has no others.
+// texts returns the values of an enum, if all are strings: the API supports no others.
 func texts(value any) []string {
 	var out []string
 	all, _ := value.([]any)

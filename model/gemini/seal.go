@@ -8,12 +8,12 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// seal is the content of sealed data. It belongs to the text or the call before it, or it has a part of its own. An empty
-// one after a call says that the call came from this model, and one between two texts keeps them apart.
+// seal is the content of sealed data. It belongs to the text or the call before it, or has its own part. An empty one after
+// a call means that the call came from this model, and one between two texts keeps them separate.
 type seal struct {
 	ID        string          `json:"id,omitempty"` // of the call, as the server sent it
 	Signature json.RawMessage `json:"thoughtSignature,omitempty"`
-	Part      json.RawMessage `json:"part,omitempty"` // as it came; it goes back as it is
+	Part      json.RawMessage `json:"part,omitempty"` // as received; it is sent back unchanged
 }
 
 func (s seal) sealed(name string) (model.Sealed, error) {

@@ -112,10 +112,10 @@ func TestAnswerInEveryStyle(t *testing.T) {
 	}
 }
 
-// event is the event of one candidate.
+// event returns the event of one candidate.
 func event(candidate string) string { return `data: {"candidates":[` + candidate + "]}\r\n\r\n" }
 
-// parts is an event with parts, and the last one if it has a reason.
+// parts returns an event with parts, and the last one if it has a reason.
 func parts(list, reason string) string {
 	if reason != "" {
 		reason = `,"finishReason":"` + reason + `"`
@@ -174,7 +174,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Wherever the connection breaks, no call is handed out that didn't arrive whole, and the error says so. Before the first
+// Wherever the connection breaks, no call is emitted that didn't arrive whole, and the error says so. Before the first
 // event the request is sent again.
 func TestCutAtEveryByte(t *testing.T) {
 	a := answer{Text: "ab", Calls: []call{{Name: "f", Args: json.RawMessage(`{"p":"ü"}`), Signature: "c2ln"}, {Name: "g"}}, Faults: faults{Split: 1}}

@@ -8,16 +8,16 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// answer turns what a server sends into events.
+// answer turns a server's response into events.
 type answer struct {
 	out     *api.Output
 	name    string // of the model
 	text    api.Joint
 	think   api.Joint
-	thought sealed // what goes back
+	thought sealed // to send back
 	tags    thinkTags
 	written written // finds calls in the text
-	found   int     // calls that it found
+	found   int     // number of calls found
 	calls   calls
 	reason  string
 	usage   json.RawMessage
@@ -28,7 +28,7 @@ var _ api.Decoder = (*answer)(nil)
 // Event reads one event and reports whether it was [DONE].
 func (a *answer) Event(data []byte) (done bool, err error) { return decodeChunks(data, a.add) }
 
-// Body reads an answer that came in one piece.
+// Body reads an answer that was sent as one JSON value.
 func (a *answer) Body(data []byte) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -43,7 +43,7 @@ func (a *answer) Body(data []byte) error {
 // Complete reports whether a finish_reason came: many servers send no [DONE].
 func (a *answer) Complete() bool { return a.reason != "" }
 
-// Salvage hands out the calls that were complete when the answer broke off, in order up to the first incomplete one.
+// Salvage emits the calls that were complete when the answer was cut off, in order up to the first incomplete one.
 func (a *answer) Salvage() error {
 	complete := a.calls.complete()
 	if a.out.Begun() || len(complete) > 0 {
@@ -68,7 +68,7 @@ func (a *answer) add(c chunk) error {
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
-			continue // only one answer was asked for
+			continue // only one answer was requested
 		}
 		for _, w := range []*words{ch.Delta, ch.Message} {
 			if w == nil {
@@ -113,7 +113,7 @@ func (a *answer) say(w *words) error {
 	return a.emitCalls(a.calls.ready())
 }
 
-// Finish hands out what was held back, then usage and end.
+// Finish emits held text and calls, then usage and end.
 func (a *answer) Finish() error {
 	if err := a.emitThought(a.think.Rest()); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *answer) Finish() error {
 		return err
 	}
 	var u usage
-	if json.Unmarshal(a.usage, &u) == nil { // a count that is not understood is no reason to lose the answer
+	if json.Unmarshal(a.usage, &u) == nil { // ignore invalid counts
 		if err := a.out.Emit(u.event()); err != nil {
 			return err
 		}
@@ -144,7 +144,7 @@ func (a *answer) Finish() error {
 	return a.out.Emit(model.End{Reason: a.endReason()})
 }
 
-// endReason is the server's, except that some servers say "stop" after calls, or nothing at all.
+// endReason returns the server's reason, except that some servers say "stop" after calls, or nothing.
 func (a *answer) endReason() model.Reason {
 	r := reason(a.reason)
 	if r == "" {
@@ -160,7 +160,7 @@ func (a *answer) endReason() model.Reason {
 	return r
 }
 
-// emitThought hands out a thought that the server takes back.
+// emitThought emits a thought that is sent back.
 func (a *answer) emitThought(s string) error {
 	if s == "" {
 		return nil
@@ -171,7 +171,7 @@ func (a *answer) emitThought(s string) error {
 	return a.out.Emit(model.Thought(s))
 }
 
-// emitSealed hands out what goes back to the server, once.
+// emitSealed emits the data to send back, once.
 func (a *answer) emitSealed() error {
 	p, ok := a.thought.part(a.name)
 	if !ok || len(a.calls.list) == 0 && a.thought.Text == "" && a.thought.Details == nil {
@@ -180,7 +180,7 @@ func (a *answer) emitSealed() error {
 	return a.out.Emit(p)
 }
 
-// emitText hands out content: a thought from between tags, which no server takes back, and text.
+// emitText emits content: a thought in tags, which is never sent back, and text.
 func (a *answer) emitText(thought, text string) error {
 	if thought != "" {
 		if err := a.out.Emit(model.Thought(thought)); err != nil {

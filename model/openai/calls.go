@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// callDelta is a piece of a call as servers send it. Each field may be missing, and each server leaves out others.
+// callDelta is a piece of a call as servers send it. Any field may be missing, depending on the server.
 type callDelta struct {
 	Index    json.RawMessage `json:"index"`
 	ID       json.RawMessage `json:"id"`
@@ -24,14 +24,14 @@ type callDelta struct {
 //
 // A piece belongs to the call of its index, else to the call of its id, else to the last one. It begins a new call
 // instead when it has a name and the call it would belong to is complete: some servers give every call of an answer
-// the index 0, or the same id. A call is handed out when a later one has begun and its arguments are a whole JSON
+// the index 0, or the same id. A call is emitted when a later one has begun and its arguments are a whole JSON
 // object, which no further piece could add to, and at the latest at the end of the answer; always in order.
 type calls struct {
 	list []*partCall
-	out  int // how many of list were handed out
+	out  int // number of calls in list that were emitted
 }
 
-// partCall is a call that is being said.
+// partCall is a call that is being received.
 type partCall struct {
 	index string // as sent; "" for none
 	id    string
@@ -40,7 +40,7 @@ type partCall struct {
 	scan  objectScan
 }
 
-// add takes a piece. It fails if the piece changes a call that was handed out.
+// add adds a piece. It fails if the piece changes a call that was emitted.
 func (c *calls) add(d callDelta) error {
 	index, id, name := number(d.Index), api.Scalar(d.ID), api.Scalar(d.Function.Name)
 	args, whole := arguments(d.Function.Arguments)
@@ -70,7 +70,7 @@ func (c *calls) add(d callDelta) error {
 	return nil
 }
 
-// find gives the call that a piece belongs to; nil if it begins one.
+// find returns the call that a piece belongs to; nil if it begins one.
 func (c *calls) find(index, id, name string) *partCall {
 	if index != "" {
 		return c.last(func(p *partCall) bool { return p.index == index })
@@ -101,7 +101,7 @@ func (c *calls) handedOut(p *partCall) bool {
 	return false
 }
 
-// repeated reports whether a piece says a whole call once more: some servers end an answer with all of its calls.
+// repeated reports whether a piece repeats a whole call: some servers end an answer with all of its calls.
 func (p *partCall) repeated(index, id, name string, args []byte) bool {
 	if id == "" || id != p.id || name != p.name || !p.scan.whole() {
 		return false
@@ -114,7 +114,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// ended reports whether a piece that would belong to p begins a call of its own.
+// ended reports whether a piece that would belong to p begins a new call.
 func (p *partCall) ended(id, name string, args []byte) bool {
 	switch {
 	case name == "":
@@ -122,7 +122,7 @@ func (p *partCall) ended(id, name string, args []byte) bool {
 	case p.scan.whole():
 		return true
 	case p.index == "" && id == "" && name != p.name:
-		return true // nothing but the name tells them apart
+		return true // they differ only in the name
 	case len(p.args) == 0 && len(args) == 0 && id != "":
 		return id != p.id // two calls without arguments
 	case len(p.args) == 0 && len(args) == 0:
@@ -131,7 +131,7 @@ func (p *partCall) ended(id, name string, args []byte) bool {
 	return false
 }
 
-// addName takes a name that is said once, said again with each piece, or said piece by piece.
+// addName adds a name that is sent once, repeated with each piece, or split into pieces.
 func (p *partCall) addName(name string) {
 	switch {
 	case strings.HasPrefix(name, p.name):
@@ -141,13 +141,13 @@ func (p *partCall) addName(name string) {
 	}
 }
 
-// ready gives the calls that can be handed out by now: a later one has begun.
+// ready returns the calls that can be emitted now: a later one has begun.
 func (c *calls) ready() []model.Call { return c.whole(len(c.list) - 1) }
 
-// complete gives the calls that were complete when the answer broke off, up to the first that was not.
+// complete returns the calls that were complete when the answer was cut off, up to the first incomplete one.
 func (c *calls) complete() []model.Call { return c.whole(len(c.list)) }
 
-// whole gives the calls before end that are complete, up to the first that is not.
+// whole returns the calls before end that are complete, up to the first incomplete one.
 func (c *calls) whole(end int) []model.Call {
 	var out []model.Call
 	for c.out < end && c.list[c.out].scan.whole() && c.list[c.out].name != "" {
@@ -157,7 +157,7 @@ func (c *calls) whole(end int) []model.Call {
 	return out
 }
 
-// rest gives all others, at the end of the answer.
+// rest returns all others, at the end of the answer.
 func (c *calls) rest() []model.Call {
 	var out []model.Call
 	for ; c.out < len(c.list); c.out++ {
@@ -174,7 +174,7 @@ func (p *partCall) call() model.Call {
 	return model.Call{Call: tool.Call{ID: p.id, Name: p.name, Args: args}}
 }
 
-// arguments gives a piece of arguments, and whether it is the whole of them: an object instead of a string.
+// arguments returns a piece of arguments, and whether it is complete: an object instead of a string.
 func arguments(raw json.RawMessage) (piece []byte, whole bool) {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
@@ -185,7 +185,7 @@ func arguments(raw json.RawMessage) (piece []byte, whole bool) {
 	return raw, true
 }
 
-// number reads an index; "" if there is none.
+// number reads an index; "" if missing.
 func number(raw json.RawMessage) string {
 	s := api.Scalar(raw)
 	if s == "" || strings.Trim(s, "0123456789") != "" {
@@ -194,15 +194,15 @@ func number(raw json.RawMessage) string {
 	return s
 }
 
-// objectScan follows JSON as it arrives, piece by piece, and knows when an object has ended. Looking at the whole
-// again with each piece would take quadratic time.
+// objectScan scans JSON as it arrives and detects the end of an object. Scanning everything again with each piece would take
+// quadratic time.
 type objectScan struct {
 	depth     int
 	inString  bool
 	escaped   bool
 	begun     bool
 	ended     bool
-	notObject bool // something stands before or after the object
+	notObject bool // there is text before or after the object
 }
 
 func (s *objectScan) add(b []byte) {
@@ -232,5 +232,5 @@ func (s *objectScan) add(b []byte) {
 	}
 }
 
-// whole reports whether what was added is one object, as far as its brackets tell.
+// whole reports whether the input so far is one object, judging by its brackets.
 func (s *objectScan) whole() bool { return s.ended && !s.notObject }

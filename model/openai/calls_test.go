@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each row is a way in which some server sends the same or similar calls; the deltas are as they stand on the wire.
+// Each row is a way in which some server sends the same or similar calls; the deltas are as they are on the wire.
 func TestCallsAreAssembled(t *testing.T) {
 	const two = `a read {"p":1} | b write {"p":2}`
 	tests := []struct {
@@ -130,7 +130,7 @@ func TestTrailingCommaCutAnywhere(t *testing.T) {
 	}
 }
 
-// A call that was handed out may be running: a server that then says something else about it is not believed.
+// A call that was emitted may be running: a server that then says something else about it is not believed.
 func TestCallHandedOutIsNotChanged(t *testing.T) {
 	_, err := assemble(t, `
 		{"index":0,"id":"a","function":{"name":"read","arguments":"{\"p\":1}"}}
@@ -216,7 +216,7 @@ func FuzzCalls(f *testing.F) {
 	})
 }
 
-// deltaOf is a piece as a server of some style sends it. Styles that cannot tell two calls apart unless the first is
+// deltaOf returns a piece as a server of some style sends it. Styles that cannot tell two calls apart unless the first is
 // a whole object are in the table above.
 func deltaOf(call, n int, piece string, style uint8) callDelta {
 	var d callDelta

@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// chunk is one event of a streamed answer, or the whole of one that is not streamed.
+// chunk is one event of a streamed answer, or a complete answer that isn't streamed.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
@@ -19,17 +19,17 @@ type chunk struct {
 type choice struct {
 	Index        int    `json:"index"`
 	Delta        *words `json:"delta"`
-	Message      *words `json:"message"` // instead of delta where a server does not stream
+	Message      *words `json:"message"` // instead of delta if a server doesn't stream
 	FinishReason string `json:"finish_reason"`
 }
 
-// words are kept raw, because a character may be cut in two between one string and the next: see [api.Joint].
+// words are kept raw, because a character may be split between two strings: see [api.Joint].
 type words struct {
 	Content          json.RawMessage   `json:"content"` // a string; some servers send a list of parts
 	Refusal          json.RawMessage   `json:"refusal"`
 	ReasoningContent json.RawMessage   `json:"reasoning_content"`
-	Reasoning        json.RawMessage   `json:"reasoning"`         // the same under another name; servers that send both mean it once
-	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: what goes back instead of the text
+	Reasoning        json.RawMessage   `json:"reasoning"`         // the same under another name; if a server sends both, one is used
+	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: sent back instead of the text
 	ToolCalls        []callDelta       `json:"tool_calls"`
 }
 
@@ -56,7 +56,7 @@ func (u usage) event() model.Usage {
 	}
 }
 
-// text is the content as bytes, whatever form it has.
+// text returns the content as bytes, in whatever form it was sent.
 func text(raw json.RawMessage) []byte {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -81,7 +81,7 @@ func text(raw json.RawMessage) []byte {
 	return nil
 }
 
-// reason translates a finish_reason. The newer word for calls and some servers' capitals are known.
+// reason translates a finish_reason, including the newer word for calls and upper case.
 func reason(s string) model.Reason {
 	switch strings.ToLower(s) {
 	case "stop", "eos", "end_turn":
@@ -96,11 +96,11 @@ func reason(s string) model.Reason {
 	return model.Reason(s)
 }
 
-// done is how a stream says that it is complete.
+// done marks the end of a stream.
 var done = []byte("[DONE]")
 
-// decodeChunks reads the data of one event. It is one JSON object; where a server ends its events with one line end
-// instead of two, it is one on each line.
+// decodeChunks reads the data of one event: one JSON object or, if a server separates its events by one newline instead of
+// two, one on each line.
 func decodeChunks(data []byte, each func(chunk) error) (sawDone bool, err error) {
 	data = bytes.TrimSpace(data)
 	if bytes.IndexByte(data, '\n') < 0 || json.Valid(data) {

@@ -23,7 +23,7 @@ func TestFailures(t *testing.T) {
 		name string
 		a    answer
 		kind model.Kind
-		said string // handed out before
+		said string // emitted before
 		want string // in the error's text
 	}{
 		{"401", answer{Status: 401, Raw: errObj("invalid_api_key", "bad key")}, model.ErrCredentials, "", "status 401: bad key\nThe server requires an API key."},
@@ -62,7 +62,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A call that was handed out may have run: the request is never sent again, whatever happens next.
+// A call that was emitted may have run: the request is never sent again, whatever happens next.
 func TestNoRetryOnceSomethingWasSaid(t *testing.T) {
 	calls := []call{{ID: "a", Name: "f", Args: json.RawMessage(`{}`)}, {ID: "b", Name: "f", Args: json.RawMessage(`{"x":"long enough to be cut"}`)}}
 	for _, a := range []answer{
@@ -182,7 +182,7 @@ func TestContextLength(t *testing.T) {
 	}
 }
 
-// Calls that were complete when the answer broke off are handed out, and no other.
+// Calls that were complete when the answer broke off are emitted, and no other.
 func TestBrokenAnswerHandsOutCompleteCalls(t *testing.T) {
 	calls := []call{
 		{ID: "a", Name: "one", Args: json.RawMessage(`{"x":1}`)},

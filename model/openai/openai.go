@@ -8,7 +8,7 @@
 //
 // Those servers differ in every field, so their answers are read leniently: pieces of calls without index or ID, a whole
 // answer where a stream was requested, streams without their last event. An answer that breaks off is an error, never a
-// shorter answer; the calls that were complete by then are handed out before the error.
+// shorter answer; the calls that were complete by then are emitted before the error.
 package openai
 
 import (
@@ -80,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Name is the model's name.
+// Name returns the model's name.
 func (m *Model) Name() string { return m.name }
 
 // Models requests the list of the server's models.

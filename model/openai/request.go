@@ -72,7 +72,7 @@ type chatDeclaration struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// quirks are what this server turned out not to take. They are learned from its refusals, not from its name.
+// quirks are limits of this server, learned from its rejections, not from its name.
 type quirks struct {
 	noStreamOptions     bool
 	maxCompletionTokens bool
@@ -97,13 +97,13 @@ func (m *Model) learn(f *api.Failure) bool {
 	if strings.Contains(f.Message, "prompt_cache_key") {
 		m.quirks.noCacheKey = true
 	}
-	if strings.Contains(f.Message, fieldReasoning) && !strings.Contains(f.Message, "reasoning_effort") { // which is in the longer name too
+	if strings.Contains(f.Message, fieldReasoning) && !strings.Contains(f.Message, "reasoning_effort") { // the longer name contains it too
 		m.quirks.thoughts = min(m.quirks.thoughts+1, thoughtsNever)
 	}
 	return m.quirks != before
 }
 
-// encoding is what the JSON of messages depends on.
+// encoding is everything that the JSON of messages depends on.
 type encoding struct {
 	sees bool
 	back thoughts
@@ -146,8 +146,8 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	return body, nil
 }
 
-// encodeMessage gives the API's messages for one of Adze's: responses are one message each, and their images follow
-// in a user's message, because the API has no place for them in a tool's.
+// encodeMessage converts a message: each response becomes one message, and their images follow in a user message, because
+// tool messages can't have images.
 func encodeMessage(m model.Message, sees bool, back thoughts) []any {
 	switch m.Role {
 	case model.Tool:
@@ -180,7 +180,7 @@ func encodeAssistant(m model.Message, back thoughts) chatMessage {
 		out.ToolCalls = append(out.ToolCalls, chatCall{c.ID, "function", chatFunction{c.Name, cmp.Or(string(args), "{}")}})
 	}
 	if out.Content == nil && len(out.ToolCalls) == 0 {
-		out.Content = "" // null is for calls only
+		out.Content = "" // null is only allowed with calls
 	}
 	back.put(m, &out)
 	return out
@@ -217,7 +217,7 @@ func encodeResponses(m model.Message, sees bool) []any {
 	return out
 }
 
-// flat is parts without an image as one string, which every server takes.
+// flat returns parts without images as one string, which every server accepts.
 func flat(parts []chatPart) any {
 	var text []string
 	for _, p := range parts {
@@ -231,7 +231,7 @@ func flat(parts []chatPart) any {
 
 func textPart(s string) chatPart { return chatPart{Type: "text", Text: s} }
 
-// mediaPart is the image, or a note in its place.
+// mediaPart returns the image, or a note in its place.
 func mediaPart(m tool.Media, sees bool) chatPart {
 	if !sees || !strings.HasPrefix(m.MIMEType, "image/") {
 		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))

@@ -25,7 +25,7 @@ const (
 	whitespace = " \t\r\n"
 )
 
-// add takes the next piece of content and returns what is known to be thought and text by now.
+// add adds a piece of content and returns the thought and text that are known by now.
 func (t *thinkTags) add(piece string) (thought, text string) {
 	t.held += piece
 	if t.state == atStart {
@@ -65,7 +65,7 @@ func (t *thinkTags) add(piece string) (thought, text string) {
 	return thought, text
 }
 
-// rest returns what was held back, at the end of the answer. A thought without its end is still a thought.
+// rest returns the held text at the end of the answer. A thought without its end tag is still a thought.
 func (t *thinkTags) rest() (thought, text string) {
 	held := t.held
 	t.held = ""
@@ -75,7 +75,7 @@ func (t *thinkTags) rest() (thought, text string) {
 	return "", held
 }
 
-// overlap is the length of the longest end of s that begins tag.
+// overlap returns the length of the longest suffix of s that is a prefix of tag.
 func overlap(s, tag string) int {
 	for n := min(len(s), len(tag)-1); n > 0; n-- {
 		if strings.HasSuffix(s, tag[:n]) {

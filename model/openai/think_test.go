@@ -7,7 +7,7 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// However a server cuts its content into pieces, only what stands between leading tags is a thought.
+// However a server cuts its content into pieces, only what is between leading tags is a thought.
 func TestThinkTags(t *testing.T) {
 	for _, tt := range []struct{ name, content, thought, text string }{
 		{"none", "Hello.", "", "Hello."},

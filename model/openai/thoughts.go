@@ -9,25 +9,24 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// The fields in which servers send what a model thinks.
+// The fields in which servers send thoughts.
 const (
 	fieldReasoningContent = "reasoning_content"
 	fieldReasoning        = "reasoning"
 	fieldReasoningDetails = "reasoning_details"
 )
 
-// thoughtMode is how thoughts go back. DeepSeek, Kimi and others reject a message with calls whose thought is missing, even
-// an empty one; Cerebras and Groq reject a field that they don't know. An error that names the field moves on to the next
-// mode.
+// thoughtMode is how thoughts are sent back. DeepSeek, Kimi and others reject a message with calls whose thought is missing,
+// even if it was empty; Cerebras and Groq reject an unknown field. An error that names the field switches to the next mode.
 type thoughtMode int
 
 const (
-	thoughtsAsReceived thoughtMode = iota // what this server sent with calls, in the field that it came in
-	thoughtsAlways                        // in every message, also an empty one where none was sent
+	thoughtsAsReceived thoughtMode = iota // thoughts that came with calls, in the field that they came in
+	thoughtsAlways                        // in every message, empty if none was received
 	thoughtsNever
 )
 
-// sealed is the data of a [model.Sealed] part: what goes back in the assistant's message, and to which server.
+// sealed is the data of a [model.Sealed] part: the thoughts to send back in the assistant's message, and to which server.
 type sealed struct {
 	Server  string            `json:"server"`
 	Field   string            `json:"field"`
@@ -35,25 +34,25 @@ type sealed struct {
 	Details []json.RawMessage `json:"details,omitempty"`
 }
 
-// part is the sealed part of an answer; false if nothing goes back.
+// part returns the sealed part of an answer; false if nothing is sent back.
 func (s *sealed) part(name string) (model.Sealed, bool) {
 	if s.Field == "" {
 		return model.Sealed{}, false
 	}
 	raw, err := api.Marshal(s)
 	if err != nil {
-		return model.Sealed{}, false // strings and valid JSON can always be written
+		return model.Sealed{}, false // can't happen for strings and valid JSON
 	}
 	return model.Sealed{API: Name, Model: name, JSON: raw}, true
 }
 
-// detail is one of OpenRouter's reasoning_details, as far as its pieces have to be joined.
+// detail is one of OpenRouter's reasoning_details, with the members needed to join pieces.
 type detail struct {
 	Type  string          `json:"type"`
 	Index json.RawMessage `json:"index"`
 }
 
-// addDetails takes the details of a chunk. Pieces of one detail are joined: their text is one.
+// addDetails adds the details of a chunk, and joins the pieces of one detail.
 func (s *sealed) addDetails(list []json.RawMessage) {
 	for _, raw := range list {
 		s.Field = fieldReasoningDetails
@@ -69,7 +68,7 @@ func (s *sealed) addDetails(list []json.RawMessage) {
 }
 
 // joinDetails adds a piece to a detail that it continues: of the same type and index, and with a text or a summary, or only
-// with the signature at its end.
+// with the final signature.
 func joinDetails(first, more json.RawMessage) (json.RawMessage, bool) {
 	var a, b detail
 	var have, add map[string]json.RawMessage
@@ -103,7 +102,7 @@ type thoughts struct {
 	mode   thoughtMode
 	server string
 	model  string
-	field  string // of an empty one
+	field  string // for an empty thought
 }
 
 func (m *Model) thoughts(mode thoughtMode, messages []model.Message) thoughts {
@@ -117,7 +116,7 @@ func (m *Model) thoughts(mode thoughtMode, messages []model.Message) thoughts {
 	return out
 }
 
-// of reads what a message has for this server.
+// of returns the sealed data in a message for this server.
 func (t thoughts) of(m model.Message) (sealed, bool) {
 	for _, p := range m.Parts {
 		var s sealed

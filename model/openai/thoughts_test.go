@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// answered is a conversation after an answer: its thoughts, text and calls, and responses to them.
+// answered returns a conversation after an answer: its thoughts, text and calls, and responses to them.
 func answered(t *testing.T, m model.Model, before []model.Message) []model.Message {
 	t.Helper()
 	said, done := model.Message{Role: model.Assistant}, model.Message{Role: model.Tool}

@@ -13,7 +13,7 @@ import (
 
 // Some servers don't recognize the calls of a model and leave them in the text, in the markup that the model was trained
 // with. Such text is held back, and becomes calls if the answer ends with it, has no other call, and all of them name
-// declared tools. Otherwise it is text about markup.
+// declared tools. Otherwise it is emitted as text.
 
 // markup are the tags that start calls in a text.
 var markup = []string{"<tool_call>", "<function=", "<function_calls>", "<invoke name=", "<minimax:tool_call>"}
@@ -36,7 +36,7 @@ func newWritten(tools []tool.Declaration) written {
 	return w
 }
 
-// add takes the next piece of text and returns what is not part of a call.
+// add adds a piece of text and returns the text that isn't part of a call.
 func (w *written) add(piece string) string {
 	if len(w.tools) == 0 {
 		return piece
@@ -60,10 +60,10 @@ func (w *written) add(piece string) string {
 	return out.String()
 }
 
-// next returns how many bytes of held are text, up to markup or what may become it; -1 if none are.
+// next returns how many bytes of held are text, up to markup or a possible beginning of it; -1 if none are.
 func (w *written) next() int {
 	start := 0
-	if w.open { // it was no call
+	if w.open { // it wasn't a call
 		start, w.open = 1, false
 	}
 	for i := start; i < len(w.held); i++ {
@@ -98,7 +98,7 @@ var ends = []string{"</tool_call>", "</function>", "</invoke>", "</function_call
 
 const longestEnd = "</minimax:tool_call>"
 
-// possible reports whether held may still become calls at the end of the answer: it begins like one, and no text follows.
+// possible reports whether held may still become calls at the end of the answer: it begins like a call, and no text follows.
 func (w *written) possible() bool {
 	const longName = 200
 	start := string(w.held[:min(len(w.held), longName)])
@@ -107,7 +107,7 @@ func (w *written) possible() bool {
 			return false
 		}
 	}
-	from := max(w.seen-len(longestEnd), 0) // a tag may have been cut in two
+	from := max(w.seen-len(longestEnd), 0) // a tag may have been split
 	for _, tag := range ends {
 		if i := bytes.LastIndex(w.held[from:], []byte(tag)); i >= 0 {
 			w.ended = max(w.ended, from+i+len(tag))
@@ -132,7 +132,7 @@ func (w *written) named(body string) bool {
 	return false
 }
 
-// rest returns what was held back, at the end of the answer: calls if there are no others, else text.
+// rest returns the held text at the end of the answer: as calls if there are no others, otherwise as text.
 func (w *written) rest(alone bool) ([]model.Call, string) {
 	held := string(w.held)
 	w.held, w.open = nil, false
@@ -246,7 +246,7 @@ func readNamed(before, s string) (c model.Call, rest string, ok bool) {
 	return stringCall(head[1], args), rest, ok
 }
 
-// readJSONCall reads {"name":…,"arguments":…}. Some models write the arguments as a string, or name them otherwise.
+// readJSONCall reads {"name":…,"arguments":…}. Some models write the arguments as a string, or use another key.
 func readJSONCall(s string) (c model.Call, rest string, ok bool) {
 	type function struct {
 		Name       string          `json:"name"`
@@ -282,11 +282,11 @@ func newCall(name string, args json.RawMessage) model.Call {
 	return model.Call{Call: tool.Call{Name: name, Args: args}}
 }
 
-// stringCall is a call whose arguments are all strings. Tools convert them by their schema.
+// stringCall returns a call whose arguments are all strings. Tools convert them by their schema.
 func stringCall(name string, args map[string]string) model.Call {
 	raw, err := api.Marshal(args)
 	if err != nil {
-		raw = nil // strings can always be written
+		raw = nil // can't happen for strings
 	}
 	return newCall(name, raw)
 }

@@ -23,7 +23,7 @@ type line struct {
 	End     *model.Reason  `json:"end,omitempty"`
 }
 
-// event is the line as an event; nil if it is none.
+// event returns the line as an event; nil if it isn't one.
 func (l line) event() model.Event {
 	switch {
 	case l.Text != nil:
@@ -42,7 +42,7 @@ func (l line) event() model.Event {
 	return nil
 }
 
-// lineOf is an event as a line. A Retry is no part of what the model said.
+// lineOf returns an event as a line. A Retry isn't part of the answer.
 func lineOf(e model.Event) (line, bool) {
 	switch e := e.(type) {
 	case model.Text:
@@ -122,14 +122,14 @@ func parseLine(raw []byte) (line, error) {
 	return l, nil
 }
 
-// replace puts values in the place of names, written so that they keep a JSON string whole. Longer names go first:
-// $WORK must not take the beginning of $WORKTREE.
+// replace replaces names by values, escaped for JSON strings. Longer names go first, so that $WORK doesn't match the
+// beginning of $WORKTREE.
 func replace(data []byte, vars map[string]string) []byte {
 	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) })
 	for _, name := range names {
 		quoted, err := json.Marshal(vars[name])
 		if err != nil {
-			continue // a string can always be written
+			continue // can't happen for a string
 		}
 		data = bytes.ReplaceAll(data, []byte(name), quoted[1:len(quoted)-1])
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// Record gives a model that answers as m does and writes each turn to w when it has ended well. A turn that fails,
-// or that its reader breaks off, is not written: nobody could play it.
+// Record returns a model that answers like m and writes each complete turn to w. A turn that fails, or that its reader
+// cancels, is not written.
 func Record(w io.Writer, m model.Model) model.Model {
 	return &recorder{Model: m, w: w}
 }
@@ -23,10 +23,10 @@ type recorder struct {
 	mu    sync.Mutex
 	w     io.Writer
 	begun bool
-	known int // messages that the recording holds so far, the model's own included
+	known int // messages in the recording so far, including the model's
 }
 
-// Stream passes on what the model says and keeps it.
+// Stream passes on the model's events and records them.
 func (c *recorder) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		var said []line
@@ -47,7 +47,7 @@ func (c *recorder) Stream(ctx context.Context, r model.Request) iter.Seq2[model.
 	}
 }
 
-// join makes one line of the pieces of a text, so that a recording can be read and edited.
+// join joins the pieces of a text into one line, so that a recording can be read and edited.
 func join(said []line, l line) []line {
 	if len(said) > 0 {
 		last := &said[len(said)-1]

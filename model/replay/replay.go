@@ -14,9 +14,9 @@
 //	{"usage":{"input":812,"output":40}}
 //	{"end":"calls"}
 //
-// A request says what had been added to the conversation when the turn began, from the message of that number on. It
-// may be left out, and only [Options].Strict looks at it. Blank lines are passed over. Names such as $WORK, given
-// when the recording is opened, are replaced inside strings.
+// A request has the messages that were added to the conversation before the turn, beginning with message number from. It may
+// be omitted, and only [Options].Strict checks it. Blank lines are skipped. Names such as $WORK, given when the recording is
+// opened, are replaced inside strings.
 //
 // The package runs nothing: the program that replays a recording makes its calls again, with real tools.
 package replay
@@ -35,9 +35,9 @@ import (
 	"github.com/adze-dev/adze/model"
 )
 
-// Options say how a recording is played.
+// Options configure how a recording is played.
 type Options struct {
-	Vars   map[string]string // "$WORK" → a folder
+	Vars   map[string]string // "$WORK" → a directory
 	Strict bool              // fail if the conversation is not the recorded one
 }
 
@@ -54,14 +54,14 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// turn is what the model said in one go.
+// turn is one answer of the model.
 type turn struct {
-	line    int // where it begins
+	line    int // its first line
 	request *request
 	events  []model.Event
 }
 
-// request is what was added to the conversation before a turn.
+// request is the part of the conversation that was added before a turn.
 type request struct {
 	From     int             `json:"from"`
 	Messages []model.Message `json:"messages"`
@@ -86,7 +86,7 @@ func Read(r io.Reader, name string, o Options) (*Model, error) {
 	return parse(data, name, o)
 }
 
-// Name is the recorded model's.
+// Name returns the recorded model's name.
 func (m *Model) Name() string { return cmp.Or(m.model, "recording") }
 
 // Left counts the turns that were not played yet.
@@ -132,7 +132,7 @@ func (m *Model) take(r model.Request) (turn, error) {
 	return t, nil
 }
 
-// match says where the conversation is not the recorded one.
+// match returns where the conversation differs from the recorded one.
 func (q *request) match(got []model.Message) error {
 	if len(got) != q.From+len(q.Messages) {
 		return fmt.Errorf("expected %d messages, got %d", q.From+len(q.Messages), len(got))

@@ -14,23 +14,23 @@ import (
 // between separates the texts of two messages, and two parts of a summary.
 const between = "\n\n"
 
-// answer turns what a server sends into events.
+// answer turns a server's response into events.
 //
-// An item counts when its output_item.done comes. Its texts are handed out before, as they stream. Reasoning is held back
+// An item is complete when its output_item.done comes. Its texts are emitted before, as they stream. Reasoning is held back
 // until something visible follows, because until then the request can be sent again.
 type answer struct {
 	out   *api.Output
 	name  string           // of the model
-	items map[string]*part // by their place
+	items map[string]*part // by position
 	order []*part
 	held  []model.Sealed
 
-	calls   []tool.Call // that were handed out
-	spoken  bool        // a text was handed out
-	sealed  bool        // reasoning was
-	partial *tool.Call  // that the server calls incomplete
+	calls   []tool.Call // that were emitted
+	spoken  bool        // a text was emitted
+	sealed  bool        // reasoning was emitted
+	partial *tool.Call  // a call that the server marks as incomplete
 
-	status string // of the whole; "": not known yet
+	status string // of the response; "": not known yet
 	reason string // why it is incomplete
 	usage  json.RawMessage
 }
@@ -45,14 +45,14 @@ func newAnswer(out *api.Output, name string) *answer {
 type part struct {
 	item
 	joint api.Joint
-	said  strings.Builder // what was handed out of its text or its summary
-	at    [2]int          // which summary and which content are streaming
+	said  strings.Builder // the part of its text or summary that was emitted
+	at    [2]int          // indices of the summary and the content that stream
 	args  []byte
 	whole bool // args are complete
 	done  bool
 }
 
-// Event reads one event. Unknown ones are skipped.
+// Event reads one event. Unknown events are skipped.
 func (a *answer) Event(data []byte) (done bool, err error) {
 	data = bytes.TrimSpace(data)
 	if string(data) == "[DONE]" { // some other servers send it
@@ -100,7 +100,7 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 	return false, nil
 }
 
-// Body reads an answer that came in one piece.
+// Body reads an answer that was sent as one JSON value.
 func (a *answer) Body(data []byte) error {
 	var r response
 	if err := json.Unmarshal(data, &r); err != nil {
@@ -115,10 +115,10 @@ func (a *answer) Body(data []byte) error {
 	return a.end(r)
 }
 
-// Complete reports whether the last event came.
+// Complete reports whether the last event was received.
 func (a *answer) Complete() bool { return a.status != "" }
 
-// end takes what the server says of the whole answer, and the items that no event had.
+// end processes the final response, including items without events.
 func (a *answer) end(r response) error {
 	if !api.IsNull(r.Error) {
 		return streamError(r.Error)
@@ -151,7 +151,7 @@ func (a *answer) end(r response) error {
 	return nil
 }
 
-// known reports whether an item was handed out whose place isn't known, so that nothing comes twice.
+// known reports whether an item without a position was already emitted.
 func (a *answer) known(it item) bool {
 	switch it.Type {
 	case typeMessage:
@@ -164,7 +164,7 @@ func (a *answer) known(it item) bool {
 	return false
 }
 
-// called reports whether a call was handed out.
+// called reports whether a call was emitted.
 func (a *answer) called(c tool.Call) bool {
 	for _, old := range a.calls {
 		if old.ID == c.ID && (c.ID != "" || old.Name == c.Name && bytes.Equal(old.Args, c.Args)) {
@@ -181,7 +181,7 @@ func callID(it item) string {
 	return api.Scalar(it.ID)
 }
 
-// place is the key of an item: its index, or its ID if there is none.
+// place returns the key of an item: its index, or its ID if it has none.
 func place(index *int, id string) string {
 	if index != nil {
 		return "#" + strconv.Itoa(*index)
@@ -207,16 +207,16 @@ func (a *answer) begin(e streamEvent) error {
 	}
 	key := place(e.OutputIndex, e.ItemID)
 	if p := a.items[key]; p != nil && !p.done && p.Type == it.Type && callID(p.item) == callID(it) {
-		return nil // said twice
+		return nil // sent twice
 	}
 	p := a.add(key)
 	p.item = it
 	return nil
 }
 
-// find is the item of an event about a whole item; a new one if none is open. A call that comes again stays the same.
+// find returns the item of an event about a whole item; a new one if none is open. A repeated call is the same call.
 func (a *answer) find(e streamEvent) *part {
-	it, _ := readItem(e.Item) // finish reports it
+	it, _ := readItem(e.Item) // finish reports the error
 	key := place(e.OutputIndex, api.Scalar(it.ID))
 	p := a.items[key]
 	if p == nil || p.done && (p.Type != it.Type || callID(p.item) != callID(it)) {
@@ -225,7 +225,7 @@ func (a *answer) find(e streamEvent) *part {
 	return p
 }
 
-// open is the item that a piece belongs to.
+// open returns the item that a piece belongs to.
 func (a *answer) open(e streamEvent, kind string) *part {
 	key := place(e.OutputIndex, e.ItemID)
 	p := a.items[key]
@@ -238,9 +238,9 @@ func (a *answer) open(e streamEvent, kind string) *part {
 	return p
 }
 
-// Finish hands out what was held back, then usage and end.
+// Finish emits held events, then usage and end.
 func (a *answer) Finish() error {
-	for _, p := range a.order { // items that never were done
+	for _, p := range a.order { // items without output_item.done
 		if p.done {
 			continue
 		}
@@ -266,7 +266,7 @@ func (a *answer) Finish() error {
 		return err
 	}
 	var u usage
-	if !api.IsNull(a.usage) && json.Unmarshal(a.usage, &u) == nil { // a count that is not understood is no reason to lose the answer
+	if !api.IsNull(a.usage) && json.Unmarshal(a.usage, &u) == nil { // ignore invalid counts
 		if err := a.out.Emit(u.event()); err != nil {
 			return err
 		}
@@ -274,7 +274,7 @@ func (a *answer) Finish() error {
 	return a.out.Emit(model.End{Reason: reason})
 }
 
-// Salvage hands out the rest of texts, and calls whose arguments were complete.
+// Salvage emits the rest of texts, and calls whose arguments were complete.
 func (a *answer) Salvage() error {
 	if !a.out.Begun() {
 		return nil // it can be sent again

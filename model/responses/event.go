@@ -10,11 +10,11 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// streamEvent is one event of an answer. Strings are kept raw where a character may be cut in two: see [api.Joint].
+// streamEvent is one event of an answer. Strings are kept raw where a character may be split: see [api.Joint].
 type streamEvent struct {
 	Type        string          `json:"type"`
 	OutputIndex *int            `json:"output_index"` // of the item
-	ItemID      string          `json:"item_id"`      // some proxies send another one with each event
+	ItemID      string          `json:"item_id"`      // some proxies send a different one with each event
 	Item        json.RawMessage `json:"item"`
 	Delta       json.RawMessage `json:"delta"`
 	Arguments   json.RawMessage `json:"arguments"`
@@ -25,7 +25,7 @@ type streamEvent struct {
 	Error       json.RawMessage `json:"error"`
 }
 
-// response is an answer as a whole.
+// response is a complete answer.
 type response struct {
 	Object     string            `json:"object"`
 	Status     string            `json:"status"`
@@ -59,7 +59,7 @@ func readItem(raw json.RawMessage) (item, error) {
 	return it, nil
 }
 
-// texts is the text of a list of pieces.
+// texts returns the text of a list of pieces.
 func texts(raw json.RawMessage, sep string) string {
 	var list []struct {
 		Text    json.RawMessage `json:"text"`
@@ -75,7 +75,7 @@ func texts(raw json.RawMessage, sep string) string {
 	return strings.Join(out, sep)
 }
 
-// arguments are a call's, as the model wrote them.
+// arguments returns a call's arguments as the model wrote them.
 func (it item) arguments() []byte {
 	if it.Type == typeCustom {
 		return custom([]byte(api.Scalar(it.Input)))
@@ -90,11 +90,12 @@ func written(raw json.RawMessage) []byte {
 	return []byte(api.Scalar(raw))
 }
 
-// custom makes arguments of the input of a custom tool. None is declared, so that the call fails with a reason.
+// custom converts the input of a custom tool to arguments. No custom tool is declared, so the call fails with an
+// explanation.
 func custom(input []byte) []byte {
 	out, err := api.Marshal(map[string]string{"input": string(input)})
 	if err != nil {
-		return nil // a string can always be written
+		return nil // can't happen for a string
 	}
 	return out
 }
@@ -118,10 +119,10 @@ func (u usage) event() model.Usage {
 	}
 }
 
-// rejections are the beginnings of codes in events that reject what a request says. With HTTP they would be a status 400.
+// rejections are prefixes of codes in events that reject the content of a request. As an HTTP status they would be 400.
 var rejections = []string{"invalid_", "unsupported_", "image_", "empty_image", "failed_to_download_image", "bio_policy", "cyber_policy"}
 
-// streamError is the error for an error object in an event, which may have a code and no type.
+// streamError returns the error for an error object in an event, which may have a code and no type.
 func streamError(raw json.RawMessage) error {
 	err := api.StreamError(raw)
 	var e *model.Error

@@ -119,7 +119,7 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// The connection breaks after a call: the call is handed out once, with the error, and nothing is sent again.
+// The connection breaks after a call: the call is emitted once, with the error, and nothing is sent again.
 func TestCutAfterACall(t *testing.T) {
 	const (
 		added = `{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","call_id":"c","name":"f","arguments":""}}`
@@ -256,7 +256,7 @@ func TestCancel(t *testing.T) {
 	t.Error("the stream ended without an error")
 }
 
-// A model's name may be left out where the server has a list. Unknown names are reported with those that are near.
+// A model's name may be omitted where the server has a list. Unknown names are reported with those that are near.
 func TestNames(t *testing.T) {
 	srv := responsestest.Serve(t, script{Models: []string{"gpt-5.5", "gpt-5.4"}, Answers: []answer{
 		{Text: "a"}, {Status: 404, Raw: `{"error":{"message":"The model 'gpt-5.6' does not exist or you do not have access to it.","type":"invalid_request_error","code":"model_not_found"}}`}}})

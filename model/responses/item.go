@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// finish takes an item as a whole: what did not stream of it, and what goes back. An item that is done stays as it was.
+// finish completes an item: it emits the rest, and seals the data to send back. It does nothing for an item that is done.
 func (a *answer) finish(p *part, raw json.RawMessage) error {
 	if p.done {
 		return nil
@@ -37,7 +37,7 @@ func (a *answer) finish(p *part, raw json.RawMessage) error {
 	case typeCall, typeCustom:
 		return a.finishCall(p)
 	}
-	return nil // such as a search that the server ran itself
+	return nil // such as a search that the server ran
 }
 
 func (a *answer) finishMessage(p *part) error {
@@ -84,7 +84,7 @@ func (a *answer) finishCall(p *part) error {
 	return a.emitCall(c)
 }
 
-// call is the item's call, if it is one and has a name.
+// call returns the item's call, if it is one and has a name.
 func (p *part) call() (tool.Call, bool) {
 	name := api.Scalar(p.Name)
 	if p.Type != typeCall && p.Type != typeCustom || name == "" {
@@ -101,7 +101,7 @@ func (p *part) call() (tool.Call, bool) {
 	return tool.Call{ID: callID(p.item), Name: name, Args: args}, true
 }
 
-// flush hands out the end of a text that never became whole characters.
+// flush emits an incomplete character at the end of a text.
 func (a *answer) flush(p *part) error {
 	switch p.Type {
 	case typeMessage:
@@ -112,7 +112,7 @@ func (a *answer) flush(p *part) error {
 	return nil
 }
 
-// emitText hands out text of a message.
+// emitText emits text of a message.
 func (a *answer) emitText(p *part, s string) error {
 	if s == "" {
 		return nil
@@ -126,7 +126,7 @@ func (a *answer) emitText(p *part, s string) error {
 	return a.emit(model.Text(s))
 }
 
-// addThought takes a piece of reasoning: of a summary, or of the whole where a server shows it.
+// addThought adds a piece of reasoning: of a summary, or of the full text if a server shows it.
 func (a *answer) addThought(p *part, e streamEvent) error {
 	at := [2]int{e.Summary, e.Content}
 	if at != p.at {
@@ -143,7 +143,7 @@ func (a *answer) addThought(p *part, e streamEvent) error {
 	return a.emitThought(p, p.joint.Add(api.Unquote(e.Delta)))
 }
 
-// emitThought hands out a thought.
+// emitThought emits a thought.
 func (a *answer) emitThought(p *part, s string) error {
 	if s == "" {
 		return nil
@@ -157,7 +157,7 @@ func (a *answer) emitCall(c tool.Call) error {
 	return a.emit(model.Call{Call: c})
 }
 
-// emit hands out what was held back, and an event.
+// emit emits held reasoning, and an event.
 func (a *answer) emit(e model.Event) error {
 	if err := a.release(); err != nil {
 		return err
@@ -165,7 +165,7 @@ func (a *answer) emit(e model.Event) error {
 	return a.out.Emit(e)
 }
 
-// release hands out reasoning that was held back.
+// release emits held reasoning.
 func (a *answer) release() error {
 	for _, s := range a.held {
 		if err := a.out.Emit(s); err != nil {
@@ -176,8 +176,8 @@ func (a *answer) release() error {
 	return nil
 }
 
-// Sealed data has one of two forms. Reasoning is the item as it goes back. A message's phase, which newer models want back,
-// is {"type":"message","phase":…}; it belongs to the text before it.
+// Sealed data has one of two forms. Reasoning is the item to send back. A message's phase, which newer models require, is
+// {"type":"message","phase":…}; it belongs to the text before it.
 
 func sealedType(s model.Sealed) string {
 	var v struct{ Type string }
@@ -200,9 +200,9 @@ func (a *answer) sealPhase(phase string) (model.Sealed, bool) {
 	return model.Sealed{API: Name, Model: a.name, JSON: raw}, err == nil && phase != ""
 }
 
-// sealReasoning seals an item of reasoning; false if there is nothing in it that the server could use. The item's ID is left
-// out, because the server looks for an item with an ID among those it stored; so are its status and all nulls, which the
-// server rejects. Other members are kept byte for byte.
+// sealReasoning seals an item of reasoning; false if it has nothing that the server could use. The item's ID is omitted,
+// because the server would look for it among stored items; so are its status and all nulls, which the server rejects. Other
+// members are kept byte for byte.
 func (a *answer) sealReasoning(raw json.RawMessage) (model.Sealed, bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {

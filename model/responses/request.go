@@ -32,7 +32,7 @@ type reasoning struct {
 	Summary string `json:"summary,omitempty"`
 }
 
-// declaration is a tool. Unless strict is false, the server demands that all parameters are required.
+// declaration is a tool. Unless strict is false, the server requires all parameters to be required.
 type declaration struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`
@@ -79,7 +79,7 @@ type content struct {
 	FileData string  `json:"file_data,omitempty"`
 }
 
-// encoding is what the JSON of items depends on. Rejected reasoning only becomes more.
+// encoding is everything that the JSON of items depends on. The set of rejected reasoning only grows.
 type encoding struct {
 	quirks   quirks
 	rejected int
@@ -95,7 +95,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		MaxTokens: cmp.Or(r.MaxTokens, o.MaxTokens),
 	}
 	if !q.noStore {
-		out.Store = new(bool) // OpenAI keeps responses for 30 days otherwise
+		out.Store = new(bool) // otherwise OpenAI stores responses for 30 days
 	}
 	if !q.noEncrypted {
 		out.Include = []string{"reasoning.encrypted_content"}
@@ -105,7 +105,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	}
 	think := reasoning{Effort: r.Effort}
 	if !q.noSummary {
-		think.Summary = "auto" // without it, nothing of the reasoning is shown
+		think.Summary = "auto" // without it, no reasoning is shown
 	}
 	if think != (reasoning{}) {
 		out.Reasoning = &think
@@ -124,7 +124,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	return body, nil
 }
 
-// sampling are the parameters as this API names them.
+// sampling returns the parameters with this API's names.
 func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for name, value := range params {
@@ -136,7 +136,7 @@ func sampling(params map[string]json.RawMessage) map[string]json.RawMessage {
 	return out
 }
 
-// items are the API's items for a message. The caller has the lock.
+// items converts a message. The caller holds the lock.
 func (m *Model) items(msg model.Message) []any {
 	switch msg.Role {
 	case model.Assistant:
@@ -156,11 +156,11 @@ func (m *Model) items(msg model.Message) []any {
 	return []any{messageItem{Type: typeMessage, Role: "user", Content: parts}}
 }
 
-// said are the items of an answer: text, calls and reasoning in their order. Reasoning that nothing follows is left out: the
-// server rejects it.
+// said returns the items of an answer: text, calls and reasoning in order. Reasoning at the end is omitted: the server
+// rejects it.
 func (m *Model) said(msg model.Message) []any {
 	var out []any
-	var text *messageItem // that a phase may still follow
+	var text *messageItem // the text that a phase may still follow
 	spoken := false
 	whole := 0 // items up to the last one that isn't reasoning
 	for _, p := range msg.Parts {
@@ -201,7 +201,7 @@ func (m *Model) said(msg model.Message) []any {
 	return out[:whole]
 }
 
-// outputs are the results of calls.
+// outputs returns the results of calls.
 func (m *Model) outputs(msg model.Message) []any {
 	var out []any
 	var after []content
@@ -240,7 +240,7 @@ func (m *Model) contents(parts []tool.Part) []content {
 	return out
 }
 
-// plain takes images and files out of a result, and leaves a note in the place of each.
+// plain removes images and files from a result, and leaves a note in place of each.
 func plain(parts []content) (texts, others []content) {
 	for _, p := range parts {
 		if p.Text == nil {
@@ -252,7 +252,7 @@ func plain(parts []content) (texts, others []content) {
 	return texts, others
 }
 
-// flat is a result without images as one string.
+// flat returns a result without images as one string.
 func flat(parts []content) any {
 	var text []string
 	for _, p := range parts {
@@ -266,7 +266,7 @@ func flat(parts []content) any {
 
 func inputText(s string) content { return content{Type: "input_text", Text: &s} }
 
-// media is an image or a PDF, or a note in its place.
+// media returns an image or a PDF, or a note in its place.
 func (m *Model) media(d tool.Media) content {
 	url := func() string { return "data:" + d.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(d.Data) }
 	sent := m.client.Options.Images.Sent(m.name)
@@ -279,15 +279,15 @@ func (m *Model) media(d tool.Media) content {
 	return inputText(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(d.MIMEType, "media"), len(d.Data)))
 }
 
-// quirks are what this server or model turned out not to take. They are learned from rejections, not from names.
+// quirks are limits of this server or model, learned from rejections, not from names.
 type quirks struct {
-	noStream     bool // organizations that OpenAI hasn't verified get some models only in one piece
-	noSummary    bool // nor do they get summaries of reasoning; models that don't reason reject the parameter
+	noStream     bool // OpenAI doesn't stream some models to organizations that it hasn't verified
+	noSummary    bool // nor send them summaries of reasoning; models that don't reason reject the parameter
 	noEncrypted  bool // models that don't reason have nothing to encrypt
 	noCacheKey   bool
 	noStore      bool
 	noPhase      bool
-	plainOutputs bool // results of tools are texts only: images follow in a message
+	plainOutputs bool // results of tools can only be text: images follow in a message
 }
 
 // digest identifies sealed data.
@@ -295,7 +295,7 @@ type digest [sha256.Size]byte
 
 func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
 
-// errDropped reports that reasoning doesn't go back.
+// errDropped reports that reasoning isn't sent back.
 var errDropped = errors.New("the server rejected earlier reasoning, which is removed from the conversation")
 
 // learn reports whether a rejection shows how to change the request.
@@ -333,8 +333,7 @@ func (m *Model) learn(f *api.Failure, messages []model.Message) bool {
 	return m.quirks != before
 }
 
-// drop marks all reasoning of a conversation as rejected, and reports whether there was any. What the model thinks from now
-// on goes back.
+// drop marks all reasoning of a conversation as rejected, and reports whether there was any. Later reasoning is sent back.
 func (m *Model) drop(messages []model.Message) bool {
 	found := false
 	for _, msg := range messages {

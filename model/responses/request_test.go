@@ -134,7 +134,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// What a server or model doesn't take is left out from then on, and not only once.
+// What a server or model doesn't take is omitted from then on, and not only once.
 func TestLearns(t *testing.T) {
 	rejection := func(message, param, code string) string {
 		return string(must(t, map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "param": param, "code": code}}))

@@ -5,8 +5,8 @@
 //	defer m.Close()
 //	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
 //
-// The server keeps nothing: each request has the whole conversation, with the model's reasoning as the server encrypted it.
-// If the server rejects that, the reasoning of the conversation so far is removed, and a [model.Retry] reports it.
+// The server stores nothing: each request has the whole conversation, with the model's reasoning as the server encrypted it.
+// If the server rejects the reasoning, the reasoning of the conversation so far is removed, and a [model.Retry] reports it.
 package responses
 
 import (
@@ -32,7 +32,7 @@ type Options = api.Options
 
 var service = api.API{
 	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models",
-	NextByte: 300 * time.Second, // nothing comes while the model thinks
+	NextByte: 300 * time.Second, // the server is silent while the model thinks
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		if key != "" {
@@ -50,7 +50,7 @@ type Model struct {
 
 	mu       sync.Mutex
 	quirks   quirks
-	rejected map[digest]bool // reasoning that the server doesn't take back
+	rejected map[digest]bool // reasoning that the server rejects
 }
 
 var _ model.Model = (*Model)(nil)
@@ -81,7 +81,7 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	return m, nil
 }
 
-// Name is the model's name.
+// Name returns the model's name.
 func (m *Model) Name() string { return m.name }
 
 // Models requests the list of the server's models.

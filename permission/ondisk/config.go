@@ -10,16 +10,16 @@ import (
 type setting struct {
 	key    key
 	value  string
-	valued bool // false: the name stood alone, which means true
+	valued bool // false: a name without a value, which means true
 }
 
-// key is a name in three parts; git compares the first and the last without case.
+// key is a name in three parts; the case of the first and the last is ignored.
 type key struct {
 	section, sub, name string
 	hasSub             bool
 }
 
-// splitKey takes "section.sub.section.name" apart at its first and last dot.
+// splitKey splits "section.sub.section.name" at its first and last dot.
 func splitKey(s string) key {
 	first, last := strings.IndexByte(s, '.'), strings.LastIndexByte(s, '.')
 	if first < 0 {
@@ -39,7 +39,7 @@ func (k key) String() string {
 	return k.section + "." + k.name
 }
 
-// pattern is the key with any subsection.
+// pattern returns the key with any subsection.
 func (k key) pattern() string {
 	if k.hasSub {
 		return k.section + ".*." + k.name
@@ -47,12 +47,12 @@ func (k key) pattern() string {
 	return k.section + "." + k.name
 }
 
-// errSyntax says that git would refuse a file, or that it is not known what git would make of it.
+// errSyntax reports a file that git would reject, or that it may read differently.
 var errSyntax = errors.New("not in the syntax of git's configuration")
 
-// parseConfig reads the text of a configuration file byte by byte as git does, so that the two cannot disagree on
-// where a quoted text, a comment or a continued line ends. What git refuses is an error. So is a NUL, at which git
-// cuts a value short.
+// parseConfig reads a configuration file byte by byte like git, so that the two can't disagree on where a quoted text, a
+// comment or a continued line ends. It returns an error for a file that git rejects, and for a NUL, which ends a value early
+// in git.
 func parseConfig(text []byte) ([]setting, error) {
 	p := &configParser{text: text}
 	if i := strings.IndexByte(string(text), 0); i >= 0 {
@@ -67,12 +67,12 @@ func parseConfig(text []byte) ([]setting, error) {
 type configParser struct {
 	text []byte
 	at   int
-	eof  bool // the last next was behind the end
+	eof  bool // the last next was at the end
 	stem string
 	out  []setting
 }
 
-// next gives the next byte; CR LF is one line end, and the end of the file is another, again and again.
+// next returns the next byte. CR LF is one newline, and so is every read at the end of the file.
 func (p *configParser) next() byte {
 	if p.at >= len(p.text) {
 		p.eof = true
@@ -122,7 +122,7 @@ func (p *configParser) file() bool {
 	}
 }
 
-// section reads [name], [name.sub] or [name "sub"] behind the first bracket.
+// section reads [name], [name.sub] or [name "sub"] after the opening bracket.
 func (p *configParser) section() bool {
 	var b strings.Builder
 	for {
@@ -199,9 +199,9 @@ func (p *configParser) setting(c byte) bool {
 	return true
 }
 
-// value reads what stands behind the equals sign up to the end of the line.
+// value reads the text after the equals sign up to the end of the line.
 func (p *configParser) value() (string, bool) {
-	var b, blanks []byte // blanks count only when more follows
+	var b, blanks []byte // trailing blanks don't count
 	quoted, comment := false, false
 	for {
 		c := p.next()
@@ -234,7 +234,7 @@ func (p *configParser) value() (string, bool) {
 	}
 }
 
-// escape adds what stands behind a backslash.
+// escape adds the character after a backslash.
 func (p *configParser) escape(b []byte) ([]byte, bool) {
 	switch c := p.next(); c {
 	case '\n':

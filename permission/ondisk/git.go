@@ -13,10 +13,10 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// Git names a program that the repository around dir would make git run, by its own configuration or that of a
-// submodule. The configuration of the user and of the system may name any program, except by a relative path, which is in
-// the repository. known is false if that could not be found out, and also if the repository would make git look at files
-// elsewhere (core.worktree) or print lines of a secret one.
+// Git returns a program that the repository around dir would make git run, by its own configuration or that of a submodule.
+// The user's and the system's configuration may name any program, except by a relative path, which would be in the
+// repository. known is false if that couldn't be determined, and also if the repository would make git read files elsewhere
+// (core.worktree) or print lines of a secret file.
 func (d *disk) Git(dir string) (program string, known bool) {
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}}
 	err := r.around(dir)
@@ -32,18 +32,18 @@ func (d *disk) Git(dir string) (program string, known bool) {
 	return "", err == nil
 }
 
-// programError ends the reading of a repository: a program was found.
+// programError stops reading a repository: a program was found.
 type programError struct{ program string }
 
 func (e *programError) Error() string { return "git is configured to run " + e.program }
 
-// Bounds of one answer. Git itself gives up at the same depth of includes.
+// Limits of one answer. Git has the same limit on nested includes.
 const (
 	maxConfig   = 1 << 20
 	maxIndex    = 32 << 20
 	maxPointer  = 8 << 10
 	maxIncludes = 10
-	fileCost    = 20 // a file read counts as so many names
+	fileCost    = 20 // a file counts as this many names
 )
 
 // repoReader reads one repository and its submodules.
@@ -51,12 +51,12 @@ type repoReader struct {
 	disk   *disk
 	budget *budget
 	seen   map[string]bool                              // repositories that were read
-	index  func(gitDir, top string, hashSize int) error // nil: only submodules are of interest
-	lax    bool                                         // programs that git would run are of no interest
+	index  func(gitDir, top string, hashSize int) error // nil: only submodules matter
+	lax    bool                                         // programs that git would run don't matter
 }
 
-// around finds the repository that git would use in dir, as git does: in each folder from dir upwards first .git, then
-// the folder itself, which may be a bare repository.
+// around finds the repository that git would use in dir, like git: in each directory from dir upwards, first .git, then the
+// directory itself, which may be a bare repository.
 func (r *repoReader) around(dir string) error {
 	at, _, err := realpath.Resolve(dir)
 	if err != nil || !filepath.IsAbs(dir) {
@@ -80,9 +80,9 @@ func (r *repoReader) around(dir string) error {
 	}
 }
 
-// Worktree is the top of the working tree of the repository that git would use in dir, a resolved directory; "" if there
-// is none, or the repository is bare. known is false if that could not be found out. Git knows whether the configuration
-// has the working tree elsewhere.
+// Worktree returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
+// there is none, or the repository is bare. known is false if that couldn't be determined. Git reports whether the
+// configuration moves the working tree.
 func (d *disk) Worktree(dir string) (top string, known bool) {
 	b := d.budget()
 	for at := dir; filepath.IsAbs(dir) && b.spend(fileCost); at = filepath.Dir(at) {
@@ -98,7 +98,7 @@ func (d *disk) Worktree(dir string) (top string, known bool) {
 	return "", false
 }
 
-// in reads the repository whose .git stands in top, if there is one.
+// in reads the repository whose .git is in top, if there is one.
 func (r *repoReader) in(top string) (found bool, err error) {
 	name := filepath.Join(top, ".git")
 	if _, err := os.Lstat(name); err != nil {
@@ -126,12 +126,12 @@ func (r *repoReader) in(top string) (found bool, err error) {
 	return true, r.repository(below(top, target), top)
 }
 
-// absent reports that nothing stands at a path; a file above it is nothing too.
+// absent reports whether an error means that a path doesn't exist, including a file in place of a parent directory.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// below is a path as written in a file of dir. It is not cleaned: the system goes through links.
+// below returns a path as written in a file of dir. It is not cleaned: the system follows links.
 func below(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -139,7 +139,7 @@ func below(dir, path string) string {
 	return dir + string(filepath.Separator) + path
 }
 
-// looksBare reports whether git may take a folder itself for a repository.
+// looksBare reports whether git may use a directory itself as a repository.
 func looksBare(dir string) bool {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
@@ -148,8 +148,8 @@ func looksBare(dir string) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// repository reads the repository in gitDir, whose files stand in top; "" if it is bare. One that git may not accept
-// is an error: git would go on looking above it.
+// repository reads the repository in gitDir, whose files are in top; "" if it is bare. A repository that git may not accept
+// is an error: git would continue above it.
 func (r *repoReader) repository(gitDir, top string) error {
 	abs, _, err := realpath.Resolve(gitDir)
 	if err != nil {
@@ -191,15 +191,15 @@ func (r *repoReader) repository(gitDir, top string) error {
 	return r.submodules(gitDir, top, c.hashSize)
 }
 
-// belongs reports why a repository may belong to someone else: it lies elsewhere and does not know of top, or takes its
-// objects from elsewhere. What git tells of it would be what lies outside the workspace.
+// belongs returns an error if a repository may belong to another directory: it is elsewhere and doesn't know top, or has its
+// objects elsewhere. Then git would show files outside the workspace.
 func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 	if top == "" {
 		return nil
 	}
 	roots := append([]string{top}, r.disk.options.roots...)
 	if _, inside := names.Within(abs, roots); !inside && !knows {
-		text, err := read(abs+"/gitdir", maxPointer) // a working tree of its own, which the repository lists
+		text, err := read(abs+"/gitdir", maxPointer) // a linked working tree, which the repository lists
 		back, _, err2 := realpath.Resolve(below(abs, strings.TrimRight(string(text), "\r\n")))
 		if err != nil || err2 != nil || back != filepath.Join(top, ".git") {
 			return fmt.Errorf("%s: the repository is not that of %s", abs, top)
@@ -230,11 +230,11 @@ func (r *repoReader) belongs(abs, common, top string, knows bool) error {
 	return nil
 }
 
-// mostGitNames bounds how many names of a git directory are looked at.
+// mostGitNames bounds the number of names in a git directory that are checked.
 const mostGitNames = 4000
 
-// links reports a link in a git directory that leads out of it and of the workspace: git would print what is there.
-// Objects are looked at by belongs.
+// links returns an error for a link in a git directory that leads out of it and of the workspace: git would print its
+// target. belongs checks objects.
 func (r *repoReader) links(common, top string) error {
 	home, _, err := realpath.Resolve(common)
 	if err != nil {
@@ -268,7 +268,7 @@ func (r *repoReader) links(common, top string) error {
 	})
 }
 
-// hooks tells of the one hook that looking may run: status and diff refresh the index.
+// hooks reports the one hook that read-only commands may run: status and diff refresh the index.
 func (r *repoReader) hooks(common string) error {
 	if r.disk.overruled["core.hookspath"] || r.lax {
 		return nil
@@ -280,8 +280,8 @@ func (r *repoReader) hooks(common string) error {
 	return nil
 }
 
-// valid reports what keeps a folder from being a repository to git. It is stricter than git, which goes on above a
-// folder that it may not enter, so a dot follows each name.
+// valid returns an error if git doesn't accept a directory as a repository. It is stricter than git, which continues above a
+// directory that it may not enter, so a dot follows each name.
 func valid(gitDir, common string) error {
 	for _, name := range []string{"objects", "refs"} {
 		if info, err := os.Stat(common + "/" + name + "/."); err != nil || !info.IsDir() {
@@ -305,7 +305,7 @@ func valid(gitDir, common string) error {
 	return fmt.Errorf("%s is not a complete repository: HEAD names no branch and no commit", gitDir)
 }
 
-// submodules reads the repositories that stand at the places of submodules, since status and diff run git in them.
+// submodules reads the repositories of submodules, because status and diff run git in them.
 func (r *repoReader) submodules(gitDir, top string, hashSize int) error {
 	if top == "" {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxFound is how many paths a glob may stand for.
+// maxFound is the maximum number of paths that a glob may match.
 const maxFound = 4096
 
-// Glob lists what an absolute pattern of the shell stands for now, rather too much than too little: where shells or
-// their languages differ (ranges, classes, what one character is, whether .* names . and ..) all readings count. ok is
-// false if there is too much to list, or if the pattern is not absolute.
+// Glob returns the paths that an absolute shell pattern matches now, rather too many than too few: where shells or locales
+// differ (ranges, classes, what one character is, whether .* matches . and ..) all interpretations count. ok is false if
+// there are too many, or if the pattern is not absolute.
 func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	volume := filepath.VolumeName(pattern)
 	rest := pattern[len(volume):]
@@ -24,7 +24,7 @@ func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	if i := strings.IndexAny(rest, `*?[\`); i >= 0 {
 		fixed = i
 	}
-	fixed = strings.LastIndexByte(rest[:fixed], '/') // what stands before it is a folder as it is written
+	fixed = strings.LastIndexByte(rest[:fixed], '/') // the part before it is a literal directory
 	found := []string{volume + rest[:fixed]}
 	parts := strings.Split(rest[fixed+1:], "/")
 	for i, part := range parts {
@@ -39,8 +39,8 @@ func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	return found, true
 }
 
-// expand adds to next what one part of a pattern stands for in the folder at. more says that further parts follow.
-// Nothing is cleaned: the system goes through links before it obeys a "..".
+// expand adds to next the paths that one part of a pattern matches in the directory at. more reports whether further parts
+// follow. Paths are not cleaned: the system follows links before "..".
 func (d *disk) expand(b *budget, next []string, at, part string, more bool) ([]string, bool) {
 	if !strings.ContainsAny(part, `*?[`) {
 		path := at + "/" + unescape(part)
@@ -82,7 +82,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// matchPart reports whether a pattern may stand for a name. A leading dot is only matched by a dot.
+// matchPart reports whether a pattern may match a name. A leading dot is only matched by a dot.
 func matchPart(pattern, name string) bool {
 	if strings.HasPrefix(name, ".") && !strings.HasPrefix(pattern, ".") && !strings.HasPrefix(pattern, `\.`) {
 		return false
@@ -91,8 +91,8 @@ func matchPart(pattern, name string) bool {
 	return match(pattern, name, oneRune) || match(pattern, name, oneByte)
 }
 
-// withoutClasses puts a star for a set with a class ([:alpha:]) and all behind it: where bash ends such a set is hard
-// to say, as it takes [[=a=]][a-c] for one.
+// withoutClasses replaces a set with a class ([:alpha:]) and everything after it by a star: where bash ends such a set is
+// hard to determine, as [[=a=]][a-c] is one set to it.
 func withoutClasses(pattern string) string {
 	for i := 1; i+1 < len(pattern); i++ {
 		if pattern[i] == '[' && strings.IndexByte(":.=", pattern[i+1]) >= 0 {
@@ -103,7 +103,7 @@ func withoutClasses(pattern string) string {
 	return pattern
 }
 
-// Where the language is C, a character is a byte.
+// oneByte returns 1: in the C locale, a character is a byte.
 func oneByte(string) int { return 1 }
 
 func oneRune(s string) int {
@@ -111,7 +111,7 @@ func oneRune(s string) int {
 	return n
 }
 
-// match goes through pattern and name once; after a failure it goes back to the last star only, which is enough.
+// match matches in one pass; after a mismatch it only goes back to the last star, which is enough.
 func match(pattern, name string, width func(string) int) bool {
 	p, n := 0, 0
 	star, starAt := -1, 0
@@ -155,7 +155,7 @@ func one(pattern, name string, width func(string) int) (used, eaten int, ok bool
 	return 1, 1, pattern[0] == name[0]
 }
 
-// bracket finds the end of a set: n is its length with both brackets, 0 if it has no end and [ is itself.
+// bracket finds the end of a set. n is its length with both brackets, 0 if it has no end and [ is literal.
 func bracket(pattern string) (set string, n int) {
 	i := 1
 	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
@@ -172,8 +172,8 @@ func bracket(pattern string) (set string, n int) {
 	return "", 0
 }
 
-// mayHold reports whether a set may hold a character. Only plain lists are looked at; ranges depend on the language and
-// may hold anything.
+// mayHold reports whether a set may match a character. Only plain lists are checked; ranges depend on the locale and may
+// match anything.
 func mayHold(set, char string) bool {
 	if strings.ContainsAny(set, `-[\`) {
 		return true

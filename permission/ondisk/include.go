@@ -13,14 +13,14 @@ import (
 // configReader reads the configuration files of one repository.
 type configReader struct {
 	*repoReader
-	top      string // where the repository's files are; "" if it is bare
+	top      string // directory of the repository's files; "" if it is bare
 	worktree string // core.worktree
 	hashSize int    // by extensions.objectFormat; 0: unset
-	own      bool   // it's the user's configuration or the system's: only programs with a relative path matter
+	own      bool   // the user's or the system's configuration: only programs with a relative path matter
 }
 
-// all reads the repository's configuration and that of this working tree. shared says that several working trees
-// share the repository: then core.worktree counts only where working trees have files of their own.
+// all reads the repository's configuration and that of this working tree. shared means that several working trees share the
+// repository: then core.worktree only counts if working trees have their own files.
 func (c *configReader) all(gitDir, common string, shared bool) error {
 	if err := c.file(common+"/config", 0); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (c *configReader) all(gitDir, common string, shared bool) error {
 	return c.file(own, 0)
 }
 
-// file reads one file and what it includes. A file that does not exist says nothing.
+// file reads one file and its includes. A missing file has no settings.
 func (c *configReader) file(path string, depth int) error {
 	if depth > maxIncludes {
 		return fmt.Errorf("%s: configuration is included too deeply", path)
@@ -66,7 +66,7 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 	}
 	switch p {
 	case "include.path", "includeif.*.path":
-		return c.include(s, file, depth) // whether its condition holds or not: harmless in both cases, or told
+		return c.include(s, file, depth) // whether its condition is true or not: harmless in both cases, or reported
 	case "core.worktree":
 		if c.worktree = s.value; s.value == "" {
 			return fmt.Errorf("%s: core.worktree without a value", file)
@@ -107,7 +107,7 @@ func (c *configReader) include(s setting, file string, depth int) error {
 	return nil
 }
 
-// quoted checks a file that git reads and whose lines it tells in its complaints: it must be no secret.
+// quoted checks that a file whose lines git quotes in error messages isn't secret.
 func (c *configReader) quoted(s setting, file string) error {
 	if s.value == "" {
 		return nil
@@ -132,7 +132,7 @@ func (c *configReader) inWorkspace(abs string) bool {
 	return inside
 }
 
-// path is a path as git's configuration writes one: ~ is the home, and what is relative starts in folder.
+// path returns a path as in git's configuration: ~ is the home directory, and relative paths start in folder.
 func (c *configReader) path(value, folder string) (string, bool) {
 	switch rest, atHome := strings.CutPrefix(value, "~/"); {
 	case atHome && c.disk.home != "":
@@ -143,7 +143,7 @@ func (c *configReader) path(value, folder string) (string, bool) {
 	return below(folder, value), true
 }
 
-// sameFolder reports whether core.worktree only says where the repository was found anyway.
+// sameFolder reports whether core.worktree is where the repository was found anyway.
 func (c *configReader) sameFolder(gitDir, top string) bool {
 	if top == "" {
 		return false

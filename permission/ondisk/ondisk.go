@@ -2,12 +2,12 @@
 //
 //	world := permission.World{Roots: roots, Home: home, Disk: ondisk.New(roots)}
 //
-// It resolves links, lists the names that a pattern matches, finds the programs that the configuration of a repository
-// makes git run, and finds secret files that a search through a directory would read. It only reads, and runs nothing,
-// not even git. A user waits for the answers: each takes a bounded time and looks at a bounded number of files, and
-// beyond the bounds the answer is "not known", so that the policy asks. Within one decision nothing is looked up twice.
+// It resolves links, lists the names that a pattern matches, finds the programs that the configuration of a repository makes
+// git run, and finds secret files that a search through a directory would read. It only reads, and runs nothing, not even
+// git. Each answer takes a bounded time and checks a bounded number of files; beyond the bounds the answer is "not known",
+// so that the policy asks. Within one decision nothing is looked up twice.
 //
-// It doesn't know the environment (GIT_DIR and the like).
+// It doesn't know the environment , such as GIT_DIR.
 package ondisk
 
 import (
@@ -33,29 +33,29 @@ import (
 func New(roots []string) func() permission.Disk {
 	d := open(options{
 		roots: roots,
-		// Harmless repositories have these, and no command that only reads a repository and prints into a pipe uses them.
+		// Harmless repositories set these, and no read-only command that prints to a pipe uses them.
 		overruled: []string{"core.pager", "core.sshCommand", "core.askPass", "credential.helper"},
 	})
 	return func() permission.Disk { return d.now() }
 }
 
-// options are where the user's files are and how much an answer may cost.
+// options are the locations of the user's files and the limits of an answer.
 type options struct {
-	// roots are the directories of the workspace: a link in a searched directory may lead into them, and into the
-	// directories of the system. Secret reports any other place that a link leads to.
+	// roots are the directories of the workspace. Links in a searched directory may lead into them, and into system
+	// directories. Secret reports the target of any other link.
 	roots []string
-	// home is what ~ means in a configuration; "": the user's home directory.
+	// home is the value of ~ in a configuration; "": the user's home directory.
 	home string
-	// overruled are keys of git's configuration that git will be given other values for, such as "core.fsmonitor" or
-	// "credential.*.helper": what a repository sets them to is not reported. A star stands for any subsection.
+	// overruled are keys of git's configuration that Adze overrides, such as "core.fsmonitor" or "credential.*.helper":
+	// their values in a repository are not reported. A star matches any subsection.
 	overruled []string
-	// patience is how long one answer may take, where there is more than a little to look at; 0: 20 ms.
+	// patience bounds the time of one answer, unless there is little to check; 0: 20 ms.
 	patience time.Duration
-	// entries is how many names one answer may look at; 0: 20,000.
+	// entries bounds the number of names that one answer checks; 0: 20,000.
 	entries int
 }
 
-// disk answers questions about the disk. It may be used by several goroutines at once, but for the one that now returns.
+// disk answers questions about the disk. It is safe for concurrent use, except for the one that now returns.
 type disk struct {
 	options   options
 	home      string
@@ -65,7 +65,7 @@ type disk struct {
 
 var _ permission.Disk = (*disk)(nil)
 
-// open prepares answers; nothing is read before the first question.
+// open returns a disk. It reads nothing before the first question.
 func open(o options) *disk {
 	if o.patience == 0 {
 		o.patience = 20 * time.Millisecond
@@ -75,7 +75,7 @@ func open(o options) *disk {
 	}
 	d := &disk{options: o, home: o.home, overruled: map[string]bool{}}
 	if d.home == "" {
-		d.home, _ = homedir.Dir() // without a home, ~ is not known, and Git reports that
+		d.home, _ = homedir.Dir() // without a home directory ~ is unknown, and Git reports that
 	}
 	for _, key := range o.overruled {
 		d.overruled[splitKey(key).pattern()] = true
@@ -83,11 +83,11 @@ func open(o options) *disk {
 	return d
 }
 
-// Resolve makes an absolute path canonical: links and .. are followed as the system would, also where the rest does
-// not exist yet. A path that the system would refuse (a file in the place of a folder, a name that is too long) is only
-// cleaned of . and .., and one that is not absolute stays that way. What leads another process elsewhere than this one,
-// as /proc/self/cwd does, is "*": not known. So is a path that a process could follow in several steps, but not in
-// one: through too many links, or longer than the system takes.
+// Resolve makes an absolute path canonical: it follows links and .. like the system, even if the rest doesn't exist yet. A
+// path that the system would reject (a file in place of a directory, a name that is too long) is only cleaned of . and ..,
+// and a relative one stays relative. A path that differs between processes, such as /proc/self/cwd, is "*": unknown. So is a
+// path that a process could follow in several steps but not in one: through too many links, or longer than the system
+// allows.
 func (d *disk) Resolve(path string) string {
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -102,10 +102,10 @@ func (d *disk) Resolve(path string) string {
 	return "*"
 }
 
-// unnameable reports whether a name is longer than any file system's names.
+// unnameable reports whether a name is longer than file systems allow.
 func unnameable(name string) bool { return len(name) > 255 }
 
-// budget is what is left of one answer's bounds.
+// budget is the remaining part of an answer's limits.
 type budget struct {
 	began    time.Time
 	patience time.Duration
@@ -117,14 +117,14 @@ func (d *disk) budget() *budget {
 	return &budget{began: time.Now(), patience: d.options.patience, entries: d.options.entries}
 }
 
-// An answer that needs at most fewEntries may take fewTimes its Patience, a second by default: a busy machine can stop
-// any program for longer than an answer should take.
+// An answer that needs at most fewEntries may take fewTimes its patience, a second by default: a busy machine can stop any
+// program for longer than an answer should take.
 const (
 	fewEntries = 1000
 	fewTimes   = 50
 )
 
-// spend takes n entries and reports whether the answer is still within its bounds.
+// spend uses n entries and reports whether the answer is still within its limits.
 func (b *budget) spend(n int) bool {
 	b.spent += n
 	patience := b.patience
@@ -134,15 +134,15 @@ func (b *budget) spend(n int) bool {
 	return b.spent <= b.entries && time.Since(b.began) < patience
 }
 
-// errTooMuch says that the bounds were reached.
+// errTooMuch reports that a limit was reached.
 var errTooMuch = errors.New("too many files to check in time")
 
-// chunk is how many names are read from a folder between two looks at the clock.
+// chunk is the number of names read from a directory between two checks of the clock.
 const chunk = 512
 
-// list gives the entries of a folder, reached as the system would, to visit. It stops when visit returns false.
+// list calls visit with the entries of a directory until it returns false. It follows links like the system.
 func (b *budget) list(dir string, visit func(os.DirEntry) bool) error {
-	f, err := os.Open(dir + "/.") // a pipe in the place of a folder would make the plain name wait
+	f, err := os.Open(dir + "/.") // without the dot, opening a pipe in place of a directory would block
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (b *budget) list(dir string, visit func(os.DirEntry) bool) error {
 	}
 }
 
-// read reads a regular file of at most max bytes, through links, and never waits for a pipe.
+// read reads a regular file of at most max bytes. It follows links, and never blocks on a pipe.
 func read(path string, max int64) ([]byte, error) {
 	abs, _, err := realpath.Resolve(path)
 	if err != nil {
@@ -188,7 +188,7 @@ func read(path string, max int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// Program is the file that a shell runs for the name of a program, with links followed; "" if there is none. path is a
+// Program returns the file that a shell runs for the name of a program, with links followed; "" if there is none. path is a
 // PATH. A name with a slash is a path itself.
 func (d *disk) Program(path, name string) string {
 	files := []string{name}
@@ -209,27 +209,27 @@ func (d *disk) Program(path, name string) string {
 	return ""
 }
 
-// runs reports whether a file is there that may be executed. One that the user can't reach can't be run either.
+// runs reports whether a file exists and may be executed. A file that the user can't access can't be run either.
 func runs(file string) bool {
 	st, err := os.Stat(file)
 	return err == nil && st.Mode().IsRegular() && (st.Mode()&0o111 != 0 || runtime.GOOS == "windows")
 }
 
-// now returns the disk for one decision: what one answer has looked up is cached for the next. It is for one goroutine.
+// now returns the disk for one decision, which caches what it looks up. It is for one goroutine.
 func (d *disk) now() *disk {
 	now := *d
 	now.memo = &memo{folders: map[string]listing{}, absent: map[string]bool{}}
 	return &now
 }
 
-// memo is what was looked at.
+// memo is the cache of one decision.
 type memo struct {
 	resolver realpath.Resolver
 	folders  map[string]listing
-	absent   map[string]bool // whether nothing stands at a path
+	absent   map[string]bool // whether a path doesn't exist
 }
 
-// listing is the whole of a folder, or why it cannot be listed.
+// listing is the content of a directory, or why it can't be listed.
 type listing struct {
 	entries []os.DirEntry
 	err     error
@@ -256,7 +256,7 @@ func (m *memo) isAbsent(path string) bool {
 	return is
 }
 
-// list is budget.list, from memory where the folder was listed to its end.
+// list is budget.list with a cache of completely listed directories.
 func (m *memo) list(b *budget, dir string, visit func(os.DirEntry) bool) error {
 	if m == nil {
 		return b.list(dir, visit)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// runs names the program that a setting would make git run; "" if none. Settings that only commands which change
-// something obey are told too: what looks and what changes is for others to know.
+// runs returns the program that a setting would make git run; "" if none. It includes settings that only affect commands
+// that change something.
 func (s setting) runs() string {
 	if !s.harmful() {
 		return ""
@@ -23,21 +23,21 @@ func (s setting) runs() string {
 	return strings.TrimSpace(value + " (" + s.key.String() + ")")
 }
 
-// programKeys are the settings that name programs, and what makes a value of them harmless.
+// programKeys are the settings that name programs, with a function that reports whether a value is harmless.
 var programKeys = map[string]func(s setting) bool{
 	"core.fsmonitor":          setting.isBool, // true: git's own daemon
 	"log.showsignature":       setting.isFalse,
 	"merge.verifysignatures":  setting.isFalse,
-	"log.diffmerges":          func(s setting) bool { return s.value != "remerge" && s.value != "r" }, // otherwise a log merges again, with drivers
-	"diff.submodule":          func(s setting) bool { return s.value == "short" },                     // else git runs in submodules of any commit
+	"log.diffmerges":          func(s setting) bool { return s.value != "remerge" && s.value != "r" }, // otherwise log merges again, with drivers
+	"diff.submodule":          func(s setting) bool { return s.value == "short" },                     // otherwise git runs in submodules of any commit
 	"status.submodulesummary": setting.isFalse,
 	"submodule.*.update":      func(s setting) bool { return !strings.HasPrefix(s.value, "!") },
-	"credential.helper":       func(s setting) bool { return s.valued && s.value == "" }, // forgets the helpers so far
+	"credential.helper":       func(s setting) bool { return s.valued && s.value == "" }, // an empty value removes the helpers so far
 	"credential.*.helper":     func(s setting) bool { return s.valued && s.value == "" },
 	"protocol.allow":          func(s setting) bool { return s.value == "never" },
 	"protocol.*.allow":        func(s setting) bool { return s.value == "never" || s.key.sub != "ext" && s.key.sub != "fd" },
 	"core.hookspath":          never,
-	"core.unsetenvvars":       never, // takes the environment's settings from the programs that git runs
+	"core.unsetenvvars":       never, // removes environment variables for the programs that git runs
 	"core.sshcommand":         never,
 	"core.askpass":            never,
 	"core.gitproxy":           never,
@@ -53,17 +53,17 @@ var programKeys = map[string]func(s setting) bool{
 
 func never(setting) bool { return false }
 
-// programEndings are how names end that name programs, in whatever section: filter.x.clean, gpg.ssh.program,
-// uploadpack.packObjectsHook, and what git may learn yet.
+// programEndings are suffixes of settings that name programs, in any section: filter.x.clean, gpg.ssh.program,
+// uploadpack.packObjectsHook, and future ones.
 var programEndings = []string{
 	"command", "cmd", "program", "helper", "driver", "pager", "editor", "textconv", "external", "process", "clean", "smudge",
 	"hook", "difffilter", "tool", "browser", "transferagent",
 }
 
-// plainSections hold nothing but looks, although names in them end like those of programs: color.pager, column.clean.
+// plainSections only have settings about display, although some names end like those of programs: color.pager, column.clean.
 var plainSections = []string{"color", "column", "advice"}
 
-// addressSections hold addresses, also as subsections: a remote may be called by its address.
+// addressSections have URLs, also as subsections: a remote may be named by its URL.
 var addressSections = []string{"remote", "branch", "url", "submodule", "extensions", "clone", "checkout", "bundle"}
 
 // programPaths are sections in which a path is that of a program.
@@ -79,7 +79,7 @@ func (s setting) harmful() bool {
 	case slices.Contains(addressSections, s.key.section) && (hasHelper(s.value) || hasHelper(s.key.sub)):
 		return true
 	case s.key.section == "alias":
-		return true // one for a command that git has given up (whatchanged) is obeyed
+		return true // git obeys aliases for removed commands (whatchanged)
 	case s.key.section == "pager":
 		return !s.isBool()
 	case slices.Contains(programPaths, s.key.section) && s.key.hasSub && (s.key.name == "path" || s.key.name == "args"):
@@ -88,7 +88,7 @@ func (s setting) harmful() bool {
 	return slices.ContainsFunc(programEndings, func(end string) bool { return strings.HasSuffix(s.key.name, end) })
 }
 
-// relativeProgram reports whether a command line runs a program, or a script, by a path that starts in the repository.
+// relativeProgram reports whether a command line runs a program or a script by a path relative to the repository.
 func relativeProgram(line string) bool {
 	words := strings.FieldsFunc(strings.TrimPrefix(line, "!"), func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;|&()", r) })
 	for i, w := range words {
@@ -108,7 +108,7 @@ func (s setting) isFalse() bool {
 	return s.valued && slices.Contains([]string{"false", "no", "off", "0", ""}, strings.ToLower(s.value))
 }
 
-// hasHelper reports whether an address is for a program of its own: ext::sh -c …
+// hasHelper reports whether a URL is for a helper program: ext::sh -c …
 func hasHelper(address string) bool {
 	name, _, ok := strings.Cut(address, "::")
 	return ok && strings.IndexFunc(name, func(r rune) bool {

@@ -12,11 +12,11 @@ import (
 	"github.com/adze-dev/adze/permission"
 )
 
-// unseen stands for files that are not known. Paths that are found are absolute.
+// unseen stands for unknown files. Found paths are absolute.
 const unseen = "*"
 
-// Secret names a secret file below dir, or a folder of secrets, that a search through dir would read; "" if there is
-// none. What git ignores counts. known is false if there is too much to look at.
+// Secret returns a secret file below dir, or a directory of secrets, that a search through dir would read; "" if there is
+// none. Git-ignored files count. known is false if there are too many files to check.
 func (d *disk) Secret(dir string, s permission.Search) (name string, known bool) {
 	if found := d.secret(dir, s); found != unseen {
 		return found, true
@@ -24,7 +24,7 @@ func (d *disk) Secret(dir string, s permission.Search) (name string, known bool)
 	return "", false
 }
 
-// secret is Secret; unseen if there is too much to look at.
+// secret is like Secret, but returns unseen if there are too many files to check.
 func (d *disk) secret(dir string, s permission.Search) string {
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
@@ -55,23 +55,23 @@ func (d *disk) secret(dir string, s permission.Search) string {
 	return w.found
 }
 
-// ignoreFiles are those that searches read in every folder and in those above it.
+// ignoreFiles are the files that searches read in every directory and in those above it.
 var ignoreFiles = []string{".gitignore", ".ignore", ".rgignore"}
 
-// secretWalk looks through folders until something is found.
+// secretWalk searches directories until a secret is found.
 type secretWalk struct {
 	disk   *disk
 	budget *budget
 	top    string
 	search permission.Search
-	todo   []string        // folders, canonical
-	seen   map[string]bool // folders that links lead to
+	todo   []string        // directories, canonical
+	seen   map[string]bool // targets of links
 	found  string
 }
 
 func (w *secretWalk) folder(dir string) {
 	if !innocent(dir) {
-		// A name below it that says nothing itself tells whether the folder is secret.
+		// An ordinary name below it shows whether the directory is secret.
 		if _, ok := names.Secret(filepath.Join(dir, "x")); ok {
 			w.found = dir
 			return
@@ -84,7 +84,7 @@ func (w *secretWalk) folder(dir string) {
 		w.entry(dir, e)
 		return w.found == ""
 	})
-	if err != nil && !absent(err) && !os.IsPermission(err) { // what may not be read is not read by a search either
+	if err != nil && !absent(err) && !os.IsPermission(err) { // a search can't read it either
 		w.found = unseen
 	}
 }
@@ -105,7 +105,7 @@ func (w *secretWalk) entry(dir string, e os.DirEntry) {
 	}
 }
 
-// packed reports whether a folder holds git's objects, which are packed and have names that say nothing.
+// packed reports whether a directory has git's objects, which are compressed and have neutral names.
 func packed(dir, name string) bool { return name == "objects" && filepath.Base(dir) == ".git" }
 
 func (w *secretWalk) file(path string) {
@@ -117,7 +117,7 @@ func (w *secretWalk) file(path string) {
 	}
 }
 
-// ignoring judges an ignore file that is a link: rg tells the lines of it that it cannot read.
+// ignoring checks an ignore file that is a link: rg prints the lines that it can't parse.
 func (w *secretWalk) ignoring(path string) {
 	target, exists, err := realpath.Resolve(path)
 	if err != nil || !exists {
@@ -130,7 +130,7 @@ func (w *secretWalk) ignoring(path string) {
 	w.file(target)
 }
 
-// link judges what a link leads to: what is below the searched folder is met there anyway.
+// link checks the target of a link. Targets below the searched directory are checked anyway.
 func (w *secretWalk) link(path string) {
 	if !w.budget.spend(fileCost) {
 		w.found = unseen
@@ -138,13 +138,13 @@ func (w *secretWalk) link(path string) {
 	}
 	target, exists, err := realpath.Resolve(path)
 	if err != nil || !exists {
-		return // leads nowhere
+		return // dangling
 	}
 	info, err := os.Lstat(target)
 	if err != nil || w.seen[target] {
 		return
 	}
-	w.seen[target] = info.IsDir() // a file may be meant by another link
+	w.seen[target] = info.IsDir() // another link may lead to the same file
 	if _, ok := names.Within(target, []string{w.top}); !ok && !w.free(target) {
 		w.found = target
 		return
@@ -158,7 +158,7 @@ func (w *secretWalk) link(path string) {
 	}
 }
 
-// systemFolders may be read by everybody; links lead there from every virtual environment.
+// systemFolders are readable by everyone; links in every virtual environment lead there.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"}
 
 func (w *secretWalk) free(path string) bool {
@@ -171,8 +171,8 @@ func (w *secretWalk) ofSystem(path string) bool {
 	return ok
 }
 
-// innocent reports whether no rule of package names can take the last name of a path for a secret or for a secret
-// folder. It only saves time, most names being innocent: a test holds it against those rules.
+// innocent reports whether no rule of package names can classify the last name of a path as a secret or a secret directory.
+// It is an optimization: most names are innocent. A test compares it with those rules.
 func innocent(path string) bool {
 	base := filepath.Base(path)
 	if base[0] == '.' || base[len(base)-1] == '.' || rooted(path) {
@@ -198,7 +198,7 @@ func innocent(path string) bool {
 	return !tellingNames[name]
 }
 
-// rooted reports whether a path lies where the rules on the system's own secrets are.
+// rooted reports whether a path is where the rules on system secrets apply.
 func rooted(path string) bool {
 	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
 	for _, top := range []string{"/etc/", "/run/", "/var/", "/private/", "/proc/", "/dev/"} {
@@ -209,14 +209,14 @@ func rooted(path string) bool {
 	return false
 }
 
-// telltales stand somewhere in a name that may be secret.
+// telltales are parts of names that may be secret.
 var telltales = []string{
 	".p", ".k", ".env", ".jks", ".agekey", "id_", "_key", "netrc", "config", "cred", "secret", "auth.json", "history", "rclone",
 	"chrom", "edge", "firefox", "kwallet", ".tf", "vault_pass", "vault-pass", ".ovpn", "account",
 	".bak", ".old", ".orig", ".save", ".sw", ".backup", ".copy", ".rej", "token",
 }
 
-// tellingNames are names that are secret, or folders of secrets, in certain places.
+// tellingNames are names that are secret, or directories of secrets, in certain places.
 var tellingNames = map[string]bool{
 	"sops": true, "age": true, "gcloud": true, "hosts.yml": true, "glab-cli": true, "hub": true, "doctl": true, "op": true,
 	"settings.xml": true, "settings-security.xml": true, "gradle.properties": true, "github-copilot": true, "bravesoftware": true,

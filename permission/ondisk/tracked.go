@@ -9,15 +9,15 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
-// trackedWalk looks through the files that git has in its index, which need not be there.
+// trackedWalk checks the files in git's index, which need not exist.
 type trackedWalk struct {
 	*secretWalk
 	begun   bool
-	folders map[string]bool // whether a folder is one, and no link
+	folders map[string]bool // whether a directory is one, and not a link
 }
 
-// tracked is Secret for a search through what git tracks. Git opens a file by the name that the index has for it, also
-// where a folder in that name is a link by now: all that lies behind such a link counts as a secret.
+// tracked is Secret for a search through tracked files. Git opens a file by its name in the index, even if a directory in
+// that name is a link now: everything behind such a link counts as secret.
 func (d *disk) tracked(w *secretWalk, dir string) string {
 	t := &trackedWalk{secretWalk: w, folders: map[string]bool{}}
 	r := &repoReader{disk: d, budget: w.budget, seen: map[string]bool{}, index: t.read}
@@ -27,8 +27,8 @@ func (d *disk) tracked(w *secretWalk, dir string) string {
 	return w.found
 }
 
-// Tracked gives visit the path of each file that git has in the index of the repository around dir, until it returns
-// false. known is false if that could not be found out.
+// Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false. known is
+// false if that couldn't be determined.
 func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}, lax: true}
 	n, begun := 0, false
@@ -51,13 +51,13 @@ func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 	return err == nil || errors.Is(err, errEnough)
 }
 
-// errEnough says that a visitor has seen enough.
+// errEnough reports that a visitor stopped.
 var errEnough = errors.New("enough")
 
-// read looks through the index of a repository whose files stand in top.
+// read checks the index of a repository whose files are in top.
 func (t *trackedWalk) read(gitDir, top string, hashSize int) error {
 	if t.begun || top == "" {
-		return nil // a submodule, which git does not look into
+		return nil // a submodule, which git doesn't search
 	}
 	t.begun = true
 	n := 0
@@ -93,7 +93,7 @@ func (t *trackedWalk) entry(top, name, path string) {
 	}
 }
 
-// inFolders reports whether a folder, and all between it and top, is a folder or nothing.
+// inFolders reports whether a directory, and all between it and top, are directories or don't exist.
 func (t *trackedWalk) inFolders(top, dir string) bool {
 	if dir == "." {
 		return true
@@ -109,7 +109,7 @@ func (t *trackedWalk) inFolders(top, dir string) bool {
 
 const maxGitlinks = 500
 
-// gitlinks lists the places of submodules in a repository's index. hashSize is that of the object names; 0: 20.
+// gitlinks returns the paths of submodules in a repository's index. hashSize is the length of object names; 0: 20.
 func gitlinks(gitDir string, hashSize int) (paths []string, err error) {
 	err = eachEntry(gitDir, hashSize, func(name string, mode uint32) error {
 		if mode&gitindex.TypeMask != gitindex.Gitlink {
@@ -123,7 +123,7 @@ func gitlinks(gitDir string, hashSize int) (paths []string, err error) {
 	return paths, err
 }
 
-// eachEntry visits the entries of a repository's index, also those of one that it shares.
+// eachEntry visits the entries of a repository's index, including those of a shared index.
 func eachEntry(gitDir string, hashSize int, visit func(name string, mode uint32) error) error {
 	if hashSize == 0 {
 		hashSize = 20

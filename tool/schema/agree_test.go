@@ -15,7 +15,7 @@ import (
 // differ on purpose, the schemas are made so that it does not show:
 //
 //   - oneOf: we take a value that fits several branches, so branches here have types of their own;
-//   - $ref: what stands beside one is not looked at, and only pointers within the schema are followed;
+//   - $ref: what is beside one is not looked at, and only pointers within the schema are followed;
 //   - enum of arrays and objects: numbers within are compared as they are written;
 //   - a reference that leads back to itself overflows the stack of the reference, so there is none;
 //   - keywords we do not know forbid nothing; a schema without a type at the root is one of an object.

@@ -57,11 +57,11 @@ type checker struct {
 	steps int
 }
 
-// maxSteps bounds the work on one call: an external schema can be small and refer to itself twice at every level. What
-// is not reached is not checked.
+// maxSteps bounds the work on one call: a small external schema can refer to itself twice at every level. Values beyond the
+// bound are not checked.
 const maxSteps = 300_000
 
-// check reports everything about v that the schema forbids. Numbers in v are json.Number.
+// check reports all violations of v. Numbers in v are json.Number.
 func (s *checker) check(n *node, v any, at string, depth int, report func(Violation)) {
 	n = s.follow(n)
 	if s.steps++; n == nil || depth > maxDepth || s.steps > maxSteps {
@@ -92,7 +92,7 @@ func (s *checker) check(n *node, v any, at string, depth int, report func(Violat
 	s.checkChoices(n, v, at, depth, report)
 }
 
-// allows reports whether v is all right at n.
+// allows reports whether v is valid at n.
 func (s *checker) allows(n *node, v any) bool {
 	ok := true
 	s.check(n, v, "", 0, func(Violation) { ok = false })
@@ -178,7 +178,7 @@ func (s *checker) checkObject(n *node, v map[string]any, at string, depth int, r
 	}
 }
 
-// unknown says that there is no such parameter, and which one was probably meant.
+// unknown returns the message for an unknown parameter, with the parameter that was probably meant.
 func (n *node) unknown(name string) string {
 	near := nearest.Names(name, n.order)
 	if near == nil {
@@ -193,7 +193,7 @@ func (n *node) unknown(name string) string {
 	return "unknown parameter (expected " + strings.Join(n.order, ", ") + ")"
 }
 
-// hint says what a missing parameter should be.
+// hint describes a missing parameter.
 func (s *checker) hint(n *node) string {
 	n = s.follow(n)
 	if n == nil || len(n.types) == 0 {
@@ -264,7 +264,7 @@ func isInteger(n json.Number) bool {
 	return ok && r.IsInt()
 }
 
-// whole writes a whole number as Go reads one: 3 for 3.0.
+// whole writes an integer as Go reads one: 3 for 3.0.
 func whole(n json.Number) json.Number {
 	r, ok := new(big.Rat).SetString(string(n))
 	if !ok || !r.IsInt() {
@@ -314,7 +314,7 @@ func enumNames(enum []any) string {
 	return "one of " + strings.Join(named, ", ")
 }
 
-// describe shows a value in a message, bounded.
+// describe returns a value for a message, in bounded length.
 func describe(v any) string {
 	switch v.(type) {
 	case nil:

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// names are what the parameters of a struct, and of structs within it, accept beside what the schema declares.
+// names are the names that parameters of a struct, and of structs within it, accept in addition to the declared ones.
 type names struct {
 	aliases map[string][]string
 	ignored []string // parameters that have no effect
@@ -145,7 +145,7 @@ func typeSchema(t reflect.Type, tag reflect.StructTag) (json.RawMessage, *names,
 	return json.RawMessage("{" + strings.Join(append(fields, tags...), ",") + "}"), inner, err
 }
 
-// tagKeywords writes the keywords that a field's tags stand for.
+// tagKeywords writes the schema keywords for a field's tags.
 func tagKeywords(kind reflect.Kind, tag reflect.StructTag) ([]string, error) {
 	var out []string
 	if d := tag.Get("description"); d != "" {

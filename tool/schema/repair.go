@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Arguments reads a model's arguments: decoded, repaired where what was meant is plain, completed with defaults, and
-// checked. notes describe each repair for the model. The error is an *[Error] that lists all violations.
+// Arguments reads a model's arguments: it decodes them, repairs unambiguous mistakes, adds defaults and checks the result.
+// notes describe each repair for the model. The error is an *[Error] that lists all violations.
 func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []string, err error) {
 	v, notes, err := s.Values(raw)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []s
 	return args, notes, err
 }
 
-// Values is [Schema.Arguments], decoded. Numbers are json.Number.
+// Values is like [Schema.Arguments], but returns decoded values. Numbers are json.Number.
 func (s *Schema) Values(raw json.RawMessage) (map[string]any, []string, error) {
 	r := &repairer{checker: &checker{Schema: s}}
 	if fixed, ok := RepairJSON(raw); ok {
@@ -55,7 +55,7 @@ func (s *Schema) Values(raw json.RawMessage) (map[string]any, []string, error) {
 	return object, r.notes, nil
 }
 
-// maxViolations is how many are reported.
+// maxViolations is the maximum number of violations in an error.
 const maxViolations = 50
 
 // decodeArguments reads JSON and keeps numbers as they were written.
@@ -84,8 +84,8 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// RepairJSON removes trailing commas from JSON that is not valid because of them. It reports false, and returns nothing,
-// if raw is valid or has another fault.
+// RepairJSON removes trailing commas from JSON that is invalid because of them. It reports false, and returns nothing, if
+// raw is valid or has another error.
 func RepairJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	if json.Valid(raw) {
 		return nil, false
@@ -100,7 +100,7 @@ func RepairJSON(raw json.RawMessage) (json.RawMessage, bool) {
 // withoutTrailingCommas drops each comma that follows a value and precedes a closing bracket or the end.
 func withoutTrailingCommas(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
-	comma := -1 // where in out the last comma is, while only whitespace came after it
+	comma := -1 // position in out of the last comma, while only whitespace follows it
 	var last byte
 	inString, escaped := false, false
 	for _, c := range raw {
@@ -130,7 +130,7 @@ func withoutTrailingCommas(raw []byte) []byte {
 	return out
 }
 
-// repairer fixes what models get wrong, where only one thing can have been meant.
+// repairer fixes common mistakes of models, where only one meaning is possible.
 type repairer struct {
 	*checker
 	notes   []string
@@ -211,7 +211,7 @@ func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int)
 	return v
 }
 
-// retype changes the type of a value that does not fit into the one type it can have been meant as.
+// retype converts a value of a wrong type to the only type that it can have been meant as.
 func (r *repairer) retype(n *node, v any, at string, depth int) any {
 	if r.fits(n, v) {
 		return v
@@ -275,7 +275,7 @@ func (r *repairer) fits(n *node, v any) bool {
 	return false
 }
 
-// accepts reports whether a value of type t may stand at n.
+// accepts reports whether n accepts a value of type t.
 func (r *repairer) accepts(n *node, t string, depth int) bool {
 	n = r.follow(n)
 	if r.steps++; n == nil || depth > maxDepth || r.steps > maxSteps {

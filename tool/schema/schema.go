@@ -12,14 +12,14 @@ import (
 	"strings"
 )
 
-// Schema is a JSON Schema that arguments are checked against. It knows the keywords that tools use; one that it does
-// not know forbids nothing, because an external tool must not be lost to it.
+// Schema is a JSON Schema that arguments are checked against. It knows the keywords that tools use. Unknown keywords are
+// ignored, so that an external tool with one still works.
 type Schema struct {
 	root *node
-	refs map[string]*node // what references within the schema mean
+	refs map[string]*node // targets of references within the schema
 }
 
-// node is one place of a schema.
+// node is one schema, or a schema within it.
 type node struct {
 	nothing     bool // the schema "false"
 	ref         string
@@ -98,7 +98,7 @@ type nodeJSON struct {
 	Default     json.RawMessage `json:"default"`
 }
 
-// maxDepth bounds how deep schemas and references are followed: external ones may loop.
+// maxDepth bounds the depth of schemas and references: external ones may loop.
 const maxDepth = 64
 
 func parseNode(raw json.RawMessage, depth int) (*node, error) {
@@ -118,7 +118,7 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		minimum: parseFloat(in.Minimum), maximum: parseFloat(in.Maximum), above: parseFloat(in.Above), below: parseFloat(in.Below),
 		minLength: parseInt(in.MinLength), maxLength: parseInt(in.MaxLength), minItems: parseInt(in.MinItems), maxItems: parseInt(in.MaxItems),
 	}
-	if string(in.Default) != "null" { // which generators write for "none"
+	if string(in.Default) != "null" { // some generators write null for no default
 		n.fallback = in.Default
 	}
 	n.description, _ = in.Description.(string)
@@ -132,18 +132,18 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 		}
 	}
 	if p, ok := in.Pattern.(string); ok {
-		// A pattern of another dialect is dropped rather than the tool.
+		// A pattern in another regexp dialect is ignored; the tool is kept.
 		n.pattern, _ = regexp.Compile(p)
 	}
 	n.parseChildren(in, depth+1)
 	return n, nil
 }
 
-// parseChildren reads the schemas within a schema. A mistake at one place costs what stands there and no more.
+// parseChildren reads the schemas within a schema. An invalid one is ignored.
 func (n *node) parseChildren(in nodeJSON, depth int) {
 	n.properties, n.order = parseProperties(in.Properties, depth)
 	switch {
-	case len(in.Patterns) > 0: // which we do not read, so we cannot tell what is additional
+	case len(in.Patterns) > 0: // patternProperties isn't supported, so additional properties are unknown
 		n.others = &node{}
 	case len(in.Additional) > 0:
 		n.others = parseChild(in.Additional, depth)
@@ -168,7 +168,7 @@ func (n *node) parseChildren(in nodeJSON, depth int) {
 	}
 }
 
-// parseChild reads a schema within another. One that cannot be read forbids nothing.
+// parseChild reads a schema within another. An invalid one accepts everything.
 func parseChild(raw json.RawMessage, depth int) *node {
 	n, err := parseNode(raw, depth)
 	if err != nil {
@@ -177,7 +177,7 @@ func parseChild(raw json.RawMessage, depth int) *node {
 	return n
 }
 
-// exclude reads the limits of draft 4, where whether a limit itself is allowed was said beside it.
+// exclude reads the limits of draft 4, where exclusiveMinimum and exclusiveMaximum are booleans.
 func (n *node) exclude(in nodeJSON) {
 	if in.Above == true {
 		n.above, n.minimum = n.minimum, nil
@@ -232,7 +232,7 @@ func parseTypes(raw json.RawMessage, nullable any) []string {
 	for i, t := range many {
 		many[i] = strings.ToLower(t) // Gemini writes STRING
 		if !slices.Contains([]string{"string", "number", "integer", "boolean", "object", "array", "null"}, many[i]) {
-			return nil // a type of another language: anything may be meant
+			return nil // an unknown type: accept any
 		}
 	}
 	if nullable == true && len(many) > 0 {
@@ -267,7 +267,7 @@ func parseInt(v any) *int {
 	return nil
 }
 
-// follow finds the node that a reference stands for.
+// follow returns the node that a reference points to.
 func (s *Schema) follow(n *node) *node {
 	for range maxDepth {
 		switch {
@@ -278,16 +278,16 @@ func (s *Schema) follow(n *node) *node {
 		case s.refs[n.ref] != nil:
 			n = s.refs[n.ref]
 		default:
-			return &node{} // a reference to elsewhere forbids nothing
+			return &node{} // an external reference accepts everything
 		}
 	}
 	return &node{}
 }
 
-// maxRefs is how many different references of a schema are looked up. The others forbid nothing.
+// maxRefs is the maximum number of different references in a schema that are resolved. The others accept everything.
 const maxRefs = 1000
 
-// resolve finds what all references mean, wherever in the schema that stands: $defs, definitions, or a sibling.
+// resolve finds the targets of all references: in $defs, definitions, or anywhere else in the schema.
 func (s *Schema) resolve(raw json.RawMessage) {
 	doc := &document{raw, map[string]map[string]json.RawMessage{}}
 	open := []*node{s.root}
@@ -305,7 +305,7 @@ func (s *Schema) resolve(raw json.RawMessage) {
 	}
 }
 
-// children are the schemas directly within a schema.
+// children returns the schemas directly within a schema.
 func (n *node) children() []*node {
 	var all []*node
 	for _, child := range n.properties {
@@ -322,13 +322,13 @@ func (n *node) children() []*node {
 	return all
 }
 
-// document is a schema's JSON, taken apart only where references lead, and once.
+// document is the JSON of a schema. Only the parts that references point to are decoded, each once.
 type document struct {
 	root   json.RawMessage
 	levels map[string]map[string]json.RawMessage // the members of objects, by the path to them
 }
 
-// pointed is what a JSON pointer such as #/$defs/Name leads to.
+// pointed returns the value at a JSON pointer such as #/$defs/Name.
 func (d *document) pointed(ref string) (json.RawMessage, bool) {
 	path, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
@@ -348,7 +348,7 @@ func (d *document) pointed(ref string) (json.RawMessage, bool) {
 	return at, true
 }
 
-// members are those of an object, or the elements of a list by their numbers.
+// members returns the members of an object, or the elements of a list by index.
 func (d *document) members(path string, raw json.RawMessage) map[string]json.RawMessage {
 	if known, ok := d.levels[path]; ok {
 		return known
@@ -365,7 +365,7 @@ func (d *document) members(path string, raw json.RawMessage) map[string]json.Raw
 	return members
 }
 
-// Strict returns a schema that rejects unknown parameters, unless the schema defines them otherwise.
+// Strict returns a schema that rejects unknown parameters, unless the schema says otherwise.
 func (s *Schema) Strict() *Schema {
 	root := *s.root
 	choices := len(root.anyOf) + len(root.oneOf) + len(root.allOf)

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/tool/schema"
 )
 
-// verdict is what a schema says to arguments: what they became, or what is wrong with them.
+// verdict returns what a schema says to arguments: what they became, or what is wrong with them.
 func verdict(t *testing.T, text, args string) string {
 	t.Helper()
 	s, err := schema.Parse(json.RawMessage(text))
@@ -84,7 +84,7 @@ func TestSchemaKeywords(t *testing.T) {
 		// Keywords that mean nothing to us forbid nothing.
 		{`{"properties":{"a":{"format":"date","not":{},"if":{},"multipleOf":7,"uniqueItems":true}}}`, `{"a":[1,1]}`, `{"a":[1,1]}`},
 		{`{"properties":{"a":{"type":"any"},"b":{"type":["null","str"]},"c":{"type":7}}}`, `{"a":1,"b":2,"c":3}`, `{"a":1,"b":2,"c":3}`},
-		// A mistake at one place costs what stands there.
+		// A mistake at one place costs what is there.
 		{`{"properties":{"a":{"enum":"x","$ref":7,"anyOf":{},"nullable":"no","items":3,"properties":[],"$defs":[]},"b":{"type":"integer"}}}`, `{"a":1,"b":"x"}`, `b: expected an integer, got "x"`},
 		{`{"properties":{"a":"string","b":[1],"c":{"type":"integer"}}}`, `{"a":1,"b":2,"c":"x"}`, `c: expected an integer, got "x"`},
 		{`{"properties":[]}`, `{"a":1}`, `{"a":1}`},
@@ -96,7 +96,7 @@ func TestSchemaKeywords(t *testing.T) {
 	}
 }
 
-// A schema from outside may be made to take for ever. It must not.
+// A schema from outside may be made to take forever. It must not.
 func TestSchemaBombs(t *testing.T) {
 	chain := func(keyword string) string {
 		var defs []string

@@ -31,7 +31,7 @@ type Try struct {
 	stop time.Duration // how long a canceled Run may take; 0 is stopTime
 }
 
-// stopTime bounds the time that a canceled Run may take. It finds hangs, also on a busy machine.
+// stopTime bounds the time that a canceled Run may take. It is generous, so that only hangs exceed it on a busy machine.
 const stopTime = 30 * time.Second
 
 // Check tests a tool: its schema is of an object and rejects unknown parameters; every parameter has a description; Prepare
@@ -121,7 +121,7 @@ func start(t *testing.T, build func(string) tool.Tool, try Try) *trial {
 	return c
 }
 
-// expand puts the directory into JSON in the place of $WORK.
+// expand replaces $WORK in JSON by the directory.
 func expand(args, dir string) json.RawMessage {
 	quoted, _ := json.Marshal(dir)
 	return json.RawMessage(strings.ReplaceAll(args, "$WORK", strings.Trim(string(quoted), `"`)))
@@ -205,7 +205,7 @@ func (c *trial) checkRun() {
 	}
 }
 
-// checkMidway cancels as soon as the call shows something, or a moment after it began.
+// checkMidway cancels as soon as the call shows something, or shortly after it began.
 func (c *trial) checkMidway() {
 	inv := c.prepare()
 	ctx, cancel := context.WithCancel(c.t.Context())
@@ -265,7 +265,7 @@ func declared(access []tool.Access, path string) bool {
 			return true
 		case strings.HasSuffix(a.Target, "/") && strings.HasPrefix(path+"/", a.Target):
 			return true
-		case strings.HasPrefix(a.Target, path+"/"): // a directory made on the way
+		case strings.HasPrefix(a.Target, path+"/"): // a parent directory that was created
 			return true
 		}
 	}

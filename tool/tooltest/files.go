@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// doFile does the commands that look at files or change them behind the tools' backs.
+// doFile runs the commands that check or change files without the tools.
 func (s *story) doFile(verb, rest string, not bool) error {
 	words := strings.Fields(rest)
 	if len(words) == 0 || (verb == "cmp" || verb == "link" || verb == "chmod") && len(words) != 2 {

@@ -49,7 +49,7 @@ func state(path string, entry fs.DirEntry) (string, error) {
 	return info.Mode().String(), nil
 }
 
-// changed lists what is not the same in both.
+// changed lists the paths that differ.
 func (f files) changed(now files) []string {
 	var paths []string
 	for path, was := range f {

@@ -28,7 +28,7 @@ import (
 //	is FILE TEXT      FILE must contain TEXT, with escapes as below
 //	cmp A B           two files must be equal
 //	exists PATH       the path must exist; ! exists PATH: must not
-//	write FILE TEXT   change a file behind the tools' backs; \n, \r, \t and \xNN are escapes
+//	write FILE TEXT   change a file without the tools; \n, \r, \t and \xNN are escapes
 //	mkdir, rm, link TARGET NAME, chmod MODE PATH
 //
 // TEXT may be quoted with ' or `. A line that begins with # is a comment.

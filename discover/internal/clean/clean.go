@@ -1,5 +1,5 @@
 // Package clean makes external text safe to show and to pass on: names, descriptions and schemas of tools that servers and
-// commands declare. It bounds them and removes what users can't see.
+// commands declare. It bounds their length and removes invisible characters.
 package clean
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// MaxName is the longest name that every model provider takes.
+// MaxName is the longest name that every model provider accepts.
 const MaxName = 63
 
 // Name returns the name by which a model calls a tool of a server: alias__tool, or the tool's own name without an alias.
-// Every provider accepts it, and two different tools never get the same name: where a name had to be changed or cut, a
-// short hash of the original is appended.
+// Every provider accepts it, and two different tools never get the same name: if a name had to be changed or cut, a short
+// hash of the original is appended.
 func Name(alias, name string) string {
 	full := name
 	if alias != "" {
@@ -37,7 +37,7 @@ func Name(alias, name string) string {
 	return safe[:min(len(safe), MaxName-len(tag))] + tag
 }
 
-// Prefix returns how the names of the tools of a server begin that didn't have to be changed.
+// Prefix returns the prefix of the names of a server's tools, for names that didn't have to be changed.
 func Prefix(alias string) string { return strings.Map(safeRune, alias) + "__" }
 
 func safeRune(r rune) rune {
@@ -49,7 +49,7 @@ func safeRune(r rune) rune {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// MaxText is how many characters of a description a model is given.
+// MaxText is the maximum length of a description for the model, in characters.
 const MaxText = 4000
 
 // Text bounds an external text and removes invisible characters: they can contain instructions that users don't see.
@@ -87,10 +87,10 @@ func Clip(s string, most int) string {
 	return s
 }
 
-// maxSchema is how large a schema may be. A larger one is replaced by one that allows everything: the server checks.
+// maxSchema is the maximum size of a schema. A larger one is replaced by one that accepts everything: the server checks.
 const maxSchema = 256 << 10
 
-// Schema returns a schema as JSON, its descriptions and titles freed of invisible characters.
+// Schema returns a schema as JSON, with invisible characters removed from its descriptions and titles.
 func Schema(schema any) (json.RawMessage, int) {
 	hidden := 0
 	cleanNode(schema, 0, &hidden)
@@ -123,7 +123,7 @@ func cleanNode(v any, depth int, hidden *int) {
 	}
 }
 
-// JSONError describes in terms of JSON what is wrong with a declaration: encoding/json describes it in terms of Go.
+// JSONError describes an invalid declaration in terms of JSON, where encoding/json uses names of Go types.
 func JSONError(err error) string {
 	var wrong *json.UnmarshalTypeError
 	switch {

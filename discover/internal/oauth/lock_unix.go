@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// lockFile takes the right to a file against all other processes. The kernel gives it back if this process dies.
+// lockFile locks a file against other processes. The kernel unlocks it if this process dies.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -22,7 +22,8 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() {
-				// Closing the file is not enough: a process that is just being forked has it too, until it executes its program.
+				// Closing the file is not enough: a child process that is just being forked has it too, until it executes
+				// its program.
 				_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 				f.Close()
 			}, nil
@@ -40,7 +41,7 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// private makes sure that a file with secrets is ours alone.
+// private returns an error if other users can access a file with secrets.
 func private(info fs.FileInfo) error {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("it is owned by another user (UID %d)", st.Uid)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile takes the right to a file against all other processes.
+// lockFile locks a file against other processes.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -29,5 +29,5 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	}
 }
 
-// private says nothing: Windows keeps the directory of a user from others by other means than modes.
+// private returns nil: Windows protects a user's directory by other means than modes.
 func private(fs.FileInfo) error { return nil }

@@ -18,7 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// loginWait is how long a login in the browser may take.
+// loginWait bounds a login in the browser.
 const loginWait = 5 * time.Minute
 
 // Redirect returns the redirect URL of the login: the configured one, or one with a free port.
@@ -68,7 +68,7 @@ func Browse(ctx context.Context, back, address string, open func(address string)
 		}
 	})}
 	go server.Serve(l)
-	defer func() { // the browser still gets its answer
+	defer func() { // the browser still gets its response
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
@@ -92,10 +92,10 @@ func Browse(ctx context.Context, back, address string, open func(address string)
 	}
 }
 
-// Registration asks, when it registers us at an authorization server, for a way to show who we are that the server
-// knows. The SDK asks for none, and servers then choose one that they do not take: the official TypeScript one does.
+// Registration adds to the registration at an authorization server a client authentication method that the server supports.
+// The SDK requests none, and then some servers, such as the official TypeScript one, choose a method that they don't accept.
 type Registration struct {
-	Meta *oauthex.ClientRegistrationMetadata // is sent after the server's metadata came
+	Meta *oauthex.ClientRegistrationMetadata // sent after the server's metadata was received
 	Next http.RoundTripper
 }
 
@@ -124,18 +124,18 @@ func describesServer(path string) bool {
 	return strings.Contains(path, "/.well-known/oauth-authorization-server") || strings.Contains(path, "/.well-known/openid-configuration")
 }
 
-// authMethod is the client authentication to request. A program on a user's machine can't keep a secret, so none is best.
+// authMethod returns the client authentication to request. A program on a user's machine can't keep a secret, so none is best.
 func authMethod(supported []string) string {
 	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
 		if slices.Contains(supported, method) {
 			return method
 		}
 	}
-	return "" // the server has said nothing: its own choice
+	return "" // unknown: the server chooses
 }
 
-// Preset answers questions for OAuth metadata from the configuration, in the place of a server that does not. The SDK
-// knows no other way to be told.
+// Preset answers requests for OAuth metadata from the configuration, for servers that don't answer them. The SDK has no
+// other way to set it.
 type Preset struct {
 	Endpoint         string // of the MCP server
 	AuthorizationURL string

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// grant is a login at a server, as it is kept on disk.
+// grant is a login to a server, as stored on disk.
 type grant struct {
 	URL          string           `json:"url"` // of the server: a token is never sent to another one
 	ClientID     string           `json:"clientId"`
@@ -36,12 +36,12 @@ func (g *grant) token() *oauth2.Token {
 
 func (g *grant) take(t *oauth2.Token) {
 	g.Access, g.Type, g.Expiry = t.AccessToken, t.TokenType, t.Expiry
-	if t.RefreshToken != "" { // a server that sends none means the old one
+	if t.RefreshToken != "" { // without a new one, the old one stays valid
 		g.Refresh = t.RefreshToken
 	}
 }
 
-// grants is the file of logins: readable by its owner only, changed by one process at a time.
+// grants is the file of logins: only its owner can read it, and one process changes it at a time.
 type grants struct {
 	dir   string
 	write func(path string, data []byte) error
@@ -49,10 +49,10 @@ type grants struct {
 
 func (g grants) path() string { return filepath.Join(g.dir, "mcp-tokens.json") }
 
-// lockWait is how long to wait for another process that holds the file: it may be refreshing a token.
+// lockWait is how long to wait for another process that has locked the file: it may be refreshing a token.
 const lockWait = 30 * time.Second
 
-// edit reads the file, lets f change it, and writes it back if f says so. Other processes wait meanwhile.
+// edit reads the file, calls f to change it, and writes it if f returns true. Other processes wait meanwhile.
 func (g grants) edit(ctx context.Context, f func(map[string]*grant) (changed bool, err error)) error {
 	if g.dir == "" {
 		return errors.New("no directory to save logins in")
@@ -116,15 +116,15 @@ type Source struct {
 	Alias  string                               // name of the server
 	URL    string                               // of the server
 	Client func() *http.Client                  // for refreshing
-	Write  func(path string, data []byte) error // replaces a file that only its owner can read
+	Write  func(path string, data []byte) error // replaces a file, readable only by its owner
 	mu     sync.Mutex
 	last   *oauth2.Token
-	lost   error // the server's refusal to renew the login
+	lost   error // why the server didn't renew the login
 }
 
 func (s *Source) grants() grants { return grants{s.Dir, s.Write} }
 
-// Token implements [oauth2.TokenSource]. It is nil where there was no login.
+// Token implements [oauth2.TokenSource]. It returns nil without a login.
 func (s *Source) Token() (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *Source) Token() (*oauth2.Token, error) {
 	return s.fetch("")
 }
 
-// Renew gives a token other than the one that the server has refused, if there can be one.
+// Renew returns a token other than the rejected one, if possible.
 func (s *Source) Renew(refused string) (*oauth2.Token, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,8 +142,8 @@ func (s *Source) Renew(refused string) (*oauth2.Token, error) {
 	return s.fetch(refused)
 }
 
-// fetch takes the token from the file, and refreshes it there if it has expired or is the refused one. Of several
-// processes one refreshes and the others find the new token: a refresh token works only once. The caller holds mu.
+// fetch reads the token from the file, and refreshes it there if it has expired or was rejected. One of several processes
+// refreshes it and the others read the new token: a refresh token works only once. The caller holds mu.
 func (s *Source) fetch(refused string) (*oauth2.Token, error) {
 	if s.Dir == "" {
 		return nil, nil
@@ -169,7 +169,7 @@ func (s *Source) fetch(refused string) (*oauth2.Token, error) {
 		t, err := g.refreshed(ctx, s.Client())
 		if refused := new(oauth2.RetrieveError); errors.As(err, &refused) && refused.ErrorCode == "invalid_grant" {
 			s.lost = errors.New(cmp.Or(refused.ErrorDescription, refused.ErrorCode))
-			delete(all, s.Alias) // it will never work again
+			delete(all, s.Alias) // it won't work again
 			return true, nil
 		}
 		if err != nil {
@@ -182,7 +182,7 @@ func (s *Source) fetch(refused string) (*oauth2.Token, error) {
 	return s.last, err
 }
 
-// Lost is why a saved login is no longer valid; nil if it is, or if there was none.
+// Lost returns why a saved login is no longer valid; nil if it is valid or there was none.
 func (s *Source) Lost() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,11 +196,11 @@ func (g *grant) refreshed(ctx context.Context, client *http.Client) (*oauth2.Tok
 	}
 	defer client.CloseIdleConnections()
 	t := g.token()
-	t.Expiry = time.Unix(1, 0) // whatever it says: it was refused, or has expired
+	t.Expiry = time.Unix(1, 0) // in any case: it was rejected, or has expired
 	return cfg.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, client), t).Token()
 }
 
-// Keep stores a login.
+// Keep saves a login.
 func (s *Source) Keep(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *Source) Keep(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) 
 	})
 }
 
-// Forget removes a login.
+// Forget deletes a login.
 func (s *Source) Forget(ctx context.Context) (found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

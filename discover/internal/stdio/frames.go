@@ -9,29 +9,29 @@ import (
 	"sync"
 )
 
-// MaxMessage is the longest message that is read whole. A longer one is read to its end and dropped.
+// MaxMessage is the maximum length of a message. A longer one is skipped.
 const MaxMessage = 10 << 20
 
 // frame is one line of a server's stdout.
 type frame struct {
-	line []byte // valid until the next read; the first bytes of it if it was too long
+	line []byte // valid until the next read; the first bytes of a line that was too long
 	tail []byte // the last bytes of a line that was too long
 	size int64  // of the whole line
 	over bool   // it was too long
 }
 
-// keepOver is how much of each end of a line that is too long is kept, to see whose answer it was.
+// keepOver is how many bytes are kept of each end of a line that is too long, to find the request that it answers.
 const keepOver = 512
 
-// frames reads lines in bounded memory, however long they are.
+// frames reads lines of any length in bounded memory.
 type frames struct {
 	r     *bufio.Reader
 	limit int
-	most  int64 // a line that is longer is not read to its end; 0: every line is
+	most  int64 // a longer line is not read to its end; 0: no limit
 	buf   []byte
 }
 
-// endless is the error of a line that is longer than frames.most.
+// endless is the error for a line that is longer than frames.most.
 type endless int64
 
 func (e endless) Error() string {
@@ -42,11 +42,11 @@ func newFrames(r io.Reader, limit int) *frames {
 	return &frames{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
-// next reads a line without its end. The last line may lack one.
+// next reads a line without its newline. The last line may lack one.
 func (f *frames) next() (frame, error) {
 	f.buf = f.buf[:0]
 	if cap(f.buf) > 1<<20 {
-		f.buf = nil // one long message does not hold its memory for ever
+		f.buf = nil // a long message doesn't keep its memory
 	}
 	var fr frame
 	for {
@@ -55,7 +55,7 @@ func (f *frames) next() (frame, error) {
 		switch {
 		case fr.over:
 			fr.tail = lastBytes(append(fr.tail, piece...))
-		case len(f.buf)+len(piece) > f.limit+1: // the line end does not count
+		case len(f.buf)+len(piece) > f.limit+1: // the newline doesn't count
 			fr.over = true
 			fr.tail = lastBytes(append(bytes.Clone(lastBytes(f.buf)), piece...))
 			head := bytes.Clone(f.buf[:min(len(f.buf), keepOver)])
@@ -82,7 +82,7 @@ func (f *frames) next() (frame, error) {
 	}
 }
 
-// grow makes room by doubling: append's own steps are smaller, and all that it leaves behind is memory too.
+// grow doubles the buffer: append grows in smaller steps and leaves more garbage.
 func (f *frames) grow(n int) {
 	if need := len(f.buf) + n; need > cap(f.buf) {
 		f.buf = append(make([]byte, 0, min(max(2*cap(f.buf), need), f.limit+64<<10)), f.buf...)
@@ -96,7 +96,7 @@ func lastBytes(b []byte) []byte {
 	return append([]byte(nil), b[len(b)-keepOver:]...)
 }
 
-// The two places where an answer names its request. They are compiled when first needed, not at every start.
+// The two positions of the request ID in a response. They are compiled when first needed, not at every start.
 var (
 	idAtStart = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")\s*,\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
@@ -106,8 +106,8 @@ var (
 	})
 )
 
-// answered is the id, as JSON, of the request that a line too long to read seems to answer. It is only a guess: an ID
-// without a request is dropped later, like every stray answer.
+// answered returns the ID, as JSON, of the request that a too long line seems to answer. It is only a guess: an ID without a
+// request is dropped later.
 func (fr frame) answered() []byte {
 	if m := idAtStart().FindSubmatch(fr.line); m != nil {
 		return m[1]

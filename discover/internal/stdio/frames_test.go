@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-// plainFrames is the obvious way to read lines: all at once.
+// plainFrames returns the obvious way to read lines: all at once.
 func plainFrames(in []byte) (lines []string, sizes []int) {
 	for len(in) > 0 {
 		line, rest, _ := bytes.Cut(in, []byte("\n"))

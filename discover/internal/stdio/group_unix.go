@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// KillGrace is the time between TERM and KILL.
+// KillGrace is the time between SIGTERM and SIGKILL.
 const KillGrace = 100 * time.Millisecond
 
-// OwnGroup makes the command the leader of a process group of its own, so that all it starts can be ended with it.
+// OwnGroup makes the command the leader of a new process group, so that its child processes can be stopped with it.
 func OwnGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -19,7 +19,7 @@ func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr.Setpgid = true
 }
 
-// signalGroup sends a signal to all that is left of the command's group.
+// signalGroup sends a signal to the command's process group.
 func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
 	if cmd.Process == nil {
 		return nil
@@ -27,13 +27,13 @@ func signalGroup(cmd *exec.Cmd, sig syscall.Signal) error {
 	return syscall.Kill(-cmd.Process.Pid, sig)
 }
 
-// TermGroup asks a command and all that it started to exit.
+// TermGroup asks a command and its child processes to exit.
 func TermGroup(cmd *exec.Cmd) error { return signalGroup(cmd, syscall.SIGTERM) }
 
-// KillGroup kills a command and all that it started.
+// KillGroup kills a command and its child processes.
 func KillGroup(cmd *exec.Cmd) { signalGroup(cmd, syscall.SIGKILL) }
 
-// SignalOf names the signal that ended the command, or is empty.
+// SignalOf returns the name of the signal that killed the command, or "".
 func SignalOf(cmd *exec.Cmd) string {
 	if cmd.ProcessState == nil {
 		return ""

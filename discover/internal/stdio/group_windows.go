@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// KillGrace is the time between TERM and KILL.
+// KillGrace is the time between SIGTERM and SIGKILL.
 const KillGrace = 100 * time.Millisecond
 
-// OwnGroup does nothing: without a job object Windows ends the command itself and not what it started.
+// OwnGroup does nothing: without a job object, Windows kills the command and not its child processes.
 func OwnGroup(*exec.Cmd) {}
 
-// TermGroup asks a command and all that it started to exit.
+// TermGroup kills a command.
 func TermGroup(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// KillGroup kills a command and all that it started.
+// KillGroup kills a command.
 func KillGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
 		cmd.Process.Kill()
 	}
 }
 
-// SignalOf names the signal that ended the command: there are none.
+// SignalOf returns "": Windows has no signals.
 func SignalOf(*exec.Cmd) string { return "" }

@@ -13,16 +13,16 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// LogLines is how many lines a Log has in memory.
+// LogLines is the number of lines that a Log has in memory.
 const LogLines = 1000
 
 const (
 	logLine    = 2000      // characters of one line
-	logFileMax = 512 << 10 // bytes; then the file is begun again and the old one kept beside it
+	logFileMax = 512 << 10 // bytes; then a new file is started and the old one kept beside it
 )
 
-// Log has the last lines that a server printed to stderr or sent as log messages, and what was wrong with its messages. It
-// is bounded in memory and on disk.
+// Log has the last lines that a server printed to stderr or sent as log messages, and errors about its messages. It is
+// bounded in memory and on disk.
 type Log struct {
 	path string // "": only in memory
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ type Log struct {
 	size int64
 }
 
-// NewLog returns a log that is also kept in a file; "": only in memory.
+// NewLog returns a log that is also written to a file; "": only in memory.
 func NewLog(path string) *Log { return &Log{path: path} }
 
 // Lines returns the last lines, oldest first.
@@ -41,7 +41,7 @@ func (l *Log) Lines() []string {
 	return append([]string(nil), l.ring...)
 }
 
-// Printf adds a line of our own.
+// Printf adds a line from Adze.
 func (l *Log) Printf(format string, args ...any) { l.Add("adze", fmt.Sprintf(format, args...)) }
 
 // Add adds a line, with its source: stderr, stdout, a log level.
@@ -56,7 +56,7 @@ func (l *Log) Add(source, text string) {
 	l.write(line + "\n")
 }
 
-// write appends to the file. A log that cannot be written is no reason to fail: what is in memory remains.
+// write appends to the file. Errors are ignored: the lines stay in memory.
 func (l *Log) write(line string) {
 	if l.path == "" {
 		return
@@ -95,7 +95,7 @@ func (l *Log) Close() {
 	}
 }
 
-// copy adds all lines of a server's stderr, in bounded memory, until it ends, and gives them to each.
+// copy adds all lines of a server's stderr until it ends, in bounded memory, and calls each with them.
 func (l *Log) copy(r io.Reader, each func(line string)) {
 	f := newFrames(r, 64<<10)
 	for {

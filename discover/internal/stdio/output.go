@@ -10,26 +10,26 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// How much a server may print that is no message, in a row. One that has said nothing right yet is no server of MCP.
+// Limits of consecutive output that isn't a message. A server without any valid message so far isn't an MCP server.
 const (
 	firstLines  = 1000
 	firstBytes  = 1 << 20
 	laterLines  = 100_000
 	laterBytes  = 64 << 20
-	loggedLines = 100     // of a row
-	endlessLine = 4 << 30 // a line that is longer has no end
+	loggedLines = 100     // consecutive lines that are logged
+	endlessLine = 4 << 30 // a longer line is an error
 )
 
-// strayOutput counts what a server prints beside messages: many print a banner, some their log, and "yes" for ever.
+// strayOutput counts output that isn't a message: many servers print a banner, some their log, and "yes" prints without end.
 type strayOutput struct {
 	log   *Log
-	spoke bool // it has said something right
+	spoke bool // a valid message was received
 	first string
 	lines int
 	bytes int64
 }
 
-// add notes a line that is no message. The error says that it is enough.
+// add records a line that isn't a message. It returns an error after too many.
 func (n *strayOutput) add(line string) error {
 	if n.lines++; n.lines == 1 {
 		n.first = clean.Clip(line, 80)
@@ -48,7 +48,7 @@ func (n *strayOutput) add(line string) error {
 	return nil
 }
 
-// end notes that a message has come.
+// end records that a message was received.
 func (n *strayOutput) end() {
 	if more := n.lines - loggedLines; more > 0 {
 		n.log.Printf("it printed %d more lines that are not messages", more)
@@ -57,12 +57,12 @@ func (n *strayOutput) end() {
 }
 
 const (
-	tailLines = 8   // of stderr that a failed start shows
-	tailLine  = 300 // characters of one of them
+	tailLines = 8   // lines of stderr that a failed start shows
+	tailLine  = 300 // characters of each line
 )
 
-// exitReason remembers the end of a server's stderr, and the line of it that says best why it ended: the last one that
-// speaks of an error, else the last one. Below an error there often stands where it came from, and a version.
+// exitReason keeps the end of a server's stderr, and the line that best explains the exit: the last one that mentions an
+// error, otherwise the last one. After an error there is often a stack trace and a version.
 type exitReason struct {
 	mu          sync.Mutex
 	last, error string
@@ -76,7 +76,7 @@ func (w *exitReason) add(line string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !strings.HasPrefix(line, "at ") { // a frame of a JavaScript stack: the error stands above many of them
+	if !strings.HasPrefix(line, "at ") { // a frame of a JavaScript stack trace; the error is above it
 		if len(w.tail) == tailLines {
 			w.tail = append(w.tail[:0], w.tail[1:]...)
 		}
@@ -88,7 +88,7 @@ func (w *exitReason) add(line string) {
 	}
 }
 
-// said continues a sentence on how the server ended.
+// said returns the explanation, to continue a sentence about the exit.
 func (w *exitReason) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +99,7 @@ func (w *exitReason) said() string {
 	return "; stderr: " + tool.Visible(clean.Clip(line, tailLine))
 }
 
-// lines continues a message on a start with the last lines of stderr, below it if there are several.
+// lines returns the last lines of stderr, to continue a message about a failed start.
 func (w *exitReason) lines() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

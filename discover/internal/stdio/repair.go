@@ -10,11 +10,11 @@ import (
 	"github.com/adze-dev/adze/discover/internal/clean"
 )
 
-// maxRepaired is how long a message may be that is looked through for mistakes: it is parsed twice.
+// maxRepaired is the maximum length of a message that is checked for errors: it is parsed twice.
 const maxRepaired = 1 << 20
 
-// readable repairs responses with entries that the SDK can't read, because it would drop the whole response. A tool in a
-// list becomes null, a piece of content a text that says so; a content that is a text becomes a list of it.
+// readable repairs responses with entries that the SDK can't parse, because it would drop the whole response. Such a tool
+// becomes null, and such a piece of content a text about the error; content that is a string becomes a list with it.
 func (p *Process) readable(raw json.RawMessage) json.RawMessage {
 	if len(raw) > maxRepaired || !bytes.Contains(raw, []byte(`"result"`)) {
 		return raw
@@ -38,7 +38,7 @@ func (p *Process) readable(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// repairTools puts null in the place of every tool that cannot be read.
+// repairTools replaces invalid tools by null.
 func (p *Process) repairTools(result map[string]json.RawMessage) bool {
 	return repairEach(result, "tools", func(i int, one json.RawMessage) json.RawMessage {
 		err := json.Unmarshal(one, &mcp.Tool{})
@@ -50,7 +50,7 @@ func (p *Process) repairTools(result map[string]json.RawMessage) bool {
 	})
 }
 
-// repairContent says of every piece of content that cannot be read why.
+// repairContent replaces invalid pieces of content by a text with the error.
 func (p *Process) repairContent(result map[string]json.RawMessage) bool {
 	var text string
 	if json.Unmarshal(result["content"], &text) == nil && len(result["content"]) > 0 && result["content"][0] == '"' {
@@ -70,7 +70,7 @@ func (p *Process) repairContent(result map[string]json.RawMessage) bool {
 	})
 }
 
-// contentKind names what a piece of content is, as far as it says so.
+// contentKind returns the type of a piece of content, if it has one.
 func contentKind(one json.RawMessage) string {
 	var m struct {
 		Type string `json:"type"`
@@ -81,7 +81,7 @@ func contentKind(one json.RawMessage) string {
 	return fmt.Sprintf("its type is %q", clean.Clip(m.Type, 80))
 }
 
-// repairEach changes the entries of a list, and reports whether any is another one now.
+// repairEach changes the entries of a list, and reports whether any was changed.
 func repairEach(result map[string]json.RawMessage, key string, repair func(int, json.RawMessage) json.RawMessage) bool {
 	var entries []json.RawMessage
 	if len(result[key]) == 0 || json.Unmarshal(result[key], &entries) != nil {
@@ -103,11 +103,11 @@ func repairEach(result map[string]json.RawMessage, key string, repair func(int, 
 	return repaired
 }
 
-// TaskKey is where marked notes, in a tool's _meta, that the tool can only be called as a task.
+// TaskKey is the key in a tool's _meta by which marked notes that the tool can only be called as a task.
 const TaskKey = "adze.dev/taskSupport"
 
-// marked moves a tool's execution.taskSupport, of which the SDK knows nothing, to where the SDK passes it on. Tools that
-// can only be called as tasks cannot be called here, so they are not offered.
+// marked moves a tool's execution.taskSupport, which the SDK doesn't know, to _meta, which the SDK passes on. Tools that can
+// only be called as tasks are not supported, so they are not offered.
 func marked(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"taskSupport"`)) || !bytes.Contains(raw, []byte(`"required"`)) {
 		return raw

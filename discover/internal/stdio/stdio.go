@@ -1,5 +1,5 @@
 // Package stdio runs MCP servers as commands and exchanges messages with them over stdin and stdout: lines of JSON. It
-// survives servers that print other things, never stop, or leave processes behind.
+// handles servers that print other output, don't stop, or leave processes behind.
 package stdio
 
 import (
@@ -24,21 +24,21 @@ import (
 )
 
 const (
-	maxRequests = 64 // of a server that are unanswered
+	maxRequests = 64 // unanswered requests of a server
 	closeGrace  = 300 * time.Millisecond
 	writeGrace  = 50 * time.Millisecond
-	exitWait    = 5 * time.Second // for the exit of a server that has closed its pipes: it says more than they do
+	exitWait    = 5 * time.Second // for the exit of a server that closed its pipes, which explains more
 
-	// Drain is how long output is still read after a command has exited while something it left behind holds it open.
+	// Drain is how long output is read after a command has exited, if a process that it left behind keeps the pipe open.
 	Drain = 250 * time.Millisecond
 
-	// A launcher that has not answered may be installing the server. Its install ends by itself if it isn't disturbed,
-	// and the server then finds its input closed and exits. What has not answered and is not known as a launcher may
-	// still be a script that runs one. npm rolls an install back at the first SIGTERM, which takes it a moment, and at
-	// the second one releases its locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next
-	// start for a minute. InstallGrace is the usual Command.Install.
+	// A launcher that has not answered may be installing the server. If it isn't disturbed it finishes, and the server then
+	// finds its input closed and exits. A command that has not answered and isn't known as a launcher may be a script that
+	// runs one. npm rolls an install back at the first SIGTERM, which takes a moment, and at the second one releases its
+	// locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next start for a minute. InstallGrace is
+	// the usual Command.Install.
 	InstallGrace = 10 * time.Second // to finish, before SIGTERM
-	rollback     = 5 * time.Second  // between SIGTERM and a second one of what has not answered
+	rollback     = 5 * time.Second  // between SIGTERM and a second one for a command that has not answered
 	insistence   = 2 * time.Second  // between that and SIGKILL
 
 	// StopTime is how long a command may take to exit after Command.Install.
@@ -54,39 +54,39 @@ func (e *NotReadingError) Error() string {
 
 func (e *NotReadingError) Unwrap() []error { return []error{io.ErrClosedPipe, e.cause} }
 
-// Process is a server that we started, and the transport to it.
+// Process is a server that Adze started, and the transport to it.
 //
-// The SDK has one of its own. This one reads lines of any length in bounded memory, skips invalid messages,
-// limits pending requests, can cancel a write, keeps stderr, and stops the whole process group.
+// Unlike the SDK's transport, it reads lines of any length in bounded memory, skips invalid messages, limits pending
+// requests, can cancel a write, keeps stderr, and stops the whole process group.
 type Process struct {
 	cmd  *exec.Cmd
 	log  *Log
-	exit chan struct{} // closed when the command itself has ended
-	gone chan struct{} // closed when we have ended what was left of it
+	exit chan struct{} // closed when the command has exited
+	gone chan struct{} // closed when its remaining processes are stopped
 
 	launcher bool            // it may install the server first
-	install  time.Duration   // how long that may continue when we stop it
-	urgent   <-chan struct{} // closed: no longer; nil: never
-	answered atomic.Bool     // the server has taken part in a handshake
+	install  time.Duration   // how long the install may continue when the server is stopped
+	urgent   <-chan struct{} // closed: the install gets no more time; nil: never
+	answered atomic.Bool     // the server took part in a handshake
 
 	stdin, stdout *os.File
 	ended         sync.Once
-	ending        atomic.Bool   // we end it
+	ending        atomic.Bool   // Adze is stopping it
 	hungUp        atomic.Bool   // it closed its output before that
 	unread        atomic.Bool   // it closed its input before that
 	term          sync.Once     // for the first SIGTERM
-	termed        atomic.Bool   // it was sent
-	alone         bool          // it ended by itself; known when exit is closed
-	writing       chan struct{} // holds one token: the right to write
+	termed        atomic.Bool   // the first SIGTERM was sent
+	alone         bool          // it exited by itself; known when exit is closed
+	writing       chan struct{} // holds one token: permission to write
 	broken        atomic.Bool   // a message was written only in part
 
 	frames   *frames
 	queue    []jsonrpc.Message // the rest of a batch
 	stray    strayOutput
-	odd      atomic.Pointer[string] // the first line that was no message, of a server that has said nothing else
+	odd      atomic.Pointer[string] // the first line that wasn't a message, if the server has sent no message
 	words    exitReason
-	gaveUp   atomic.Pointer[error] // why we end it, if it is for what it printed
-	requests atomic.Int32          // of the server, unanswered
+	gaveUp   atomic.Pointer[error] // why Adze stops it, if because of its output
+	requests atomic.Int32          // unanswered requests of the server
 }
 
 // Command is the command of a server.
@@ -97,10 +97,10 @@ type Command struct {
 	Env      []string
 	Launcher bool            // it may install the server first
 	Install  time.Duration   // how long an install may continue when the server is stopped
-	Urgent   <-chan struct{} // closed: no longer than usual; nil: never
+	Urgent   <-chan struct{} // closed: the install gets no more time; nil: never
 }
 
-// Start starts a server. Its stderr, and what it prints that is not a message, is added to the log.
+// Start starts a server. Its stderr, and output that isn't a message, is added to the log.
 func Start(c Command, log *Log) (*Process, error) {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir, cmd.Env = c.Dir, c.Env
@@ -143,7 +143,7 @@ func Start(c Command, log *Log) (*Process, error) {
 	return p, nil
 }
 
-// attend reads stderr and waits for the end of the command.
+// attend reads stderr and waits for the command to exit.
 func (p *Process) attend(stderr *os.File) {
 	copied := make(chan struct{})
 	go func() {
@@ -151,9 +151,9 @@ func (p *Process) attend(stderr *os.File) {
 		p.log.copy(stderr, p.words.add)
 	}()
 	p.cmd.Wait()
-	// It may end by itself at the moment when we notice and end it: what it was that ended it is the truth.
+	// It may exit by itself at the moment when it is being stopped. The exit status shows which it was.
 	p.alone = (p.hungUp.Load() || p.unread.Load() || !p.ending.Load()) && !(p.termed.Load() && SignalOf(p.cmd) != "")
-	select { // what it said last; something it left behind may hold the pipe
+	select { // its last output; a process that it left behind may keep the pipe open
 	case <-copied:
 	case <-time.After(Drain):
 	}
@@ -164,16 +164,16 @@ func (p *Process) attend(stderr *os.File) {
 	time.AfterFunc(Drain, func() { p.stdout.SetReadDeadline(time.Now()) }) // likewise
 }
 
-// Exit is closed when the command itself has exited.
+// Exit returns a channel that is closed when the command has exited.
 func (p *Process) Exit() <-chan struct{} { return p.exit }
 
-// Gone is closed when the command and all that it started are stopped.
+// Gone returns a channel that is closed when the command and its child processes are stopped.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
-// Answered notes that the server has taken part in a handshake.
+// Answered records that the server took part in a handshake.
 func (p *Process) Answered() { p.answered.Store(true) }
 
-// Stray returns the first line that was not a message, of a server that has printed nothing else; "" if there is none.
+// Stray returns the first line that wasn't a message, if the server has sent no message; otherwise "".
 func (p *Process) Stray() string {
 	if first := p.odd.Load(); first != nil {
 		return *first
@@ -181,16 +181,16 @@ func (p *Process) Stray() string {
 	return ""
 }
 
-// Reason continues a sentence on how the server ended with the line of stderr that says best why.
+// Reason returns the line of stderr that best explains the exit, to continue a sentence about it.
 func (p *Process) Reason() string { return p.words.said() }
 
-// Tail continues a message on a start with the last lines of stderr.
+// Tail returns the last lines of stderr, to continue a message about a failed start.
 func (p *Process) Tail() string { return p.words.lines() }
 
 // Connect implements [mcp.Transport].
 func (p *Process) Connect(context.Context) (mcp.Connection, error) { return p, nil }
 
-// SessionID implements [mcp.Connection]: there is none.
+// SessionID implements [mcp.Connection]. It is always "".
 func (p *Process) SessionID() string { return "" }
 
 // Read implements [mcp.Connection].
@@ -214,7 +214,7 @@ func (p *Process) Read(context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// fill reads one line into the queue. One that is no message is logged and stepped over: many servers print a banner.
+// fill reads one line into the queue. A line that isn't a message is logged and skipped: many servers print a banner.
 func (p *Process) fill() error {
 	fr, err := p.frames.next()
 	if err != nil {
@@ -261,14 +261,14 @@ func (p *Process) fill() error {
 	return nil
 }
 
-// giveUp ends a server that does not speak the protocol. Its fate says why.
+// giveUp stops a server that doesn't speak the protocol. Fate returns the reason.
 func (p *Process) giveUp(err error) error {
 	p.gaveUp.Store(&err)
 	p.end()
 	return io.EOF
 }
 
-// tooLong answers, in the server's place, the call that waits for an answer too long to read.
+// tooLong answers the request whose response is too long to read.
 func (p *Process) tooLong(fr frame) error {
 	p.log.Printf("dropped a message of %d bytes (limit: %d)", fr.size, MaxMessage)
 	var v any
@@ -286,7 +286,7 @@ func (p *Process) tooLong(fr frame) error {
 	return nil
 }
 
-// Write implements [mcp.Connection]. A server that does not read cannot hold the caller longer than ctx.
+// Write implements [mcp.Connection]. A server that doesn't read can't block the caller longer than ctx.
 func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
@@ -306,13 +306,13 @@ func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	stop := context.AfterFunc(ctx, func() { p.stdin.SetWriteDeadline(time.Now()) })
 	n, err := p.stdin.Write(append(data, '\n'))
 	if trace := httptrace.ContextClientTrace(ctx); n > 0 && trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // the request may have left: see session.call
+		trace.GotConn(httptrace.GotConnInfo{}) // the request may be sent from here on: see session.call
 	}
 	if !stop() || err != nil {
 		if err != nil {
-			p.broken.Store(true) // half a message may be in the pipe: nothing can follow it
+			p.broken.Store(true) // part of a message may be in the pipe: nothing can follow it
 			p.unread.Store(errors.Is(err, syscall.EPIPE) && !p.ending.Load())
-			select { // an end of its own is the better reason
+			select { // its own exit is the better explanation
 			case <-p.exit:
 			case <-time.After(writeGrace):
 			}
@@ -327,7 +327,7 @@ func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// Close implements [mcp.Connection]: stdin is closed, which is the sign to end; what is left then is ended.
+// Close implements [mcp.Connection]. It closes stdin, which asks the server to exit, and then stops the remaining processes.
 func (p *Process) Close() error {
 	p.end()
 	return nil
@@ -338,13 +338,13 @@ func (p *Process) end() {
 		p.ending.Store(true)
 		p.stdin.Close()
 		if !p.answered.Load() {
-			p.stdout.SetReadDeadline(time.Now()) // the handshake is over, however long the command stays
+			p.stdout.SetReadDeadline(time.Now()) // the handshake has ended, however long the command runs
 		}
 		go p.finish()
 	})
 }
 
-// Hurry stops a server that has nothing to finish, at once.
+// Hurry stops a server that has nothing to finish at once.
 func (p *Process) Hurry() {
 	p.ending.Store(true)
 	p.terminate()
@@ -360,7 +360,7 @@ func (p *Process) terminate() {
 // Installing reports whether the command may be installing the server.
 func (p *Process) Installing() bool { return p.launcher && !p.answered.Load() }
 
-// grace is how long the command gets to end by itself, and then after a SIGTERM.
+// grace returns how long the command gets to exit by itself, and then after a SIGTERM.
 func (p *Process) grace() (itself, afterTerm time.Duration) {
 	switch {
 	case p.answered.Load():
@@ -371,7 +371,7 @@ func (p *Process) grace() (itself, afterTerm time.Duration) {
 	return closeGrace, rollback
 }
 
-// insist tells a command that has not answered a second time to end.
+// insist sends a second SIGTERM to a command that has not answered.
 func (p *Process) insist() {
 	if p.answered.Load() {
 		return
@@ -413,8 +413,8 @@ func (p *Process) exited() bool {
 	}
 }
 
-// Fate says how the command ended, if it has done so by itself or for what it printed. A command that has closed its
-// output or its input is of no use any more: it is ended, and how that comes about tells which of the two it was.
+// Fate describes how the command ended, if it exited by itself or was stopped because of its output. A command that has
+// closed its output or its input is useless and is stopped; its exit status shows whether it was exiting anyway.
 func (p *Process) Fate() string {
 	if why := p.gaveUp.Load(); why != nil {
 		return (*why).Error() + ", and was stopped"
@@ -447,7 +447,7 @@ func (p *Process) Fate() string {
 
 // StartError explains why a command could not be started.
 func StartError(name string, err error) error {
-	var path *fs.PathError // repeats the name
+	var path *fs.PathError // its text repeats the name
 	words := strings.Fields(name)
 	switch {
 	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:

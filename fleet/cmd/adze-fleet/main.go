@@ -19,7 +19,7 @@ var version = "devel"
 func main() { os.Exit(run()) }
 
 func run() int {
-	helper := adze.Main() // in a process that keeps commands this does not return
+	helper := adze.Main() // doesn't return in a helper process
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -61,7 +61,7 @@ func (m *machine) git(args ...string) string {
 	return string(out)
 }
 
-// command is the program with arguments.
+// command returns the program with arguments.
 func (m *machine) command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], args...)
 	for _, kv := range os.Environ() {
@@ -115,7 +115,7 @@ func (m *machine) tasks(name string, n, calls int) string {
 
 func (m *machine) effects() string { return filepath.Join(m.dir, "effects") }
 
-// counted are the lines of the file of effects, each with how often it is there.
+// counted returns the lines of the file of effects, each with how often it is there.
 func (m *machine) counted() map[string]int {
 	raw, _ := os.ReadFile(m.effects())
 	out := map[string]int{}

@@ -84,7 +84,7 @@ func (s *scripted) answer(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":100,\"completion_tokens\":10}}\n\ndata: [DONE]\n\n")
 }
 
-// asked is the number of requests so far.
+// asked returns the number of requests so far.
 func (s *scripted) asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

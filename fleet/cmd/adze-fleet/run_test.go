@@ -26,7 +26,7 @@ func (m *machine) results(text string) map[string]map[string]any {
 	return out
 }
 
-// runName is the name of the only run.
+// runName returns the name of the only run.
 func (m *machine) runName() string {
 	m.t.Helper()
 	out, problems, code := m.run("status", "--json")

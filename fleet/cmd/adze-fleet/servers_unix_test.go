@@ -108,7 +108,7 @@ func (m *machine) killing(flags []string, tasks, calls, faults int, fault func()
 	t.Logf("%d tasks, %d calls each, %d faults: none lost, none twice", tasks, calls, n)
 }
 
-// lines is the number of effects so far.
+// lines returns the number of effects so far.
 func (m *machine) lines() int {
 	info, err := os.Stat(m.effects())
 	if err != nil {

@@ -146,7 +146,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// processes are those with the home directory of the machine.
+// processes returns those with the home directory of the machine.
 func (m *machine) processes() []string {
 	var all []string
 	list, _ := filepath.Glob("/proc/[0-9]*/environ")

@@ -38,7 +38,7 @@ func (b *bench) open(ctx context.Context, name string) (*queue.Queue, func(), er
 	}, nil
 }
 
-// entry is one of a usual size.
+// entry returns an entry of typical size.
 func entry(seq int64) journal.Entry {
 	text := strings.Repeat("x", 300)
 	return journal.Entry{V: journal.Version, Seq: seq, At: time.Now(), Type: journal.TypeMode, Data: json.RawMessage(`{"mode":"` + text + `"}`)}
@@ -89,7 +89,7 @@ func (b *bench) parallel(ctx context.Context, q *queue.Queue, at, sessions, each
 			for i := range next {
 				if err := b.write(ctx, q, fmt.Sprint("s", i), each); err != nil {
 					failed <- err
-					for range next { // the others end
+					for range next { // let the others finish
 					}
 				}
 			}
@@ -147,7 +147,7 @@ func (b *bench) cluster(ctx context.Context) error {
 		return err
 	}
 	defer q.Close()
-	if err := b.write(ctx, q, "first", 10); err != nil { // all have a leader now
+	if err := b.write(ctx, q, "first", 10); err != nil { // then all have a leader
 		return err
 	}
 	took, err := b.parallel(ctx, q, 64, 64, 100)
@@ -170,7 +170,7 @@ func freePorts() (ports [3]int, err error) {
 		if err != nil {
 			return ports, err
 		}
-		defer l.Close() // not before all are found
+		defer l.Close() // keep it until all ports are chosen
 		ports[i] = l.Addr().(*net.TCPAddr).Port
 	}
 	return ports, nil

@@ -1,4 +1,4 @@
-// Command bench measures what fleets promise of size and speed and prints it as a table. make bench runs it.
+// Command bench measures the documented sizes and speeds of fleets and prints them as a table. make bench runs it.
 //
 //	go -C fleet run ./internal/bench ../bin/adze-fleet
 //	go -C fleet run ./internal/bench -scale ../bin/adze-fleet    # 1,000,000 entries too, which takes minutes
@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// bench is where measurements are printed, and where they keep data.
+// bench has the output and the data directory of measurements.
 type bench struct {
 	table *tabwriter.Writer
 	dir   string
@@ -81,7 +81,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// perSecond is a rate as text.
+// perSecond returns a rate as text.
 func perSecond(n int, took time.Duration) string {
 	return fmt.Sprintf("%.0f/s", float64(n)/took.Seconds())
 }

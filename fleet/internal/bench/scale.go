@@ -46,7 +46,7 @@ func serve(ctx context.Context, binary, dir string) (*served, error) {
 	return s, nil
 }
 
-// kill kills the server, as a crash does.
+// kill kills the server like a crash.
 func (s *served) kill() {
 	if s.Queue != nil {
 		s.Close()
@@ -55,7 +55,7 @@ func (s *served) kill() {
 	_ = s.process.Wait()
 }
 
-// memory is the most that the server used so far.
+// memory returns the peak memory of the server.
 func (s *served) memory() float64 { return memory(fmt.Sprint(s.process.Process.Pid), "VmHWM") }
 
 // scale measures the server's memory with many sessions, and its restart after kill -9.

@@ -55,7 +55,7 @@ func (b *bench) tasks(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	took := time.Since(began) - 500*time.Millisecond // the wait for a task that isn't there
+	took := time.Since(began) - 500*time.Millisecond // without the wait for a missing task
 	for range workers {
 		if err := <-failed; err != nil {
 			return err
@@ -65,7 +65,7 @@ func (b *bench) tasks(ctx context.Context) error {
 	return nil
 }
 
-// store measures a file on its way to the store, and back.
+// store measures storing and reading a file.
 func store(ctx context.Context, q *queue.Queue, content []byte) (put, get time.Duration, err error) {
 	var puts, gets []time.Duration
 	for i := range 5 {
@@ -238,12 +238,12 @@ func (b *bench) program(ctx context.Context, binary string) error {
 			break
 		}
 	}
-	time.Sleep(time.Second) // it waits for tasks now
+	time.Sleep(time.Second) // by then it waits for tasks
 	b.row("a worker that waits, memory", fmt.Sprintf("%.1f MB", memory(fmt.Sprint(c.Process.Pid), "VmRSS")), "under 60 MB")
 	return nil
 }
 
-// memory is a value of /proc/PID/status in MB; 0 where there is none.
+// memory returns a value of /proc/PID/status in MB; 0 if there is none.
 func memory(pid, name string) float64 {
 	raw, _ := os.ReadFile("/proc/" + pid + "/status")
 	for line := range strings.Lines(string(raw)) {

@@ -19,7 +19,7 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// Env is the process.
+// Env is the environment of the process.
 type Env struct {
 	In      io.Reader
 	Out     io.Writer
@@ -28,7 +28,7 @@ type Env struct {
 	Version string
 }
 
-// exitGone is the exit code of a child whose worker is gone.
+// exitGone is the exit code of a child whose worker has exited.
 const exitGone = 4
 
 // Run works on the task that the worker sends.
@@ -113,7 +113,7 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 	return s, m, nil
 }
 
-// flags are the settings of the worker for this run.
+// flags returns the settings of the worker for this run.
 func flags(b pipe.Begin) []settings.Flag {
 	fs := []settings.Flag{{Name: "--chat-recording", Key: "general.chatRecording", Value: "true"}}
 	if b.Mode != "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// worker is the worker at the other end of the pipe. It is the session's journal and store.
+// worker is the worker at the other end of the pipe. It stores the session's journal and contents.
 type worker struct {
 	gone func() // ends the process
 
@@ -43,7 +43,7 @@ func connect(in io.Reader, out io.Writer, gone func()) (*worker, pipe.Begin, err
 	return w, b, nil
 }
 
-// ask sends a request and waits for the reply. Without one, the process ends: what isn't recorded must not happen.
+// ask sends a request and waits for the reply. Without one, the process exits: what isn't recorded must not happen.
 func (w *worker) ask(r pipe.Request) ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

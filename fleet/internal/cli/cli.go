@@ -50,7 +50,7 @@ type exit struct {
 
 func (e *exit) Error() string { return e.text }
 
-// usagef is an error in the command line. A second line of it is advice.
+// usagef returns an error in the command line. A second line is advice.
 func usagef(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	separator := "\n"
@@ -174,7 +174,7 @@ func run(ctx context.Context, env Env) error {
 	return c.run(ctx, env, o, words)
 }
 
-// command is a command, and the name of its argument in help; "": it has none.
+// command is a command, and the name of its argument in help; "": none.
 type command struct {
 	word string
 	run  func(context.Context, Env, *options, []string) error
@@ -206,11 +206,11 @@ func noteSync(env Env, o *options, q *queue.Queue) {
 	}
 }
 
-// queueDir is where the embedded server has its data.
+// queueDir returns where the embedded server has its data.
 func (o *options) queueDir() string { return filepath.Join(o.dir, "queue") }
 
-// connect connects to the server of the flags, or to one of its own. Without alone, that of another process is used too. tell gets
-// notes about the connection; nil: none.
+// connect connects to the server of the flags, or to an embedded one. Unless alone is set, it also uses the embedded server
+// of another process. tell gets notes about the connection; nil: none.
 func connect(ctx context.Context, o *options, alone bool, tell func(string)) (openQueue, error) {
 	if o.server != "" {
 		token := os.Getenv("ADZE_FLEET_TOKEN")

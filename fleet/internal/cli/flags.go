@@ -32,7 +32,7 @@ type options struct {
 	work                     string // directory of mirrors and clones
 }
 
-// meant is a line about the name that was probably meant, or nothing.
+// meant returns a suggestion of a similar name, or "".
 func meant(prefix, word string, names []string) string {
 	near := nearest.Names(word, names)
 	if len(near) == 0 {
@@ -41,9 +41,9 @@ func meant(prefix, word string, names []string) string {
 	return fmt.Sprintf("\nDid you mean '%s%s'?", prefix, near[0])
 }
 
-// unknownFlag is the first argument that set rejected if it isn't one of its flags; otherwise "".
+// unknownFlag returns the first argument that set rejected if it isn't one of its flags; otherwise "".
 func unknownFlag(set *flag.FlagSet, args []string) string {
-	i := len(args) - set.NArg() - 1 // what it has read, it has removed
+	i := len(args) - set.NArg() - 1 // it removed the arguments that it parsed
 	if i < 0 {
 		return ""
 	}
@@ -142,7 +142,7 @@ func (o *options) complete() error {
 	return err
 }
 
-// again are the flags that another command needs to use the same queue.
+// again returns the flags that another command needs to use the same queue.
 func (o *options) again() string {
 	text := ""
 	for _, f := range [][2]string{{"--server", o.server}, {"--creds", o.creds}, {"--ca", o.ca}} {

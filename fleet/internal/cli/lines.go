@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// lines prints the warnings and errors of a worker as the messages of commands are: what happened to which task, and the first line
-// of the cause. Attributes in groups are omitted.
+// lines prints the warnings and errors of a worker in the format of command messages: what happened to which task, and the
+// first line of the cause. Attributes in groups are omitted.
 type lines struct {
 	w        io.Writer
-	terminal bool // a progress bar may be in the line
+	terminal bool // the line may have a progress bar
 	attrs    []slog.Attr
 }
 

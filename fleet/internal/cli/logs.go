@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// logs prints what happened in a task: a line for each step, or with --json each entry of its journal.
+// logs prints the steps of a task: a line for each or, with --json, each entry of its journal.
 func logs(ctx context.Context, env Env, o *options, words []string) error {
 	run, id, ok := strings.Cut(words[0], "/")
 	if !ok {
@@ -36,14 +36,14 @@ func logs(ctx context.Context, env Env, o *options, words []string) error {
 		return fmt.Errorf("unknown task %q in %s\nSee 'adze fleet status %s'.", id, run, run)
 	}
 	if o.follow && p.embedded != nil {
-		o.follow = false // nothing runs that could be followed
+		o.follow = false // nothing is running that could be followed
 	}
 	for seen := 0; ; {
 		entries, err := history(ctx, p.Queue, run, id, archiveOf(ctx, p.Queue, run))
 		if err != nil {
 			return err
 		}
-		if len(entries) < seen { // it was started again
+		if len(entries) < seen { // it was restarted
 			seen = 0
 		}
 		for _, e := range entries[seen:] {
@@ -126,7 +126,7 @@ func step(e journal.Entry, b journal.Blobs) string {
 	return ""
 }
 
-// maxStep is the longest text in a line.
+// maxStep is the maximum length of a text in a line.
 const maxStep = 160
 
 func oneLine(text string) string {
@@ -145,7 +145,7 @@ func archiveOf(ctx context.Context, q *queue.Queue, run string) archive {
 	return sync.OnceValues(func() (map[string][]journal.Entry, error) { return q.Packed(ctx, run) })
 }
 
-// history are the entries of a task: in its journal, or in the file of its run.
+// history returns the entries of a task: in its journal, or in the file of its run.
 func history(ctx context.Context, q *queue.Queue, run, id string, packed archive) ([]journal.Entry, error) {
 	l, err := q.OpenLog(ctx, run, task.Token(id))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/queue"
 )
 
-// progress shows how far a run is, on stderr: a bar in a terminal, otherwise a line for each change, at most one per second.
+// progress shows the progress of a run on stderr: a bar in a terminal, otherwise a line for each change, at most one per
+// second.
 type progress struct {
 	env   Env
 	json  bool
@@ -19,7 +20,7 @@ type progress struct {
 	last  int
 	shown time.Time
 	noted string
-	line  bool // the cursor is behind a bar
+	line  bool // the cursor is after a bar
 }
 
 func newProgress(env Env, o *options, r queue.Run) *progress {

@@ -39,7 +39,7 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	defer p.Close()
 	noteSync(env, o, p.Queue)
-	if p.embedded != nil { // whoever had tasks was killed with the queue
+	if p.embedded != nil { // workers that had tasks were killed together with the embedded server
 		if err := p.Release(ctx); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func finish(ctx context.Context, env Env, o *options, q *queue.Queue, run string
 	return verdict(all)
 }
 
-// atLimit is the error of a run that reached its cost limit.
+// atLimit returns the error of a run that reached its cost limit.
 func atLimit(ctx context.Context, q *queue.Queue, name string) error {
 	r, err := q.Run(ctx, name)
 	if err != nil {
@@ -202,7 +202,7 @@ func about(text string) string {
 	return ": " + text
 }
 
-// verdict is the exit code for results.
+// verdict returns the exit code for results.
 func verdict(all []result.Done) error {
 	for _, d := range all {
 		if d.State != result.Passed {
@@ -212,7 +212,7 @@ func verdict(all []result.Done) error {
 	return nil
 }
 
-// results are those of all tasks, in the order of the file.
+// results returns the results of all tasks, in the order of the file.
 func results(ctx context.Context, q *queue.Queue, run string, tasks []task.Task) ([]result.Done, error) {
 	var all []result.Done
 	for _, t := range tasks {
@@ -282,8 +282,9 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 	}, nil
 }
 
-// rights are the approval mode and the sandbox of tasks; empty: those of the settings. No user can approve anything here. So if
-// nobody chose a mode, all is allowed in a sandbox, which keeps commands in the task's own clone; not where it is off.
+// rights returns the approval mode and the sandbox of tasks; empty: those of the settings. No user can approve anything
+// here, so if no mode is set, everything is allowed in a sandbox, which restricts commands to the task's own clone. If the
+// sandbox is off, the mode stays.
 func rights(o *options, s *settings.Settings) (mode, sandbox string) {
 	mode, sandbox = o.mode, o.sandbox
 	if _, chosen := s.Value("tools.approvalMode"); mode != "" || len(chosen) > 0 {

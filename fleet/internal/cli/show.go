@@ -22,7 +22,7 @@ import (
 	"github.com/adze-dev/adze/journal/export"
 )
 
-// running is the state of what has begun and isn't done. A queue that this process itself serves has no workers.
+// running returns the state of tasks that have begun and aren't done. A queue that this process serves has no workers.
 func (p openQueue) running() string {
 	if p.embedded != nil {
 		return "interrupted"
@@ -136,7 +136,7 @@ func statusOf(ctx context.Context, w io.Writer, o *options, q openQueue, name st
 	return nil
 }
 
-// tasksOf are the tasks of a run that exists.
+// tasksOf returns the tasks of a run that exists.
 func tasksOf(ctx context.Context, q *queue.Queue, name string) ([]task.Task, error) {
 	if _, err := q.Run(ctx, name); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func tasksOf(ctx context.Context, q *queue.Queue, name string) ([]task.Task, err
 	return q.Tasks(ctx, name)
 }
 
-// resultsOf are the tasks of a run, and what came of each.
+// resultsOf returns the tasks of a run with their results.
 func resultsOf(ctx context.Context, q *queue.Queue, run string) ([]task.Task, []result.Done, error) {
 	tasks, err := tasksOf(ctx, q, run)
 	if err != nil {
@@ -261,7 +261,7 @@ func (b blobs) Get(ref journal.Ref) ([]byte, error) {
 	return b.q.File(b.ctx, "runs/"+b.run+"/blobs/"+strings.TrimPrefix(ref.Blob, "sha256:"))
 }
 
-// transcripts are the conversations of tasks, as Markdown.
+// transcripts returns the conversations of tasks, as Markdown.
 func transcripts(ctx context.Context, q *queue.Queue, run string, tasks []task.Task) (map[string]string, error) {
 	out := map[string]string{}
 	packed := archiveOf(ctx, q, run)
@@ -305,7 +305,7 @@ func branches(ctx context.Context, env Env, run string, tasks []task.Task, all [
 	}
 }
 
-// branch commits a patch to a new branch, without a change of the work tree.
+// branch commits a patch to a new branch, without changing the work tree.
 func branch(ctx context.Context, repo, ref, name string, d result.Done) error {
 	if ref == "" {
 		ref = "HEAD"

@@ -16,7 +16,7 @@ type reasonError struct{ Reason }
 
 func (e reasonError) Error() string { return string(e.Reason) }
 
-// bill is what one request may cost, and what it did cost. Costs are counted in millionths of a US dollar.
+// bill is the estimated and the actual cost of one request. Costs are in millionths of a US dollar.
 type bill struct {
 	g *Gateway
 	v *guest
@@ -27,16 +27,17 @@ type bill struct {
 	reserved bool
 	sent     bool
 
-	rest []byte // of a line of the answer that isn't complete
+	rest []byte // an incomplete line of the answer
 	used model.Usage
-	// answered says that the server began an answer. If it is cut off before the usage, all that was reserved counts.
+	// answered means that the server began an answer. If it is cut off before the usage, everything that was reserved
+	// counts.
 	answered bool
 }
 
-// answerTokens is the length of an answer that is reserved if the request has no limit.
+// answerTokens are reserved for the answer if the request has no limit.
 const answerTokens = 32_000
 
-// bill estimates a request from above: a token has at least two bytes.
+// bill returns an upper bound for a request: a token has at least two bytes.
 func (g *Gateway) bill(v *guest, body []byte) *bill {
 	var limits struct {
 		A int `json:"max_tokens"`
@@ -57,18 +58,18 @@ func (g *Gateway) bill(v *guest, body []byte) *bill {
 
 func micros(dollars float64) int64 { return int64(math.Ceil(dollars * 1e6)) }
 
-// SpentCounter is the counter of what a run cost so far, in millionths of a US dollar.
+// SpentCounter returns the name of the counter of a run's cost so far, in millionths of a US dollar.
 func SpentCounter(run string) string { return "spent." + run }
 
-// LimitCounter is the counter of what a run cost, with what requests on their way may cost. It doesn't pass the run's limit. What a
-// worker reserved that was killed then stays in it.
+// LimitCounter returns the name of the counter of a run's cost, including the reserved cost of running requests. It doesn't
+// exceed the run's limit. Reservations of a killed worker stay in it.
 func LimitCounter(run string) string { return "cost." + run }
 
-// TaskCounter is the counter of what a task cost.
+// TaskCounter returns the name of the counter of a task's cost.
 func TaskCounter(run, token string) string { return "task." + run + "." + token }
 
-// reserve takes what the request may cost from the limits. It waits for the rate, and for the cost while requests on their way may
-// leave enough.
+// reserve takes the request's possible cost from the limits. It waits for the rate limit, and for the cost limit while
+// running requests may leave enough.
 func (b *bill) reserve(ctx context.Context) error {
 	if err := b.reserveCost(ctx); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (b *bill) reserve(ctx context.Context) error {
 	return nil
 }
 
-// retryTime is the pause before the queue is asked again.
+// retryTime is the pause before another request to the queue.
 const retryTime = 200 * time.Millisecond
 
 func (b *bill) reserveCost(ctx context.Context) error {
@@ -118,7 +119,7 @@ func (b *bill) reserveCost(ctx context.Context) error {
 	}
 }
 
-// maxCost is the limit of the run in millionths of a US dollar. It waits for a queue that is gone for a while.
+// maxCost returns the limit of the run in millionths of a US dollar. It waits while the queue can't be reached.
 func (b *bill) maxCost(ctx context.Context) (int64, error) {
 	for {
 		most, err := b.v.MaxCost(ctx)
@@ -131,14 +132,14 @@ func (b *bill) maxCost(ctx context.Context) (int64, error) {
 	}
 }
 
-// tryCost reserves the cost if it fits below the limit, and otherwise returns what is counted.
+// tryCost reserves the cost if it is within the limit, and otherwise returns the counter's value.
 func (b *bill) tryCost(ctx context.Context, most int64) (int64, error) {
 	if b.cost == 0 {
 		b.reserved = true
 		return 0, nil
 	}
 	c, name := b.g.counters, LimitCounter(b.v.Run)
-	if most > 0 { // a look first: what doesn't fit must not keep others from what does
+	if most > 0 { // read first: a request that doesn't fit must not block others that do
 		if sum, err := c.Add(ctx, name, 0); err != nil || sum+b.cost > most {
 			return sum, err
 		}
@@ -154,13 +155,13 @@ func (b *bill) tryCost(ctx context.Context, most int64) (int64, error) {
 	return c.Add(ctx, name, -b.cost)
 }
 
-// wait is the wait for requests of others that have reserved what is left.
+// wait is the wait for reservations of other requests.
 type wait struct {
 	sum   int64
 	since time.Time
 }
 
-// stuckTime is how long a reservation waits while no other changes: those of killed workers never do.
+// stuckTime is how long to wait while no reservation changes: those of killed workers never do.
 const stuckTime = 2 * time.Minute
 
 // over reports whether the counter hasn't changed for a while.
@@ -184,7 +185,7 @@ func (b *bill) awaitRate(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if sum > l.Tokens && sum > b.tokens { // a request that is larger than the limit has a minute of its own
+			if sum > l.Tokens && sum > b.tokens { // a request above the limit gets its own minute
 				if _, err := c.Add(ctx, name, -b.tokens); err != nil {
 					return err
 				}
@@ -244,7 +245,7 @@ func (b *bill) settle() {
 	}
 }
 
-// maxLine is how much of a line is kept to look for the usage.
+// maxLine is the maximum length of a line in which the usage is searched.
 const maxLine = 16 << 20
 
 // read looks for the usage in a part of an answer: in events, or in one JSON value.
@@ -269,7 +270,7 @@ func (b *bill) read(part []byte) {
 	}
 }
 
-// counts are the names of the APIs for tokens.
+// counts are the token counts, by the names of the APIs.
 type counts struct {
 	Prompt       int `json:"prompt_tokens"`
 	Completion   int `json:"completion_tokens"`
@@ -324,7 +325,7 @@ func (b *bill) take(c counts) {
 	u.CacheRead = max(u.CacheRead, c.CacheRead, c.PromptCached.Cached, c.InputCached.Cached)
 	u.CacheCreation = max(u.CacheCreation, c.CacheWrite)
 	input := c.Input
-	if c.CacheRead+c.CacheWrite > 0 { // Anthropic counts these beside the input
+	if c.CacheRead+c.CacheWrite > 0 { // Anthropic doesn't include these in the input
 		input += c.CacheRead + c.CacheWrite
 	}
 	u.Input = max(u.Input, c.Prompt, input)

@@ -1,5 +1,5 @@
-// Package gateway forwards the model requests of tasks. It listens on loopback, adds the key, counts what requests cost, and
-// keeps to the limits that all workers share.
+// Package gateway forwards the model requests of tasks. It listens on loopback, adds the key, counts the cost of requests,
+// and enforces the limits that all workers share.
 //
 //	g, err := gateway.Listen(limits)
 //	…
@@ -52,7 +52,7 @@ type Guest struct {
 	Owns func(context.Context) error
 }
 
-// Reason is why a request was refused.
+// Reason is why a request was rejected.
 type Reason string
 
 // Reasons.
@@ -78,7 +78,7 @@ type Gateway struct {
 	totals Totals
 }
 
-// Totals are what the requests of a gateway used so far.
+// Totals are the usage of a gateway's requests so far.
 type Totals struct {
 	Requests int64
 	Input    int64 // tokens
@@ -86,7 +86,7 @@ type Totals struct {
 	Cost     float64 // US dollars
 }
 
-// Totals returns what the requests used so far.
+// Totals returns the usage so far.
 func (g *Gateway) Totals() Totals {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -147,7 +147,7 @@ func (g *Gateway) Admit(token string, v Guest) (string, error) {
 	return "http://" + g.address + up.Path, nil
 }
 
-// Stop refuses further requests of a task.
+// Stop rejects further requests of a task.
 func (g *Gateway) Stop(token string) {
 	if v := g.guest(token); v != nil {
 		v.mu.Lock()
@@ -156,7 +156,7 @@ func (g *Gateway) Stop(token string) {
 	}
 }
 
-// Dismiss forgets a task, and returns why its last requests were refused; "": they weren't.
+// Dismiss removes a task, and returns why its last requests were rejected; "": they weren't.
 func (g *Gateway) Dismiss(token string) Reason {
 	v := g.guest(token)
 	if v == nil {
@@ -176,7 +176,7 @@ func (g *Gateway) guest(token string) *guest {
 	return g.guests[token]
 }
 
-// keyHeaders are where the APIs send keys.
+// keyHeaders are the headers with keys, of all APIs.
 var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"}
 
 // find finds the task of a request, by the token in place of a key.
@@ -257,14 +257,14 @@ func (v *guest) isStopped() bool {
 	return v.stopped
 }
 
-// refuse keeps why a request was refused.
+// refuse records why a request was rejected.
 func (v *guest) refuse(reason Reason) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.refused = reason
 }
 
-// reached forgets that the queue was gone.
+// reached records that the queue can be reached again.
 func (v *guest) reached() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -278,15 +278,15 @@ func (g *Gateway) deny(w http.ResponseWriter, v *guest, reason Reason) {
 	refuse(w, http.StatusForbidden, string(reason))
 }
 
-// refuse answers in a form that all of Adze's adapters read.
+// refuse sends an error in a format that all of Adze's adapters read.
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"type":"error","error":{"type":"gateway","message":%s}}`, strconv.Quote(text))
 }
 
-// forward sends a request to the model server and its answer to the task. A busy server is asked again when it allows that;
-// until then no worker asks it.
+// forward sends a request to the model server and its answer to the task. If the server is busy, it waits as long as the
+// server asks, and so do all workers.
 func (g *Gateway) forward(w http.ResponseWriter, r *http.Request, v *guest, token string, body []byte, b *bill) error {
 	for {
 		if err := g.awaitHold(r.Context(), v.key); err != nil {
@@ -341,7 +341,7 @@ func (g *Gateway) send(r *http.Request, v *guest, token string, body []byte) (*h
 	return g.client.Do(out)
 }
 
-// longestWait is the longest Retry-After that is kept.
+// longestWait is the longest accepted Retry-After.
 const longestWait = 10 * time.Minute
 
 // busyFor reports whether the server is busy, and for how long.
@@ -351,7 +351,7 @@ func busyFor(r *http.Response) (time.Duration, bool) {
 	}
 	text := r.Header.Get("Retry-After")
 	if text == "" {
-		return 0, false // a limit that waiting may not lift: the task decides
+		return 0, false // waiting may not help: the task decides
 	}
 	if s, err := strconv.ParseFloat(text, 64); err == nil && s >= 0 {
 		return min(time.Duration(s*float64(time.Second)), longestWait), true
@@ -360,7 +360,7 @@ func busyFor(r *http.Response) (time.Duration, bool) {
 	if err != nil {
 		return 0, false
 	}
-	now, err := http.ParseTime(r.Header.Get("Date")) // the clock here may be another
+	now, err := http.ParseTime(r.Header.Get("Date")) // the server's clock may differ
 	if err != nil {
 		now = time.Now()
 	}
@@ -372,7 +372,7 @@ func (g *Gateway) awaitHold(ctx context.Context, key string) error {
 	for {
 		until, err := g.counters.Held(ctx, key)
 		wait := until.Sub(g.counters.Now())
-		if err != nil { // the queue is gone for a while
+		if err != nil { // the queue can't be reached
 			wait = retryTime
 		}
 		if wait <= 0 {
@@ -395,7 +395,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// copyAnswer sends an answer on as it comes.
+// copyAnswer forwards an answer as it arrives.
 func copyAnswer(w http.ResponseWriter, answer *http.Response, b *bill) error {
 	defer answer.Body.Close()
 	for name, values := range answer.Header {
@@ -414,13 +414,13 @@ func copyAnswer(w http.ResponseWriter, answer *http.Response, b *bill) error {
 		if n > 0 {
 			b.read(buffer[:n])
 			if _, err := w.Write(buffer[:n]); err != nil {
-				return nil // the task is gone
+				return nil // the task has ended
 			}
 			_ = control.Flush()
 		}
 		if err != nil {
 			if err != io.EOF {
-				panic(http.ErrAbortHandler) // the answer was cut off: so is ours
+				panic(http.ErrAbortHandler) // the answer was cut off, so cut off ours
 			}
 			return nil
 		}

@@ -161,7 +161,7 @@ func TestSharedHold(t *testing.T) {
 	}
 }
 
-// skew is how far the clocks of connections are apart: by the time that a request took.
+// skew returns how far the clocks of connections are apart: by the time that a request took.
 func skew(queues []*queue.Queue) time.Duration {
 	var most time.Duration
 	for _, q := range queues {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// Try locks a file for this process. Closing the file, or the end of the process, unlocks it. It returns ErrLocked if another has it.
+// Try locks a file for this process. Closing the file, or the end of the process, unlocks it. It returns ErrLocked if
+// another process has locked it.
 func Try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

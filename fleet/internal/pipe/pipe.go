@@ -1,5 +1,5 @@
-// Package pipe is how a worker and the child process that runs a task talk: JSON values on the child's standard input and
-// output. The child asks, one request at a time, and the worker answers. If the worker is gone, so is the child.
+// Package pipe is the protocol between a worker and the child process that runs a task: JSON values on the child's standard
+// input and output. The child sends one request at a time, and the worker replies. If the worker exits, so does the child.
 package pipe
 
 import (
@@ -21,7 +21,7 @@ type Begin struct {
 	Wall    time.Duration   `json:"wall,omitempty"`
 	Mode    string          `json:"mode,omitempty"`    // approval mode; "": as in the settings
 	Sandbox string          `json:"sandbox,omitempty"` // "": as in the settings
-	Pass    []string        `json:"pass,omitempty"`    // variables that commands get although they look like credentials
+	Pass    []string        `json:"pass,omitempty"`    // variables that commands get even if they look like credentials
 }
 
 // Model is the model as the child sees it: behind the worker's gateway.
@@ -29,12 +29,12 @@ type Model struct {
 	API      string                     `json:"api"`
 	Name     string                     `json:"name"`
 	URL      string                     `json:"url"`
-	Token    string                     `json:"token"` // valid for this task, at the gateway only
+	Token    string                     `json:"token"` // only valid for this task, at the gateway
 	Sampling map[string]json.RawMessage `json:"sampling,omitempty"`
 	Extra    map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// Request is what the child sends: exactly one of these.
+// Request is a request of the child: exactly one field is set.
 type Request struct {
 	Append *journal.Entry `json:"append,omitempty"`
 	Put    []byte         `json:"put,omitempty"` // a content for the store

@@ -40,7 +40,7 @@ func (a asLog) Read(from int64) iter.Seq2[journal.Entry, error] {
 	}
 }
 
-// script is what a session does: turns with calls and a subagent, long texts, pictures, a compaction, an undo. It stops in
+// script returns what a session does: turns with calls and a subagent, long texts, pictures, a compaction, an undo. It stops in
 // the middle of a turn.
 func script(id string, seed uint64) (by []string, all []journal.Data) {
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -84,7 +84,7 @@ func script(id string, seed uint64) (by []string, all []journal.Data) {
 	return by, all
 }
 
-// state is what a log of the script's entries folds to, as JSON.
+// state returns what a log of the script's entries folds to, as JSON.
 func state(t *testing.T, log journal.Log, seed uint64) string {
 	t.Helper()
 	blobs := &journal.MemoryBlobs{}

@@ -21,7 +21,7 @@ const (
 	TypeAgain journal.Type = "again" // the task starts again; entries before it don't count
 )
 
-// ErrLost is returned to a worker that no longer has the task.
+// ErrLost is returned to a worker that lost its task.
 var ErrLost = errors.New("the task belongs to another worker now")
 
 // Headers of a message.
@@ -49,10 +49,10 @@ type Owner struct {
 	Version string `json:"version"`
 }
 
-// Log is a task's journal. Its fence is the sequence number of the last message: who appends knows all that is before.
-// It is for one goroutine.
+// Log is a task's journal. Each append expects the sequence number of the last message, so it fails if another worker has
+// appended. It is for one goroutine.
 type Log struct {
-	Entries  []journal.Entry // those that were there when it was opened
+	Entries  []journal.Entry // entries that existed when it was opened
 	Snapshot string          // file with the changes so far; ""
 	After    int64           // Seq of the entry that the snapshot belongs to
 	Seq      int64           // of the last entry
@@ -79,7 +79,7 @@ func (q *Queue) OpenLog(ctx context.Context, run, token string) (*Log, error) {
 	}
 }
 
-// retryTime is the pause before a request is tried again.
+// retryTime is the pause before a request is retried.
 const retryTime = 100 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) bool {
@@ -119,7 +119,7 @@ func (l *Log) read(ctx context.Context) error {
 	return nil
 }
 
-// last is the last message of a subject, from the leader of the stream, or nil.
+// last returns the last message of a subject, from the leader of the stream, or nil.
 func (q *Queue) last(ctx context.Context, subject string) (*jetstream.RawStreamMsg, error) {
 	ctx, cancel := q.request(ctx)
 	defer cancel()
@@ -176,8 +176,8 @@ func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) erro
 	}
 }
 
-// publish sends a message once. If it isn't acknowledged, it looks whether the message is the last one: a second copy of it
-// can't be stored, because both expect the same message before them.
+// publish sends a message once. Without an acknowledgment, it checks whether the message is the last one: it can't be stored
+// twice, because both copies expect the same message before them.
 func (l *Log) publish(ctx context.Context, m *nats.Msg, nonce string) (uint64, error) {
 	c, cancel := l.q.request(ctx)
 	defer cancel()
@@ -197,7 +197,7 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, nonce string) (uint64, e
 	case last != nil && last.Sequence != l.at, last == nil && l.at != 0:
 		return 0, ErrLost
 	}
-	return 0, err // not stored: 10164, or the server was gone
+	return 0, err // not stored: 10164, or the server couldn't be reached
 }
 
 // Owns returns ErrLost if another worker has taken the task since. It may be called while entries are appended, and waits for a
@@ -233,7 +233,7 @@ func (q *Queue) Last(ctx context.Context, run, token string) (*journal.Entry, er
 	return &e, nil
 }
 
-// Code is the error code of JetStream; 0: another error.
+// code returns the JetStream error code; 0: another error.
 func code(err error) int {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// errGone ends requests that were on their way when the connection was lost: no answer will come.
+// errGone ends pending requests when the connection is lost: no answer will come.
 var errGone = errors.New("the connection to the queue was lost")
 
 // link is the connection between two interruptions.
@@ -32,7 +32,7 @@ func (l *link) renew() {
 	l.ctx, l.lose = context.WithCancelCause(context.Background())
 }
 
-// lost ends the requests that are on their way.
+// lost ends the pending requests.
 func (l *link) lost() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +46,7 @@ func (l *link) current() context.Context {
 	return l.ctx
 }
 
-// request is a context for one request: it ends after requestTime, and when the connection is lost.
+// request returns a context for one request: it ends after requestTime, and when the connection is lost.
 func (q *Queue) request(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	stop := context.AfterFunc(q.link.current(), cancel)
@@ -56,7 +56,7 @@ func (q *Queue) request(ctx context.Context) (context.Context, context.CancelFun
 	}
 }
 
-// transientErrors are those of requests that the server may not have got, or not answered.
+// transientErrors are errors of requests that the server may not have received or answered.
 var transientErrors = []error{
 	nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting, nats.ErrReconnectBufExceeded, nats.ErrStaleConnection,
 	jetstream.ErrNoStreamResponse, jetstream.ErrAsyncPublishTimeout, context.DeadlineExceeded, context.Canceled,
@@ -73,8 +73,8 @@ func transient(err error) bool {
 // patience is how long a command waits for a server that is starting, or that lost a node.
 const patience = 5 * time.Minute
 
-// patiently does something that may be done twice, and again while the server can't be reached. An attempt takes at most limit, and
-// ends when the connection is lost.
+// patiently runs an idempotent request, and retries it while the server can't be reached. An attempt takes at most limit,
+// and ends when the connection is lost.
 func (q *Queue) patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -90,7 +90,7 @@ func (q *Queue) patiently(ctx context.Context, limit time.Duration, do func(cont
 	}
 }
 
-// denial is a request that the credentials don't allow. The server reports it beside the request, which gets no answer.
+// denial is a request that the credentials don't allow. The server reports it separately, and the request gets no answer.
 type denial struct {
 	err error
 	at  time.Time

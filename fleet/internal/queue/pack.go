@@ -22,8 +22,8 @@ type packed struct {
 	Entries []journal.Entry `json:"entries"`
 }
 
-// Pack stores the finished journals of a run in one file and removes all but their last entries. What an earlier file has
-// stays.
+// Pack stores the finished journals of a run in one file and removes all but their last entries. The content of an earlier
+// file is kept.
 func (q *Queue) Pack(ctx context.Context, run string, tokens []string) error {
 	for {
 		done, err := q.pack(ctx, run, tokens)
@@ -33,7 +33,7 @@ func (q *Queue) Pack(ctx context.Context, run string, tokens []string) error {
 	}
 }
 
-// pack is done unless another process packed the run at the same time.
+// pack packs the run. done is false if another process packed it at the same time.
 func (q *Queue) pack(ctx context.Context, run string, tokens []string) (done bool, err error) {
 	r, err := q.Run(ctx, run)
 	if err != nil {
@@ -63,7 +63,7 @@ func (q *Queue) pack(ctx context.Context, run string, tokens []string) (done boo
 		}
 	}
 	for _, l := range long {
-		// Up to the last entry of then: a task that was started again has newer ones.
+		// Up to the last packed entry: a restarted task has newer ones.
 		if err := q.journal.Purge(ctx, jetstream.WithPurgeSubject(l.subject), jetstream.WithPurgeSequence(l.at)); err != nil {
 			return false, fmt.Errorf("remove the packed journals: %w", err)
 		}
@@ -76,7 +76,7 @@ func samePlace(a, b []journal.Entry) bool {
 	return len(a) == len(b) && a[len(a)-1].At.Equal(b[len(b)-1].At)
 }
 
-// storePacked stores journals in a file of the run. It isn't done if the run has another file than before.
+// storePacked stores journals in a file of the run. done is false if the run has another file by now.
 func (q *Queue) storePacked(ctx context.Context, r Run, all map[string][]journal.Entry) (done bool, err error) {
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
@@ -101,7 +101,7 @@ func (q *Queue) storePacked(ctx context.Context, r Run, all map[string][]journal
 	return now.Packed == name, err
 }
 
-// unpack reads a file of journals; "": there is none yet.
+// unpack reads a file of journals; "": no file yet.
 func (q *Queue) unpack(ctx context.Context, name string) (map[string][]journal.Entry, error) {
 	if name == "" {
 		return map[string][]journal.Entry{}, nil
@@ -126,7 +126,7 @@ func (q *Queue) unpack(ctx context.Context, name string) (map[string][]journal.E
 	}
 }
 
-// Packed are the journals in the file of a run, by the token of the task; none if there is no file.
+// Packed returns the journals in the file of a run, by the token of the task; none without a file.
 func (q *Queue) Packed(ctx context.Context, run string) (map[string][]journal.Entry, error) {
 	r, err := q.Run(ctx, run)
 	if err != nil {

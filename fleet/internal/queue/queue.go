@@ -1,11 +1,11 @@
-// Package queue keeps the tasks, journals, counters and files of a fleet in NATS JetStream.
+// Package queue stores the tasks, journals, counters and files of a fleet in NATS JetStream.
 //
 //	q, err := queue.Connect(ctx, queue.Options{URL: "tls://queue:4222", Creds: "worker.creds"})
 //	…
 //	defer q.Close()
 //	item, err := q.Take(ctx)
 //
-// A task is a message until a worker has written the end of it to its journal. It runs no tasks.
+// A task is a message until a worker has written its result to its journal. It runs no tasks.
 package queue
 
 import (
@@ -33,13 +33,13 @@ const (
 	consumerName   = "workers"
 )
 
-// Format is the version of all that is kept. Workers and commands of another version don't touch it.
+// Format is the version of all stored data. Workers and commands of another version don't touch it.
 const Format = 1
 
-// DefaultLease is how long a task stays with a worker that is silent.
+// DefaultLease is how long a silent worker keeps a task.
 const DefaultLease = 15 * time.Second
 
-// Options are how to connect.
+// Options configure a connection.
 type Options struct {
 	URL   string
 	Creds string // file with credentials; "": none
@@ -48,11 +48,11 @@ type Options struct {
 	Name  string // of this connection
 	// Monitors are URLs of the servers' monitoring ports, separated by commas; "": whether writes are synced isn't checked.
 	Monitors string
-	// Lease is how long a task stays with a worker that is silent; 0: what the queue has, or DefaultLease.
+	// Lease is how long a silent worker keeps a task; 0: the queue's setting, or DefaultLease.
 	Lease time.Duration
 	// Clock is the time on this machine; nil: time.Now.
 	Clock func() time.Time
-	// Tell gets a line when the server is gone, and when it is back; nil: not.
+	// Tell gets a line when the connection is lost, and when it is restored; may be nil.
 	Tell func(string)
 }
 
@@ -79,10 +79,10 @@ type Queue struct {
 	offset time.Duration // the server's clock minus ours
 }
 
-// requestTime is how long a request to the server may take before it is looked up or tried again.
+// requestTime bounds a request to the server before it is checked or retried.
 const requestTime = 5 * time.Second
 
-// Connect connects to a server, checks that it can be used, and creates what is missing.
+// Connect connects to a server, checks that it is suitable, and creates what is missing.
 func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if plain(o.URL) {
 		return nil, fmt.Errorf("connect to %s: no plain TCP to other machines\nUse tls://HOST:PORT.", o.URL)
@@ -113,7 +113,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) {
 				q.denied.Store(&denial{err, time.Now()})
-				q.link.lost() // the request that it is about gets no answer
+				q.link.lost() // the denied request gets no answer
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) { tell(fmt.Sprintf("the queue at %s is back", o.URL)) }))
@@ -138,7 +138,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// hint is the next step after a request failed.
+// hint returns the next step after a request failed.
 func hint(err error) string {
 	switch code(err) {
 	case noResources, noStorage, maxBytes:
@@ -199,7 +199,7 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	}
 }
 
-// missing reports whether a node of a cluster doesn't know yet what another process has just created.
+// missing reports whether a node of a cluster doesn't know yet what another process just created.
 func missing(err error) bool {
 	for _, e := range []error{jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrBucketNotFound, jetstream.ErrStreamNameAlreadyInUse} {
 		if errors.Is(err, e) {
@@ -218,7 +218,7 @@ func starting(err error) bool {
 	return false
 }
 
-// streams opens what the queue consists of, and creates it where it is missing.
+// streams opens the streams and buckets of the queue, and creates those that are missing.
 func (q *Queue) streams(ctx context.Context) (err error) {
 	q.tasks, err = q.stream(ctx, jetstream.StreamConfig{
 		Name: tasksStream, Subjects: []string{"tasks.>"}, Retention: jetstream.WorkQueuePolicy, MaxMsgsPerSubject: 1,
@@ -256,7 +256,7 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 	s, err := q.js.Stream(ctx, c.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		if s, err = q.js.CreateStream(ctx, c); errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-			s, err = q.js.Stream(ctx, c.Name) // another process was faster
+			s, err = q.js.Stream(ctx, c.Name) // another process created it first
 		}
 	}
 	if err != nil {
@@ -273,7 +273,7 @@ func (q *Queue) stream(ctx context.Context, c jetstream.StreamConfig) (jetstream
 	return s, checkStream(info.Config)
 }
 
-// bucket opens a bucket of keys. Its stream, as all others here, has no direct access: in a cluster that would read from nodes
+// bucket opens a bucket of keys. Like all streams here, it has no direct access: in a cluster that would read from nodes
 // that may not have the last value yet.
 func (q *Queue) bucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
 	_, err := q.stream(ctx, jetstream.StreamConfig{
@@ -307,8 +307,8 @@ func (q *Queue) consumer(ctx context.Context) error {
 	return nil
 }
 
-// Release puts the tasks of all workers back into the queue, without waiting for the lease. The journals stop workers that still
-// run one of them.
+// Release puts the tasks of all workers back into the queue, without waiting for the lease. The journals stop workers that
+// still run one of them.
 func (q *Queue) Release(ctx context.Context) error {
 	if info, err := q.workers.Info(ctx); err != nil || info.NumAckPending == 0 {
 		return err
@@ -319,16 +319,16 @@ func (q *Queue) Release(ctx context.Context) error {
 	return q.consumer(ctx)
 }
 
-// Idle reports whether no worker has a task or asks for one.
+// Idle reports whether no worker has a task or waits for one.
 func (q *Queue) Idle(ctx context.Context) (bool, error) {
 	info, err := q.workers.Info(ctx)
 	return err == nil && info.NumAckPending == 0 && info.NumWaiting == 0, err
 }
 
-// Now is the time on the server's clock.
+// Now returns the time on the server's clock.
 func (q *Queue) Now() time.Time { return q.Time(q.clock()) }
 
-// Time is a time of this machine's clock on the server's clock.
+// Time converts a time of this machine's clock to the server's clock.
 func (q *Queue) Time(at time.Time) time.Time { return at.Add(q.offset) }
 
 // Connected reports whether the server can be reached.

@@ -21,9 +21,9 @@ type Run struct {
 	Created   time.Time `json:"created"`
 	Tasks     int       `json:"tasks"`
 	MaxCost   float64   `json:"maxCost,omitempty"` // US dollars; 0: no limit
-	Submitted bool      `json:"submitted"`         // all tasks were in the queue
+	Submitted bool      `json:"submitted"`         // all tasks were put into the queue
 	Canceled  bool      `json:"canceled,omitempty"`
-	Parked    bool      `json:"parked,omitempty"` // the cost limit is reached: nothing starts
+	Parked    bool      `json:"parked,omitempty"` // the cost limit is reached: no task starts
 	Packed    string    `json:"packed,omitempty"` // file with the finished journals
 
 	revision uint64
@@ -63,7 +63,7 @@ func (q *Queue) Run(ctx context.Context, name string) (Run, error) {
 	return r, nil
 }
 
-// Runs are all runs, the newest first.
+// Runs returns all runs, the newest first.
 func (q *Queue) Runs(ctx context.Context) ([]Run, error) {
 	names, err := q.runs.Keys(ctx)
 	if errors.Is(err, jetstream.ErrNoKeysFound) {
@@ -111,8 +111,8 @@ func (q *Queue) Change(ctx context.Context, name string, change func(*Run)) (Run
 	}
 }
 
-// Submit creates the run of a file, once, and puts the tasks that aren't done into the queue. A canceled run continues.
-// maxCost 0 leaves the limit of a run that exists.
+// Submit creates the run of a file, once, and puts the tasks that aren't done into the queue. A canceled run continues. A
+// maxCost of 0 keeps the limit of an existing run.
 func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, error) {
 	first := Run{Format: Format, Name: f.Run, Created: q.Now().UTC(), Tasks: len(f.Tasks), MaxCost: maxCost}
 	raw, err := json.Marshal(first)
@@ -158,7 +158,7 @@ func (q *Queue) Submit(ctx context.Context, f task.File, maxCost float64) (Run, 
 
 func tasksFile(run string) string { return "runs/" + run + "/tasks" }
 
-// Tasks are the tasks of a run.
+// Tasks returns the tasks of a run.
 func (q *Queue) Tasks(ctx context.Context, run string) ([]task.Task, error) {
 	raw, err := q.File(ctx, tasksFile(run))
 	if err != nil {
@@ -168,7 +168,7 @@ func (q *Queue) Tasks(ctx context.Context, run string) ([]task.Task, error) {
 	return all, json.Unmarshal(raw, &all)
 }
 
-// undone are the tasks whose journals have no result.
+// undone returns the tasks whose journals have no result.
 func (q *Queue) undone(ctx context.Context, run string, all []task.Task) ([]task.Task, error) {
 	var out []task.Task
 	for _, t := range all {
@@ -190,7 +190,7 @@ type queued struct {
 	Task   task.Task `json:"task"`
 }
 
-// batch is how many tasks are sent before their acknowledgments are awaited.
+// batch is the number of tasks sent before waiting for their acknowledgments.
 const batch = 500
 
 // enqueue puts tasks into the queue that aren't in it.
@@ -213,7 +213,7 @@ func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) erro
 			select {
 			case <-f.Ok():
 			case err := <-f.Err():
-				if code(err) != wrongLastSequence { // otherwise it is in the queue already
+				if code(err) != wrongLastSequence { // otherwise it is already in the queue
 					return err
 				}
 			case <-ctx.Done():
@@ -224,7 +224,7 @@ func (q *Queue) enqueue(ctx context.Context, run string, tasks []task.Task) erro
 	return nil
 }
 
-// Again starts tasks of a run again: what their journals have so far doesn't count.
+// Again restarts tasks of a run: the entries in their journals so far don't count.
 func (q *Queue) Again(ctx context.Context, run string, tasks []task.Task) error {
 	for _, t := range tasks {
 		l, err := q.OpenLog(ctx, run, task.Token(t.ID))
@@ -244,7 +244,7 @@ func (q *Queue) Again(ctx context.Context, run string, tasks []task.Task) error 
 	return q.enqueue(ctx, run, tasks)
 }
 
-// Waiting are the tokens of a run's tasks that are in the queue or with a worker.
+// Waiting returns the tokens of a run's tasks that are in the queue or with a worker.
 func (q *Queue) Waiting(ctx context.Context, run string) (map[string]bool, error) {
 	prefix := "tasks." + run + "."
 	info, err := q.tasks.Info(ctx, jetstream.WithSubjectFilter(prefix+">"))

@@ -30,18 +30,18 @@ type Embedded struct {
 	dir    string
 }
 
-// address is the file by which other programs of the user find the server. It stays when the server stops: the next one has the
-// same port and token, so workers and commands find it again.
+// address is the file by which other programs of the user find the server. It stays when the server stops: the next one uses
+// the same port and token, so workers and commands find it again.
 type address struct {
 	URL   string `json:"url"`
 	Token string `json:"token"`
 	PID   int    `json:"pid"`
 }
 
-// addressFile is in the data directory.
+// addressFile is its name in the data directory.
 const addressFile = "server.json"
 
-// readAddress is that of the last server of a directory; empty if there was none.
+// readAddress returns the address of a directory's last server; empty if there was none.
 func readAddress(dir string) address {
 	var a address
 	raw, err := os.ReadFile(filepath.Join(dir, addressFile))
@@ -51,7 +51,7 @@ func readAddress(dir string) address {
 	return a
 }
 
-// TokenOf is the token for a URL, if the last server of a directory has that URL; otherwise "".
+// TokenOf returns the token for a URL, if it is the URL of a directory's last server; otherwise "".
 func TokenOf(dir, url string) string {
 	if a := readAddress(dir); a.URL == strings.TrimRight(url, "/") {
 		return a.Token
@@ -70,11 +70,11 @@ func (e *UsedError) Error() string {
 	return fmt.Sprintf("process %d already runs a fleet with the data in %s", e.PID, e.Dir)
 }
 
-// readyTime is how long a server may take to start: it reads all that it keeps.
+// readyTime bounds the start of a server, which reads all its data.
 const readyTime = 5 * time.Minute
 
-// Serve starts a server with its data in a directory. listen is "127.0.0.1:0" for a free port on loopback, and "" for one that the
-// next server of the directory has again.
+// Serve starts a server with its data in a directory. listen is "127.0.0.1:0" for a free port on loopback, and "" for a port
+// that the next server of the directory uses again.
 func Serve(dir, listen string) (*Embedded, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the data directory: %w", err)
@@ -99,18 +99,18 @@ func Serve(dir, listen string) (*Embedded, error) {
 	return e, nil
 }
 
-// Ports of servers that stay: below those that Linux gives to outgoing connections, one of which could take the port while the
+// Ports of permanent servers: below those that Linux uses for outgoing connections, which could take the port while the
 // server is stopped.
 const (
 	firstPort = 20_000
 	lastPort  = 32_000
 )
 
-// StableAddress is the address on loopback for the server of a directory that others find again after a restart: that of the server
-// before, or one with a free port.
+// StableAddress returns a loopback address for the server of a directory that stays the same after a restart: that of the
+// last server, or one with a free port.
 func StableAddress(dir string) string {
 	if _, before, found := strings.Cut(readAddress(dir).URL, "://"); found {
-		for range 50 { // an outgoing connection may have it for a moment
+		for range 50 { // an outgoing connection may use it for a moment
 			if free(before) {
 				return before
 			}
@@ -136,7 +136,7 @@ func free(address string) bool {
 	return true
 }
 
-// again is the address of the server before if the address to listen on has any free port, and that port is free.
+// again returns the address of the last server if listen has no fixed port and that port is free.
 func again(listen, before string) string {
 	host, port, err := net.SplitHostPort(listen)
 	_, old, found := strings.Cut(before, "://")
@@ -150,7 +150,7 @@ func again(listen, before string) string {
 	return old
 }
 
-// lock makes this process the only one that serves a directory.
+// lock locks a directory, so that only this process serves it.
 func lock(dir string) (*os.File, error) { return lockfile.Try(filepath.Join(dir, "lock")) }
 
 func (e *Embedded) start(listen string) error {
@@ -185,10 +185,10 @@ func (e *Embedded) start(listen string) error {
 	if err := os.WriteFile(path+".new", raw, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(path+".new", path) // a process that is killed here leaves the old one
+	return os.Rename(path+".new", path) // a process that is killed here leaves the old file
 }
 
-// ready waits until the server can be used. One that can't use its data only logs that, and is never ready.
+// ready waits until the server can be used. A server that can't use its data only logs that, and is never ready.
 func (e *Embedded) ready(problem <-chan string) error {
 	for deadline := time.Now().Add(readyTime); ; {
 		ready := e.server.ReadyForConnections(50 * time.Millisecond)
@@ -208,7 +208,7 @@ func (e *Embedded) ready(problem <-chan string) error {
 	}
 }
 
-// fatal is a log that keeps the first error that ends a server.
+// fatal is a logger that keeps the first fatal error of a server.
 type fatal struct{ first chan string }
 
 func (f fatal) Fatalf(format string, args ...any) {
@@ -242,16 +242,16 @@ func splitListen(listen string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// used is the error with the address of the process that serves a directory.
+// used returns the error with the address of the process that serves a directory.
 func used(dir string) error {
 	a := readAddress(dir)
 	return &UsedError{Dir: dir, URL: a.URL, Token: a.Token, PID: a.PID}
 }
 
-// Options are how to connect to the server.
+// Options returns how to connect to the server.
 func (e *Embedded) Options() Options { return Options{URL: e.URL, Token: e.Token} }
 
-// Options are how to connect to the server of the process that serves the directory.
+// Options returns how to connect to the server of the process that serves the directory.
 func (e *UsedError) Options() Options { return Options{URL: e.URL, Token: e.Token} }
 
 // Close stops the server.
@@ -263,12 +263,12 @@ func (e *Embedded) Close() error {
 	return e.lock.Close()
 }
 
-// plain reports whether one of the URLs, which commas separate, is plain TCP to another machine.
+// plain reports whether one of the comma-separated URLs is plain TCP to another machine.
 func plain(urls string) bool {
 	return slices.ContainsFunc(strings.Split(urls, ","), func(url string) bool { return !encrypted(url) && !loopback(url) })
 }
 
-// encrypted reports whether a URL asks for TLS.
+// encrypted reports whether a URL uses TLS.
 func encrypted(url string) bool {
 	scheme, _, _ := strings.Cut(strings.TrimSpace(url), "://")
 	return scheme == "tls" || scheme == "wss"

@@ -39,7 +39,7 @@ func other(t *testing.T, o server.Options) *server.Server {
 	return s
 }
 
-// old is a server that only says that its version is 2.11.
+// old returns a server that only says that its version is 2.11.
 func old(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -21,7 +21,7 @@ import (
 // serverName is the name of the embedded server, which syncs every write.
 const serverName = "adze-fleet-server"
 
-// checkStream returns an error for a stream that was made by something else, and that keeps messages in memory or writes them later.
+// checkStream returns an error for a stream of another program that keeps messages in memory or writes them later.
 func checkStream(c jetstream.StreamConfig) error {
 	switch {
 	case c.Storage != jetstream.FileStorage:
@@ -32,7 +32,7 @@ func checkStream(c jetstream.StreamConfig) error {
 	return nil
 }
 
-// addNodes keeps the names of the servers that have a stream.
+// addNodes records the names of the servers that have a stream.
 func (q *Queue) addNodes(c *jetstream.ClusterInfo) {
 	if c == nil || c.Leader == "" {
 		q.nodes[q.nc.ConnectedServerName()] = true
@@ -44,7 +44,7 @@ func (q *Queue) addNodes(c *jetstream.ClusterInfo) {
 	}
 }
 
-// monitored is what a server's monitoring port says about it.
+// monitored is the response of a server's monitoring port.
 type monitored struct {
 	Name      string `json:"server_name"`
 	JetStream struct {
@@ -55,12 +55,12 @@ type monitored struct {
 	} `json:"jetstream"`
 }
 
-// monitorTime is how long a monitoring port may take to answer.
+// monitorTime bounds a request to a monitoring port.
 const monitorTime = 10 * time.Second
 
-// checkSync returns an error if a server of the queue acknowledges messages before they are on disk. Only monitoring ports tell
-// that, and the server's system account. Servers that it can't ask are in Unchecked; it is an error if that is all of them,
-// although there are URLs of monitoring ports.
+// checkSync returns an error if a server of the queue acknowledges messages before they are on disk. Only monitoring ports
+// and the server's system account report that. Servers that can't be checked are added to Unchecked; it is an error if none
+// can, although URLs of monitoring ports are set.
 func (q *Queue) checkSync(ctx context.Context, o Options) error {
 	unchecked := maps.Clone(q.nodes)
 	if o.Monitors == "" {

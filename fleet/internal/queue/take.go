@@ -24,10 +24,10 @@ type Item struct {
 
 	q    *Queue
 	msg  jetstream.Msg
-	beat atomic.Int64 // when the last confirmed heartbeat was sent, in ns since the process began to count
+	beat atomic.Int64 // when the last confirmed heartbeat was sent, in ns since began
 }
 
-// began is when the process began to count: the monotonic clock continues while a process is stopped.
+// began is the reference time of heartbeats: the monotonic clock continues while a process is stopped.
 var began = time.Now()
 
 // Take waits for a task for up to wait. It returns nil if there is none.
@@ -43,7 +43,7 @@ func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	if m, ok := <-b.Messages(); ok {
 		var t queued
 		if err := json.Unmarshal(m.Data(), &t); err != nil || t.Format != Format {
-			_ = m.NakWithDelay(q.Lease) // for a worker that can read it
+			_ = m.NakWithDelay(q.Lease) // for a worker that supports it
 			return nil, fmt.Errorf("%s: %w", m.Subject(), &FormatError{t.Format})
 		}
 		i := &Item{Run: t.Run, Task: t.Task, q: q, msg: m}
@@ -56,10 +56,10 @@ func (q *Queue) Take(ctx context.Context, wait time.Duration) (*Item, error) {
 	return nil, nil
 }
 
-// Token is the name of the task in subjects.
+// Token returns the name of the task in subjects.
 func (i *Item) Token() string { return task.Token(i.Task.ID) }
 
-// Beat tells the server that the worker is at work, and waits for its answer.
+// Beat sends a heartbeat to the server, and waits for its confirmation.
 func (i *Item) Beat(ctx context.Context) error {
 	ctx, cancel := i.q.request(ctx)
 	defer cancel()
@@ -74,7 +74,7 @@ func (i *Item) Beat(ctx context.Context) error {
 // Fresh reports whether the server still counts the worker as alive.
 func (i *Item) Fresh() bool { return time.Since(began)-time.Duration(i.beat.Load()) < i.q.Lease*2/3 }
 
-// Done takes the task off the queue. A lost acknowledgment costs another worker a look at the journal.
+// Done removes the task from the queue. If the acknowledgment is lost, another worker checks the journal.
 func (i *Item) Done(ctx context.Context) error {
 	ctx, cancel := i.q.request(ctx)
 	defer cancel()
@@ -104,7 +104,7 @@ func (q *Queue) PutFile(ctx context.Context, name string, content []byte) error 
 	return nil
 }
 
-// fileTime is how long a file may take, and slowest how many bytes at least are stored in each second.
+// fileTime bounds the transfer of a file, and slowest is the minimum rate in bytes per second.
 const (
 	fileTime = 2 * requestTime
 	slowest  = 1 << 20
@@ -123,8 +123,8 @@ func (q *Queue) File(ctx context.Context, name string) ([]byte, error) {
 	return b, err
 }
 
-// Add adds to a counter and returns its value. It waits for a server that can't be reached. The server recognizes a request that
-// is sent again, unless another worker added in between and the server was killed: then it may count twice.
+// Add adds to a counter and returns its value. It waits for a server that can't be reached. The server recognizes a repeated
+// request, unless another worker added in between and the server was killed: then it may count twice.
 func (q *Queue) Add(ctx context.Context, name string, n int64) (int64, error) {
 	m := nats.NewMsg("count." + name)
 	m.Header.Set("Nats-Incr", fmt.Sprintf("%+d", n))
@@ -134,7 +134,7 @@ func (q *Queue) Add(ctx context.Context, name string, n int64) (int64, error) {
 		switch {
 		case err == nil && !ack.Duplicate:
 			return strconv.ParseInt(ack.Value, 10, 64)
-		case err == nil: // it was counted; its answer was lost
+		case err == nil: // it was counted, and the answer was lost
 			m.Header.Set("Nats-Incr", "+0")
 			m.Header.Set(jetstream.MsgIDHeader, random.Text())
 			continue
@@ -158,7 +158,7 @@ func (q *Queue) Hold(ctx context.Context, key string, until time.Time) error {
 	return err
 }
 
-// Held is until when requests of a key wait; the zero time: they don't.
+// Held returns until when requests of a key must wait; the zero time: they needn't.
 func (q *Queue) Held(ctx context.Context, key string) (time.Time, error) {
 	ctx, cancel := q.request(ctx)
 	defer cancel()

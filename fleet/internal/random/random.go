@@ -1,4 +1,4 @@
-// Package random makes names that no other program has.
+// Package random makes unique names.
 package random
 
 import (
@@ -6,5 +6,5 @@ import (
 	"strings"
 )
 
-// Text is a random text of lower-case letters and digits, with 130 bits.
+// Text returns a random text of lower-case letters and digits, with 130 bits.
 func Text() string { return strings.ToLower(rand.Text()) }

@@ -1,4 +1,4 @@
-// Package result is how a task ended, and how results are printed.
+// Package result defines how a task ended, and prints results.
 package result
 
 import (
@@ -26,7 +26,7 @@ const (
 	NotStarted State = "not_started"
 )
 
-// Result is one task's.
+// Result is the result of one task.
 type Result struct {
 	ID    string  `json:"id"`
 	State State   `json:"state"`
@@ -44,7 +44,7 @@ type Done struct {
 	Text      string `json:"text,omitempty"` // the model's last message
 	Model     string `json:"model,omitempty"`
 	Worker    string `json:"worker,omitempty"`
-	Checks    string `json:"checks,omitempty"` // what the check that failed printed
+	Checks    string `json:"checks,omitempty"` // output of the check that failed
 }
 
 // Write prints results as JSON Lines, or as predictions for SWE-bench.
@@ -67,7 +67,7 @@ func Write(w io.Writer, format string, all []Done) error {
 	return nil
 }
 
-// WriteDir writes a directory: results.jsonl, and for each task a directory with what it has.
+// WriteDir writes a directory: results.jsonl, and a directory for each task.
 func WriteDir(dir string, all []Done, transcripts map[string]string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/nearest"
 )
 
-// keys are what a task can have.
+// keys are the keys of a task.
 var keys = []string{"id", "repo", "ref", "prompt", "model", "image", "setup", "checks", "limits", "env"}
 
 // task adds the fields of an object to a task.
@@ -69,7 +69,7 @@ func suggest(key string, known []string) string {
 	return "expected one of: " + strings.Join(known, ", ")
 }
 
-// repo makes a path absolute. A URL stays.
+// repo makes a path absolute. URLs are unchanged.
 func (r *reader) repo(name string) string {
 	if strings.Contains(name, "://") || filepath.IsAbs(name) {
 		return name

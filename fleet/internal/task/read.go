@@ -73,7 +73,7 @@ func Read(path string) (File, error) {
 	return File{Run: name(base, content), Tasks: tasks}, nil
 }
 
-// invalid is the offset of the first byte that isn't UTF-8.
+// invalid returns the offset of the first byte that isn't UTF-8.
 func invalid(b []byte) int {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
@@ -101,7 +101,7 @@ func (r *reader) lines(content []byte) {
 	}
 }
 
-// decodeObject reads the fields of a JSON object. A key that is there twice is an error.
+// decodeObject reads the fields of a JSON object. A duplicate key is an error.
 func decodeObject(line []byte, o *object) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -134,7 +134,7 @@ func decodeObject(line []byte, o *object) error {
 	return nil
 }
 
-// tidy says what the end of input means on a line.
+// tidy explains an unexpected end of input.
 func tidy(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the line ends too early")
@@ -142,7 +142,7 @@ func tidy(err error) error {
 	return err
 }
 
-// add takes an object of JSON Lines: the defaults if it is the first and has only these.
+// add adds an object of JSON Lines: it is the defaults if it is the first and has only these.
 func (r *reader) add(o object) {
 	d, ok := o.fields["defaults"]
 	if !ok {

@@ -1,4 +1,4 @@
-// Package task reads files of tasks: what a fleet runs.
+// Package task reads files of tasks for a fleet.
 //
 //	file, err := task.Read("tasks.jsonl")
 //
@@ -36,13 +36,13 @@ type Limits struct {
 	Cost  float64       `json:"cost,omitempty"` // US dollars
 }
 
-// File is a file of tasks that has no errors.
+// File is a valid file of tasks.
 type File struct {
 	Run   string // the name of its run
 	Tasks []Task
 }
 
-// Models are the models of the tasks, and whether a task with it has a cost limit, so that it needs a price; "" is the worker's.
+// Models returns the models of the tasks, and whether a task with it has a cost limit, so that it needs a price; "" is the worker's.
 func (f File) Models() map[string]bool {
 	out := map[string]bool{}
 	for _, t := range f.Tasks {
@@ -53,7 +53,7 @@ func (f File) Models() map[string]bool {
 
 var plainToken = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-// Token is a task's ID in subjects and file names: the ID itself if it has only letters, digits, - and _, otherwise a
+// Token returns a task's ID for subjects and file names: the ID itself if it has only letters, digits, - and _, otherwise a
 // readable part of it and its hash.
 func Token(id string) string {
 	if plainToken.MatchString(id) {
@@ -69,7 +69,7 @@ func Token(id string) string {
 	return plain[:min(len(plain), 40)] + "-" + hex.EncodeToString(sum[:8])
 }
 
-// name is the name of the run of a file: readable, and different for another content.
+// name returns the name of a file's run: readable, and unique for each content.
 func name(path string, content []byte) string {
 	sum := sha256.Sum256(content)
 	base := strings.Map(func(r rune) rune {
@@ -87,7 +87,7 @@ type Problem struct {
 	Text string
 }
 
-// Error is all that is wrong with a file.
+// Error is the list of all errors of a file.
 type Error struct {
 	Path     string
 	Problems []Problem
@@ -106,7 +106,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// maxProblems is how many errors the text has.
+// maxProblems is the maximum number of errors in the text.
 const maxProblems = 200
 
 func plural(n int, noun string) string {

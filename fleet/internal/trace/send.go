@@ -62,7 +62,7 @@ type (
 	}
 )
 
-// sendTime is how long a collector may take.
+// sendTime bounds a request to the collector.
 const sendTime = 10 * time.Second
 
 // Send sends spans to the collector, once.

@@ -1,5 +1,5 @@
-// Package trace turns the journal of a task that is done into spans, and sends them to an OpenTelemetry collector: OTLP over HTTP,
-// as JSON.
+// Package trace turns the journal of a finished task into spans, and sends them to an OpenTelemetry collector: OTLP over
+// HTTP, as JSON.
 //
 //	x := trace.FromEnv(os.Getenv)
 //	err := x.Send(ctx, trace.Spans(run, task, entries))
@@ -20,7 +20,7 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// Span is a span as OTLP has it.
+// Span is an OTLP span.
 type Span struct {
 	TraceID    string      `json:"traceId"`
 	SpanID     string      `json:"spanId"`
@@ -47,20 +47,20 @@ type Attribute struct {
 	Value Value  `json:"value"`
 }
 
-// Value is one of these.
+// Value is a value: exactly one field is set.
 type Value struct {
 	String *string  `json:"stringValue,omitempty"`
-	Int    *string  `json:"intValue,omitempty"` // 64 bits are text in OTLP's JSON
+	Int    *string  `json:"intValue,omitempty"` // a 64-bit integer is a string in OTLP's JSON
 	Double *float64 `json:"doubleValue,omitempty"`
 }
 
-// Status is that of a span that failed.
+// Status is the status of a failed span.
 type Status struct {
 	Code    int    `json:"code"`
 	Message string `json:"message,omitempty"`
 }
 
-// Numbers of OTLP.
+// Constants of OTLP.
 const (
 	kindInternal = 1
 	kindClient   = 3
@@ -89,7 +89,7 @@ type builder struct {
 	calls map[string]*Span // the running calls by agent and ID
 }
 
-// Spans are those of a task: the task itself, and in it turns with model requests and tool calls.
+// Spans returns the spans of a task: the task itself, and in it turns with model requests and tool calls.
 func Spans(run, task string, entries []journal.Entry) []*Span {
 	if len(entries) == 0 {
 		return nil
@@ -130,7 +130,7 @@ func (b *builder) close(s *Span, at time.Time) {
 
 func fail(s *Span, message string) { s.Status = &Status{statusError, message} }
 
-// interrupt ends all that runs: its worker is gone.
+// interrupt ends all running spans: the worker is gone.
 func (b *builder) interrupt(at time.Time) {
 	for key, s := range b.calls {
 		fail(s, "interrupted")
@@ -158,7 +158,7 @@ func (b *builder) add(root *Span, e journal.Entry) {
 			Error  *struct{ Type string }
 		}
 	}
-	// Entries have fields of other types with these names: what fits is used.
+	// Other entries have fields of other types with these names: use those that match.
 	_ = json.Unmarshal(e.Data, &d)
 	switch e.Type {
 	case queue.TypeOwner:

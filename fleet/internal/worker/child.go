@@ -23,7 +23,7 @@ import (
 // stopTime is how long a call may run after the worker was stopped.
 const stopTime = 30 * time.Second
 
-// child runs the session of the task in a process of its own, and answers its requests until it ends.
+// child runs the session of the task in a child process, and answers its requests until it ends.
 func (a *attempt) child(ctx context.Context, b pipe.Begin) (pipe.End, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -44,7 +44,7 @@ func (a *attempt) child(ctx context.Context, b pipe.Begin) (pipe.End, error) {
 	if err := c.Start(); err != nil {
 		return pipe.End{}, broken("start the child process: %w", err)
 	}
-	defer func() { // however this ends, nothing of it is left
+	defer func() { // in all cases, stop all its processes
 		kill()
 		_ = in.Close()
 		_ = c.Wait()
@@ -56,11 +56,11 @@ func (a *attempt) child(ctx context.Context, b pipe.Begin) (pipe.End, error) {
 			kill()
 		}
 	})()
-	go func() { _ = json.NewEncoder(in).Encode(b) }() // a child that doesn't read is killed in the end
+	go func() { _ = json.NewEncoder(in).Encode(b) }() // a child that doesn't read is killed later
 	end, err := a.serve(ctx, out, in)
 	if errors.Is(err, errEnded) {
 		kills := time.AfterFunc(endTime, kill)
-		_ = c.Wait() // all that it printed is in problems now
+		_ = c.Wait() // problems has its complete output now
 		kills.Stop()
 		err = broken("%w: %s", errEnded, a.mask(problems.String()))
 	}
@@ -70,7 +70,7 @@ func (a *attempt) child(ctx context.Context, b pipe.Begin) (pipe.End, error) {
 	return end, err
 }
 
-// errEnded reports a child that exited, or closed its pipe, before it sent the end.
+// errEnded reports a child that exited, or closed its pipe, before it sent its result.
 var errEnded = errors.New("the child process ended without a result")
 
 // endTime is how long a child may take to exit after it closed its pipe.
@@ -112,13 +112,13 @@ func (a *attempt) serve(ctx context.Context, out io.Reader, in io.Writer) (pipe.
 	}
 }
 
-// blob is the file of a content.
+// blob returns the file of a content.
 func (a *attempt) blob(ref journal.Ref) string {
 	return "runs/" + a.item.Run + "/blobs/" + strings.TrimPrefix(ref.Blob, "sha256:")
 }
 
-// append writes an entry of the child to the journal. A call that changes something begins only while the server counts this
-// worker as alive, and the files of a turn that wrote are stored before its last entry.
+// append writes an entry of the child to the journal. A call that changes something starts only while the server considers
+// this worker alive, and the files of a turn that wrote are stored before its last entry.
 func (a *attempt) append(ctx context.Context, e journal.Entry) error {
 	e.Data, e.At = a.maskBytes(e.Data), a.w.o.Queue.Time(e.At)
 	snapshot := ""
@@ -153,7 +153,7 @@ func (a *attempt) freshen(ctx context.Context) error {
 	return nil
 }
 
-// maxSnapshot is the largest patch that is stored.
+// maxSnapshot is the maximum size of a patch.
 const maxSnapshot = 100 << 20
 
 // snapshot stores the changes of the workspace, and returns the name of the file.
@@ -180,7 +180,7 @@ func (a *attempt) maskBytes(b []byte) []byte {
 	return b
 }
 
-// command is the command line of the child, and how it is killed.
+// command returns the command line of the child, and a function that kills it.
 func (a *attempt) command(ctx context.Context) (*exec.Cmd, func(), error) {
 	argv, remove := a.w.o.Program, func() {}
 	if a.item.Task.Image != "" {
@@ -199,13 +199,13 @@ func (a *attempt) command(ctx context.Context) (*exec.Cmd, func(), error) {
 	}, nil
 }
 
-// tail keeps the end of what a child prints on its standard error.
+// tail keeps the end of a child's standard error.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
 }
 
-// maxTail is how much is kept.
+// maxTail is the maximum length that is kept.
 const maxTail = 4000
 
 func (t *tail) Write(b []byte) (int, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 )
 
-// environ is the environment of a child: the worker's without credentials, with the variables of the task. It returns the
+// environ returns the environment of a child: the worker's without credentials, with the variables of the task. It returns the
 // values to mask, too.
 func (w *Worker) environ(vars map[string]string) (env []string, secrets [][]byte, err error) {
 	own := map[string]string{}
@@ -44,7 +44,7 @@ func (w *Worker) environ(vars map[string]string) (env []string, secrets [][]byte
 // hasPassword reports whether a variable is a URL with a password.
 func hasPassword(kv string) bool { return len(proc.Secrets([]string{kv})) > 0 }
 
-// spellings are how a secret appears in texts and in JSON.
+// spellings returns the forms of a secret in texts and in JSON.
 func spellings(value string) [][]byte {
 	out := [][]byte{[]byte(value)}
 	if quoted, err := json.Marshal(value); err == nil {
@@ -55,7 +55,7 @@ func spellings(value string) [][]byte {
 	return out
 }
 
-// sessionID is the ID of a task's session: always the same.
+// sessionID returns the ID of a task's session: always the same.
 func sessionID(run, task string) string {
 	sum := sha256.Sum256([]byte(run + "\n" + task))
 	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80
@@ -63,7 +63,7 @@ func sessionID(run, task string) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// container is the command line that runs the child in the task's image, and what removes the container.
+// container returns the command line that runs the child in the task's image, and a function that removes the container.
 func (a *attempt) container() (argv []string, remove func(), err error) {
 	engine := a.w.o.Container
 	if engine == "" {

@@ -10,7 +10,7 @@ import (
 // isolate makes a command the leader of a process group.
 func isolate(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills a command and its group. What it started in sessions of their own ends with it.
+// killGroup kills a command and its process group. Processes in other sessions end with it.
 func killGroup(c *exec.Cmd) {
 	if c.Process != nil {
 		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)

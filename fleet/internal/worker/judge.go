@@ -22,7 +22,7 @@ import (
 // checkTime is how long a setup or check command may take if the task has no wall time.
 const checkTime = 30 * time.Minute
 
-// judge finds the state of a task whose session has ended.
+// judge determines the state of a task whose session has ended.
 func (a *attempt) judge(ctx context.Context, end pipe.End, reason gateway.Reason) (result.Done, error) {
 	patch, err := a.space.Patch(ctx)
 	if err != nil {
@@ -123,7 +123,7 @@ func ended(o proc.Outcome) string {
 	return fmt.Sprintf("exit code %d", o.Exit)
 }
 
-// last is the end of a text.
+// last returns the end of a text.
 func last(text string) string {
 	text = strings.TrimSpace(text)
 	if n := len(text) - 1000; n > 0 {
@@ -132,7 +132,7 @@ func last(text string) string {
 	return text
 }
 
-// maxInline is the longest patch in a journal.
+// maxInline is the maximum length of a patch in a journal.
 const maxInline = 128 << 10
 
 // done writes the result to the journal.
@@ -169,7 +169,7 @@ func (a *attempt) done(ctx context.Context, d result.Done) error {
 	return nil
 }
 
-// trace sends the spans of a task that is done. The next task doesn't wait for the collector.
+// trace sends the spans of a finished task. The next task doesn't wait for the collector.
 func (a *attempt) trace(entries []journal.Entry, d result.Done) {
 	if a.w.o.Traces == nil {
 		return

@@ -17,10 +17,10 @@ import (
 	"github.com/adze-dev/adze/journal"
 )
 
-// TypeBroken is an entry about an attempt that failed for a reason outside of the task.
+// TypeBroken is an entry about an attempt that failed for a reason outside the task.
 const TypeBroken journal.Type = "broken"
 
-// maxBroken is how many attempts may fail that way.
+// maxBroken is the maximum number of such attempts.
 const maxBroken = 3
 
 // errCanceled ends a task whose run the user canceled.
@@ -44,7 +44,7 @@ type attempt struct {
 
 // run works on a task until it is done, returned, or another worker has it.
 func (w *Worker) run(stop context.Context, item *queue.Item) {
-	// A task that has begun ends in order: it doesn't end with the worker's context.
+	// A task that has started ends in order: it isn't canceled by the worker's context.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(stop))
 	defer cancel(nil)
 	go w.beat(ctx, cancel, item)
@@ -74,7 +74,7 @@ func (w *Worker) run(stop context.Context, item *queue.Item) {
 	}
 }
 
-// errReturn gives a task back to the queue, errParked until its run has a higher cost limit.
+// errReturn returns a task to the queue, errParked until its run has a higher cost limit.
 var (
 	errReturn = errors.New("the worker stops")
 	errParked = errors.New("the run's cost limit is reached")
@@ -83,7 +83,7 @@ var (
 // beat keeps the task while it runs, and ends it if the user cancels the run.
 func (w *Worker) beat(ctx context.Context, cancel context.CancelCauseFunc, item *queue.Item) {
 	for sleep(ctx, w.o.Queue.Lease/3) {
-		_ = item.Beat(ctx) // an append finds out who has the task
+		_ = item.Beat(ctx) // the next append fails if another worker has the task
 		if r, err := w.o.Queue.Run(ctx, item.Run); err == nil && r.Canceled {
 			cancel(errCanceled)
 			return
@@ -134,7 +134,7 @@ func (a *attempt) work(ctx context.Context) error {
 	return a.done(ctx, d)
 }
 
-// own reads the journal and makes this worker the owner. done reports that there is a result already.
+// own reads the journal and makes this worker the owner. done reports that there is already a result.
 func (a *attempt) own(ctx context.Context) (done bool, err error) {
 	for {
 		if a.log, err = a.w.o.Queue.OpenLog(ctx, a.item.Run, a.item.Token()); err != nil {
@@ -144,13 +144,13 @@ func (a *attempt) own(ctx context.Context) (done bool, err error) {
 			return true, nil
 		}
 		err = a.log.Write(ctx, queue.TypeOwner, queue.Owner{Worker: a.w.o.Name, Version: a.w.o.Version})
-		if !errors.Is(err, queue.ErrLost) { // otherwise the owner before has just appended: read again
+		if !errors.Is(err, queue.ErrLost) { // otherwise the previous owner has just appended: read again
 			return false, err
 		}
 	}
 }
 
-// brokenError is a failure outside of the task: another attempt may succeed.
+// brokenError is a failure outside the task: another attempt may succeed.
 type brokenError struct{ error }
 
 func broken(format string, args ...any) error { return &brokenError{fmt.Errorf(format, args...)} }
@@ -173,7 +173,7 @@ func (a *attempt) broke(ctx context.Context, e *brokenError) error {
 	return e
 }
 
-// try makes the workspace, runs the child, and judges what it did.
+// try makes the workspace, runs the child, and judges the result.
 func (a *attempt) try(ctx context.Context, run queue.Run) (result.Done, error) {
 	t := a.item.Task
 	var err error
@@ -215,7 +215,7 @@ func (a *attempt) try(ctx context.Context, run queue.Run) (result.Done, error) {
 	return a.judge(ctx, end, reason)
 }
 
-// prepare makes the workspace as it was at the last snapshot, and returns what the model should know.
+// prepare restores the workspace of the last snapshot, and returns a note for the model.
 func (a *attempt) prepare(ctx context.Context) (note string, err error) {
 	t := a.item.Task
 	if a.space, err = a.w.dirs.Clone(ctx, t.Repo, t.Ref); err != nil {
@@ -236,7 +236,7 @@ func (a *attempt) prepare(ctx context.Context) (note string, err error) {
 	return resumeNote(a.log.Entries, a.log.After, len(t.Setup) > 0), nil
 }
 
-// resumeNote is what the model of a session that continues should know.
+// resumeNote returns the note for the model of a session that continues.
 func resumeNote(entries []journal.Entry, snapshot int64, setup bool) string {
 	turn := 0
 	for _, e := range entries {
@@ -258,7 +258,7 @@ func resumeNote(entries []journal.Entry, snapshot int64, setup bool) string {
 	return text + "Background commands have ended. Check the state of the files, and continue the task."
 }
 
-// begin is what the child needs to know. Turns below 0 mean that none are left.
+// begin returns the first message to the child. Turns below 0 mean that none are left.
 func (a *attempt) begin(run queue.Run, note string) (pipe.Begin, error) {
 	t, up := a.item.Task, a.up
 	url, err := a.w.gateway.Admit(a.token, gateway.Guest{
@@ -289,7 +289,7 @@ func (a *attempt) begin(run queue.Run, note string) (pipe.Begin, error) {
 	return b, nil
 }
 
-// turns is how many answers the model gave so far, in all attempts.
+// turns returns how many answers the model has given so far, in all attempts.
 func turns(entries []journal.Entry) int {
 	n := 0
 	for _, e := range entries {

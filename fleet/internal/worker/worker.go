@@ -41,9 +41,10 @@ type Options struct {
 	Limits  gateway.Limits
 	Mode    string   // approval mode of sessions; "": as in the settings
 	Sandbox string   // "": as in the settings
-	Secrets []string // variables that tasks may ask for
+	Secrets []string // variables that tasks may use
 	Environ []string // of the worker
-	// Container starts containers: docker, podman or a command with {name}, {image}, {dir} and {program}; "": what is installed.
+	// Container starts containers: docker, podman or a command with {name}, {image}, {dir} and {program}; "": docker or
+	// podman, if installed.
 	Container string
 	// UntilDone ends the worker when the queue is empty.
 	UntilDone bool
@@ -67,7 +68,7 @@ type Worker struct {
 	ended map[result.State]int // by mu
 }
 
-// New makes a worker. It removes what killed workers left behind.
+// New makes a worker. It removes the clones that killed workers left behind.
 func New(o Options) (*Worker, error) {
 	if o.Slots < 1 {
 		o.Slots = max(runtime.NumCPU(), 1)
@@ -96,7 +97,7 @@ func New(o Options) (*Worker, error) {
 	}, nil
 }
 
-// Close ends all that the worker has started.
+// Close stops everything that the worker started.
 func (w *Worker) Close() error {
 	w.sends.Wait()
 	return errors.Join(w.gateway.Close(), w.runner.Close(), w.dirs.Close())
@@ -105,7 +106,7 @@ func (w *Worker) Close() error {
 // takeTime is how long a slot waits for a task before it asks again.
 const takeTime = 5 * time.Second
 
-// Run takes tasks until ctx ends, or with UntilDone until there are none. A task that has begun is then stopped after its
+// Run takes tasks until ctx ends, or with UntilDone until there are none. A running task is then stopped after its current
 // call, and returned.
 func (w *Worker) Run(ctx context.Context) error {
 	var slots sync.WaitGroup
@@ -176,21 +177,21 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Busy is the number of tasks that the worker has.
+// Busy returns the number of tasks that the worker has.
 func (w *Worker) Busy() int { return int(w.busy.Load()) }
 
-// Ended counts the tasks that the worker has ended, by state.
+// Ended counts the tasks that the worker has finished, by state.
 func (w *Worker) Ended() map[result.State]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.ended)
 }
 
-// Spent is what the model requests of the worker's tasks used.
+// Spent returns the usage of the model requests of the worker's tasks.
 func (w *Worker) Spent() gateway.Totals { return w.gateway.Totals() }
 
-// Check returns an error if the worker can't use one of the models; "" is the configured one. Those with true need a price. A worker
-// that starts without a key would break one task after the other.
+// Check returns an error if the worker can't use one of the models; "" is the configured one. Those with true need a price.
+// A worker without a key would break one task after the other.
 func (w *Worker) Check(ctx context.Context, models map[string]bool) error {
 	for name, priced := range models {
 		up, err := w.upstream(ctx, name)
@@ -208,7 +209,7 @@ func errPrice(up session.Upstream) error {
 	return fmt.Errorf("the model %s has no price, so its cost can't be limited\nAdd it to the setting modelPricing on the worker.", up.Options.Model)
 }
 
-// upstream is the server of a model, asked for once.
+// upstream returns the server of a model. It is determined once.
 func (w *Worker) upstream(ctx context.Context, model string) (session.Upstream, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,5 +5,5 @@ import (
 	"time"
 )
 
-// old reports whether a directory was made a while ago.
+// old reports whether a directory isn't new.
 func old(info fs.FileInfo) bool { return time.Since(info.ModTime()) > time.Minute }

@@ -14,7 +14,7 @@ import (
 // gitTime is how long a git command may take.
 const gitTime = 30 * time.Minute
 
-// git runs git in a directory, with settings under which a repository can't run programs, and returns what it prints.
+// git runs git in a directory, with settings under which a repository can't run programs, and returns its output.
 func git(ctx context.Context, dir string, input []byte, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -43,7 +43,7 @@ func git(ctx context.Context, dir string, input []byte, args ...string) ([]byte,
 	return out.Bytes(), nil
 }
 
-// verb is the git command in arguments.
+// verb returns the git subcommand in arguments.
 func verb(args []string) string {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -56,7 +56,7 @@ func verb(args []string) string {
 	return ""
 }
 
-// gitEnviron is the environment without the variables that point git to another repository, and without prompts.
+// gitEnviron returns the environment without the variables that point git to another repository, and without prompts.
 func gitEnviron() []string {
 	var env []string
 	for _, kv := range os.Environ() {

@@ -22,14 +22,14 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/lockfile"
 )
 
-// Dirs is where mirrors and clones are.
+// Dirs is the directory of mirrors and clones.
 type Dirs struct {
 	Root string
 	own  string // directory of this process's clones
 	lock *os.File
 }
 
-// Open makes the directories of this process, and removes the clones of processes that are no more.
+// Open makes the directories of this process, and removes the clones of processes that no longer exist.
 func Open(root string) (*Dirs, error) {
 	work := filepath.Join(root, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
@@ -67,7 +67,7 @@ func (d *Dirs) clean(work string) error {
 		if err != nil {
 			continue // in use
 		}
-		_ = removeAll(path) // what can't be removed now, the next start removes
+		_ = removeAll(path) // the next start tries again
 		_ = os.Remove(path + ".lock")
 		lock.Close()
 	}
@@ -80,7 +80,7 @@ func (d *Dirs) Close() error {
 	return errors.Join(err, os.Remove(d.own+".lock"), d.lock.Close())
 }
 
-// removeAll removes a directory, also one with directories that can't be written.
+// removeAll removes a directory, even if it has read-only directories.
 func removeAll(dir string) error {
 	if os.RemoveAll(dir) == nil {
 		return nil
@@ -96,8 +96,8 @@ func removeAll(dir string) error {
 
 // Workspace is the clone of a task.
 type Workspace struct {
-	Dir  string // what the agent works in
-	Base string // commit; "": the repository is empty
+	Dir  string // the agent's working directory
+	Base string // base commit; "": the repository is empty
 
 	own string // the worker's git directory
 	top string
@@ -159,7 +159,7 @@ func (w *Workspace) empty(ctx context.Context) error {
 	return w.identify(ctx)
 }
 
-// identify sets who commits in the clone.
+// identify sets the author of commits in the clone.
 func (w *Workspace) identify(ctx context.Context) error {
 	if _, err := git(ctx, w.Dir, nil, "config", "user.name", "Adze"); err != nil {
 		return err
@@ -237,7 +237,7 @@ func resolve(ctx context.Context, dir, ref string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// Patch is the difference between the base and the files, as a binary diff: with commits, without ignored files.
+// Patch returns the difference between the base and the files, as a binary diff: including commits, without ignored files.
 func (w *Workspace) Patch(ctx context.Context) ([]byte, error) {
 	if _, err := w.git(ctx, nil, "add", "--all", "--", "."); err != nil {
 		return nil, err

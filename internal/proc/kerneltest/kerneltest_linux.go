@@ -14,7 +14,7 @@ import (
 type forbidden struct {
 	nr    uintptr
 	errno unix.Errno
-	arg   uint32 // if not 0: only where the first argument has this bit, or is it
+	arg   uint32 // if not 0: only if the first argument has this bit, or equals it
 }
 
 func places() map[string][]forbidden {
@@ -36,7 +36,7 @@ func places() map[string][]forbidden {
 // Places returns the names of all simulated kernels.
 func Places() []string { return slices.Sorted(maps.Keys(places())) }
 
-// Become restricts this process as the named kernel would.
+// Become restricts this process like the named kernel.
 func Become(place string) error {
 	all, ok := places()[place]
 	if !ok {
@@ -44,7 +44,7 @@ func Become(place string) error {
 	}
 	code := program(all)
 	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
-	runtime.LockOSThread() // the two calls must be of one thread
+	runtime.LockOSThread() // both calls must be on one thread
 	defer runtime.UnlockOSThread()
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("restrict the kernel: %w", err)

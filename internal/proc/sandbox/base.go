@@ -12,40 +12,37 @@ import (
 	"time"
 )
 
-// Base is what the workspace sandboxes of a session have in common: what is
-// writable, and where the git directories are. It is decided once, before the
-// first command runs, and pinned by device and inode, so that nothing a command
-// writes changes what a later one may write.
+// Base is the common part of a session's workspace sandboxes: the writable paths, and the git directories. It is determined
+// once, before the first command runs, and pinned by device and inode, so that nothing a command writes changes what a later
+// one may write.
 type Base struct {
 	roots, write []string
 	pins         map[string]ID
 	inner        []string // in write too, because a directory above them is
 	git          []string // git directories outside the roots
-	home         string   // the user's; empty: not known
+	home         string   // the user's; empty: unknown
 	names        func(path string) bool
 	tree         *tree
-	// Notes says which writable paths were refused, in sentences.
+	// Notes describes which writable paths were rejected, in sentences.
 	Notes []string
 }
 
-// Roots are the workspace, links resolved.
+// Roots returns the workspace, links resolved.
 func (b *Base) Roots() []string { return slices.Clone(b.roots) }
 
-// Git are the git directories outside of the workspace that its commits write.
+// Git returns the git directories outside the workspace that its commits write.
 func (b *Base) Git() []string { return slices.Clone(b.git) }
 
-// Lasting are the other writable directories: temp directories, caches and what
-// settings add. Some can be in others.
+// Lasting returns the other writable directories: temp directories, caches and those of settings. Some may be in others.
 func (b *Base) Lasting() []string {
 	return slices.DeleteFunc(slices.Concat(b.write, b.inner), func(path string) bool { return slices.Contains(b.git, path) })
 }
 
-// ID tells files apart. Its zero value is no file.
+// ID identifies a file. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
 
-// NewBase decides what the sandboxes of a session may write: the roots, temp
-// directories, caches, and further paths. names reports which paths are
-// protected by their name.
+// NewBase determines what the sandboxes of a session may write: the roots, temp directories, caches, and further paths.
+// names reports which paths are protected by their name.
 func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 	b := &Base{pins: map[string]ID{}, names: names}
 	for _, r := range roots {
@@ -64,7 +61,7 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 	}
 	if b.home != "" && holding(b.home, b.roots) != "" {
 		b.Notes = append(b.Notes, "The workspace contains your home directory, so commands can change your files except startup files, keys and settings. Start Adze in a project directory to protect them.")
-		for _, name := range []string{".config", ".local"} { // what is protected in them can only be if they exist
+		for _, name := range []string{".config", ".local"} { // paths in them can only be protected if they exist
 			os.Mkdir(filepath.Join(b.home, name), 0o700)
 		}
 	}
@@ -91,9 +88,8 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 	return b
 }
 
-// accept makes a path writable, unless it is already or commands could have
-// chosen where it leads: a path in the workspace, or through a link in a
-// writable directory.
+// accept makes a path writable, unless it already is or commands could have chosen its target: a path in the workspace, or
+// through a link in a writable directory.
 func (b *Base) accept(path string, roots []string) {
 	if !filepath.IsAbs(path) || holding(path, roots) != "" {
 		return
@@ -113,7 +109,7 @@ func (b *Base) accept(path string, roots []string) {
 	b.write = append(b.write, real)
 }
 
-// linkBelow is the first link on the way to a path that lies below one of dirs.
+// linkBelow returns the first link in a path that is below one of dirs.
 func linkBelow(path string, dirs []string) string {
 	at := "/"
 	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
@@ -137,7 +133,7 @@ func allClean(paths []string) []string {
 	return out
 }
 
-// Spec is the sandbox of a mode. For ReadOnly it is that sandbox without limits.
+// Spec returns the sandbox of a mode. For ReadOnly it has no limits on reads.
 func (b *Base) Spec(mode Mode) *Spec {
 	s := &Spec{Mode: mode}
 	if mode == ReadOnly || !s.Boxed() {
@@ -153,15 +149,14 @@ func (b *Base) Spec(mode Mode) *Spec {
 	return s
 }
 
-// For is the Spec of a single command; see Base.
+// For returns the Spec for a single command; see Base.
 func For(mode Mode, roots, further, env []string, names func(path string) bool) *Spec {
 	return NewBase(roots, further, env, names).Spec(mode)
 }
 
-// outsideGit are the git directories of a root that must be writable for commits
-// and lie outside it: that of a linked worktree, or of a submodule. The file that
-// leads there may say anything, so the directory has to be one that git would
-// have made for this worktree.
+// outsideGit returns the git directories of a root that must be writable for commits and are outside it: that of a linked
+// worktree, or of a submodule. The file that names it may have any content, so the directory must be one that git would have
+// created for this worktree.
 func outsideGit(root string) []string {
 	text, err := os.ReadFile(filepath.Join(root, ".git"))
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
@@ -187,7 +182,7 @@ func outsideGit(root string) []string {
 	return []string{common}
 }
 
-// isRepository reports whether a directory is a whole repository of git's.
+// isRepository reports whether a directory is a complete git repository.
 func isRepository(dir string) bool {
 	for _, name := range []string{"HEAD", "config", "objects"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
@@ -197,8 +192,8 @@ func isRepository(dir string) bool {
 	return true
 }
 
-// isGitDir reports whether a directory looks like git's, whatever its name. One
-// sign is enough: a command can remove the others, but not what is protected.
+// isGitDir reports whether a directory looks like a git directory, whatever its name. One sign is enough: a command can
+// remove the others, but not the protected ones.
 func isGitDir(dir string) bool {
 	for _, name := range []string{"HEAD", "config", "hooks", "objects"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -208,22 +203,20 @@ func isGitDir(dir string) bool {
 	return false
 }
 
-// obeyed is protected at the top of a workspace although it does not exist:
-// what Adze itself, other agents and git would obey. Others are protected where
-// they exist.
+// obeyed are protected at the top of a workspace even if they don't exist: files that Adze itself, other agents and git
+// obey. Others are protected where they exist.
 var obeyed = []string{".git", ".adze", ".qwen", ".agents", ".mcp.json"}
 
-// startup is protected in a home directory that is in a workspace although it
-// does not exist: what shells, sessions and git read or run for the user.
+// startup are protected in a home directory that is in a workspace even if they don't exist: files that shells, sessions and
+// git read or run for the user.
 var startup = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
 	".ssh", ".gitconfig", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".inputrc", ".vimrc", ".exrc", ".npmrc", ".claude", ".codex",
 	".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", "bin", ".local/bin", ".cargo/bin", "go/bin",
 }
 
-// protected is what must not be written below the roots: what programs obey, at
-// any depth. Of a git directory it is the parts that make git run something or
-// look elsewhere, so that commits work.
+// protected returns what must not be written below the roots: files that programs obey, at any depth. In a git directory
+// these are the parts that make git run programs or read elsewhere, so that commits work.
 func (b *Base) protected() []string {
 	var out []string
 	for _, root := range b.roots {
@@ -260,17 +253,17 @@ func (b *Base) protected() []string {
 	return slices.Compact(out)
 }
 
-// protects reports whether a path that exists is protected by its name.
+// protects reports whether an existing path is protected by its name.
 func (b *Base) protects(path string) bool {
 	return filepath.Base(path) == ".git" || b.names != nil && b.names(path)
 }
 
-// Protected finds what must not be written below the roots.
+// Protected returns what must not be written below the roots.
 func Protected(roots []string, names func(path string) bool) []string {
 	return (&Base{roots: roots, names: names, tree: newTree(roots, (&Base{names: names}).protects)}).protected()
 }
 
-// gitFile is the git directory that a .git file leads to.
+// gitFile returns the git directory that a .git file leads to.
 func gitFile(path string) string {
 	text, err := os.ReadFile(path)
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
@@ -287,9 +280,8 @@ func gitFile(path string) string {
 	return real
 }
 
-// gitObeys is what in a git directory makes git run something or look
-// elsewhere: its settings, hooks and attributes, the same of submodules and
-// linked worktrees, and what its settings name in the worktree.
+// gitObeys returns what in a git directory makes git run programs or read elsewhere: its settings, hooks and attributes, the
+// same of submodules and linked worktrees, and the paths in the worktree that its settings name.
 func gitObeys(dir, worktree string) []string {
 	var out []string
 	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "info/attributes", "objects/info/alternates"} {
@@ -305,8 +297,8 @@ func gitObeys(dir, worktree string) []string {
 	return append(out, modules(filepath.Join(dir, "modules"), 8)...)
 }
 
-// modules is what the git directories of submodules obey. A submodule's name may
-// contain slashes, and its own submodules lie in its directory.
+// modules returns what the git directories of submodules obey. A submodule's name may contain slashes, and its own
+// submodules are in its directory.
 func modules(dir string, levels int) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil || levels == 0 {
@@ -326,7 +318,7 @@ func modules(dir string, levels int) []string {
 	return out
 }
 
-// gitNames are the paths in a worktree that a git configuration names: hooks,
+// gitNames returns the paths in a worktree that a git configuration names: hooks,
 // and files that it includes.
 func gitNames(config, worktree string) []string {
 	f, err := os.Open(config)
@@ -358,8 +350,7 @@ func gitNames(config, worktree string) []string {
 	return out
 }
 
-// tree remembers the directories of a workspace, so that only those that have
-// changed are read again.
+// tree caches the directories of a workspace, so that only changed ones are read again.
 type tree struct {
 	mu    sync.Mutex
 	roots []string
@@ -369,29 +360,29 @@ type tree struct {
 
 type treeDir struct {
 	stamp  stamp
-	fresh  bool     // it was read so soon after a change that its stamp may miss another
+	fresh  bool     // it was read so soon after a change that its stamp may miss another one
 	subs   []string // directories
-	found  []string // what matches
+	found  []string // matching paths
 	closed bool     // it can't be read
 }
 
-// stamp tells whether a directory has changed.
+// stamp shows whether a directory has changed.
 type stamp struct {
 	id      ID
 	changed time.Time
 }
 
-// tick is longer than the kernel's clock for changes of files takes.
+// tick is longer than a tick of the kernel's file times.
 const tick = 50 * time.Millisecond
 
-// mostDirs bounds how many directories are looked at. The rest is read-only.
+// mostDirs bounds the number of directories that are read. The rest is read-only.
 const mostDirs = 200_000
 
 func newTree(roots []string, match func(path string) bool) *tree {
 	return &tree{roots: roots, match: match, dirs: map[string]*treeDir{}}
 }
 
-// found is what matches now, and the directories that were not looked at.
+// found returns the matching paths, and the directories that were not read.
 func (t *tree) found() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -407,7 +398,7 @@ func (t *tree) found() []string {
 		}
 		stamp, ok := stampOf(path)
 		if !ok {
-			continue // it has gone
+			continue // it no longer exists
 		}
 		d := t.dirs[path]
 		if d == nil || d.stamp != stamp || d.fresh {

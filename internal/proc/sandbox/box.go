@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Box is one box, for one command.
+// Box is one sandbox, for one command.
 //
 //	box := sandbox.New(spec, plan, temp)
 //	box.Make()
@@ -18,23 +18,23 @@ import (
 //	argv, files, err := box.Argv(argv, dir, 3, true)
 //	syscall.ForkExec(argv[0], argv, … box.Environ(env) …)
 //	…
-//	box.Remove() // not on that thread, when all that was started is gone
+//	box.Remove() // not on that thread, when all processes have exited
 type Box struct {
 	spec    *Spec
 	plan    Plan
-	temp    string   // private; only in read-only
+	temp    string   // private; only in read-only mode
 	protect []string // protected paths that exist now
 	onLinux
 
 	mu   sync.Mutex
-	told []string // what was refused, each once
+	told []string // denied calls, each once
 
-	hidden     []string // what was opened
+	hidden     []string // hidden files that were opened
 	moreHidden bool
 }
 
-// New is a box of which nothing is made yet. temp is where its private temp
-// folder is made, if it has one: a path that nobody can guess.
+// New returns a sandbox that isn't made yet. temp is the path for its private temp directory, if it has one: it must be
+// unguessable.
 func New(s *Spec, p Plan, temp string) *Box {
 	b := &Box{spec: s, plan: p}
 	if s.Mode == ReadOnly {
@@ -43,19 +43,18 @@ func New(s *Spec, p Plan, temp string) *Box {
 	return b
 }
 
-// Plan is what it is made of.
+// Plan returns the plan of the sandbox.
 func (b *Box) Plan() Plan { return b.plan }
 
-// Make makes what of the box lies on the disk: a private temp folder, and
-// placeholders for protected paths that do not exist.
+// Make creates the sandbox's files: a private temp directory, and placeholders for protected paths that don't exist.
 func (b *Box) Make() {
 	if b.temp != "" && os.Mkdir(b.temp, 0o700) != nil {
-		b.temp = "" // without it a command can do little less
+		b.temp = "" // a command can do slightly less without it
 	}
 	b.makeHere()
 }
 
-// Remove removes what Make has made.
+// Remove removes the files of Make.
 func (b *Box) Remove() {
 	if b.temp != "" {
 		RemoveTemp(b.temp)
@@ -63,25 +62,24 @@ func (b *Box) Remove() {
 	b.removeHere()
 }
 
-// RemoveTemp removes what a sandbox with this temp directory has left on the
-// disk, for a process that could not.
+// RemoveTemp removes the files of a sandbox with this temp directory, for a process that couldn't.
 func RemoveTemp(temp string) {
 	os.RemoveAll(temp)
 	os.RemoveAll(coversOf(temp))
 }
 
-// coversOf is the directory of the empty files that cover hidden ones. The
+// coversOf returns the directory of the empty files that cover hidden ones. The
 // command can't read it.
 func coversOf(temp string) string { return temp + ".covers" }
 
-// Environ is env as it is inside: temp files go where they can.
+// Environ returns env for the command: temp files go to the private directory.
 func (b *Box) Environ(env []string) []string {
 	const tar = "TAR_OPTIONS"
 	if os.Getuid() == 0 && !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, tar+"=") }) {
-		// As root it would restore owners, which the sandbox denies, and fail.
+		// As root, tar would restore owners, which the sandbox denies, and fail.
 		env = append(slices.Clip(env), tar+"=--no-same-owner")
 	}
-	if b.spec.Mode == Trial { // looking at a repository is no effect
+	if b.spec.Mode == Trial { // reading a repository should have no effects
 		env = append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0")
 	}
 	if b.temp == "" {
@@ -96,10 +94,9 @@ func (b *Box) Environ(env []string) []string {
 	return append(out, "TMPDIR="+b.temp)
 }
 
-// Argv is what to start in the place of argv: the same, unless a program in
-// front of it makes the sandbox. That may need files, which it inherits as
-// descriptors from fd on; the caller closes them. kept says that the caller ends
-// what the command leaves running.
+// Argv returns the command line to start instead of argv: the same, unless a wrapper program makes the sandbox. That may
+// need files, which it inherits as descriptors from fd on; the caller closes them. kept means that the caller stops leftover
+// processes.
 func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*os.File, error) {
 	if b.plan.Layers.Has(Seatbelt) {
 		return append(b.spec.seatbeltArgs(b.temp), argv...), nil, nil
@@ -139,38 +136,36 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	return append(b.spec.bubblewrapArgs(w), argv...), files, nil
 }
 
-// sharedDir contains memory that programs share by name.
+// sharedDir is the directory of POSIX shared memory.
 const sharedDir = "/dev/shm"
 
-// ownShared reports whether a command in dir has such a directory of its own: it
-// does unless the workspace or a temp directory is below it.
+// ownShared reports whether a command in dir has its own shared memory: it does unless the workspace or a temp directory is
+// below it.
 func (b *Box) ownShared(dir string) bool {
 	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}), func(path string) bool {
 		return strings.HasPrefix(path, sharedDir+"/")
 	})
 }
 
-// bound is what bubblewrap mounts writable for a command in dir. It has a
-// shared directory of its own.
+// bound returns the paths that bubblewrap mounts writable for a command in dir. It has its own shared memory.
 func (b *Box) bound(dir string) []string {
 	own := b.ownShared(dir)
 	return slices.DeleteFunc(slices.Clone(b.writable()), func(path string) bool { return own && path == sharedDir })
 }
 
-// Wrapped reports whether what is started is such a program: it ends when the
-// command does, and need not be told to.
+// Wrapped reports whether a wrapper program is started: it exits with the command, and needn't be stopped.
 func (b *Box) Wrapped() bool { return b.plan.Layers.Has(Bubblewrap) }
 
-// Report is what is known of the command so far.
+// Report is what is known about the command so far.
 type Report struct {
-	Refused    []string `json:"refused,omitempty"` // what the kernel refused, in words
+	Refused    []string `json:"refused,omitempty"` // calls that the kernel denied, in words
 	Hidden     []string `json:"hidden,omitempty"`  // hidden files that were opened
 	MoreHidden bool     `json:"moreHidden,omitempty"`
-	Network    []string `json:"network,omitempty"` // what a trial tried to reach
-	Limit      string   `json:"limit,omitempty"`   // the limit that ended a trial
+	Network    []string `json:"network,omitempty"` // names and addresses that a trial tried to reach
+	Limit      string   `json:"limit,omitempty"`   // the limit that stopped a trial
 }
 
-// Report reports what is known of the command so far.
+// Report returns what is known about the command so far.
 func (b *Box) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,7 +178,7 @@ func (b *Box) Report() Report {
 	return r
 }
 
-// Encode writes the box for another process of the same program.
+// Encode writes the sandbox for another process of the same program.
 func (b *Box) Encode() []byte {
 	var out []byte
 	str := func(v string) {

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onLinux is what a box is made of here.
+// onLinux is the Linux part of a sandbox.
 type onLinux struct {
 	write []string                 // see writable
 	held  map[string]*placeholders // by directory
 	rules []rule
-	// unprotected says why a protected path can't be.
+	// unprotected is why a path can't be protected.
 	unprotected error
 	covers      *covers // of hidden files
-	terminals   bool    // the command has pseudoterminals of its own
-	shared      bool    // and memory that programs share by name
+	terminals   bool    // the command has its own pseudoterminals
+	shared      bool    // and its own shared memory
 	listening   Listening
 	trial       *trying // of a trial
 	trialDir    int     // Trials.Dir, opened before a layer may cover it
@@ -46,10 +46,8 @@ func (b *Box) removeHere() {
 	b.held = nil
 }
 
-// Enter puts the calling thread, and all that it starts from now on, into the
-// box for good, for a command in dir. If it fails the thread is good for nothing
-// any more. Where the plan has namespaces the thread is in them already, see
-// Apart.
+// Enter puts the calling thread, and everything it starts, into the sandbox permanently, for a command in dir. If it fails
+// the thread must not be used anymore. If the plan has namespaces the thread is already in them, see Apart.
 func (b *Box) Enter(dir string) error {
 	if !b.plan.InProcess() {
 		dropAmbient()
@@ -118,7 +116,7 @@ func (b *Box) Enter(dir string) error {
 	return nil
 }
 
-// hide puts covers over the hidden files.
+// hide mounts covers over the hidden files.
 func (b *Box) hide() (err error) {
 	if len(b.spec.Limits.Hide) == 0 {
 		return nil
@@ -143,7 +141,7 @@ func (b *Box) hide() (err error) {
 	return nil
 }
 
-// tellMounts sends the mount namespace to the process that has the sockets.
+// tellMounts sends the mount namespace to the process with the sockets.
 func (b *Box) tellMounts() error {
 	if b.listening == nil {
 		return nil
@@ -158,8 +156,8 @@ func (b *Box) tellMounts() error {
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
 
-// writable is what may be written: links resolved unless the path is pinned,
-// what does not exist and what lies below another left out.
+// writable returns the writable paths: with links resolved unless the path is pinned, without missing paths and those below
+// another.
 func (b *Box) writable() []string {
 	if b.write != nil {
 		return b.write
@@ -180,20 +178,18 @@ func (b *Box) writable() []string {
 	return b.write
 }
 
-// openPath is a writable path, opened once: rules and mounts are made from the
-// descriptor, so that no link can come between.
+// openPath is a writable path, opened once: rules and mounts use the descriptor, so that no link can come between.
 type openPath struct {
 	path string
 	fd   int
 }
 
-// openWritable opens the writable paths. It fails if a pinned one is not what it
-// was.
+// openWritable opens the writable paths. It fails if a pinned one has changed.
 func (b *Box) openWritable() (open []openPath, err error) {
 	for _, path := range b.writable() {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
-			continue // a command can't reach it either
+			continue // a command can't access it either
 		}
 		if err != nil {
 			closeAll(open)
@@ -219,27 +215,25 @@ func closeAll(open []openPath) {
 	}
 }
 
-// filterFile is the filter for bubblewrap to load.
+// filterFile returns the filter for bubblewrap to load.
 func (b *Box) filterFile() (*os.File, error) {
 	return memoryFile("filter", bytesOf(assemble(b.spec.rules(b.plan), refusal)))
 }
 
-// dropAmbient leaves what this thread executes without capabilities, unless it is
-// root's. Bubblewrap doesn't start with any.
+// dropAmbient drops ambient capabilities, unless the user is root. Bubblewrap doesn't start with any.
 func dropAmbient() {
 	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
 }
 
-// dropCapabilities leaves the thread, and what it starts, with none but keep.
-// Inside a user namespace the kernel gives back to root what is not dropped
-// here.
+// dropCapabilities leaves the thread, and everything it starts, only the capabilities in keep. Inside a user namespace the
+// kernel restores those of root that are not dropped here.
 func dropCapabilities(keep uint64) error {
 	for c := uintptr(0); c < 64; c++ {
 		if keep&(1<<c) != 0 {
 			continue
 		}
 		if _, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0, 0, 0, 0); errno == unix.EINVAL {
-			break // there are no more; who may not has nothing to drop
+			break // there are no more; a process without permission has nothing to drop
 		}
 	}
 	dropAmbient()
@@ -260,11 +254,9 @@ func dropCapabilities(keep uint64) error {
 	return nil
 }
 
-// keptCapabilities are those of a command in a directory. There are none, for
-// root either, unless root works in a directory of another user, as in a
-// container that mounts the user's project: without them root could not even
-// enter a home directory of mode 700. They bypass file modes only; mounts and
-// Landlock still apply.
+// keptCapabilities returns the capabilities of a command in a directory. There are none, not even for root, unless root
+// works in a directory of another user, as in a container that mounts the user's project: otherwise root couldn't even enter
+// a home directory of mode 700. They only bypass file modes; mounts and Landlock still apply.
 func (b *Box) keptCapabilities(dir string) uint64 {
 	if os.Getuid() != 0 || !slices.ContainsFunc(append([]string{dir}, b.spec.Roots...), foreign) {
 		return 0
@@ -275,7 +267,7 @@ func (b *Box) keptCapabilities(dir string) uint64 {
 	return 1<<unix.CAP_DAC_READ_SEARCH | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_CHOWN
 }
 
-// foreign reports whether a directory, or one above it, is not root's.
+// foreign reports whether a directory, or one above it, isn't owned by root.
 func foreign(dir string) bool {
 	for ; ; dir = filepath.Dir(dir) {
 		var st unix.Stat_t
@@ -288,13 +280,12 @@ func foreign(dir string) bool {
 	}
 }
 
-// InnerArg is the first argument of a process of this program that runs inside
-// bubblewrap: it restricts itself with Landlock, which bubblewrap doesn't, and
-// becomes the command. After it come the descriptor of the sandbox, that of a
-// socket which takes the filter's listener or "-", and the command.
+// InnerArg is the first argument of a process of this program that runs inside bubblewrap: it restricts itself with
+// Landlock, which bubblewrap doesn't do, and becomes the command. It is followed by the descriptor of the sandbox, that of a
+// socket for the filter's listener or "-", and the command.
 const InnerArg = "--adze-sandbox-inner"
 
-// innerArgv puts that process in front of a command.
+// innerArgv prepends that process to a command.
 func (b *Box) innerArgv(argv []string, add func(*os.File, error) (string, error)) ([]string, error) {
 	self, err := add(os.Open("/proc/self/exe"))
 	if err != nil {
@@ -313,8 +304,7 @@ func (b *Box) innerArgv(argv []string, add func(*os.File, error) (string, error)
 	return append([]string{"/proc/self/fd/" + self, InnerArg, box, listener}, argv...), nil
 }
 
-// awaitListener serves the filter that the inner process loads. The file is for
-// that process.
+// awaitListener serves the filter that the inner process loads. The file is for that process.
 func (b *Box) awaitListener() (*os.File, error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -343,8 +333,7 @@ func (b *Box) awaitListener() (*os.File, error) {
 	return os.NewFile(uintptr(fds[1]), "listener"), nil
 }
 
-// sendListener loads the filter and gives its listener, and the mount
-// namespace, to who serves it.
+// sendListener loads the filter and sends its listener, and the mount namespace, to the process that serves it.
 func (b *Box) sendListener(socket int) error {
 	mounts, err := unix.Open("/proc/self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -360,13 +349,13 @@ func (b *Box) sendListener(socket int) error {
 	return nil
 }
 
-// Inner is that process. It returns only if it fails, with an exit code.
+// Inner is that process. It only returns if it fails, with an exit code.
 func Inner(args []string) int {
 	fail := func(err error) int {
 		fmt.Fprintf(os.Stderr, "adze: create the sandbox: %v\n", err)
 		return 126
 	}
-	runtime.LockOSThread() // it is this thread that is restricted and becomes the command
+	runtime.LockOSThread() // this thread is restricted and becomes the command
 	fd, err := strconv.Atoi(args[0])
 	if err != nil {
 		return fail(err)
@@ -411,7 +400,7 @@ func Inner(args []string) int {
 	return 126
 }
 
-// landlock are the rules of the sandbox.
+// landlock returns the rules of the sandbox.
 func (b *Box) landlock(open []openPath) landlock {
 	l := landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 	if b.plan.Limits {
@@ -421,7 +410,7 @@ func (b *Box) landlock(open []openPath) landlock {
 	return l
 }
 
-// memoryFile is a file without a name.
+// memoryFile returns an anonymous file.
 func memoryFile(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {

@@ -7,15 +7,14 @@ import (
 	"runtime"
 )
 
-// onLinux has no equal here.
+// onLinux is empty on other systems.
 type onLinux struct{}
 
 func (b *Box) makeHere() {}
 
 func (b *Box) removeHere() {}
 
-// Enter does nothing: on this system a program in front of the command makes
-// the box, see Argv.
+// Enter does nothing: on this system a wrapper program makes the sandbox, see Argv.
 func (b *Box) Enter(dir string) error { return nil }
 
 func (b *Box) inSession() bool { return false }
@@ -38,10 +37,10 @@ func (s Support) launches() Support { return s }
 
 func (b *Box) filterFile() (*os.File, error) { return nil, nil }
 
-// identify finds nothing: paths are pinned on Linux only.
+// identify finds nothing: paths are only pinned on Linux.
 func identify(string) (ID, bool) { return ID{}, false }
 
-// stampOf is a directory's stamp; false if the path is none.
+// stampOf returns a directory's stamp; false if the path isn't a directory.
 func stampOf(path string) (stamp, bool) {
 	st, err := os.Lstat(path)
 	if err != nil || !st.IsDir() {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// findBubblewrap looks only where the system puts programs: a PATH may lead
-// into a workspace.
+// findBubblewrap only searches system directories: PATH may lead into a workspace.
 func findBubblewrap() (path, why string) {
 	for _, dir := range []string{"/usr/bin", "/bin", "/usr/local/bin"} {
 		p := filepath.Join(dir, "bwrap")
@@ -24,8 +23,7 @@ func findBubblewrap() (path, why string) {
 	return "", "bwrap not found in /usr/bin, /bin or /usr/local/bin. Install bubblewrap"
 }
 
-// tried is the support after bwrap was run once: that it is there does not say
-// that it works. Only who wants it pays for that.
+// tried returns the support after running bwrap once: it may exist but not work. This is only done if it is requested.
 func (s Support) tried() Support {
 	if s.Bubblewrap == "" {
 		return s
@@ -44,7 +42,7 @@ var bubblewrapFails = sync.OnceValue(func() string {
 	return failure((&Spec{Mode: ReadOnly}).bubblewrapArgs(wrapping{bwrap: bwrap, dir: "/", dieWithParent: true}))
 })
 
-// failure runs bwrap with a program that does nothing, and says why it failed.
+// failure runs bwrap with a program that does nothing, and returns why it failed.
 func failure(args []string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -61,20 +59,20 @@ func failure(args []string) string {
 	return fmt.Sprintf("%s doesn't work on this system (%s)", args[0], said)
 }
 
-// wrapping is what bwrap needs to know beside the Spec.
+// wrapping are bwrap's parameters besides the Spec.
 type wrapping struct {
 	bwrap, dir    string
 	write         []string // links resolved: bwrap can't mount on a link
-	sharedToo     bool     // sharedDir is that of outside
+	sharedToo     bool     // sharedDir is the one outside
 	protect       []string
 	covers        [][2]string // a cover and the hidden file that it is mounted over
 	seccomp       string      // descriptor of a filter; empty: none
-	sharedNetwork bool        // the network is that of outside, which is the session's own
-	dieWithParent bool        // what the command leaves running dies with it
+	sharedNetwork bool        // the network is the one outside, which is the session's own
+	dieWithParent bool        // leftover processes die with the command
 }
 
-// bubblewrapArgs is bwrap's command line, up to the command. Its /proc would be
-// writable: to root, whose settings of the kernel are there.
+// bubblewrapArgs returns bwrap's command line, up to the command. Its own /proc would be writable for root, including kernel
+// settings.
 func (s *Spec) bubblewrapArgs(w wrapping) []string {
 	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
 		"--cap-drop", "ALL", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}
@@ -90,7 +88,7 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 	for _, path := range w.write {
 		args = append(args, "--bind-try", path, path)
 	}
-	pinned := map[string]bool{} // what is a mount point cannot be moved away
+	pinned := map[string]bool{} // a mount point can't be moved away
 	for _, p := range w.protect {
 		for _, dir := range between(holding(p, w.write), p) {
 			if !pinned[dir] {

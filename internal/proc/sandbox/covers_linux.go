@@ -14,8 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// covers are the empty files that are mounted over hidden ones, each its own so
-// that it is known which were opened.
+// covers are the empty files that are mounted over hidden ones, separate ones so that it is known which were opened.
 type covers struct {
 	dir    string // on the disk, for bubblewrap; "": they are in memory
 	hidden []string
@@ -23,15 +22,13 @@ type covers struct {
 	err    error
 }
 
-// mostCovers is how many hidden files have a cover of their own; the others
-// share one.
+// mostCovers is how many hidden files have their own cover; the others share one.
 const mostCovers = 64
 
-// shared is the name of that cover.
+// sharedCover is the name of that cover.
 const sharedCover = "shared"
 
-// newCovers makes the covers in a new directory. It is nil if there is nothing
-// to cover.
+// newCovers creates the covers in a new directory. It returns nil if there is nothing to cover.
 func newCovers(dir string, hidden []string) *covers {
 	if len(hidden) == 0 {
 		return nil
@@ -43,15 +40,14 @@ func newCovers(dir string, hidden []string) *covers {
 	return c
 }
 
-// fill makes the covers in a directory and watches it.
+// fill creates the covers in a directory and watches it.
 func (c *covers) fill(dir string) error {
 	for i := range min(len(c.hidden), mostCovers+1) {
 		if err := unix.Mknod(c.file(dir, i), unix.S_IFREG|0o444, 0); err != nil {
 			return err
 		}
 	}
-	// Without the watch the command is hidden the same files, and the result
-	// doesn't say so.
+	// Without the watch the same files are hidden, but the result doesn't mention it.
 	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
 		if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_OPEN); err != nil {
 			unix.Close(fd)
@@ -62,11 +58,9 @@ func (c *covers) fill(dir string) error {
 	return nil
 }
 
-// coverInMemory puts covers over hidden files. They are in a file system of
-// their own, which is mounted on a directory for a moment: on a disk it would
-// take longer to make them than to run most commands. The directory was opened,
-// because something else may be mounted above it. The thread must be in a mount
-// namespace of its own.
+// coverInMemory mounts covers over hidden files. They are in a separate file system, which is mounted on a directory for a
+// moment: creating them on a disk would take longer than most commands. The directory is given as a descriptor, because
+// something else may be mounted above it. The thread must be in its own mount namespace.
 func coverInMemory(at int, hidden []string) (*covers, error) {
 	mount, err := memoryAt(at)
 	if err != nil {
@@ -76,7 +70,7 @@ func coverInMemory(at int, hidden []string) (*covers, error) {
 	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
 	c := &covers{hidden: hidden, events: -1}
 	err = c.fill(dir)
-	if err == nil { // what is cloned from it is read-only too
+	if err == nil { // so that clones are read-only too
 		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	}
 	for i := 0; i < len(hidden) && err == nil; i++ {
@@ -119,8 +113,7 @@ func memoryAt(at int) (int, error) {
 	return mount, nil
 }
 
-// attachCover mounts a cover over a hidden file. What does not exist any more
-// needs none.
+// attachCover mounts a cover over a hidden file. A file that no longer exists is skipped.
 func attachCover(cover, path string) error {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, cover, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
@@ -133,7 +126,7 @@ func attachCover(cover, path string) error {
 	return nil
 }
 
-// file is the cover of the i-th hidden file in a directory.
+// file returns the cover of the i-th hidden file in a directory.
 func (c *covers) file(dir string, i int) string {
 	if i >= mostCovers {
 		return dir + "/" + sharedCover
@@ -141,7 +134,7 @@ func (c *covers) file(dir string, i int) string {
 	return dir + "/" + strconv.Itoa(i)
 }
 
-// coverMounts are the covers of hidden files that exist, for bubblewrap.
+// coverMounts returns the covers of hidden files that exist, for bubblewrap.
 func (b *Box) coverMounts() [][2]string {
 	if b.covers == nil {
 		return nil
@@ -165,7 +158,7 @@ func (b *Box) coversErr() error {
 	return nil
 }
 
-// opened is which hidden files were opened so far, and how many others.
+// opened returns which hidden files were opened so far, and whether there were others.
 func (c *covers) opened() (paths []string, more bool) {
 	if c == nil || c.events < 0 {
 		return nil, false
@@ -207,15 +200,13 @@ func (c *covers) close() {
 	}
 }
 
-// A placeholder keeps a protected path that doesn't exist from being made: only
-// what exists can be mounted over. In a git directory it is what git takes for
-// the same as nothing; elsewhere it is a socket, which git, compilers and
-// searches ignore. Its odd mode tells it from anything else. Sandboxes that need
-// it hold a lock on the directory, and the last one removes it; what a killed
-// process has left is taken over by the next sandbox there. placeholders are
-// those of one sandbox in one directory.
+// placeholders are the placeholders of one sandbox in one directory. A placeholder prevents a protected path that doesn't
+// exist from being created: only existing paths can be mounted over. In a git directory it is a file that git treats like a
+// missing one; elsewhere it is a socket, which git, compilers and searches ignore. It is recognized by its unusual mode.
+// Sandboxes that need it lock the directory, and the last one removes it; the next sandbox there takes over what a killed
+// process has left.
 type placeholders struct {
-	dir   *os.File // locked; nil: it could not be
+	dir   *os.File // locked; nil: that failed
 	paths []string
 }
 
@@ -225,21 +216,20 @@ const (
 	sockMark = unix.S_IFSOCK | 0o1400
 )
 
-// kindOf is what a placeholder is, and what it contains.
+// kindOf returns the type of a placeholder, and its content.
 func kindOf(path string) (mark uint32, content string) {
 	switch filepath.Base(path) {
 	case "hooks", "info":
 		return dirMark, ""
 	case "commondir":
-		return fileMark, ".\n" // this directory itself
+		return fileMark, ".\n" // the directory itself
 	case "config", "config.worktree", "gitdir", "attributes", "alternates":
 		return fileMark, ""
 	}
 	return sockMark, ""
 }
 
-// holdProtected finds the protected paths that exist, and makes those that do
-// not.
+// holdProtected finds the protected paths that exist, and creates placeholders for the others.
 func (b *Box) holdProtected() {
 	write := b.writable()
 	roots := append(slices.Clone(b.spec.Roots), b.spec.Write...)
@@ -264,9 +254,8 @@ func (b *Box) holdProtected() {
 	b.protect = slices.Compact(b.protect)
 }
 
-// protectSockets protects the sockets of other programs that still exist, by the
-// names without links that they have. Bubblewrap would make the directories
-// again of a socket that goes at this moment.
+// protectSockets protects the sockets of other programs that still exist, by their resolved paths. Bubblewrap would create
+// the directories again of a socket that is removed at this moment.
 func (b *Box) protectSockets(write []string) {
 	if b.Wrapped() {
 		return
@@ -282,9 +271,8 @@ func (b *Box) protectSockets(write []string) {
 	}
 }
 
-// protectBelow walks down to a protected path. A link on the way is protected
-// itself, and then what it leads to; where the path ends early, what could be
-// made there.
+// protectBelow walks down to a protected path. A link on the way is protected itself, and then its target; where the path
+// ends early, what could be created there.
 func (b *Box) protectBelow(at string, parts []string, write []string, links int) {
 	for i, part := range parts {
 		at = filepath.Join(at, part)
@@ -298,7 +286,7 @@ func (b *Box) protectBelow(at string, parts []string, write []string, links int)
 				b.protect = append(b.protect, at)
 			}
 			return
-		case err != nil: // it can't be looked into, but a command may change that
+		case err != nil: // it can't be read, but a command may change that
 			if dir := filepath.Dir(at); slices.Contains(write, dir) {
 				b.unprotected = fmt.Errorf("protect %s: %w", at, err)
 			} else {
@@ -325,7 +313,7 @@ func (b *Box) protectBelow(at string, parts []string, write []string, links int)
 	}
 }
 
-// protectTarget protects what a dangling link leads to.
+// protectTarget protects the target of a dangling link.
 func (b *Box) protectTarget(link string, rest, write []string, links int) {
 	const most = 8
 	target, err := os.Readlink(link)
@@ -343,8 +331,8 @@ func (b *Box) protectTarget(link string, rest, write []string, links int) {
 	b.protectBelow(root, append(strings.Split(rel, "/"), rest...), write, links+1)
 }
 
-// hold makes a placeholder, or joins those who hold it. It reports false if
-// something else is there, or nothing can be made there, by a command neither.
+// hold creates a placeholder, or joins the sandboxes that hold it. It reports false if something else is there, or nothing
+// can be created there, not even by a command.
 func (b *Box) hold(path string) bool {
 	dir := filepath.Dir(path)
 	h := b.held[dir]
@@ -363,9 +351,8 @@ func (b *Box) hold(path string) bool {
 	return true
 }
 
-// lockShared locks a directory against the removal of placeholders. Another
-// sandbox that is removing its own takes a moment. nil: a command holds the lock,
-// so that nobody removes any.
+// lockShared locks a directory against the removal of placeholders. Another sandbox that is removing its own takes a moment.
+// nil: a command holds the lock, so that none are removed.
 func lockShared(dir string) *os.File {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -426,15 +413,15 @@ func marked(path string) bool {
 
 // release removes the placeholders, unless another sandbox still holds them.
 func (h *placeholders) release() {
-	if h.dir == nil && len(h.paths) > 0 { // what kept it from being locked may be over
+	if h.dir == nil && len(h.paths) > 0 { // the reason that prevented the lock may be gone
 		h.dir, _ = os.Open(filepath.Dir(h.paths[0]))
 	}
 	if h.dir == nil {
 		return
 	}
 	defer func() {
-		// Closing is not enough: a process that is just being forked has the directory too, until it executes its program.
-		// Another sandbox would wait for the lock.
+		// Closing is not enough: a child process that is just being forked has the directory too, until it executes its
+		// program. Another sandbox would wait for the lock.
 		_ = unix.Flock(int(h.dir.Fd()), unix.LOCK_UN)
 		h.dir.Close()
 	}()

@@ -270,7 +270,7 @@ func TestReleaseWithoutALock(t *testing.T) {
 	}
 }
 
-// What limited commands may read doesn't grow by what stands beside a program, or above the workspace.
+// What limited commands may read doesn't grow by what is beside a program, or above the workspace.
 func TestLimitsStayNarrow(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

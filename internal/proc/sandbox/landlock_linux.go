@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rulesetAttr is what the kernel takes; it grew with the interface.
+// rulesetAttr is the kernel's struct, which grew with the ABI.
 type rulesetAttr struct{ fs, net, scoped uint64 }
 
 func (a *rulesetAttr) size(abi int) uintptr {
@@ -23,7 +23,7 @@ func (a *rulesetAttr) size(abi int) uintptr {
 	return 24
 }
 
-// fileWrites is what can be done to a file, dirWrites what only to a folder.
+// fileWrites are the write rights on files, dirWrites those only on directories.
 const (
 	fileWrites = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	dirWrites  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_CHAR |
@@ -33,7 +33,7 @@ const (
 	deviceNodes = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
 )
 
-// known leaves out of rights what a version does not know.
+// known removes rights that an ABI version doesn't know.
 func known(rights uint64, abi int) uint64 {
 	if abi < 2 {
 		rights &^= unix.LANDLOCK_ACCESS_FS_REFER
@@ -47,24 +47,23 @@ func known(rights uint64, abi int) uint64 {
 	return rights
 }
 
-// reads is what a limited sandbox handles beside writes.
+// reads are the rights that a limited sandbox handles besides writes.
 const reads = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 
-// landlock is what a thread is restricted to.
+// landlock is the restriction of a thread.
 type landlock struct {
 	abi         int
 	write       []openPath
 	devices     []string
 	limits      *Limits // nil: everything can be read and executed
-	executes    bool    // what can be written can be executed too
+	executes    bool    // writable paths can be executed too
 	noDevices   bool    // no device can be read, if there are no limits
 	tcp         bool    // no TCP
-	unixSockets bool    // no sockets that are files, except below write
-	keep        *int    // if not nil, gets a descriptor of the rules
+	unixSockets bool    // no Unix sockets, except below write
+	keep        *int    // if not nil, receives a descriptor of the rules
 }
 
-// restrict restricts this thread, and what it starts, for good. Paths that
-// don't exist any more are skipped.
+// restrict restricts this thread, and everything it starts, permanently. Missing paths are skipped.
 func (l landlock) restrict() error {
 	attr := &rulesetAttr{fs: known(fileWrites|dirWrites, l.abi)}
 	if l.unixSockets {
@@ -123,8 +122,7 @@ func (l landlock) restrict() error {
 	return nil
 }
 
-// allowAll allows rights on paths. What does not exist or can't be reached is
-// skipped: the command can't reach it either.
+// allowAll allows rights on paths. Missing or inaccessible ones are skipped: the command can't access them either.
 func allowAll(ruleset int, paths []string, rights uint64) error {
 	for _, path := range paths {
 		if err := allowBelow(ruleset, path, rights); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) && !errors.Is(err, unix.ENOTDIR) {
@@ -142,7 +140,7 @@ func createRuleset(attr *rulesetAttr, abi int) (fd int, err error) {
 	return int(n), nil
 }
 
-// allowBelow allows rights on a file, or on a folder and all below it.
+// allowBelow allows rights on a file, or on a directory and everything below it.
 func allowBelow(ruleset int, path string, rights uint64) error {
 	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -152,7 +150,7 @@ func allowBelow(ruleset int, path string, rights uint64) error {
 	return allowOpen(ruleset, fd, path, rights)
 }
 
-// allowOpen is allowBelow for a path that is open.
+// allowOpen is allowBelow for an open path.
 func allowOpen(ruleset, fd int, path string, rights uint64) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

@@ -9,19 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// On some systems a user namespace gives capabilities only to the programs that
-// the system names, as kernel.apparmor_restrict_unprivileged_userns does on
-// Ubuntu, and bubblewrap is one of them. There it starts the process that tries
-// commands, in namespaces that it makes. All else is as without bubblewrap: that
-// process mounts the overlays itself, because those of bubblewrap lack what
-// trials promise. It looks up lowers by path, so one that was replaced would go
-// unnoticed; it can't mount parts of an overlay; and without capabilities inside
-// there is no resolver, and nobody can move directories. If the system takes the
-// capabilities from what bubblewrap starts, commands aren't tried.
+// On some systems a user namespace gives capabilities only to named programs, such as with
+// kernel.apparmor_restrict_unprivileged_userns on Ubuntu, and bubblewrap is one of them. There it starts the process that
+// tries commands, in namespaces that it creates. Everything else is as without bubblewrap: that process mounts the overlays
+// itself, because those of bubblewrap lack guarantees that trials need. Bubblewrap looks up lowers by path, so a replaced
+// one would go unnoticed; it can't mount parts of an overlay; and without capabilities inside there is no resolver, and
+// directories can't be moved. If the system takes the capabilities from processes that bubblewrap starts, commands aren't
+// tried.
 
-// LauncherArgs is the command line, up to the program, with which bubblewrap starts a
-// program in the namespaces of Apart{PIDs, Trial}, with the capabilities of a
-// process that tries commands. If it dies, it does so with the thread that starts
+// LauncherArgs returns the command line, up to the program, with which bubblewrap starts a program in the namespaces of
+// Apart{PIDs, Trial}, with the capabilities of a process that tries commands. With dies it dies with the thread that starts
 // bubblewrap.
 func LauncherArgs(dies bool) ([]string, error) {
 	bwrap, why := findBubblewrap()
@@ -44,8 +41,8 @@ var capabilityNames = map[uintptr]string{
 	unix.CAP_FSETID: "CAP_FSETID", unix.CAP_NET_BIND_SERVICE: "CAP_NET_BIND_SERVICE", unix.CAP_SYS_CHROOT: "CAP_SYS_CHROOT",
 }
 
-// launches is the support after bubblewrap was tried as a launcher. Root doesn't
-// use it: bubblewrap maps one user, and root's workspaces have files of others.
+// launches returns the support after bubblewrap was tried as a launcher. Root doesn't use it: bubblewrap maps one user, and
+// root's workspaces have files of others.
 func (s Support) launches() Support {
 	if os.Getuid() != 0 {
 		s.LauncherWhy = launcherFails()

@@ -8,17 +8,16 @@ import (
 	"strings"
 )
 
-// Surroundings is what a session knows when it limits what commands read.
+// Surroundings is the environment of a session that determines limits on reads.
 type Surroundings struct {
 	Roots  []string // the workspace, resolved
-	System []string // system directories: what is in them may be read and executed
-	Env    []string // the environment that limited commands get
+	System []string // system directories: their files may be read and executed
+	Env    []string // the environment of limited commands
 }
 
-// Limits returns what auto-approved commands may read and execute: the
-// workspace, system directories, the programs of PATH with their toolchains, and
-// the configuration that git and compilers read. Nothing in the workspace may be
-// executed. Hide and Write are left to the caller.
+// Limits returns what auto-approved commands may read and execute: the workspace, system directories, the programs in PATH
+// with their toolchains, and the configuration that git and compilers read. Nothing in the workspace may be executed. The
+// caller sets Hide and Write.
 func (s Surroundings) Limits() *Limits {
 	l := &Limits{}
 	l.Read = append(l.Read, s.Roots...)
@@ -51,20 +50,19 @@ func (s Surroundings) Limits() *Limits {
 	return l
 }
 
-// unexecuted are the parts of the workspace in which nothing may be executed:
-// all of it, unless it contains the system's directories, as / does.
+// unexecuted returns the parts of the workspace in which nothing may be executed: all of it, unless it contains system
+// directories, as / does.
 func (s Surroundings) unexecuted() []string {
 	return slices.DeleteFunc(slices.Clone(s.Roots), func(root string) bool {
 		return slices.ContainsFunc(s.System, func(dir string) bool { return below(dir, root) })
 	})
 }
 
-// stores are where some systems keep all their programs.
+// stores are the directories in which some systems have all their programs.
 var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system", "/home/linuxbrew/.linuxbrew"}
 
-// executable reports whether a directory of programs may be used: it neither
-// contains the workspace nor lies in it, doesn't contain the home directory, and
-// isn't allowed already.
+// executable reports whether a directory of programs may be used: it neither contains the workspace nor is in it, doesn't
+// contain the home directory, and isn't allowed already.
 func (s Surroundings) executable(dir, home string, have []string) bool {
 	if home != "" && below(home, dir) {
 		return false
@@ -77,8 +75,8 @@ func (s Surroundings) executable(dir, home string, have []string) bool {
 	return holding(dir, have) == ""
 }
 
-// around is a directory, or, if it contains one of the paths to avoid, what in
-// it doesn't: /usr without /usr/src/app.
+// around returns a directory or, if it contains one of the paths to avoid, the other entries in it: /usr without
+// /usr/src/app.
 func around(dir string, avoid []string, depth int) []string {
 	inside := false
 	for _, a := range avoid {
@@ -100,15 +98,14 @@ func around(dir string, avoid []string, depth int) []string {
 	}
 	var out []string
 	for _, e := range entries {
-		if e.Type()&os.ModeSymlink == 0 { // what a link leads to is allowed where it is
+		if e.Type()&os.ModeSymlink == 0 { // the target of a link is allowed separately
 			out = append(out, around(filepath.Join(dir, e.Name()), avoid, depth+1)...)
 		}
 	}
 	return out
 }
 
-// programs are the directories of PATH and the toolchains that their programs
-// belong to.
+// programs returns the directories of PATH and the toolchains of their programs.
 func (s Surroundings) programs(home string) []string {
 	var out []string
 	for _, dir := range filepath.SplitList(s.value("PATH")) {
@@ -138,7 +135,7 @@ func (s Surroundings) programs(home string) []string {
 	return out
 }
 
-// linked are the programs elsewhere that links in a directory of PATH lead to.
+// linked returns the programs elsewhere that links in a directory of PATH lead to.
 func linked(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -156,9 +153,8 @@ func linked(dir string) []string {
 	return out
 }
 
-// toolchain is the directory above a bin directory, if it is a toolchain's: of
-// Go, Node, Python, conda, or of a version manager with shims. Of a directory
-// that has the user's data too, such as ~/.local, it is only the programs and
+// toolchain returns the directory above a bin directory, if it is a toolchain's: of Go, Node, Python, conda, or of a version
+// manager with shims. For a directory that has the user's data too, such as ~/.local, it only returns the programs and
 // libraries.
 func toolchain(bin, home string) []string {
 	prefix := filepath.Dir(bin)
@@ -186,9 +182,8 @@ func toolchain(bin, home string) []string {
 	return out
 }
 
-// gitDirs are the git directories of the repository that a root is in, as far as
-// they lie outside it: above it, or elsewhere for a linked worktree or a
-// submodule.
+// gitDirs returns the git directories of a root's repository that are outside it: above it, or elsewhere for a linked
+// worktree or a submodule.
 func gitDirs(root string) []string {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		path := filepath.Join(dir, ".git")
@@ -207,9 +202,8 @@ func gitDirs(root string) []string {
 	}
 }
 
-// ignoreFilesAbove are the ignore files that rg and fd read in the directories
-// above a root. Links aren't followed: the author of the workspace may have made
-// the directories above it too.
+// ignoreFilesAbove returns the ignore files that rg and fd read in the directories above a root. Links aren't followed: the
+// author of the workspace may have created the directories above it too.
 func ignoreFilesAbove(root string) []string {
 	var out []string
 	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
@@ -225,8 +219,8 @@ func ignoreFilesAbove(root string) []string {
 	}
 }
 
-// userConfig is what programs read in a home directory: git's configuration and
-// the files that it names, Go's, and descriptions of terminals.
+// userConfig returns the files that programs read in a home directory: git's configuration and the files that it names,
+// Go's, and terminal descriptions.
 func (s Surroundings) userConfig(home string) []string {
 	if home == "" {
 		return nil
@@ -243,8 +237,8 @@ func (s Surroundings) userConfig(home string) []string {
 	return append(out, filepath.Join(config, "git/ignore"), filepath.Join(config, "git/attributes"))
 }
 
-// gitConfig is a file of the user's git configuration and those that it names:
-// included ones, and the lists of ignored files and attributes.
+// gitConfig returns a file of the user's git configuration and the files that it names: includes, and lists of ignored files
+// and attributes.
 func gitConfig(path, home string, seen map[string]bool) []string {
 	const most = 64
 	if seen[path] || len(seen) == most || !regular(path) {
@@ -278,13 +272,13 @@ func gitConfig(path, home string, seen map[string]bool) []string {
 	return out
 }
 
-// regular reports whether a path leads to a file.
+// regular reports whether a path leads to a regular file.
 func regular(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()
 }
 
-// resolvedPaths are the paths that exist, links resolved, each once.
+// resolvedPaths returns the paths that exist, with links resolved, without duplicates.
 func resolvedPaths(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -295,7 +289,7 @@ func resolvedPaths(paths []string) []string {
 	return outermost(out)
 }
 
-// value is that of a variable.
+// value returns the value of a variable.
 func (s Surroundings) value(name string) string {
 	for _, kv := range s.Env {
 		if n, v, _ := strings.Cut(kv, "="); n == name {

@@ -11,9 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remount makes all mounts read-only but the writable paths, and those below
-// them that are protected again. The thread must have entered namespaces, see
-// Apart.
+// remount makes all mounts read-only except the writable paths, and protected paths below them. The thread must have entered
+// namespaces, see Apart.
 func (b *Box) remount(open []openPath) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -28,8 +27,7 @@ func (b *Box) remount(open []openPath) error {
 	return b.mountProtected(write)
 }
 
-// readOnlyBut makes every mount read-only, and puts what is writable back on
-// top as it was.
+// readOnlyBut makes every mount read-only, and mounts the writable ones on top.
 func readOnlyBut(open []openPath) error {
 	var trees []openPath
 	defer func() { closeAll(trees) }()
@@ -54,13 +52,12 @@ func readOnlyBut(open []openPath) error {
 	return nil
 }
 
-// attach mounts a tree at a path that is not followed if it is a link.
+// attach mounts a tree at a path. A link isn't followed.
 func attach(fd int, path string) error {
 	return unix.MoveMount(fd, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
-// bind mounts a path on itself. A mount point can be neither renamed nor
-// removed nor replaced.
+// bind mounts a path on itself. A mount point can't be renamed, removed or replaced.
 func bind(path string, readOnly bool) error {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
@@ -75,9 +72,8 @@ func bind(path string, readOnly bool) error {
 	return attach(fd, path)
 }
 
-// mountProtected makes protected paths read-only. Every folder between them
-// and the writable one above becomes a mount point too: else .git could be
-// moved away with its hooks and another put in its place.
+// mountProtected makes protected paths read-only. Every directory between them and the writable one above becomes a mount
+// point too: otherwise .git could be moved away with its hooks and replaced.
 func (b *Box) mountProtected(write []string) error {
 	pinned := map[string]bool{}
 	for _, path := range b.protect {
@@ -97,8 +93,7 @@ func (b *Box) mountProtected(write []string) error {
 		if pinned[path] {
 			continue
 		}
-		// What has gone meanwhile is nothing to protect, unless it is a
-		// placeholder for what must not be made.
+		// A path that no longer exists needs no protection, unless it is a placeholder.
 		if err := bind(path, true); err != nil && (err != unix.ENOENT || b.holds(path)) {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
@@ -110,18 +105,16 @@ func (b *Box) mountProtected(write []string) error {
 const (
 	deviceDir = "/dev"
 	terminals = "/dev/pts"
-	opener    = "/dev/ptmx" // of new terminals
+	opener    = "/dev/ptmx" // opens new terminals
 	console   = "/dev/console"
 )
 
-// harmless are the devices that lead nowhere.
+// harmless are the devices without effects.
 var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// ownDevices leaves the command with the harmless devices, its controlling
-// terminal, and pseudoterminals of its own: a read-only mount doesn't keep a
-// command from writing to a disk, and a process that opens another's terminal reads
-// what the user types there. What programs share in /dev/shm is its own too. Devices that Spec.Write names are mounts of their
-// own by now, and stay.
+// ownDevices leaves the command the harmless devices, its controlling terminal, and its own pseudoterminals: a read-only
+// mount doesn't prevent writing to a disk, and a process that opens another's terminal reads what the user types there.
+// /dev/shm is its own too. Devices in Spec.Write are separate mounts by now, and stay.
 func (b *Box) ownDevices(dir string) error {
 	keep := map[string]int{}
 	defer func() {
@@ -146,7 +139,7 @@ func (b *Box) ownDevices(dir string) error {
 				return fmt.Errorf("keep %s: %w", path, err)
 			}
 		}
-	case unix.EINVAL, unix.ENOENT: // it is no mount: nodev would apply to all of the file system
+	case unix.EINVAL, unix.ENOENT: // it isn't a mount: nodev would apply to the whole file system
 	default:
 		return fmt.Errorf("hide other devices: %w", err)
 	}
@@ -164,8 +157,8 @@ func (b *Box) ownDevices(dir string) error {
 	return nil
 }
 
-// ownTerminals mounts fresh pseudoterminals, or an empty directory if that
-// fails. A container's console is a terminal from outside.
+// ownTerminals mounts new pseudoterminals, or an empty directory if that fails. A container's console is a terminal from
+// outside.
 func (b *Box) ownTerminals() error {
 	if err := cover("/dev/null", console); err != nil {
 		return fmt.Errorf("hide the console: %w", err)
@@ -187,8 +180,7 @@ func (b *Box) ownTerminals() error {
 	return nil
 }
 
-// cover mounts a file over another, if that exists and is no link: a link to
-// what is hidden leads to what hides it.
+// cover mounts a file over another, if that exists and isn't a link: a link to a hidden file leads to its cover.
 func cover(with, path string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil || st.Mode&unix.S_IFMT == unix.S_IFLNK {
@@ -202,8 +194,7 @@ func cover(with, path string) error {
 	return attach(fd, path)
 }
 
-// devices are those that a command can write to. Terminals are among them if
-// they are the command's own.
+// devices returns the devices that a command can write to, including terminals if they are the command's own.
 func (b *Box) devices() []string {
 	out := append([]string{}, harmless...)
 	if b.shared {
@@ -218,12 +209,11 @@ func (b *Box) devices() []string {
 	return out
 }
 
-// hasTerminals reports whether the command has pseudoterminals of its own.
-// Bubblewrap mounts them too.
+// hasTerminals reports whether the command has its own pseudoterminals. Bubblewrap mounts them too.
 func (b *Box) hasTerminals() bool { return b.terminals || b.Wrapped() }
 
-// readable is all that a command reads where no mount can hide devices: all but
-// them. Links are left out, and what they lead to is in the list.
+// readable returns everything that a command may read if no mount can hide devices: all other paths. Links are omitted, and
+// their targets are in the list.
 func readable() (paths []string) {
 	entries, _ := os.ReadDir("/")
 	for _, e := range entries {
@@ -234,22 +224,20 @@ func readable() (paths []string) {
 	return append(append(paths, harmless...), "/dev/tty", sharedDir, "/dev/mqueue", "/dev/hugepages")
 }
 
-// Apart is which namespaces a process is in besides a user and a mount
-// namespace and one for IPC. It does not depend on what a box lets through, so
-// that a process can be started and moved there before its command is known.
+// Apart selects the namespaces of a process besides user, mount and IPC namespaces. It doesn't depend on the details of a
+// sandbox, so that a process can be started in them before its command is known.
 type Apart struct {
-	Network bool // nothing but its own loopback
-	PIDs    bool // process numbers of its own: the process is number 1
+	Network bool // only its own loopback
+	PIDs    bool // a PID namespace: the process is number 1
 	Trial   bool // it mounts overlays
 }
 
-// Apart is what the plan's box needs.
+// Apart returns the namespaces that the plan's sandbox needs.
 func (p Plan) Apart() Apart {
 	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
 }
 
-// Attr is how such a process is started: in a user namespace in which everyone
-// is who they are.
+// Attr returns how such a process is started: in a user namespace with identity mapping.
 func (a Apart) Attr() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER,
@@ -268,30 +256,28 @@ func (a Apart) Attr() *syscall.SysProcAttr {
 	return attr
 }
 
-// capabilities are those of a process that makes sandboxes. The last is to take
-// the sockets of processes that protect themselves.
+// capabilities returns the capabilities of a process that makes sandboxes. The last one is for taking the sockets of
+// processes that protect themselves.
 func capabilities() []uintptr {
 	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
 }
 
-// trialCapabilities are those that overlayfs needs to copy files to an upper
-// and to mark deleted ones, and those for a resolver and for moving directories.
-// All of them only apply to the user's own files and to the namespaces of the
+// trialCapabilities returns the capabilities that overlayfs needs to copy files to an upper and to mark deleted ones, and
+// those for a resolver and for moving directories. They only apply to the user's own files and to the namespaces of the
 // process. The command has none.
 func trialCapabilities() []uintptr {
 	return []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD, unix.CAP_FSETID, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT}
 }
 
-// SessionAttr is how a process is started whose network others share: in a user
-// and a network namespace.
+// SessionAttr returns how a process is started whose network is shared: in a user and a network namespace.
 func SessionAttr() *syscall.SysProcAttr {
 	attr := Apart{}.Attr()
 	attr.Cloneflags |= unix.CLONE_NEWNET
 	return attr
 }
 
-// Within is how that process starts another one, which is a child of its own
-// parent. Both are in one user namespace.
+// Within returns how that process starts another one, which becomes a child of its own parent. Both are in one user
+// namespace.
 func (a Apart) Within() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_PARENT, AmbientCaps: capabilities()}
 	if a.PIDs {
@@ -300,12 +286,11 @@ func (a Apart) Within() *syscall.SysProcAttr {
 	return attr
 }
 
-// Enter moves the calling thread of a process that was started with Attr. The
-// other threads see the mounts of before, but for /proc: that shows the
-// process numbers that there are for all of them.
+// Enter moves the calling thread of a process that was started with Attr. The other threads keep the earlier mounts, except
+// /proc, which shows the processes of the namespace to all of them.
 func (a Apart) Enter() error {
 	if a.PIDs {
-		if os.Getpid() != 1 { // what it kills would be others
+		if os.Getpid() != 1 { // otherwise it would kill other processes
 			return errors.New("enter namespaces: process numbers are those of the system")
 		}
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
@@ -328,8 +313,7 @@ func (a Apart) Enter() error {
 	return nil
 }
 
-// identity maps every number to itself: for root all that there are, so that
-// files of all users stay theirs; for others only their own is allowed.
+// identity maps every ID to itself: for root all IDs, so that files keep their owners; others may only map their own.
 func identity(file string, own int) []syscall.SysProcIDMap {
 	single := []syscall.SysProcIDMap{{ContainerID: own, HostID: own, Size: 1}}
 	if os.Getuid() != 0 {
@@ -350,7 +334,7 @@ func identity(file string, own int) []syscall.SysProcIDMap {
 	return all
 }
 
-// LoopbackUp switches on the one interface of a new network namespace.
+// LoopbackUp activates the loopback interface of a new network namespace.
 func LoopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

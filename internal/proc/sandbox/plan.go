@@ -8,41 +8,37 @@ import (
 	"strings"
 )
 
-// Plan is which layers a box is made of here, and what it lacks.
+// Plan is the layers that a sandbox has here, and what it lacks.
 type Plan struct {
 	Layers Layers
-	// Loopback says that the command has a network of its own, with nothing
-	// but loopback in it.
+	// Loopback means that the command has its own network, with only loopback.
 	Loopback bool
-	// UnixSockets says that sockets that are files can be reached: all of
-	// them, or those below writable paths where Landlock sees to it.
+	// UnixSockets means that Unix sockets can be reached: all of them, or those below writable paths if Landlock enforces
+	// it.
 	UnixSockets bool
-	// PrivateSockets says that commands make sockets and reach those of their
-	// session, and no others.
+	// PrivateSockets means that commands create sockets and reach those of their session, and no others.
 	PrivateSockets bool
-	// Protects says that protected paths are read-only.
+	// Protects means that protected paths are read-only.
 	Protects bool
-	// LandlockABI is the version of Landlock's interface, and LandlockUnix
-	// says that it sees to sockets that are files.
+	// LandlockABI is the version of Landlock's ABI, and LandlockUnix means that it enforces Unix sockets.
 	LandlockABI  int
 	LandlockUnix bool
-	// Limits says that Spec.Limits is enforced.
+	// Limits means that Spec.Limits is enforced.
 	Limits bool
-	// Trial says that writes go to overlays.
+	// Trial means that writes go to overlays.
 	Trial bool
-	// Launched says that bubblewrap starts the process that makes the sandbox:
-	// that process may not create a user namespace itself.
+	// Launched means that bubblewrap starts the process that makes the sandbox, because that process may not create a user
+	// namespace itself.
 	Launched bool
-	// Notes says in whole sentences what the box does not hold back.
+	// Notes describes in complete sentences what the sandbox doesn't block.
 	Notes []string
 }
 
-// ErrUnenforceable is wrapped by Plan's error: this kernel cannot hold a
-// command to the mode.
+// ErrUnenforceable is wrapped by Plan's error: this kernel can't enforce the mode.
 var ErrUnenforceable = errors.New("this system has no way to enforce it")
 
-// Plan works out how to make the box here. The error says that writes or the
-// network could not be held back; with BestEffort that is a note.
+// Plan plans how to make the sandbox here. The error means that writes or the network couldn't be blocked; with BestEffort
+// that is a note.
 func (s *Spec) Plan() (Plan, error) {
 	has := Probe()
 	switch {
@@ -118,13 +114,13 @@ func (s *Spec) planBubblewrap(has Support) Plan {
 	return p
 }
 
-// specialFiles is the note on what a read-only mount doesn't block.
+// specialFiles returns the note on what a read-only mount doesn't block.
 func specialFiles(has Support) string {
 	return "Named pipes outside the workspace can be written to: " + has.LandlockWhy + "."
 }
 
-// WithoutHelper is the plan for a program that can't start itself again, and
-// so not inside bubblewrap. ok is false if nothing else can make the sandbox.
+// WithoutHelper returns the plan for a program that can't start itself again, and so not inside bubblewrap. ok is false if
+// nothing else can make the sandbox.
 func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	if p.InProcess() || p.Limits {
 		return p, false
@@ -139,9 +135,8 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	return p, true
 }
 
-// planTrial returns the plan of a trial. It requires all layers: without one,
-// what the command changes elsewhere would last. The namespaces may be those of
-// bubblewrap.
+// planTrial returns the plan of a trial. It requires all layers: without one, changes elsewhere would last. The namespaces
+// may be bubblewrap's.
 func (s *Spec) planTrial(has Support) (Plan, error) {
 	launched := has.Launcher && !has.Layers().Has(Namespaces|PIDs)
 	if launched {
@@ -162,7 +157,7 @@ func (s *Spec) planTrial(has Support) (Plan, error) {
 	return p, nil
 }
 
-// Needs are the layers of the system that the plan depends on.
+// Needs returns the layers of the system that the plan depends on.
 func (p Plan) Needs() Layers {
 	if p.Launched {
 		return p.Layers&^(Namespaces|PIDs) | Launcher
@@ -170,8 +165,8 @@ func (p Plan) Needs() Layers {
 	return p.Layers
 }
 
-// planLayers chooses from what is built in: all that works. Without namespaces
-// a command reaches other processes, terminals and shared memory.
+// planLayers selects all built-in layers that work. Without namespaces a command can access other processes, terminals and
+// shared memory.
 func (s *Spec) planLayers(has Support) Plan {
 	have := has.Layers() &^ Bubblewrap
 	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && (s.Mode == Workspace || s.Mode == Trial), Trial: s.Mode == Trial}
@@ -195,13 +190,12 @@ func (s *Spec) planLayers(has Support) Plan {
 	return p
 }
 
-// InProcess reports whether the box is made by the process that starts the
-// command, on Linux, and not by a program in front of it.
+// InProcess reports whether the process that starts the command makes the sandbox, on Linux, and not a wrapper program.
 func (p Plan) InProcess() bool {
 	return p.Layers&(Landlock|Seccomp|Namespaces) != 0 && !p.Layers.Has(Bubblewrap)
 }
 
-// lacking says what of the mode's core the plan cannot do.
+// lacking returns which essential part of the mode the plan can't enforce.
 func (s *Spec) lacking(p Plan) string {
 	if p.Layers&(Bubblewrap|Seatbelt) != 0 {
 		return ""
@@ -219,8 +213,7 @@ func (s *Spec) lacking(p Plan) string {
 	return ""
 }
 
-// seatbeltProfile is a box in the language of macOS's sandbox-exec, in which
-// the last matching rule counts.
+// seatbeltProfile returns the sandbox as a profile for macOS's sandbox-exec, in which the last matching rule counts.
 func (s *Spec) seatbeltProfile(temp string) string {
 	var b strings.Builder
 	b.WriteString("(version 1)\n(allow default)\n(deny file-write*)\n")
@@ -229,7 +222,7 @@ func (s *Spec) seatbeltProfile(temp string) string {
 		write = append(write, temp)
 	}
 	for _, w := range write {
-		// What seatbelt compares is the resolved path: /tmp is /private/tmp.
+		// Seatbelt compares resolved paths: /tmp is /private/tmp.
 		if real, err := filepath.EvalSymlinks(w); err == nil {
 			w = real
 		}
@@ -240,7 +233,7 @@ func (s *Spec) seatbeltProfile(temp string) string {
 			p = filepath.Join(dir, filepath.Base(p))
 		}
 		fmt.Fprintf(&b, "(deny file-write* (subpath %s))\n", seatbeltString(p))
-		// Nor may the folder above be moved away with it.
+		// Nor may the directory above be moved away with it.
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", seatbeltString(filepath.Dir(p)))
 	}
 	if !s.network() {
@@ -260,7 +253,7 @@ func seatbeltString(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(path) + `"`
 }
 
-// seatbeltArgs is the command line up to the command.
+// seatbeltArgs returns the command line up to the command.
 func (s *Spec) seatbeltArgs(temp string) []string {
 	return []string{"/usr/bin/sandbox-exec", "-p", s.seatbeltProfile(temp)}
 }

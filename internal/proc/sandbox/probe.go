@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The versions of Landlock's interface from which something can be held back.
+// The versions of Landlock's ABI that can block something.
 const (
 	truncateABI = 3
 	tcpABI      = 4
@@ -13,28 +13,28 @@ const (
 	scopeABI    = 6
 )
 
-// Support is which layers work on this system, and why the others do not.
+// Support is which layers work on this system, and why others don't.
 type Support struct {
-	LandlockABI   int  // version of its interface; 0: it does not work
-	LandlockUnix  bool // it can hold back sockets that are files
+	LandlockABI   int  // version of its ABI; 0: it doesn't work
+	LandlockUnix  bool // it can block Unix sockets
 	LandlockWhy   string
 	Seccomp       bool
 	Notify        bool
 	SeccompWhy    string
-	Sockets       bool // the calls of a command can be made for it, as connecting
+	Sockets       bool // calls of a command, such as connect, can be made for it
 	SocketsWhy    string
 	Namespaces    bool
 	NamespacesWhy string
-	PIDs          bool // a namespace for process numbers too
+	PIDs          bool // a PID namespace too
 	PIDsWhy       string
-	Bubblewrap    string // path of bwrap; empty: there is none
+	Bubblewrap    string // path of bwrap; empty: none
 	BubblewrapWhy string
 	Seatbelt      bool
-	Launcher      bool // bubblewrap starts the process that tries commands; only looked at where namespaces don't work
+	Launcher      bool // bubblewrap can start the process that tries commands; only checked if namespaces don't work
 	LauncherWhy   string
 }
 
-// Layers is the set of those that work.
+// Layers returns the set of layers that work.
 func (s Support) Layers() Layers {
 	var l Layers
 	for layer, works := range map[Layers]bool{
@@ -48,7 +48,7 @@ func (s Support) Layers() Layers {
 	return l
 }
 
-// without is the support less some layers.
+// without returns the support without some layers.
 func (s Support) without(l Layers) Support {
 	const off = "is turned off"
 	if l.Has(Landlock) && s.LandlockABI > 0 {
@@ -84,7 +84,7 @@ func (s Support) landlockWhy(wanted int) string {
 	return fmt.Sprintf("Landlock version %d found, version %d required", s.LandlockABI, wanted)
 }
 
-// why is all that does not work, in one line.
+// why returns everything that doesn't work, in one line.
 func (s Support) why(bubblewrap bool) string {
 	var why []string
 	all := []string{s.LandlockWhy, s.SeccompWhy, s.NamespacesWhy}
@@ -99,7 +99,7 @@ func (s Support) why(bubblewrap bool) string {
 	return strings.Join(why, "; ")
 }
 
-// Lose is the support less layers that seemed to work and turned out not to.
+// Lose returns the support without layers that seemed to work and turned out not to.
 func (s Support) Lose(l Layers, why string) Support {
 	had, left := s, s.without(l)
 	for _, layer := range []struct {
@@ -116,11 +116,10 @@ func (s Support) Lose(l Layers, why string) Support {
 	return left
 }
 
-// Describe says in lines what works here and why not, for people.
+// Describe describes what works here and why not, in lines for users.
 func Describe() []string { return Probe().Lines(false) }
 
-// Lines says the same of this Support, with or without bubblewrap chosen. What
-// there is of bubblewrap is tried.
+// Lines describes this Support, with or without bubblewrap selected. It tries bubblewrap.
 func (s Support) Lines(bubblewrap bool) []string {
 	s = s.tried()
 	if s.Seatbelt {
@@ -151,7 +150,7 @@ func (s Support) Lines(bubblewrap bool) []string {
 	return lines
 }
 
-// Reads says in a line whether reads of auto-approved commands are enforced.
+// Reads describes in a line whether reads of auto-approved commands are enforced.
 func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	spec := Spec{Mode: ReadOnly, Limits: &Limits{}, Bubblewrap: bubblewrap}
 	if _, err := spec.planWith(s); err != nil {
@@ -160,7 +159,7 @@ func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	return "reads of auto-approved commands are enforced", true
 }
 
-// UnixSockets says in a line which Unix sockets commands in workspace mode reach.
+// UnixSockets describes in a line which Unix sockets commands in workspace mode can reach.
 func (s Support) UnixSockets(bubblewrap bool) (line string, private bool) {
 	spec := Spec{Mode: Workspace, BestEffort: true, Bubblewrap: bubblewrap}
 	p, err := spec.planWith(s)

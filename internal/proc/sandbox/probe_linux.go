@@ -12,8 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe looks, once in a process, at what works here. It takes a millisecond
-// and leaves nothing behind.
+// Probe determines, once per process, what works here. It takes a millisecond and leaves nothing behind.
 func Probe() Support { return probed() }
 
 var probed = sync.OnceValue(func() (s Support) {
@@ -64,8 +63,7 @@ func probeSeccomp() (works, notify bool, why string) {
 	return true, available(unix.SECCOMP_RET_USER_NOTIF) == nil, ""
 }
 
-// probeSockets sees whether a listener can take a caller's descriptor, and is
-// not called twice because of a signal.
+// probeSockets checks whether a listener can take a caller's descriptor, and isn't called twice because of a signal.
 func probeSockets(notify bool) (why string) {
 	_, _, noFlag := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
 	_, err := unix.PidfdGetfd(-1, -1, 0)
@@ -75,9 +73,8 @@ func probeSockets(notify bool) (why string) {
 	return ""
 }
 
-// probeNamespaces starts a process that enters the namespaces, makes a change
-// to its mounts and then fails to execute what does not exist: any other
-// failure came before.
+// probeNamespaces starts a process that enters the namespaces, changes its mounts and then fails to execute a missing file:
+// any other failure came before.
 func probeNamespaces(a Apart) (why string) {
 	attr := a.Attr()
 	attr.Unshareflags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
@@ -98,7 +95,7 @@ func probeNamespaces(a Apart) (why string) {
 	return ""
 }
 
-// identify is a path's own identity, links not followed.
+// identify returns a path's own identity, without following links.
 func identify(path string) (ID, bool) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil {
@@ -107,8 +104,8 @@ func identify(path string) (ID, bool) {
 	return ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, true
 }
 
-// stampOf is a directory's stamp; false if the path is none. It is the time of
-// the last change, which unlike that of the last write can't be set.
+// stampOf returns a directory's stamp; false if the path isn't a directory. It is the ctime, which unlike the mtime can't be
+// set.
 func stampOf(path string) (stamp, bool) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFDIR {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused is what no box lets through: ways around the other layers, and into
-// other processes and the kernel.
+// refused returns the calls that every sandbox denies: ways around the other layers, and into other processes and the
+// kernel.
 func refused() []rule {
 	var rules []rule
 	for _, group := range []struct {
@@ -37,20 +37,17 @@ func refused() []rule {
 	return append(rules,
 		rule{nr: unix.SYS_UNSHARE, what: saysNamespaces, test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
 		rule{nr: unix.SYS_CLONE, what: saysNamespaces, test: testMask, mask: namespaces},
-		// Its flags lie in memory, where a filter cannot look. Who is told that
-		// there is no clone3 takes clone.
+		// Its flags are in memory, where a filter can't read them. Programs that get ENOSYS use clone.
 		rule{nr: unix.SYS_CLONE3, errno: unix.ENOSYS},
-		// Typing on behalf of the person at the terminal.
+		// Inserting input into the user's terminal.
 		rule{nr: unix.SYS_IOCTL, what: "typing into the terminal", test: testEqual, arg: 1, value: unix.TIOCSTI},
 		rule{nr: unix.SYS_IOCTL, what: "typing into the terminal", test: testEqual, arg: 1, value: 0x541c}, // TIOCLINUX
 	)
 }
 
-// fileIoctls are the types of the ioctls that file systems have: generic ones,
-// ext4, XFS, Btrfs and F2FS. They set flags, versions, labels and keys, and
-// move blocks, most of them by a descriptor that is open for reading only.
-// fileReads are those of them that read, and those that clone from one file
-// into another, which needs a descriptor that is open for writing.
+// fileIoctls are the types of file system ioctls: generic ones, ext4, XFS, Btrfs and F2FS. They set flags, versions, labels
+// and keys, and move blocks, most of them with a descriptor that is open for reading only. fileReads are those of them that
+// read, and those that clone from one file into another, which needs a descriptor that is open for writing.
 var (
 	fileIoctls = []uint32{'f' << 8, 'v' << 8, 'X' << 8, 0x94 << 8, 0xf5 << 8}
 	fileReads  = []uint32{
@@ -63,7 +60,7 @@ var (
 	}
 )
 
-// metadata is refused where nothing may be written: Landlock does not know it.
+// metadata is denied where nothing may be written: Landlock doesn't cover it.
 func metadata() []rule {
 	const what = "changing a file's mode, owner, times or attributes"
 	var rules []rule
@@ -81,8 +78,8 @@ func metadata() []rule {
 	return rules
 }
 
-// sharedMemory is refused where there is no namespace for it: a process that guesses a
-// key reads and writes what programs outside share.
+// sharedMemory is denied without an IPC namespace: a process that guesses a key could read and write the shared memory of
+// programs outside.
 func sharedMemory() (rules []rule) {
 	for _, nr := range []uintptr{
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
@@ -93,9 +90,8 @@ func sharedMemory() (rules []rule) {
 	return rules
 }
 
-// otherProcesses are refused where there is no namespace for process numbers:
-// limits, priorities and processors of a process outside. A filter doesn't know
-// which number is the caller's own, so only 0, which means the caller, passes.
+// otherProcesses are denied without a PID namespace: limits, priorities and processors of a process outside. A filter
+// doesn't know the caller's own ID, so only 0, which means the caller, passes.
 func otherProcesses() (rules []rule) {
 	const what = "changing another process's limits or priority"
 	for arg, nrs := range [][]uintptr{
@@ -113,10 +109,9 @@ func otherProcesses() (rules []rule) {
 		rule{nr: unix.SYS_PROCESS_MRELEASE, what: what})
 }
 
-// sockets refuses all families but those that the box may have. A pair of
-// sockets that know only each other is always free. Those of a pair of
-// datagram sockets don't: each can send to any name, descriptors too. Private
-// sockets are those that connect only where the listener does it for them.
+// sockets denies all families except those that the sandbox may have. A pair of sockets that are connected to each other is
+// always allowed; a pair of datagram sockets isn't: each can send to any name, including descriptors. Private sockets can
+// only connect through the listener.
 func sockets(network bool, p Plan) []rule {
 	unixSockets := p.UnixSockets
 	var pass []uint32
@@ -132,8 +127,7 @@ func sockets(network bool, p Plan) []rule {
 		rules = append(rules, rule{nr: unix.SYS_CONNECT, served: true}, rule{nr: unix.SYS_LISTEN, served: true},
 			rule{nr: unix.SYS_SOCKET, what: saysSockets, first: unix.AF_UNIX, test: testNoneOf, arg: 1, mask: 0xf, not: streams, quiet: true})
 	} else if !unixSockets {
-		// The C library looks for a name service at every turn and does
-		// without if it finds none.
+		// The C library often looks for a name service and does without if there is none.
 		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true})
 	}
 	if !unixSockets {
@@ -146,7 +140,7 @@ func sockets(network bool, p Plan) []rule {
 	return append(rules, rule{nr: unix.SYS_SOCKET, what: what, test: testNoneOf, not: pass})
 }
 
-// rules are those of a box.
+// rules returns the rules of a sandbox.
 func (s *Spec) rules(p Plan) []rule {
 	rules := append(refused(), sockets(s.network() || p.Loopback, p)...)
 	if s.Mode == ReadOnly {
@@ -166,8 +160,8 @@ func (s *Spec) rules(p Plan) []rule {
 	return rules
 }
 
-// loadFilter loads the rules of the sandbox. listener is a descriptor that tells
-// of refusals, or -1 if the kernel has none to give.
+// loadFilter loads the rules of the sandbox. listener is a descriptor that reports denied calls, or -1 if the kernel has
+// none.
 func (b *Box) loadFilter() (listener int, err error) {
 	b.rules = b.spec.rules(b.plan)
 	if b.plan.Layers.Has(Notify) {
@@ -184,7 +178,7 @@ func (b *Box) loadFilter() (listener int, err error) {
 		if err == nil {
 			return fd, nil
 		}
-		// Somebody above listens already, and there can be only one.
+		// A process above has a listener already, and there can be only one.
 	}
 	b.plan.PrivateSockets = false
 	b.rules = b.spec.rules(b.plan)
@@ -194,7 +188,7 @@ func (b *Box) loadFilter() (listener int, err error) {
 	return -1, nil
 }
 
-// refusal answers a call with its error.
+// refusal returns the filter's result for a denied call.
 func refusal(r rule) uint32 {
 	errno := r.errno
 	if errno == 0 {
@@ -203,24 +197,23 @@ func refusal(r rule) uint32 {
 	return unix.SECCOMP_RET_ERRNO | uint32(errno)
 }
 
-// rule says when a system call is refused, and what it is called then.
+// rule is when a system call is denied, with a description.
 type rule struct {
 	nr   uintptr
 	what string
-	// first, if not 0, is the first argument of the calls that are refused. The
-	// test, which there must be then, is on another.
+	// first, if not 0, is the first argument of the denied calls. Then test is required, on another argument.
 	first uint32
-	// If test is not testNone, only calls whose argument arg meets it are
-	// refused. Arguments are looked at as 32 bits: all that are meant are ints.
+	// If test is not testNone, only calls whose argument arg meets it are denied. Arguments are compared as 32 bits: all of
+	// these are ints.
 	test  test
 	arg   int
-	mask  uint32 // of the argument's bits that count; 0 means all of them
+	mask  uint32 // bits of the argument that count; 0 means all
 	value uint32
-	not   []uint32 // values that pass: of testNoneOf masked, of testEqual whole
+	not   []uint32 // values that pass: masked for testNoneOf, whole for testEqual
 	errno unix.Errno
-	// served calls are not refused if there is a listener: it makes them.
+	// served calls are not denied if there is a listener: it makes them.
 	served bool
-	// quiet refusals are not worth telling: programs try and do without.
+	// quiet denials are not reported: programs try and do without.
 	quiet bool
 }
 
@@ -233,17 +226,15 @@ const (
 	testNoneOf      // argument & mask is none of not
 )
 
-// Offsets into struct seccomp_data. The low half of an argument comes first:
-// all processors that a table is written for are little-endian.
+// Offsets into struct seccomp_data. The low half of an argument comes first: all supported processors are little-endian.
 const (
 	offNR   = 0
 	offArch = 4
 	offArgs = 16
 )
 
-// assemble makes a filter: refused calls give answer (or their own errno), all
-// others pass. Calls by another processor's table, as of 32-bit programs, are
-// refused altogether: its numbers mean something else.
+// assemble makes a filter: denied calls get the answer (or their own errno), all others pass. Calls through another
+// architecture's table, such as of 32-bit programs, are denied: the numbers have other meanings.
 func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 	load := func(off uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: off}
@@ -260,13 +251,13 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 	}
 	for _, r := range rules {
 		no := ret(answer(r))
-		var body []unix.SockFilter // ends by refusing, or falls out with another value loaded
+		var body []unix.SockFilter // ends with a denial, or falls through with another value loaded
 		argument := load(uint32(offArgs + 8*r.arg))
 		var masked []unix.SockFilter
 		if r.mask != 0 {
 			masked = []unix.SockFilter{{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: r.mask}}
 		}
-		pass := func(further int) { // those in not skip the refusal, and further instructions before it
+		pass := func(further int) { // values in not skip the denial, and further instructions before it
 			for i, v := range r.not {
 				body = append(body, jump(unix.BPF_JEQ, v, uint8(len(r.not)-i+further), 0))
 			}
@@ -294,7 +285,7 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 	return append(prog, ret(unix.SECCOMP_RET_ALLOW))
 }
 
-// bytesOf is a filter as bubblewrap reads it.
+// bytesOf returns a filter in bubblewrap's format.
 func bytesOf(prog []unix.SockFilter) []byte {
 	var b []byte
 	for _, i := range prog {
@@ -305,7 +296,7 @@ func bytesOf(prog []unix.SockFilter) []byte {
 	return b
 }
 
-// load holds this thread, and what it starts, to a filter for good. With
+// loadFilter applies a filter to this thread, and to everything it starts, permanently. With
 // SECCOMP_FILTER_FLAG_NEW_LISTENER it returns a descriptor.
 func loadFilter(prog []unix.SockFilter, flags uintptr) (fd int, err error) {
 	p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
@@ -334,9 +325,8 @@ type verdict struct {
 	flags uint32
 }
 
-// listen refuses the calls that the filter stops, and remembers which. They are
-// refused whatever their arguments are by then, so nothing is gained by changing
-// those meanwhile. The others it makes for the caller. It ends with the process.
+// listen denies the calls that the filter stops, and records which. They are denied whatever their arguments are by then, so
+// changing those meanwhile gains nothing. It makes the served ones for the caller. It ends with the process.
 func (b *Box) listen(fd int) {
 	busy := make(chan struct{}, mostServed)
 	for {
@@ -347,7 +337,7 @@ func (b *Box) listen(fd int) {
 		case unix.EINTR, unix.ENOENT: // ENOENT: the caller was killed meanwhile
 			continue
 		default:
-			return // closed: the kernel answers ENOSYS from now on
+			return // closed: the kernel returns ENOSYS from now on
 		}
 		r := b.ruleFor(&n)
 		if !r.served {
@@ -389,8 +379,7 @@ func (b *Box) ruleFor(n *notification) rule {
 	return rule{}
 }
 
-// stops is what the filter does, for the first argument and the one that is
-// tested.
+// stops reports whether the filter stops a call, by the first argument and the tested one.
 func (r rule) stops(first, argument uint32) bool {
 	if r.first != 0 && r.first != first {
 		return false

@@ -4,10 +4,10 @@ import "golang.org/x/sys/unix"
 
 const (
 	auditArch uint32 = unix.AUDIT_ARCH_X86_64
-	x32Bit    uint32 = 0x40000000 // the same calls once more, by other numbers
+	x32Bit    uint32 = 0x40000000 // the same calls with other numbers
 )
 
-// refusedHere, renamesHere and metadataHere are calls that only this processor has.
+// refusedHere, renamesHere and metadataHere are calls that only this architecture has.
 var (
 	refusedHere = []uintptr{
 		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_MODIFY_LDT,

@@ -7,7 +7,7 @@ const (
 	x32Bit    uint32 = 0
 )
 
-// refusedHere, renamesHere and metadataHere are calls that only some processors have.
+// refusedHere, renamesHere and metadataHere are calls that only some architectures have.
 var (
 	refusedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	renamesHere  = []uintptr{unix.SYS_RENAMEAT}

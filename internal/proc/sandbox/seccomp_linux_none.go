@@ -2,7 +2,7 @@
 
 package sandbox
 
-// No filter is written for this processor.
+// There is no filter for this architecture.
 const (
 	auditArch uint32 = 0
 	x32Bit    uint32 = 0

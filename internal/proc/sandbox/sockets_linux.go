@@ -14,14 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A filter can't read the address that a command connects to, and an address
-// that was checked can be another one when the kernel reads it. So the listener
-// connects: it copies the address, takes the command's socket, and connects
-// that. To a file it connects only through a descriptor of Listening, which came
-// from a socket of the session: links, renames and equal inode numbers lead to
-// no other.
+// A filter can't read the address that a command connects to, and a checked address could change before the kernel reads it.
+// So the listener connects: it copies the address, takes the command's socket, and connects that. It connects to a file only
+// through a descriptor of Listening, which came from a socket of the session: links, renames and equal inode numbers can't
+// lead to another one.
 
-// mostServed bounds how many calls of a sandbox are served at a time.
+// mostServed bounds the number of calls of a sandbox that are served at a time.
 const mostServed = 1024
 
 // served is a call that the listener makes for a command.
@@ -31,7 +29,7 @@ type served struct {
 	listener int
 }
 
-// serve makes a call and answers it. A caller that was killed needs no answer.
+// serve makes a call and answers it. A killed caller needs no answer.
 func (s served) serve() {
 	if isRename(s.nr) {
 		s.serveRename()
@@ -42,8 +40,7 @@ func (s served) serve() {
 	if err == nil {
 		defer unix.Close(socket)
 		if s.nr == int32(unix.SYS_LISTEN) {
-			// Whatever socket it is by the time the kernel looks, only this one
-			// can be connected to.
+			// Whatever the socket is when the kernel reads it, only this one can be connected to.
 			if s.register(socket) {
 				v.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
 			} else {
@@ -74,10 +71,10 @@ func (s served) serveRename() {
 	answer(s.listener, &v)
 }
 
-// socket is a descriptor of the socket that is the call's first argument.
+// socket returns a descriptor of the call's first argument.
 func (s served) socket() (fd int, err error) {
 	task := int(s.pid)
-	pid, err := unix.PidfdOpen(task, unix.O_EXCL) // PIDFD_THREAD: a thread may have descriptors of its own
+	pid, err := unix.PidfdOpen(task, unix.O_EXCL) // PIDFD_THREAD: a thread may have its own descriptors
 	if err == unix.EINVAL {                       // before Linux 6.9
 		leader, _ := strconv.Atoi(s.status()["Tgid"])
 		pid, err = unix.PidfdOpen(leader, 0)
@@ -90,7 +87,7 @@ func (s served) socket() (fd int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	if !s.valid() { // the number may be another process's by now
+	if !s.valid() { // the ID may belong to another process by now
 		unix.Close(fd)
 		return -1, unix.ESRCH
 	}
@@ -104,8 +101,7 @@ func (s served) valid() bool {
 	return errno == 0
 }
 
-// register remembers the file of a socket that is about to listen. It reports
-// false if the socket may not.
+// register records the file of a socket that is about to listen. It reports false if the socket may not listen.
 func (s served) register(socket int) bool {
 	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
 		return true
@@ -119,7 +115,7 @@ func (s served) register(socket int) bool {
 	return s.box.listening.Add(int(file))
 }
 
-// connect connects the socket to where the caller wants.
+// connect connects the socket to the caller's address.
 func (s served) connect(socket int) error {
 	domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	if err != nil {
@@ -157,9 +153,8 @@ func (s served) connect(socket int) error {
 	return err
 }
 
-// address is where to connect a unix socket instead of the caller's address:
-// to the same name if it is abstract, as those belong to a network namespace,
-// and otherwise to the descriptor of a file.
+// address returns the address to connect a Unix socket to instead of the caller's: the same name if it is abstract, as those
+// belong to a network namespace, and otherwise the descriptor of a file.
 func (s served) address(addr []byte) (to []byte, file int, err error) {
 	const family = 2
 	if len(addr) <= family || len(addr) > unix.SizeofSockaddrUnix || binary.NativeEndian.Uint16(addr) != unix.AF_UNIX {
@@ -190,11 +185,10 @@ func (s served) address(addr []byte) (to []byte, file int, err error) {
 	return append(to, 0), file, nil
 }
 
-// open finds a path as the caller would.
+// open opens a path as the caller would.
 func (s served) open(path string) (file int, err error) { return s.openFrom("", path, unix.O_PATH) }
 
-// openFrom opens a path from a directory that the kernel shows of the caller;
-// empty: its working directory.
+// openFrom opens a path relative to a directory of the caller in /proc; empty: its working directory.
 func (s served) openFrom(from, path string, flags uint64) (file int, err error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	if from == "" {
@@ -217,8 +211,7 @@ func (s served) openFrom(from, path string, flags uint64) (file int, err error) 
 	return file, err
 }
 
-// waits connects, and waits as long as the caller would. No thread is blocked by
-// that.
+// waits connects, and waits as long as the caller would, without blocking a thread.
 func (s served) waits(socket, domain int, addr []byte) error {
 	flags, err := unix.FcntlInt(uintptr(socket), unix.F_GETFL, 0)
 	if err != nil {
@@ -256,8 +249,7 @@ func (s served) waits(socket, domain int, addr []byte) error {
 	}
 }
 
-// setNonblock changes what the caller sees too, so it is done for as long as
-// one call takes that doesn't wait.
+// setNonblock also changes the caller's socket, so it is only set for the duration of one call that doesn't block.
 func setNonblock(socket int, on bool) {
 	flags, err := unix.FcntlInt(uintptr(socket), unix.F_GETFL, 0)
 	if err != nil {
@@ -280,15 +272,13 @@ func connectOnce(socket int, addr []byte) error {
 	return nil
 }
 
-// restart is the kernel's ERESTARTSYS: after the signal the call is made again, or
-// it fails with EINTR, as the handler says. Without a signal the caller would see
-// it.
+// restart is the kernel's ERESTARTSYS: after the signal the call is made again, or fails with EINTR, depending on the
+// handler. Without a signal the caller would see it.
 const restart unix.Errno = 512
 
-// interrupted is the answer to a caller for which a signal waits: it gets it only
-// after the answer. One for a whole process may be about to be taken by another
-// thread, so it has to wait for some time, and the answer is one that does no
-// harm if there is none.
+// interrupted returns the answer to a caller with a pending signal, which it only receives after the answer. A signal for a
+// whole process may be handled by another thread, so it must be pending for some time, and the answer is harmless if there
+// is none.
 func (s served) interrupted() error {
 	status := s.status()
 	set := func(name string) uint64 {
@@ -305,7 +295,7 @@ func (s served) interrupted() error {
 	return nil
 }
 
-// status is what the kernel says of the caller.
+// status returns the caller's status in /proc.
 func (s served) status() map[string]string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	all := map[string]string{}
@@ -317,11 +307,10 @@ func (s served) status() map[string]string {
 	return all
 }
 
-// nameServices are where the C library looks for users and hosts, and does
-// without.
+// nameServices are sockets where the C library looks for users and hosts, and does without.
 var nameServices = []string{"/run/nscd/", "/var/run/nscd/", "/var/lib/sss/", "/run/systemd/", "/run/dbus/", "/var/run/dbus/"}
 
-// tellSocket remembers a socket that the command did not reach.
+// tellSocket records a socket that the command couldn't reach.
 func (b *Box) tellSocket(path string) {
 	for _, dir := range nameServices {
 		if strings.HasPrefix(path, dir) {
@@ -331,36 +320,31 @@ func (b *Box) tellSocket(path string) {
 	b.tell(fmt.Sprintf("%s (%q)", saysSockets, path))
 }
 
-// Listening are the files of the sockets that the commands of a session listen
-// on, each as a descriptor that was taken from the socket itself. Connecting
-// goes through such a descriptor, so no path leads to a socket that the session
-// has not made.
+// Listening has the files of the sockets that the commands of a session listen on, each as a descriptor that was taken from
+// the socket itself. Connections go through such a descriptor, so that no path leads to a socket that the session didn't
+// create.
 type Listening interface {
-	// In says which mount namespace the command is in. The descriptor stays the
-	// caller's.
+	// In sets the mount namespace of the command. The caller keeps the descriptor.
 	In(mounts int)
-	// Add adds a socket's file, which stays the caller's; -1 if it has none. The
-	// socket may not listen if it reports false.
+	// Add adds a socket's file, which the caller keeps; -1 if it has none. If it reports false, the socket may not listen.
 	Add(file int) bool
 	// Find returns a descriptor of the file, which the caller closes.
 	Find(ID) (file int, ok bool)
-	// Meet says that the command connects to a socket that has no file. It may
-	// not if it reports false.
+	// Meet records that the command connects to a socket without a file, and reports whether it may.
 	Meet() bool
 }
 
-// mostListening bounds how many files are kept. They are few: a file that was
-// removed is forgotten.
+// mostListening bounds the number of files. There are few: removed files are dropped.
 const mostListening = 4096
 
-// Sockets is Listening for one command, which can't pass descriptors to others.
+// Sockets is a Listening for one command, which can't pass descriptors to others.
 type Sockets struct {
 	mu    sync.Mutex
 	files map[ID]int
 	most  int
 }
 
-// NewSockets has none yet.
+// NewSockets returns an empty Sockets.
 func NewSockets() *Sockets { return &Sockets{files: map[ID]int{}, most: mostListening} }
 
 // In implements Listening.
@@ -383,7 +367,7 @@ func (s *Sockets) Put(file int) (id ID, ok bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, ok := s.files[id]; ok { // another one by the same number can only follow one that is gone
+	if old, ok := s.files[id]; ok { // another file with the same number can only follow one that is gone
 		unix.Close(old)
 		delete(s.files, id)
 	}
@@ -401,7 +385,7 @@ func (s *Sockets) Put(file int) (id ID, ok bool) {
 	return id, true
 }
 
-// sweep forgets files that have no name any more.
+// sweep drops files that have been removed.
 func (s *Sockets) sweep() {
 	for id, fd := range s.files {
 		var st unix.Stat_t
@@ -432,7 +416,7 @@ func (s *Sockets) Has(id ID) bool {
 	return ok
 }
 
-// socketID is the identity of a file that is a socket.
+// socketID returns the identity of a file if it is a socket.
 func socketID(file int) (ID, bool) {
 	var st unix.Stat_t
 	if err := unix.Fstat(file, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFSOCK {
@@ -443,6 +427,6 @@ func socketID(file int) (ID, bool) {
 
 func (b *Box) inSession() bool { return b.listening != nil }
 
-// Share lets the sandbox's commands reach the sockets of others, and the other
-// way round. Without it they reach their own.
+// Share connects the sandbox's commands with the sockets of others, in both directions. Without it they only reach their
+// own.
 func (b *Box) Share(l Listening) { b.listening = l }

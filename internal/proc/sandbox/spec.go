@@ -1,11 +1,10 @@
-// Package sandbox restricts commands with features of the operating
-// system.
+// Package sandbox restricts commands with features of the operating system.
 //
 //	spec := sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: sandbox.Caches(os.Environ())}
 //	out, err := runner.Run(ctx, proc.Command{Line: "make test", Dir: dir, Sandbox: &spec})
 //
-// A sandbox consists of layers, each used where the kernel supports it. Probe
-// reports which work and why others don't, and Spec.Plan what a sandbox lacks:
+// A sandbox consists of layers, each used where the kernel supports it. Probe reports which work and why others don't, and
+// Spec.Plan what a sandbox lacks:
 //
 //	Landlock     writes only below the listed paths; no signals, no tracing and
 //	             no abstract sockets to what runs outside
@@ -21,11 +20,9 @@
 //	bubblewrap   instead of namespaces, if requested; Landlock runs inside
 //	seatbelt     on macOS; follows its documentation; untested
 //
-// On Linux a box is entered by one thread (Apart.Enter, then Box.Enter), which
-// then starts exactly one command: package proc does that in its keeper
-// processes. Reading is not limited: which files may be read is for whoever
-// approves commands to say, and what a command has read it cannot send
-// anywhere.
+// On Linux one thread enters a sandbox (Apart.Enter, then Box.Enter) and then starts exactly one command: package proc does
+// that in its keeper processes. Reading is not limited unless Spec.Limits is set: the approval of a command decides which
+// files it may read, and without network it can't send them anywhere.
 //
 // Callers decide which command gets which sandbox.
 package sandbox
@@ -40,20 +37,19 @@ import (
 	"time"
 )
 
-// Mode is how much a box lets through.
+// Mode is how restrictive a sandbox is.
 type Mode string
 
-// The modes, the widest first.
+// The modes, the least restrictive first.
 const (
-	Off              Mode = "off"               // no box
+	Off              Mode = "off"               // no sandbox
 	WorkspaceNetwork Mode = "workspace+network" // as Workspace, and the network
-	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network but its own loopback
-	ReadOnly         Mode = "read-only"         // writes to a private temp folder and /dev/null; no network
-	Trial            Mode = "trial"             // writes to overlays, which nobody else sees; no network but its own loopback
+	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network except its own loopback
+	ReadOnly         Mode = "read-only"         // writes to a private temp directory and /dev/null; no network
+	Trial            Mode = "trial"             // writes to overlays that no other process sees; no network except its own loopback
 )
 
-// Modes are all modes that a user can set, as for a usage text. Trial is for
-// single commands: it needs directories, see Trials.
+// Modes returns all modes that a user can set. Trial is for single commands: it needs directories, see Trials.
 func Modes() []Mode { return []Mode{Off, ReadOnly, Workspace, WorkspaceNetwork} }
 
 // ParseMode reads a mode's name. The empty name is Off.
@@ -71,42 +67,37 @@ func ParseMode(name string) (Mode, error) {
 	return Off, fmt.Errorf("invalid sandbox mode %q: expected one of %s", name, strings.Join(known, ", "))
 }
 
-// Spec is a box to be made.
+// Spec describes a sandbox.
 type Spec struct {
 	Mode  Mode
 	Roots []string // the workspace: writable in the workspace modes
-	// Write is what else is writable in the workspace modes: temp, caches, a
-	// device. See Caches. What does not exist is left out.
+	// Write are further writable paths in the workspace modes: temp, caches, a device. See Caches. Missing ones are omitted.
 	Write []string
-	// Protect is what stays read-only inside of what is writable, present or
-	// not. See Protected.
+	// Protect are paths that stay read-only inside writable ones, even if they don't exist. See Protected.
 	Protect []string
 	// HostSockets are sockets of other programs that can't be removed or replaced.
 	// See WithHostSockets.
 	HostSockets []string
-	// Limits, if not nil, limits what a read-only sandbox reads and executes. A
-	// sandbox that can't enforce it is an error, with BestEffort too.
+	// Limits, if not nil, limits what a read-only sandbox reads and executes. If it can't be enforced that is an error, even
+	// with BestEffort.
 	Limits *Limits
-	// Trial is what a sandbox of mode Trial is made of.
+	// Trial describes a sandbox of mode Trial.
 	Trial *Trials
-	// Pins are the identities that writable paths must still have. A path that is
-	// another file by now is an error.
+	// Pins are the identities that writable paths must still have. A path that is another file by now is an error.
 	Pins map[string]ID
-	// UnixSockets lets commands reach sockets that are files, such as those of
-	// Docker, which obeys every caller, or of an agent for keys.
+	// UnixSockets lets commands connect to Unix sockets, such as those of Docker, which obeys every caller, or of an SSH
+	// agent.
 	UnixSockets bool
-	// BestEffort makes a box of what the kernel has, and a note of what it
-	// lacks, where otherwise writes or the network could not be held back and
-	// making the box would be an error.
+	// BestEffort makes a sandbox of the supported layers, with a note about what is missing, where otherwise unblocked
+	// writes or network would be an error.
 	BestEffort bool
-	// Bubblewrap uses the program bwrap instead of what is built in.
+	// Bubblewrap uses the program bwrap instead of the built-in layers.
 	Bubblewrap bool
-	// Without names layers not to use although they would work.
+	// Without are layers that are not used although they would work.
 	Without Layers
 }
 
-// Limits is what a command may read and execute. All paths are resolved; those
-// that don't exist are skipped.
+// Limits are the paths that a command may read and execute. All paths are resolved; missing ones are skipped.
 type Limits struct {
 	Read    []string // files and directories that may be read
 	Execute []string // files and directories that may be read and executed
@@ -114,12 +105,12 @@ type Limits struct {
 	Hide    []string // files that look empty
 }
 
-// Boxed reports whether there is anything to make.
+// Boxed reports whether there is a sandbox to make.
 func (s *Spec) Boxed() bool { return s != nil && s.Mode != "" && s.Mode != Off }
 
 func (s *Spec) network() bool { return s.Mode == WorkspaceNetwork }
 
-// writable is what may be written, in the order given, nested ones left out.
+// writable returns the writable paths, in the given order, without nested ones.
 func (s *Spec) writable() []string {
 	paths := slices.Concat(s.Roots, s.Write)
 	if s.Mode == ReadOnly {
@@ -139,27 +130,27 @@ func (s *Spec) writable() []string {
 	return out
 }
 
-// Layers is a set of the means that boxes are made of.
+// Layers is a set of layers of a sandbox.
 type Layers uint8
 
 // The layers.
 const (
 	Landlock Layers = 1 << iota
 	Seccomp
-	Notify     // the box is told what seccomp refuses; without it only the command is
+	Notify     // denied calls are reported to the sandbox, not only to the command
 	Namespaces // user, mount, IPC and network namespaces
 	Bubblewrap
 	Seatbelt
-	PIDs     // with Namespaces: process numbers of its own, and a /proc that shows no others
-	Launcher // of trials only: bubblewrap makes the namespaces
+	PIDs     // with Namespaces: its own process IDs, and a /proc that shows no other processes
+	Launcher // only for trials: bubblewrap makes the namespaces
 )
 
 var layerNames = []string{"landlock", "seccomp", "notify", "namespaces", "bubblewrap", "seatbelt", "pids", "launcher"}
 
-// Has reports whether all of more are in the set.
+// Has reports whether the set has all of more.
 func (l Layers) Has(more Layers) bool { return l&more == more }
 
-// String names the layers: "landlock+seccomp".
+// String returns the names of the layers: "landlock+seccomp".
 func (l Layers) String() string {
 	var names []string
 	for i, n := range layerNames {
@@ -173,13 +164,11 @@ func (l Layers) String() string {
 	return strings.Join(names, "+")
 }
 
-// mostHostSockets bounds how many sockets are protected.
+// mostHostSockets bounds the number of protected sockets.
 const mostHostSockets = 256
 
-// WithHostSockets is the Spec with the sockets of other programs that are in
-// writable directories, such as that of an agent for keys in a temp directory.
-// A command that listens could take their place otherwise, and programs outside
-// would send it what is meant for them.
+// WithHostSockets returns the Spec with the sockets of other programs in writable directories, such as that of an SSH agent
+// in a temp directory. Otherwise a command could replace them and receive data of programs outside.
 func (s *Spec) WithHostSockets() *Spec {
 	own := *s
 	write := outermost(s.writable())
@@ -194,41 +183,37 @@ func (s *Spec) WithHostSockets() *Spec {
 	return &own
 }
 
-// Overlay is a directory that a trial sees at its own path and whose changes
-// go elsewhere.
+// Overlay is a directory that a trial sees at its own path and whose changes go elsewhere.
 type Overlay struct {
-	Lower string // the directory, links resolved
-	Upper string // takes what changes
-	Work  string // empty, on the file system of Upper; the kernel's own
-	// Instead says that Upper takes the place of Lower: the kernel makes no overlay
-	// of a directory with mount points in it.
+	Lower string // the directory, with links resolved
+	Upper string // receives the changes
+	Work  string // empty, on the file system of Upper; for the kernel
+	// Instead means that Upper replaces Lower: the kernel makes no overlay of a directory with mount points in it.
 	Instead bool
-	// Parts are the directories below Lower that can be written; nil: all of it.
-	// One overlay of a home directory is faster than one for each cache.
+	// Parts are the writable directories below Lower; nil: all of it. One overlay of a home directory is faster than one for
+	// each cache.
 	Parts []string
 }
 
-// Trials is what a sandbox of mode Trial is made of besides Spec.Limits.
+// Trials describes a sandbox of mode Trial, besides Spec.Limits.
 type Trials struct {
-	// Layers are the directories that can be written. Everything else is
-	// read-only.
+	// Layers are the writable directories. Everything else is read-only.
 	Layers []Overlay
-	// Dir is an empty directory that the command can't see into.
+	// Dir is an empty directory that the command can't read.
 	Dir string
-	// Show are paths below an Upper that takes the place of its Lower: they are
-	// there nevertheless, read-only. Upper has a directory or file for each.
+	// Show are paths below an Upper that replaces its Lower: they are shown there anyway, read-only. Upper has a directory
+	// or file for each.
 	Show []string
-	// Conceal are directories that look empty: those of uppers that are in a
-	// lower.
+	// Conceal are directories that look empty: uppers that are in a lower.
 	Conceal []string
-	// Bytes, Processes and CPU limit what the command writes, how many processes
-	// it has at a time and how long they compute; 0 means no limit.
+	// Bytes, Processes and CPU limit how much the command writes, its number of processes and their CPU time; 0 means no
+	// limit.
 	Bytes     int64
 	Processes int
 	CPU       time.Duration
 }
 
-// lowers are the paths of the layers.
+// lowers returns the paths of the layers.
 func (t *Trials) lowers() []string {
 	var out []string
 	for _, l := range t.Layers {
@@ -240,7 +225,7 @@ func (t *Trials) lowers() []string {
 	return out
 }
 
-// encoded is for another process of the same program.
+// encoded returns t for another process of the same program.
 func (t *Trials) encoded() string {
 	if t == nil {
 		return ""
@@ -257,8 +242,7 @@ func decodeTrials(text string) (*Trials, error) {
 	return t, json.Unmarshal([]byte(text), t)
 }
 
-// Unfit says why a command that failed in a trial would probably not fail outside
-// of it, from what it printed; empty: nothing speaks for that.
+// Unfit returns why a command that failed in a trial would probably not fail outside of it, from its output; empty: unknown.
 func Unfit(output string) string {
 	for text, why := range map[string]string{
 		"Value too large for defined data type": "a file belongs to another user or group (EOVERFLOW)",
@@ -273,13 +257,12 @@ func Unfit(output string) string {
 	return ""
 }
 
-// Caches is what builds write beside the workspace and can do without at any
-// time: temp folders, and the caches of compilers and package managers. What
-// does not exist is left out. Folders that programs are started from are not
-// in it (~/.cargo/bin, ~/.local/bin).
+// Caches returns directories outside the workspace that builds write and that can be deleted at any time: temp directories,
+// and the caches of compilers and package managers. Missing ones are omitted. Directories with programs aren't included
+// (~/.cargo/bin, ~/.local/bin).
 func Caches(env []string) []string { return outermost(allCaches(env)) }
 
-// allCaches is Caches with those that are in others.
+// allCaches is Caches including nested ones.
 func allCaches(env []string) []string {
 	value := func(name string) string { return absoluteValue(env, name) }
 	all := append(TempDirs(env), "/dev/shm")
@@ -310,14 +293,13 @@ func allCaches(env []string) []string {
 	return there
 }
 
-// TempDirs are the directories for temp files, whether they exist or not.
+// TempDirs returns the directories for temp files, whether they exist or not.
 func TempDirs(env []string) []string {
 	return []string{os.TempDir(), absoluteValue(env, "TMPDIR"), "/tmp", "/var/tmp"}
 }
 
-// makeCaches makes the cache directories that programs of PATH need and can't
-// make in a sandbox, in a home directory that is new. What can't be made is left
-// out.
+// makeCaches creates the cache directories that programs in PATH need and can't create in a sandbox, in a new home
+// directory. Errors are ignored.
 func makeCaches(env []string) {
 	home := absoluteValue(env, "HOME")
 	if st, err := os.Stat(home); home == "" || err != nil || !st.IsDir() {
@@ -338,7 +320,7 @@ func makeCaches(env []string) {
 	}
 }
 
-// absoluteValue is the value of a variable that is an absolute path.
+// absoluteValue returns the value of a variable if it is an absolute path.
 func absoluteValue(env []string, name string) string {
 	for _, kv := range env {
 		if n, v, _ := strings.Cut(kv, "="); n == name && filepath.IsAbs(v) {
@@ -348,12 +330,12 @@ func absoluteValue(env []string, name string) string {
 	return ""
 }
 
-// below reports whether path is root or lies below it.
+// below reports whether path is root or is below it.
 func below(path, root string) bool {
 	return path == root || root == "/" || strings.HasPrefix(path, root+string(filepath.Separator))
 }
 
-// holding is the root that path lies below, or nothing.
+// holding returns the root that contains path, or "".
 func holding(path string, roots []string) string {
 	for _, r := range roots {
 		if below(path, r) {
@@ -363,7 +345,7 @@ func holding(path string, roots []string) string {
 	return ""
 }
 
-// between are the folders from below root to above path, the topmost first.
+// between returns the directories from below root to above path, the topmost first.
 func between(root, path string) []string {
 	var out []string
 	if root == "" || !below(path, root) {
@@ -376,7 +358,7 @@ func between(root, path string) []string {
 	return out
 }
 
-// outermost leaves out what is there twice and what lies below another.
+// outermost removes duplicates and paths that are below another.
 func outermost(paths []string) []string {
 	paths = slices.Clone(paths)
 	slices.Sort(paths)

@@ -9,47 +9,46 @@ import (
 	"syscall"
 )
 
-// refusals are what programs print of the errors that a box answers with.
+// refusals matches error messages for calls that a sandbox denies.
 var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\b(?:not|isn't) write?able\b|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
 
-// unreached are what programs print where there is no network. A box without one has a loopback of its own, on which
-// nobody listens who is outside.
+// unreached matches error messages without network. A sandbox without network has its own loopback, on which no process
+// outside listens.
 var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
 
-// halfway reports whether git prints of a file or a setting that it could not write, and goes on.
+// halfway reports whether git prints that it couldn't write a file or a setting, and continues.
 func halfway(text string) bool {
 	return slices.ContainsFunc([]string{"unable to unlink", "unable to create file", "could not write config", "Update of config-file failed", "failed to remove"},
 		func(s string) bool { return strings.Contains(text, s) })
 }
 
-// taken is what programs print of a placeholder for a protected path that they
-// tried to create.
+// taken matches error messages about a placeholder for a protected path.
 var taken = regexp.MustCompile(`(?i)(file exists|not a directory|no such device or address|\bE(?:EXIST|NOTDIR|NXIO)\b)`)
 
-// ownSandbox is what programs print that make a sandbox of their own, such as browsers.
+// ownSandbox matches error messages of programs that make their own sandbox, such as browsers.
 var ownSandbox = regexp.MustCompile(`(?i)(namespace|unshare|no usable sandbox|setuid sandbox|zygote_host)`)
 
-// aboutSocket is what programs print of a socket that is a file.
+// aboutSocket matches error messages about a Unix socket.
 var aboutSocket = regexp.MustCompile(`(?i)(unix://|\bunix[ -](domain )?(socket|/)|dial unix|socket\(\)|\.sock\b)`)
 
-// named is what may be the name of a file in a line about an error.
+// named matches a possible file name in an error message.
 var named = regexp.MustCompile("[^\\s:'\"`,;()\\[\\]“”‘’]+")
 
-// quoted is a path in a line about an error.
+// quoted matches a path in an error message.
 var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
 
-// What seccomp refuses and a setting would allow, in the words of a [Report].
+// Calls that seccomp denies and a setting would allow, in the words of a [Report].
 const (
 	saysNetwork    = "the network"
 	saysSockets    = "unix sockets"
 	saysNamespaces = "entering a namespace"
 )
 
-// aboutNetwork are words of errors that a refused connection causes.
+// aboutNetwork matches words of errors that a denied connection causes.
 var aboutNetwork = regexp.MustCompile(`(?i)(network|connect|socket|resolve|fetch|download|EPERM|not permitted)`)
 
-// Suspicion is why a command that failed probably failed because of its sandbox,
-// and what would allow it. The zero value: it did not.
+// Suspicion is why a failed command probably failed because of its sandbox, and what would allow it. The zero value means
+// that it didn't.
 type Suspicion struct {
 	Why    string
 	Remedy string // a setting or an approval: "set tools.sandbox to workspace+network"
@@ -63,14 +62,11 @@ type Scene struct {
 	Exit    int
 }
 
-// Suspect finds out why a command that failed may have failed because of its
-// sandbox. What seccomp refused is known, in told; what Landlock and read-only
-// mounts refused is not, and is guessed from the output: an error that they
-// answer with, in a line that does not name a file which could not have been
-// read outside of a sandbox either. So it errs on the side of suspicion where a
-// program was refused by itself, and misses what a program does not print.
-// Programs try the network for many reasons, so that alone is none. Of a command
-// that did not fail, only what git could not write is taken for a failure.
+// Suspect determines why a failed command may have failed because of its sandbox. Calls that seccomp denied are known, in
+// told; those that Landlock and read-only mounts denied are not, and are guessed from the output: one of their errors, in a
+// line that doesn't name a file that couldn't have been read outside of a sandbox either. So it has false positives if a
+// program failed for another reason, and misses errors that a program doesn't print. Programs try the network for many
+// reasons, so that alone doesn't count. For a command that didn't fail, only what git couldn't write counts as a failure.
 func Suspect(at Scene, told []string, output string) Suspicion {
 	if at.Exit == 0 && !halfway(output) {
 		return Suspicion{}
@@ -93,7 +89,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		s := Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(at.Mode, network, false)}
 		if remedy := at.remedy(line, word); remedy != "" && !network {
 			s.Remedy = remedy
-			return s // a line that tells what would allow it says more than those before
+			return s // a line with a remedy is more useful than earlier ones
 		}
 		if first.Why == "" {
 			first = s
@@ -102,8 +98,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	return first
 }
 
-// placeholder is the error that a line prints, if it is about a protected path
-// that doesn't exist: there was a placeholder.
+// placeholder returns the error in a line if it is about a protected path that doesn't exist, where there was a placeholder.
 func (at Scene) placeholder(line string) string {
 	word := taken.FindString(line)
 	if word == "" || at.Mode == ReadOnly {
@@ -115,10 +110,10 @@ func (at Scene) placeholder(line string) string {
 	return word
 }
 
-// remedyOf is what would allow what seccomp refused.
+// remedyOf returns what would allow the calls that seccomp denied.
 func (at Scene) remedyOf(told []string, output string) string {
 	network, sockets := slices.Contains(told, saysNetwork), slices.ContainsFunc(told, aboutSockets)
-	for line := range strings.Lines(output) { // a refused socket isn't told, and what came after may be
+	for line := range strings.Lines(output) { // a denied socket isn't reported, but a later error may be
 		sockets = sockets || at.Mode != ReadOnly && refusals.MatchString(line) && aboutSocket.MatchString(line)
 	}
 	switch {
@@ -132,7 +127,7 @@ func (at Scene) remedyOf(told []string, output string) string {
 	return "set tools.sandbox to auto, which runs approved commands without a sandbox"
 }
 
-// remedy is what would allow what a line says was refused, if the line tells.
+// remedy returns what would allow the denied access in a line, if the line shows it.
 func (at Scene) remedy(line, word string) string {
 	path := at.protected(line)
 	switch {
@@ -154,8 +149,8 @@ func (at Scene) remedy(line, word string) string {
 	return ""
 }
 
-// protected is the first protected path that a line names, or that what it names
-// is in. A command may have changed its directory, so the end of a path is enough.
+// protected returns the first protected path that a line names, or that contains what it names. A command may have changed
+// its directory, so the end of a path is enough.
 func (at Scene) protected(line string) string {
 	for _, name := range named.FindAllString(line, 64) {
 		full := filepath.Clean(name)
@@ -176,7 +171,7 @@ func (at Scene) protected(line string) string {
 
 func aboutSockets(told string) bool { return strings.HasPrefix(told, saysSockets) }
 
-// remedyFor is what would allow a command what its sandbox refused.
+// remedyFor returns what would allow what a sandbox denied.
 func remedyFor(mode Mode, network, sockets bool) string {
 	switch {
 	case mode == ReadOnly:
@@ -189,14 +184,13 @@ func remedyFor(mode Mode, network, sockets bool) string {
 	return "add the path to tools.sandboxWrite"
 }
 
-// unreadable reports whether a line names a file that exists and that nobody
-// has to be in a box for not to be able to read.
+// unreadable reports whether a line names an existing file that can't be read outside a sandbox either.
 func unreadable(line string) bool {
 	for _, path := range quoted.FindAllString(line, 8) {
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
-		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the opening of a pipe doesn't wait for its other end
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe doesn't block
 		if os.IsPermission(err) {
 			return true
 		}

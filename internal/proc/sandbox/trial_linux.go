@@ -16,10 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// overlays mounts the layers of a trial at their own paths and makes everything
-// else read-only. It returns the mounted layers, opened. The thread must have
-// entered namespaces, see Apart, and have the capabilities of a trial: the kernel
-// works in the uppers with the rights of the process that mounts them.
+// overlays mounts the layers of a trial at their own paths and makes everything else read-only. It returns the mounted
+// layers, opened. The thread must have entered namespaces, see Apart, and have the capabilities of a trial: the kernel works
+// in the uppers with the rights of the process that mounts them.
 func (b *Box) overlays() (mounted []openPath, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
@@ -40,7 +39,7 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	for _, path := range b.spec.Trial.Show {
 		tree, err := readOnlyTree(path)
 		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES || err == unix.ELOOP {
-			continue // it has gone, or nobody can enter it
+			continue // it no longer exists, or can't be entered
 		}
 		if err != nil {
 			return nil, fmt.Errorf("show %s: %w", path, err)
@@ -72,8 +71,8 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	return mounted, nil
 }
 
-// layer makes the mounts of a layer, attached nowhere yet. There are none for a
-// cache that has gone, or that nobody can enter.
+// layer makes the mounts of a layer, not attached yet. There are none for a cache that no longer exists, or can't be
+// entered.
 func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	pin, pinned := b.spec.Pins[l.Lower]
 	lower, err := openPlain(l.Lower)
@@ -95,7 +94,7 @@ func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	if l.Instead {
 		fd, err = instead(l)
 	} else {
-		os.RemoveAll(l.Work + "/work") // of a try that failed
+		os.RemoveAll(l.Work + "/work") // from a failed attempt
 		fd, err = overlay(lower, l)
 	}
 	if err != nil {
@@ -108,8 +107,7 @@ func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	return b.parts(l, fd)
 }
 
-// parts are the mounts of parts of an overlay. It is mounted on an empty directory
-// for a moment.
+// parts returns the mounts of parts of an overlay, which is mounted on an empty directory for a moment.
 func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
 	at := b.spec.Trial.Dir
 	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
@@ -128,7 +126,7 @@ func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
 	return trees, unix.Unmount(at, unix.MNT_DETACH)
 }
 
-// conceal hides the uppers of all trials where a lower contains them.
+// conceal hides the uppers of all trials if a lower contains them.
 func (b *Box) conceal() error {
 	for _, dir := range b.spec.Trial.Conceal {
 		err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=0555,size=4k")
@@ -139,7 +137,7 @@ func (b *Box) conceal() error {
 	return nil
 }
 
-// instead opens an upper to be mounted as it is.
+// instead opens an upper to be mounted directly.
 func instead(l Overlay) (int, error) {
 	fd, err := unix.OpenTree(unix.AT_FDCWD, l.Upper, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
@@ -148,7 +146,7 @@ func instead(l Overlay) (int, error) {
 	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
 }
 
-// readOnlyTree is a path to be mounted elsewhere, with what is mounted in it.
+// readOnlyTree returns a path to be mounted elsewhere, with the mounts in it.
 func readOnlyTree(path string) (int, error) {
 	fd, err := openPlain(path)
 	if err != nil {
@@ -188,7 +186,7 @@ func attachAt(tree int, path string) error {
 	return unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
 }
 
-// overlay mounts a layer nowhere yet. The lower is the one that was opened.
+// overlay makes the overlay of a layer, not attached yet. The lower is given as a descriptor.
 func overlay(lower int, l Overlay) (int, error) {
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -217,12 +215,12 @@ func overlay(lower int, l Overlay) (int, error) {
 	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
-// escaped is a path as overlayfs reads it.
+// escaped escapes a path for overlayfs.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, ":", `\:`, ",", `\,`).Replace(path)
 }
 
-// complaint is what the kernel says about a mount that failed.
+// complaint returns the kernel's message about a failed mount.
 func complaint(fs int) string {
 	var b [1024]byte
 	n, err := unix.Read(fs, b[:])
@@ -232,13 +230,11 @@ func complaint(fs int) string {
 	return " (" + strings.TrimSpace(string(b[:n])) + ")"
 }
 
-// overlayfs doesn't rename a directory of a lower, and programs that take that for
-// another file system copy it, or fail as git mv does. So the listener looks at
-// renames. All but those of such a directory go on as they are. Such a directory
-// is moved file by file, by a thread in the sandbox: it can do what the command
-// can, and no more.
+// overlayfs doesn't rename a directory of a lower, and programs that take that for another file system copy it, or fail like
+// git mv. So the listener handles renames. Most are left to the kernel. A directory of a lower is moved file by file, by a
+// thread in the sandbox, which has the same permissions as the command.
 
-// isRename reports whether a call is one.
+// isRename reports whether a call is a rename.
 func isRename(nr int32) bool { return slices.Contains(renames(), uintptr(nr)) }
 
 func renames() []uintptr {
@@ -252,12 +248,12 @@ type renaming struct {
 	flags        uint32
 }
 
-// arguments reads them.
+// arguments reads the arguments.
 func (s served) arguments() (r renaming, ok bool) {
 	from, to := s.args[0], s.args[1]
 	r.fromAt, r.toAt = unix.AT_FDCWD, unix.AT_FDCWD
 	nr := uintptr(s.nr)
-	if len(renamesHere) < 2 || nr != renamesHere[0] { // not rename, which has only the paths
+	if len(renamesHere) < 2 || nr != renamesHere[0] { // not rename, which only has the paths
 		r.fromAt, from, r.toAt, to = int32(s.args[0]), s.args[1], int32(s.args[2]), s.args[3]
 	}
 	if nr == unix.SYS_RENAMEAT2 {
@@ -270,7 +266,7 @@ func (s served) arguments() (r renaming, ok bool) {
 	return r, ok && s.valid()
 }
 
-// text reads a string of the caller. It may end with the page that it is in.
+// text reads a string of the caller. It may end with its memory page.
 func (s served) text(at uint64) (string, bool) {
 	const page = 4096
 	var all []byte
@@ -291,7 +287,7 @@ func (s served) text(at uint64) (string, bool) {
 	return "", false
 }
 
-// rename answers a rename. done is false if the kernel is to do it.
+// rename handles a rename. done is false if the kernel should do it.
 func (s served) rename() (done bool, err error) {
 	r, ok := s.arguments()
 	if !ok || r.flags&^unix.RENAME_NOREPLACE != 0 || r.from == "" || r.to == "" {
@@ -331,8 +327,7 @@ func (s served) rename() (done bool, err error) {
 	return true, err
 }
 
-// lowerDir reports whether a path of the caller is a directory that is in a lower:
-// the listener sees those as they are without the overlays.
+// lowerDir reports whether a path of the caller is a directory in a lower: the listener sees those without the overlays.
 func (s served) lowerDir(at int32, path string) bool {
 	fd, err := s.openAt(at, path, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -350,7 +345,7 @@ func (s served) lowerDir(at int32, path string) bool {
 	return unix.Lstat(real, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR
 }
 
-// parent opens the directory that a path of the caller is in.
+// parent opens the parent directory of a path of the caller.
 func (s served) parent(at int32, path string) (fd int, name string, ok bool) {
 	path = strings.TrimRight(path, "/")
 	dir, name := ".", path
@@ -382,8 +377,7 @@ func sameMount(a, b int) bool {
 	return x.Mask&y.Mask&unix.STATX_MNT_ID != 0 && x.Mnt_id == y.Mnt_id
 }
 
-// enterAgain puts another thread where the command is: its mounts, its rules and
-// without capabilities.
+// enterAgain puts another thread into the command's sandbox: its mounts, its rules and without capabilities.
 func (b *Box) enterAgain() error {
 	t := b.trial
 	if err := unix.Unshare(unix.CLONE_FS); err != nil {
@@ -425,7 +419,7 @@ func moveDir(from int, a string, to int, b string, flags uint) error {
 		return err
 	}
 	if err := moveInto(from, a, to, b); err != nil {
-		moveInto(to, b, from, a) // as it was
+		moveInto(to, b, from, a) // undo it
 		unix.Unlinkat(to, b, unix.AT_REMOVEDIR)
 		return err
 	}
@@ -433,7 +427,7 @@ func moveDir(from int, a string, to int, b string, flags uint) error {
 	return unix.Unlinkat(from, a, unix.AT_REMOVEDIR)
 }
 
-// moveInto moves what is in one directory to another.
+// moveInto moves the content of one directory to another.
 func moveInto(from int, a string, to int, b string) error {
 	source, err := unix.Openat(from, a, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -458,7 +452,7 @@ func moveInto(from int, a string, to int, b string) error {
 	return nil
 }
 
-// copyDirMeta gives a directory the mode, the attributes and the times of another.
+// copyDirMeta copies the mode, the attributes and the times of a directory to another.
 func copyDirMeta(from int, a string, to int, b string, st *unix.Stat_t) {
 	source, err := unix.Openat(from, a, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

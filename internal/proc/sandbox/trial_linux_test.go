@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// query is a question for the address of a name, with an additional record.
+// query returns a question for the address of a name, with an additional record.
 func query(name string) []byte {
 	b := []byte{0x12, 0x34, 0x01, 0x00, 0, 1, 0, 0, 0, 0, 0, 1}
 	for label := range strings.SplitSeq(name, ".") {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerNames starts a resolver where the system's would be asked: it answers
-// that there is no such name, and notes it. Addresses of resolvers elsewhere
-// become the sandbox's own. Without it, the command has no resolver at all.
+// answerNames starts a resolver at the system's resolver addresses: it answers that a name doesn't exist, and records it.
+// Addresses of resolvers elsewhere are added to the sandbox's loopback. Otherwise the command has no resolver.
 func (t *trying) answerNames() {
 	text, _ := os.ReadFile("/etc/resolv.conf")
 	for i, addr := range nameservers(string(text)) {
@@ -28,7 +27,7 @@ func (t *trying) answerNames() {
 	}
 }
 
-// nameservers are the addresses in a resolv.conf.
+// nameservers returns the addresses in a resolv.conf.
 func nameservers(text string) []netip.Addr {
 	var out []netip.Addr
 	for line := range strings.Lines(text) {
@@ -46,8 +45,7 @@ func nameservers(text string) []netip.Addr {
 	return out
 }
 
-// listenDatagrams opens a socket on the port of resolvers. It is in the network
-// of the calling thread.
+// listenDatagrams opens a socket on the port of resolvers, in the network of the calling thread.
 func listenDatagrams(addr netip.Addr) (fd int, err error) {
 	const port = 53
 	family, to := unix.AF_INET6, unix.Sockaddr(&unix.SockaddrInet6{Port: port, Addr: addr.As16()})
@@ -86,7 +84,7 @@ func (t *trying) serveNames(fd int) {
 	}
 }
 
-// noSuchName is the answer to a question, and the name in it.
+// noSuchName returns the response to a query, and the name in it.
 func noSuchName(query []byte) (reply []byte, name string, ok bool) {
 	const header = 12
 	if len(query) < header || query[2]&0x80 != 0 || binary.BigEndian.Uint16(query[4:]) != 1 {
@@ -113,7 +111,7 @@ func noSuchName(query []byte) (reply []byte, name string, ok bool) {
 		return nil, "", false
 	}
 	reply = slices.Clone(query[:at])
-	reply[2] = 0x80 | query[2]&0x79 // an answer to the same question
+	reply[2] = 0x80 | query[2]&0x79 // a response to the same query
 	reply[3] = 0x83                 // with recursion: no such name
 	for i := 6; i < header; i++ {
 		reply[i] = 0 // no answers and no other records
@@ -121,14 +119,13 @@ func noSuchName(query []byte) (reply []byte, name string, ok bool) {
 	return reply, printable(strings.ToLower(strings.Join(labels, "."))), true
 }
 
-// printable is a name as text: it may be any bytes.
+// printable returns a name as text: it may have any bytes.
 func printable(name string) string {
 	quoted := strconv.QuoteToASCII(name)
 	return quoted[1 : len(quoted)-1]
 }
 
-// reserved reports whether no name server knows a name: asking for it is not
-// asking for the network.
+// reserved reports whether a name is reserved, so that looking it up doesn't need the network.
 func reserved(name string) bool {
 	if name == "" {
 		return true
@@ -145,7 +142,7 @@ func reserved(name string) bool {
 	return false
 }
 
-// addAddress gives the loopback another address.
+// addAddress adds an address to the loopback.
 func addAddress(i int, addr netip.Addr) {
 	family := unix.AF_INET
 	if addr.Is6() {
@@ -179,7 +176,7 @@ func addAddress(i int, addr netip.Addr) {
 	unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFNETMASK, uintptr(unsafe.Pointer(&req)))
 }
 
-// connecting notes where a command connects to, and what came of it.
+// connecting records the address that a command connects to, and the result.
 func (t *trying) connecting(addr []byte, err error) {
 	if t == nil {
 		return
@@ -195,7 +192,7 @@ func (t *trying) connecting(addr []byte, err error) {
 	}
 }
 
-// addressOf reads a socket address of the internet.
+// addressOf reads an Internet socket address.
 func addressOf(addr []byte) (netip.AddrPort, bool) {
 	if len(addr) < 8 {
 		return netip.AddrPort{}, false

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trying is what is known of a command in a trial.
+// trying is the state of a command in a trial.
 type trying struct {
 	mu      sync.Mutex
 	wanted  []string        // names and addresses outside, each once
 	refused map[string]bool // addresses on its own loopback where nothing listens
-	limit   string          // that ended it
-	end     func()          // ends it
-	over    bool            // it was told to end
+	limit   string          // the limit that stopped it
+	end     func()          // stops it
+	over    bool            // it was stopped
 
 	own      []string // addresses of the resolver
 	counters [2]*os.File
@@ -33,27 +33,24 @@ type trying struct {
 	free     space
 }
 
-// networkTime is how long a trial goes on after it tried to reach the network.
+// networkTime is how long a trial continues after it tried to reach the network.
 const networkTime = 3 * time.Second
 
 // watchEvery is how often the limits of a trial are checked.
 const watchEvery = 100 * time.Millisecond
 
-// OnLimit makes the box call end once if the command has to be ended: it is over
-// a limit of a trial, or waits for a network that it doesn't have. The thread is
-// not in the sandbox yet.
+// OnLimit sets a function that is called once if the command must be stopped: it exceeds a limit of a trial, or waits for a
+// network that it doesn't have. It must be called before the thread enters the sandbox.
 func (b *Box) OnLimit(end func()) {
 	if b.spec.Mode == Trial {
 		b.trial = &trying{refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1, limits: b.spec.Trial, free: newSpace(b.spec.Trial)}
 	}
 }
 
-// IsTrial reports whether what the command does must not last: what it leaves
-// running has to be ended with it.
+// IsTrial reports whether the sandbox is for a trial, so that leftover processes must be stopped with the command.
 func (b *Box) IsTrial() bool { return b.spec.Mode == Trial }
 
-// startTrial begins to watch. The calling thread is the one that enters the
-// sandbox, and has its capabilities still.
+// startTrial starts to watch. The calling thread is the one that enters the sandbox, and still has its capabilities.
 func (b *Box) startTrial(dir string) error {
 	t := b.trial
 	if t == nil {
@@ -69,9 +66,9 @@ func (b *Box) startTrial(dir string) error {
 	}
 	t.answerNames()
 	for i, name := range []string{"snmp", "snmp6"} {
-		t.counters[i], _ = os.Open("/proc/thread-self/net/" + name) // of this thread's network for good
+		t.counters[i], _ = os.Open("/proc/thread-self/net/" + name) // stays bound to this thread's network
 	}
-	if n := b.spec.Trial.Bytes; n > 0 { // of one file
+	if n := b.spec.Trial.Bytes; n > 0 { // per file
 		limit := unix.Rlimit{Cur: uint64(n), Max: uint64(n)}
 		unix.Setrlimit(unix.RLIMIT_FSIZE, &limit)
 	}
@@ -79,7 +76,7 @@ func (b *Box) startTrial(dir string) error {
 	return nil
 }
 
-// wants notes that the command tried to reach something outside.
+// wants records that the command tried to reach something outside.
 func (t *trying) wants(what string) {
 	if t == nil {
 		return
@@ -98,7 +95,7 @@ func (t *trying) wants(what string) {
 	}
 }
 
-// loopback notes whether something listened at an address of its own.
+// loopback records whether a process listened at a loopback address.
 func (t *trying) loopback(what string, refused bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,7 +106,7 @@ func (t *trying) loopback(what string, refused bool) {
 	}
 }
 
-// stop ends the command once.
+// stop stops the command once.
 func (t *trying) stop(why string) {
 	t.mu.Lock()
 	first := !t.over
@@ -122,7 +119,7 @@ func (t *trying) stop(why string) {
 	}
 }
 
-// Ended says that the command has ended: limits don't matter any more.
+// Ended records that the command has ended: limits no longer apply.
 func (b *Box) Ended() {
 	t := b.trial
 	if t == nil || t.limits == nil {
@@ -136,8 +133,7 @@ func (b *Box) Ended() {
 	}
 }
 
-// full says that the command could not write all that it wanted to. The kernel
-// doesn't let a single file grow over the limit.
+// full describes that the command couldn't write everything. The kernel doesn't let a single file exceed the limit.
 func (t *trying) full() string {
 	if most := t.limits.Bytes; most > 0 && t.free.shrunk(most/2) && written(t.limits) >= most {
 		return fmt.Sprintf("it wrote more than %d MB", most>>20)
@@ -169,7 +165,7 @@ func (t *trying) report(r *Report) {
 	slices.Sort(r.Network)
 }
 
-// counted is how many packets had nowhere to go, as the kernel counts them.
+// counted returns the kernel's count of packets without a route.
 func (t *trying) counted() (n int) {
 	var buf [16 << 10]byte
 	for i, f := range t.counters {
@@ -204,7 +200,7 @@ func noRoutes(text string, six bool) int {
 	return 0
 }
 
-// watch ends the command if it is over a limit. It ends with the process.
+// watch stops the command if it exceeds a limit. It ends with the process.
 func (t *trying) watch() {
 	limits := t.limits
 	for range time.Tick(watchEvery) {
@@ -229,8 +225,7 @@ func (t *trying) watch() {
 	}
 }
 
-// running is how many processes of this pid namespace there are besides this one,
-// and how long they and those before them have computed.
+// running returns the number of other processes in this PID namespace, and their total CPU time including earlier ones.
 func running() (n int, took time.Duration) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -243,7 +238,7 @@ func running() (n int, took time.Duration) {
 		}
 		n++
 		if n > 2000 {
-			continue // too many to look at each
+			continue // too many to read each
 		}
 		text, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if _, after, ok := strings.Cut(string(text), ") "); ok {
@@ -262,7 +257,7 @@ func running() (n int, took time.Duration) {
 	return n, took
 }
 
-// space is the free space of the file systems of uppers, when a trial starts.
+// space is the free space of the file systems of uppers at the start of a trial.
 type space map[string]int64
 
 func newSpace(t *Trials) space {
@@ -278,8 +273,7 @@ func newSpace(t *Trials) space {
 	return s
 }
 
-// shrunk reports whether there is so much less space now, for whatever reason.
-// Looking at all files takes longer.
+// shrunk reports whether there is that much less space now, for any reason. Checking all files would take longer.
 func (s space) shrunk(by int64) bool {
 	lost := int64(0)
 	for path, free := range s {
@@ -291,7 +285,7 @@ func (s space) shrunk(by int64) bool {
 	return lost > by
 }
 
-// least is the free space now of the file system that has the least.
+// least returns the current minimum of free space.
 func (s space) least() int64 {
 	least := int64(math.MaxInt64)
 	for path := range s {
@@ -303,7 +297,7 @@ func (s space) least() int64 {
 	return least
 }
 
-// written is the size of what is in the uppers.
+// written returns the total size of the uppers.
 func written(t *Trials) (n int64) {
 	for _, l := range t.Layers {
 		filepath.WalkDir(l.Upper, func(path string, d fs.DirEntry, err error) error {

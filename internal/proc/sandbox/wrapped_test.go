@@ -77,7 +77,7 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// A worktree's git folder lies elsewhere. What merely says that it does is not
+// A worktree's git directory is elsewhere. What merely says that it does is not
 // believed.
 func TestLinkedGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {

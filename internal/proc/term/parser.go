@@ -1,6 +1,6 @@
 package term
 
-// The states between the bytes of a control sequence.
+// state is the state within a control sequence.
 type state uint8
 
 const (
@@ -8,33 +8,31 @@ const (
 	escape        // after ESC
 	charset       // after ESC and an intermediate byte: one more to come
 	csi           // after ESC [
-	text          // inside OSC, DCS, APC, PM or SOS: swallowed up to its end
-	textEsc       // an ESC inside it, perhaps the first half of its end
+	text          // inside OSC, DCS, APC, PM or SOS: skipped up to its end
+	textEsc       // an ESC inside it, possibly the first half of its end
 )
 
 const (
 	maxParams = 16
 	maxParam  = 9999
-	// maxText bounds a swallowed string, so that a stray opener in some file
-	// cannot swallow all that follows.
+	// maxText bounds a skipped string, so that a stray opener can't skip everything after it.
 	maxText = 4096
 )
 
-// parser remembers where in a control sequence the input was cut.
+// parser is the state at which the input was split.
 type parser struct {
 	state   state
 	params  [maxParams]int
 	n       int  // params begun
-	private bool // ?, <, =, > or an intermediate byte: not one we carry out
-	length  int  // bytes swallowed
+	private bool // ?, <, =, > or an intermediate byte: not supported
+	length  int  // bytes skipped
 }
 
-// step carries out one byte that is not plain text and returns how much of
-// the input it used: 1, or 0 when the byte ends a broken sequence and is to
-// be read again.
+// step processes one byte that isn't plain text and returns how much of the input it used: 1, or 0 if the byte ends an
+// invalid sequence and is to be read again.
 func (s *Screen) step(b byte) int {
 	p := &s.parser
-	// These end any sequence, wherever they come.
+	// These end any sequence.
 	switch {
 	case b == 0x18 || b == 0x1a: // CAN, SUB
 		p.state = ground
@@ -127,7 +125,7 @@ func (s *Screen) csiByte(b byte) int {
 		if !p.private {
 			s.sequence(b)
 		}
-	default: // a control character or text: the sequence was broken off
+	default: // a control character or text: the sequence is incomplete
 		p.state = ground
 		return 0
 	}
@@ -142,7 +140,7 @@ func (s *Screen) textByte(b byte) int {
 		p.state = textEsc
 	case b == 0x07:
 		p.state = ground
-	case b == '\n': // no such string spans lines: it was not meant as one
+	case b == '\n': // such a string never spans lines: it wasn't meant as one
 		p.state = ground
 		return 0
 	case p.length >= maxText:
@@ -151,10 +149,10 @@ func (s *Screen) textByte(b byte) int {
 	return 1
 }
 
-// param is the i-th number of the sequence; missing and zero mean one.
+// param returns the i-th number of the sequence; missing and zero mean one.
 func (p *parser) param(i int) int { return max(1, p.params[i]) }
 
-// sequence carries out CSI ... final.
+// sequence executes CSI ... final.
 func (s *Screen) sequence(final byte) {
 	p := &s.parser
 	n := p.param(0)
@@ -197,8 +195,7 @@ func (s *Screen) sequence(final byte) {
 	}
 }
 
-// rowTo moves to a line of the screen; lines below the last appear as empty
-// ones, as they would on a terminal.
+// rowTo moves to a line of the screen; lines below the last one are added as empty ones, as on a terminal.
 func (s *Screen) rowTo(y int) {
 	y = min(y, Rows-1)
 	for len(s.rows) <= y {
@@ -207,7 +204,7 @@ func (s *Screen) rowTo(y int) {
 	s.y = y
 }
 
-// colTo moves right, but not past what is written and past reach.
+// colTo moves right, but not past both the cursor and reach.
 func (s *Screen) colTo(x int) { s.x = min(x, max(s.x, reach)) }
 
 func (s *Screen) restore() {

@@ -1,8 +1,7 @@
 package term
 
-// row is one line: bytes as long as it is all ASCII, which most lines are
-// forever, and runes from the first other character on. Both give every cell
-// in constant time, so no sequence of edits is worse than linear.
+// row is one line: bytes as long as it is all ASCII, as most lines are, and runes from the first other character on. Both
+// give every cell in constant time, so no sequence of edits is worse than linear.
 type row struct {
 	ascii []byte
 	runes []rune
@@ -31,7 +30,7 @@ func (r *row) widen() {
 	}
 }
 
-// pad fills with blanks up to cell x.
+// pad fills with spaces up to cell x.
 func (r *row) pad(x int) {
 	for !r.wide && len(r.ascii) < x {
 		r.ascii = append(r.ascii, ' ')
@@ -83,7 +82,7 @@ func (r *row) cut(x int) {
 	}
 }
 
-// blank turns cells from..to into spaces as far as the row has them.
+// blank replaces cells from..to by spaces, as far as the row has them.
 func (r *row) blank(from, to int) {
 	for x := from; x < min(to, r.len()); x++ {
 		if r.wide {
@@ -94,7 +93,7 @@ func (r *row) blank(from, to int) {
 	}
 }
 
-// remove takes n cells out at x; the rest moves left.
+// remove removes n cells at x; the rest moves left.
 func (r *row) remove(x, n int) {
 	if x >= r.len() {
 		return
@@ -107,7 +106,7 @@ func (r *row) remove(x, n int) {
 	}
 }
 
-// insert puts n blanks in at x; the rest moves right and is cut at Width.
+// insert inserts n spaces at x; the rest moves right and is cut at Width.
 func (r *row) insert(x, n int) {
 	if x >= r.len() {
 		return

@@ -3,18 +3,16 @@ package term
 import "unicode/utf8"
 
 const (
-	// Rows is how many of the last lines the cursor can still reach. Lines
-	// above have scrolled away and never change again.
+	// Rows is how many of the last lines the cursor can reach. Lines above have scrolled away and never change.
 	Rows = 64
-	// Width is where a line is handed on in pieces, so that a line of any
-	// length needs bounded memory.
+	// Width is the length at which a line is passed on in pieces, so that a line of any length needs bounded memory.
 	Width = 4096
-	// reach is the furthest column a movement (not text) can go to: the width
-	// of a very wide terminal, so that a few bytes cannot ask for much padding.
+	// reach is the maximum column of a movement (not text): the width of a very wide terminal, so that a few bytes can't
+	// cause much padding.
 	reach = 512
 )
 
-// Screen holds the last Rows lines and hands those that scroll away to emit.
+// Screen has the last Rows lines and passes those that scroll away to emit.
 type Screen struct {
 	emit func(line []byte, more bool)
 
@@ -25,17 +23,16 @@ type Screen struct {
 	saveX    int
 	parser   parser
 	scratch  []byte
-	rawCarry []byte // an unfinished UTF-8 sequence
+	rawCarry []byte // an incomplete UTF-8 sequence
 }
 
-// New returns an empty screen. emit is given each line that can no longer
-// change, without its newline; more says that the line was too long and goes
-// on in the next call. The bytes are only valid during the call.
+// New returns an empty screen. emit receives each line that can no longer change, without its newline; more means that the
+// line was too long and continues in the next call. The bytes are only valid during the call.
 func New(emit func(line []byte, more bool)) *Screen {
 	return &Screen{emit: emit, rows: []*row{{}}}
 }
 
-// Write takes the next bytes of output; sequences may be cut anywhere.
+// Write processes the next bytes of output; sequences may be split anywhere.
 func (s *Screen) Write(p []byte) {
 	if len(s.rawCarry) > 0 {
 		p = append(s.rawCarry, p...)
@@ -63,11 +60,11 @@ func (s *Screen) Write(p []byte) {
 	}
 }
 
-// Flush emits all that is left, up to the cursor or the last line with text.
-// A last line that is empty is not emitted: the text ended with a newline.
+// Flush emits all remaining lines, up to the cursor or the last line with text. An empty last line isn't emitted: the text
+// ended with a newline.
 func (s *Screen) Flush() {
 	for _, b := range s.rawCarry {
-		_ = b // every byte of an unfinished sequence is one unknown character
+		_ = b // every byte of an incomplete sequence is one unknown character
 		s.putRune(utf8.RuneError)
 	}
 	s.rawCarry = nil
@@ -76,8 +73,7 @@ func (s *Screen) Flush() {
 	s.parser = parser{}
 }
 
-// Unsettled shows the lines that may still change, as Flush would emit them,
-// and leaves them as they are.
+// Unsettled shows the lines that may still change, as Flush would emit them, without changing them.
 func (s *Screen) Unsettled(show func(line []byte, more bool)) {
 	end := len(s.rows)
 	for end > s.y+1 && s.rows[end-1].len() == 0 {
@@ -102,8 +98,7 @@ func (s *Screen) text(r *row) []byte {
 	return s.scratch
 }
 
-// lineFeed goes to the start of the next line: the terminal's driver adds the
-// carriage return to each newline of a program.
+// lineFeed moves to the start of the next line: the terminal's driver adds the carriage return to each newline of a program.
 func (s *Screen) lineFeed() {
 	s.x = 0
 	s.down()
@@ -124,8 +119,7 @@ func (s *Screen) down() {
 	s.rows = append(s.rows, s.fresh())
 }
 
-// flow hands on the bottom line, which is full, and goes on with an empty one.
-// The lines above settle with it.
+// flow emits the bottom line, which is full, and continues with an empty one. The lines above are emitted with it.
 func (s *Screen) flow() {
 	last := len(s.rows) - 1
 	for _, r := range s.rows[:last] {
@@ -139,8 +133,7 @@ func (s *Screen) flow() {
 	s.y, s.x, s.saveY, s.saveX = 0, 0, 0, 0
 }
 
-// room makes sure that the cursor's cell exists to be written, and says
-// whether the line flowed on into a fresh one.
+// room returns the row for the cursor's cell, after starting a new one if the line is full.
 func (s *Screen) room() *row {
 	if s.x >= Width {
 		if s.y == len(s.rows)-1 {
@@ -185,8 +178,7 @@ func (s *Screen) release(r *row) {
 	s.spare = append(s.spare, r)
 }
 
-// plainRun counts the leading bytes that only put characters: printable ASCII
-// and tabs.
+// plainRun counts the leading bytes that only print characters: printable ASCII and tabs.
 func plainRun(p []byte) int {
 	for i, b := range p {
 		if (b < 0x20 && b != '\t') || b >= 0x7f {

@@ -10,7 +10,7 @@ import (
 
 type corpus struct{ name, dir string }
 
-// generate writes a tree of many small files in several languages, with ignore files and an ignored tree, the same each time.
+// generate writes a reproducible tree of many small files in several languages, with ignore files and an ignored directory.
 func generate(n int) (dir string, remove func(), err error) {
 	dir, err = os.MkdirTemp("", "adze-bench-")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/search"
 )
 
-// query is one row, in the words of the tools' parameters.
+// query is one row, with the tools' parameters.
 type query struct {
 	Name      string `json:"-"`
 	Tool      string `json:"-"` // grep_search, glob, or list for all files by path
@@ -23,7 +23,7 @@ type query struct {
 	Limit     int    `json:"limit,omitempty"`
 }
 
-// inner carries out a query as a program of its own would and prints as ripgrep does.
+// inner runs a query in its own process and prints like ripgrep.
 func inner(text string) int {
 	var call struct {
 		Tool string

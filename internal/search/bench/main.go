@@ -2,9 +2,9 @@
 //
 //	go run ./internal/search/bench -node /path/with/node_modules
 //
-// It builds two corpora (Go's own tree, and a generated one of many small files), runs every query with every program in
-// turn, several times with a warm cache, and prints the smallest wall time and processor time of each with the ratios.
-// A peer that is not found is left out with a word. It is a measuring aid, not part of the product.
+// It uses two corpora (Go's own tree, and a generated one of many small files), runs every query with every program in turn,
+// several times with a warm cache, and prints the minimum wall and CPU time of each with the ratios. Programs that aren't
+// found are omitted with a note.
 package main
 
 import (

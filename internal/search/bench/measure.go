@@ -45,7 +45,7 @@ func (o *options) measure(c corpus) error {
 		}
 		q.Path = c.dir
 		var own, rg, fd, call cost
-		for range o.runs + 1 { // the first run warms the cache and counts too: only the smallest stays
+		for range o.runs + 1 { // the first run is a warm-up
 			for _, p := range []struct {
 				args []string
 				to   *cost
@@ -81,7 +81,7 @@ func ratio(a, b time.Duration) string {
 	return fmt.Sprintf("%.2f", float64(a)/float64(b))
 }
 
-// run runs a program once with its output thrown away; a peer that is missing has no arguments.
+// run runs a program once and discards its output; a missing peer has no arguments.
 func run(args []string, to *cost) error {
 	if len(args) == 0 {
 		return nil
@@ -119,14 +119,14 @@ func (o *options) ownArgs(q query) []string {
 		return []string{exe, "-inner", string(call)}
 	}
 	if q.Limit == 0 && q.Tool == "grep_search" {
-		q.Limit = 10_000 // the most that the tool tells; it counts all of them
+		q.Limit = 10_000 // the maximum of the tool; it counts all matches
 	}
 	name := q.Tool
 	if name == "list" {
 		name, q.Pattern = "glob", "**"
 	}
 	if name == "glob" {
-		q.Limit = 0 // it has one of its own, and counts all of them
+		q.Limit = 0 // it has its own limit, and counts all files
 	}
 	args, err := json.Marshal(q)
 	if err != nil {

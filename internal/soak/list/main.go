@@ -1,9 +1,9 @@
-// Command list prints the arguments of go test that run the tests which soak, and no others: the packages whose tests
-// import internal/soak, and the names of the tests that use it, themselves or through a function beside them.
+// Command list prints the arguments of go test that run only soak tests: the packages whose tests import internal/soak, and
+// the names of the tests that use it, directly or through a function of the package.
 //
 //	ADZE_SOAK=0.1 go test $(go run ./internal/soak/list)
 //
-// An argument names a directory to look in: that of a module of its own.
+// An argument is another directory to search, such as that of another module.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	fmt.Printf("-run ^(%s)$ %s\n", strings.Join(tests, "|"), strings.Join(packages, " "))
 }
 
-// soaking finds the packages below a directory with tests that soak, and the names of these tests.
+// soaking finds the packages below a directory with soak tests, and the names of these tests.
 func soaking(root fs.FS) (packages, tests []string, err error) {
 	byDir := map[string][]*ast.File{}
 	err = fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
@@ -72,15 +72,15 @@ func soaking(root fs.FS) (packages, tests []string, err error) {
 	return packages, slices.Compact(tests), nil
 }
 
-// isModule reports whether a directory is a module of its own, whose packages go test can't run from here.
+// isModule reports whether a directory is another module, whose packages go test can't run from here.
 func isModule(root fs.FS, dir string) bool {
 	_, err := fs.Stat(root, dir+"/go.mod")
 	return err == nil
 }
 
-// soakingIn are the names of the tests in the files of one directory that use package soak.
+// soakingIn returns the names of the soak tests in the files of one directory.
 func soakingIn(files []*ast.File) []string {
-	uses := map[string]map[string]bool{} // by a function: the names in it; "soak." is the package
+	uses := map[string]map[string]bool{} // the names that each function uses; "soak." is the package
 	for _, f := range files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {

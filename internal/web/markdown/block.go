@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// blocks writes what is in an element: runs of text as paragraphs, and the blocks between them.
+// blocks writes the content of an element: runs of text as paragraphs, and the blocks between them.
 func (c *conversion) blocks(n *node) {
 	run := c.newRun()
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
@@ -27,7 +27,7 @@ func (c *conversion) blocks(n *node) {
 	c.paragraph(run)
 }
 
-// flows reports whether a node is part of a line.
+// flows reports whether a node is inline.
 func (c *conversion) flows(n *node) bool {
 	switch n.kind {
 	case textNode:
@@ -50,8 +50,8 @@ func isBlock(n *node) bool {
 	return false
 }
 
-// survey notes the elements that are no blocks but hold one, in one pass: asking each of them again would cost the
-// depth of the page for every node.
+// survey marks inline elements that contain a block, in one pass: checking each of them again would cost the depth of the
+// page for every node.
 func (c *conversion) survey(n *node) bool {
 	holds, rich := false, false
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
@@ -71,7 +71,7 @@ func (c *conversion) survey(n *node) bool {
 	return holds
 }
 
-// isLine reports whether a block is a line like others, if there is nothing but text in it.
+// isLine reports whether a block with only text is written as a line.
 func isLine(n *node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Tr, atom.Td, atom.Th, atom.Tbody, atom.Thead, atom.Address, atom.Center, atom.Li, atom.Dt, atom.Dd:
@@ -112,7 +112,7 @@ func (c *conversion) block(n *node) {
 	case atom.Dd:
 		c.out.separate(1)
 		c.nested(": ", "  ", n)
-	case atom.Li: // without a list around it
+	case atom.Li: // without a list
 		c.out.separate(1)
 		c.nested("- ", "  ", n)
 	case atom.Tr, atom.Div, atom.Td, atom.Th:
@@ -130,7 +130,7 @@ func (c *conversion) block(n *node) {
 	}
 }
 
-// title writes what names that which follows it.
+// title writes a caption or summary.
 func (c *conversion) title(n *node) {
 	run := c.newRun()
 	run.children(n, style{bold: true})
@@ -140,7 +140,7 @@ func (c *conversion) title(n *node) {
 	}
 }
 
-// nested writes an element behind marks.
+// nested writes an element with prefixes.
 func (c *conversion) nested(first, rest string, n *node) {
 	if c.options.Plain {
 		first, rest = strings.Repeat(" ", len(first)), strings.Repeat(" ", len(rest))
@@ -159,12 +159,12 @@ func (c *conversion) paragraph(r *run) {
 	}
 }
 
-// structural is what at the beginning of a line would pass for a heading, a quotation, a list or a fence.
+// structural matches the beginning of a line that would look like a heading, a quotation, a list or a fence.
 var structural = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?m)^(#{1,6} |>|[-+*] |```|~~~|---|===)|^([0-9]{1,9})([.)] )")
 })
 
-// guard escapes the beginnings of lines that the page does not mean as structure.
+// guard escapes beginnings of lines that aren't meant as structure.
 func guard(s string) string {
 	if !strings.ContainsAny(s, "#>-+*`~=.)") {
 		return s
@@ -174,7 +174,7 @@ func guard(s string) string {
 
 func (c *conversion) heading(n *node) {
 	run := c.newRun()
-	run.children(n, style{bold: true}) // bold within a heading says nothing
+	run.children(n, style{bold: true}) // bold within a heading has no meaning
 	s := strings.ReplaceAll(run.String(), "\n", " ")
 	if s == "" {
 		return
@@ -218,12 +218,12 @@ func (c *conversion) list(n *node) {
 		c.out.push(mark, strings.Repeat(" ", len(mark)))
 		c.blocks(child)
 		c.out.pop()
-		c.out.gap = 1 // items stand close together, whatever is in them
+		c.out.gap = 1 // items are close together, whatever they contain
 	}
 	c.out.separate(gap)
 }
 
-// code writes preformatted text in a fence that it cannot close.
+// code writes preformatted text in a fence that it can't close.
 func (c *conversion) code(n *node) {
 	text := strings.Trim(strings.ReplaceAll(c.preformatted(n), "\r\n", "\n"), "\n")
 	if strings.TrimSpace(text) == "" {
@@ -239,7 +239,7 @@ func (c *conversion) code(n *node) {
 	c.out.separate(2)
 }
 
-// preformatted is the text of code, without the numbers of its lines.
+// preformatted returns the text of code, without line numbers.
 func (c *conversion) preformatted(n *node) string {
 	var b strings.Builder
 	var walk func(n *node)
@@ -266,7 +266,7 @@ var languageClass = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|\s)(?:language-|lang-|highlight-source-|highlight-|brush:\s*)([A-Za-z0-9+#_.]{1,20})(?:\s|;|$)`)
 })
 
-// languageOf is the language that highlighters write into a class.
+// languageOf returns the language in a class of a highlighter.
 func languageOf(class string) string {
 	if !strings.Contains(class, "lang") && !strings.Contains(class, "highlight-") && !strings.Contains(class, "brush") {
 		return ""
@@ -278,10 +278,10 @@ func languageOf(class string) string {
 	return m[1]
 }
 
-// language is that of code, as it is written on the element, the one in it or those around it.
+// language returns the language of code, from the element, the one in it or those around it.
 func language(n *node) string {
 	near := []*node{n, n.FirstChild}
-	for p := n.Parent; p != nil && len(near) < 9 && p.DataAtom != atom.Li; p = p.Parent { // a table with numbers of lines is deep
+	for p := n.Parent; p != nil && len(near) < 9 && p.DataAtom != atom.Li; p = p.Parent { // a table with line numbers is deep
 		near = append(near, p)
 	}
 	for _, e := range near {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// mainContent is the part of a body that the page is about: its <main>, or its one <article>, if that holds a good part
-// of the text; else the body.
+// mainContent returns the main part of a body: its <main>, or its only <article>, if that has a large part of the text;
+// otherwise the body.
 func mainContent(body *node) *node {
 	var mains, articles []*node
 	weigh(body)
@@ -55,12 +55,12 @@ func weigh(n *node) int32 {
 	return total
 }
 
-// dropped reports whether an element is left out.
+// dropped reports whether an element is omitted.
 func (c *conversion) dropped(n *node) bool {
 	return never(n) || !c.everything && besides(n)
 }
 
-// never reports whether an element is nothing to read, on any page.
+// never reports whether an element is never shown.
 func never(n *node) bool {
 	switch n.DataAtom {
 	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
@@ -71,7 +71,7 @@ func never(n *node) bool {
 	return n.has(hiddenMark | noiseMark)
 }
 
-// besides reports whether an element stands beside what the page is about.
+// besides reports whether an element is secondary content.
 func besides(n *node) bool {
 	switch n.DataAtom {
 	case atom.Nav, atom.Aside, atom.Dialog, atom.Menu, atom.Noscript:

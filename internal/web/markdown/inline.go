@@ -7,20 +7,20 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// style is what the text stands in already: the same mark twice would mean something else.
+// style is the current markup: the same mark twice would mean something else.
 type style struct{ bold, italic, struck, code, link bool }
 
-// run is a run of text: white space collapsed, elements as marks.
+// run is a run of inline text: whitespace collapsed, elements as marks.
 type run struct {
 	c     *conversion
 	b     strings.Builder
-	space bool // white space is due before the next character
-	began bool // white space stood at the beginning
+	space bool // whitespace is pending before the next character
+	began bool // there was whitespace at the beginning
 }
 
 func (c *conversion) newRun() *run { return &run{c: c} }
 
-// String is the text without white space around it and before line ends.
+// String returns the text without surrounding whitespace, and without whitespace before line endings.
 func (r *run) String() string { return strings.TrimSpace(r.b.String()) }
 
 func (r *run) text(s string) {
@@ -38,7 +38,7 @@ func (r *run) text(s string) {
 	}
 }
 
-// pause asks for white space before what comes next.
+// pause adds pending whitespace.
 func (r *run) pause() {
 	if r.b.Len() == 0 {
 		r.began = true
@@ -135,7 +135,7 @@ func (r *run) add(n *node, s style) {
 	case atom.Pre: // in a cell
 		r.code(n, s)
 	default:
-		if isBlock(n) { // inside a link or a cell: a pause is all that is left of it
+		if isBlock(n) { // inside a link or a cell: only whitespace remains of it
 			r.pause()
 			r.children(n, s)
 			r.pause()
@@ -145,7 +145,7 @@ func (r *run) add(n *node, s style) {
 	}
 }
 
-// mark puts marks around an element, close to its text, unless it stands in such marks already.
+// mark puts marks around an element's text, unless they are already in effect.
 func (r *run) mark(mark string, n *node, s style, already bool) {
 	if already || s.code || r.c.options.Plain {
 		r.children(n, s)
@@ -161,7 +161,7 @@ func (c *conversion) marked(mark, text string) string {
 	return mark + text + mark
 }
 
-// wrap writes the text of an element with something around it, and keeps white space outside.
+// wrap writes the text of an element with something around it, and keeps whitespace outside.
 func (r *run) wrap(n *node, s style, around func(string) string) {
 	inner := r.c.newRun()
 	inner.children(n, s)
@@ -215,7 +215,7 @@ func (r *run) link(n *node, s style) {
 	})
 }
 
-// anchorSign reports whether a link to a place on the same page is only the sign that headings have for it.
+// anchorSign reports whether a link within the page is only the permalink sign of a heading.
 func anchorSign(n *node) bool { return isSign(strings.TrimSpace(textOf(n))) }
 
 func isSign(text string) bool {
@@ -226,7 +226,7 @@ func isSign(text string) bool {
 	return false
 }
 
-// checkbox is that of a list of tasks; all other parts of forms are left out.
+// checkbox writes the checkbox of a task list; other form elements are omitted.
 func (r *run) checkbox(n *node) {
 	if n.Parent == nil || n.Parent.DataAtom != atom.Li && n.Parent.DataAtom != atom.P && n.Parent.DataAtom != atom.Label {
 		return
@@ -246,7 +246,7 @@ func (r *run) image(n *node, s style) {
 		return
 	}
 	src := r.c.absolute(attr(n, "src"))
-	if src == "" || strings.HasPrefix(attr(n, "src"), "data:") { // it comes later, by a script
+	if src == "" || strings.HasPrefix(attr(n, "src"), "data:") { // it is loaded by a script
 		src = r.c.absolute(attr(n, "data-src"))
 	}
 	if strings.HasPrefix(alt, `{\displaystyle`) {
@@ -260,7 +260,7 @@ func (r *run) image(n *node, s style) {
 	r.raw("![" + brackets.Replace(alt) + "](" + src + ")")
 }
 
-// formula is TeX between dollars, without the wrapping that wikis have.
+// formula returns TeX between dollars, without the wrapper of wikis.
 func formula(tex string) string {
 	if inner, ok := strings.CutPrefix(tex, `{\displaystyle`); ok {
 		tex = strings.TrimSuffix(inner, "}")
@@ -268,7 +268,7 @@ func formula(tex string) string {
 	return "$" + collapse(tex) + "$"
 }
 
-// raised writes an index so that x² does not become x2.
+// raised writes an index so that x² doesn't become x2.
 func (r *run) raised(mark string, n *node, s style) {
 	inner := r.c.newRun()
 	inner.children(n, s)

@@ -1,12 +1,11 @@
-// Package markdown makes Markdown of HTML pages: of their main content, for a reader who is a model.
+// Package markdown converts the main content of HTML pages to Markdown for models.
 //
 //	doc, err := markdown.Convert(ctx, page, markdown.Options{Base: pageURL})
 //	fmt.Println(doc.Title, doc.Text)
 //
-// Headings, lists, links, images, code and tables are kept; scripts, styles, navigation, forms and what is hidden are
-// not. It goes through a page once: the time is linear in its length, whatever the page is made of, and what is written
-// is bounded. Characters that Markdown would read as emphasis are not escaped, because the reader is no Markdown
-// program; only what would pass for the structure of the page is.
+// Headings, lists, links, images, code and tables are kept; scripts, styles, navigation, forms and hidden elements are not.
+// It takes one pass: the time is linear for any page, and the output is bounded. Characters that Markdown would read as
+// emphasis are not escaped, because the reader is a model; only text that would look like the structure of the page is.
 package markdown
 
 import (
@@ -17,28 +16,28 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Options says what is wanted of a page.
+// Options configure a conversion.
 type Options struct {
 	// Base is the URL of the page: its relative links become absolute.
 	Base *url.URL
-	// Limit is how many bytes are written at most; 1 MB if 0.
+	// Limit is the maximum number of bytes written; 1 MB if 0.
 	Limit int
-	// Plain leaves the marks of Markdown out: just the text.
+	// Plain omits the marks of Markdown: just the text.
 	Plain bool
 }
 
-// Document is what became of a page.
+// Document is a converted page.
 type Document struct {
 	Title string
 	Text  string
-	Cut   bool // there was more than the limit
-	// Refresh is where browsers are sent on to from this page; "" mostly.
+	Cut   bool // the page exceeded the limit
+	// Refresh is the target of a refresh in the page; usually "".
 	Refresh string
 }
 
 const defaultLimit = 1 << 20
 
-// Convert makes Markdown of a page. It fails only if the context ends.
+// Convert converts a page. It only fails if the context ends.
 func Convert(ctx context.Context, page string, o Options) (Document, error) {
 	if o.Limit <= 0 {
 		o.Limit = defaultLimit
@@ -47,7 +46,7 @@ func Convert(ctx context.Context, page string, o Options) (Document, error) {
 	c := &conversion{ctx: ctx, options: o, base: o.Base}
 	doc := c.head(root)
 	doc.Text, doc.Cut = c.render(mainContent(root))
-	if doc.Text == "" && ctx.Err() == nil { // all of it is what we leave out: better that than nothing
+	if doc.Text == "" && ctx.Err() == nil { // everything was omitted: convert it anyway
 		c.everything = true
 		doc.Text, doc.Cut = c.render(root)
 	}
@@ -55,12 +54,12 @@ func Convert(ctx context.Context, page string, o Options) (Document, error) {
 	return doc, ctx.Err()
 }
 
-// conversion is one page on its way.
+// conversion is the state of a conversion.
 type conversion struct {
 	ctx        context.Context
 	options    Options
 	base       *url.URL
-	everything bool // nothing but scripts is left out
+	everything bool // only scripts are omitted
 	steps      int
 	out        writer
 }
@@ -72,7 +71,7 @@ func (c *conversion) render(n *node) (string, bool) {
 	return c.out.text()
 }
 
-// stopped reports whether nothing more is to be written. It looks at the context now and then.
+// stopped reports whether nothing more is written. It checks the context now and then.
 func (c *conversion) stopped() bool {
 	c.steps++
 	if c.steps%4096 == 0 && c.ctx.Err() != nil {
@@ -81,7 +80,7 @@ func (c *conversion) stopped() bool {
 	return c.out.full
 }
 
-// head reads the title, and where relative links begin.
+// head reads the title and the base URL.
 func (c *conversion) head(root *node) Document {
 	var doc Document
 	if n := find(root, func(n *node) bool { return n.DataAtom == atom.Title && !inside(n, atom.Svg) }); n != nil {
@@ -100,7 +99,7 @@ func (c *conversion) head(root *node) Document {
 	return doc
 }
 
-// refresh is where a page leads to: "0; url=/new".
+// refresh returns the target in "0; url=/new".
 func (c *conversion) refresh(content string) string {
 	_, ref, ok := strings.Cut(content, ";")
 	key, ref, named := strings.Cut(ref, "=")
@@ -110,7 +109,7 @@ func (c *conversion) refresh(content string) string {
 	return c.absolute(strings.Trim(strings.TrimSpace(ref), `'"`))
 }
 
-// absolute is a link as it can be fetched; "" if it cannot: a script, a place on the same page.
+// absolute returns a link that can be fetched; "" if it can't: a script, a place on the same page.
 func (c *conversion) absolute(ref string) string {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || ref[0] == '#' || len(ref) > 4000 {
@@ -132,7 +131,7 @@ func (c *conversion) absolute(ref string) string {
 }
 
 var (
-	lineBreaks = strings.NewReplacer("\n", "", "\r", "", "\t", "") // browsers leave them out of a link
+	lineBreaks = strings.NewReplacer("\n", "", "\r", "", "\t", "") // browsers remove them from a link
 	linkMarks  = strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "<", "%3C", ">", "%3E")
 	brackets   = strings.NewReplacer("[", `\[`, "]", `\]`)
 )

@@ -7,15 +7,15 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// node is a text or an element. Pages may hold a great many, so it has 64 bytes: what is asked of attributes is mostly
-// answered when the element is read, and only those values are kept that are written out.
+// node is a text or an element. Pages may have a great many, so it has 64 bytes: most attributes are evaluated when the
+// element is read, and only values that are written are stored.
 type node struct {
 	Parent, FirstChild, NextSibling *node
 
 	Data     string // the text, or the name of the element
 	attrs    *attribute
 	DataAtom atom.Atom
-	weight   int32 // letters below it, once they were counted
+	weight   int32 // letters below it, once counted
 	kind     kind
 	marks    marks
 }
@@ -27,23 +27,23 @@ const (
 	elementNode
 )
 
-// marks are what the attributes of an element say about it.
+// marks are properties of an element, from its attributes.
 type marks uint8
 
 const (
 	hiddenMark  marks = 1 << iota // browsers do not show it
-	noiseMark                     // its class says that it is nothing to read
-	besidesMark                   // its class or role says that it stands beside what the page is about
-	mainMark                      // its role says that it is what the page is about
-	layoutMark                    // a table that only lays out
-	holderMark                    // no block, but it holds one
-	richMark                      // it holds paragraphs, lists or the like
-	titleMark                     // its class says that it is the title of a note
+	noiseMark                     // noise, by its class
+	besidesMark                   // secondary content, by its class or role
+	mainMark                      // main content, by its role
+	layoutMark                    // a layout table
+	holderMark                    // inline, but it contains a block
+	richMark                      // it contains paragraphs, lists or similar
+	titleMark                     // the title of a note, by its class
 )
 
 func (n *node) has(m marks) bool { return n.marks&m != 0 }
 
-// attribute is one that is written out, and the next of the same element.
+// attribute is a stored attribute, and the next of the same element.
 type attribute struct {
 	key, val string
 	next     *attribute
@@ -59,18 +59,18 @@ func attr(n *node, key string) string {
 }
 
 const (
-	maxLink = 4000 // bytes of a link that is kept
-	maxAlt  = 1000 // bytes of the words for a picture
+	maxLink = 4000 // maximum bytes of a link
+	maxAlt  = 1000 // maximum bytes of an image description
 )
 
-// learn takes what an attribute says about the element.
+// learn evaluates an attribute.
 func (n *node) learn(key string, value []byte) {
 	switch key {
 	case "hidden":
 		if string(value) != "until-found" {
 			n.marks |= hiddenMark
 		}
-	case "aria-hidden": // pictures are seen all the same
+	case "aria-hidden": // pictures are visible anyway
 		if string(value) == "true" && n.DataAtom != atom.Img {
 			n.marks |= hiddenMark
 		}
@@ -108,7 +108,7 @@ func (n *node) learn(key string, value []byte) {
 	}
 }
 
-// keep notes an attribute; of one name the first counts.
+// keep stores an attribute; the first of a name counts.
 func (n *node) keep(key, value string) {
 	for a := n.attrs; a != nil; a = a.next {
 		if a.key == key {
@@ -148,14 +148,14 @@ func roleMark(role string) marks {
 	return 0
 }
 
-// invisible reports whether a style hides an element. What users do not see, a model is not told either.
+// invisible reports whether a style hides an element. The model doesn't get what users don't see.
 func invisible(style string) bool {
 	s := strings.ToLower(strings.ReplaceAll(style[:min(len(style), 2000)], " ", ""))
 	return strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") ||
 		strings.Contains(s, "font-size:0;") || strings.HasSuffix(s, "font-size:0") || strings.HasSuffix(s, "font-size:0px")
 }
 
-// descendants are all nodes below, in the order of the page.
+// descendants returns all nodes below, in the order of the page.
 func (n *node) descendants() iter.Seq[*node] {
 	return func(yield func(*node) bool) {
 		for d := n.FirstChild; d != nil; d = n.after(d) {
@@ -166,7 +166,7 @@ func (n *node) descendants() iter.Seq[*node] {
 	}
 }
 
-// after is the node below n that comes after d; nil if d is the last.
+// after returns the node below n that comes after d; nil if d is the last.
 func (n *node) after(d *node) *node {
 	if d.FirstChild != nil {
 		return d.FirstChild
@@ -180,7 +180,7 @@ func (n *node) after(d *node) *node {
 	return d.NextSibling
 }
 
-// find is the first element that fits, in the order of the page.
+// find returns the first matching element, in the order of the page.
 func find(n *node, fits func(*node) bool) *node {
 	for d := range n.descendants() {
 		if d.kind == elementNode && fits(d) {
@@ -190,7 +190,7 @@ func find(n *node, fits func(*node) bool) *node {
 	return nil
 }
 
-// inside reports whether a node stands in an element of this name.
+// inside reports whether a node is in an element of this name.
 func inside(n *node, a atom.Atom) bool {
 	for p := n.Parent; p != nil; p = p.Parent {
 		if p.DataAtom == a {
@@ -200,7 +200,7 @@ func inside(n *node, a atom.Atom) bool {
 	return false
 }
 
-// textOf is all text below a node, as it stands.
+// textOf returns all text below a node, unchanged.
 func textOf(n *node) string {
 	var b strings.Builder
 	for d := range n.descendants() {

@@ -10,18 +10,18 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// MaxSource is how many bytes of a page are read; few pages have more.
+// MaxSource is the maximum number of bytes of a page that are read.
 const MaxSource = 4 << 20
 
 const (
-	maxNodes = 120_000 // of a tree, attributes included; more would take more memory than the page is worth
-	maxDepth = 300     // beyond it, what is nested stands side by side
+	maxNodes = 120_000 // of a tree, including attributes
+	maxDepth = 300     // deeper elements are siblings
 	maxToken = 1 << 20 // bytes of one tag or text: as much as can be written of a whole page
 )
 
-// parse makes a tree of a page in one pass; cut says that the page was too large for it, or that the context ended. It is
-// more lenient than the parser of browsers and does not rebuild what is nested wrongly: that parser makes 1.2 million
-// elements, 200 MB, of 15 kB of the right mistakes, and gives up on others.
+// parse makes a tree of a page in one pass; cut means that the page was too large, or that the context ended. It is more
+// lenient than the parser of browsers and doesn't repair wrong nesting: that parser makes 1.2 million elements, 200 MB, of
+// 15 kB of certain mistakes, and gives up on others.
 func parse(ctx context.Context, page string) (root *node, cut bool) {
 	if len(page) > MaxSource {
 		page, cut = strings.ToValidUTF8(page[:MaxSource], ""), true
@@ -34,15 +34,15 @@ func parse(ctx context.Context, page string) (root *node, cut bool) {
 	return root, cut || p.full
 }
 
-// parser is the elements that are open, the innermost last. How many there are of each name saves most looks through them.
+// parser has the open elements, the innermost last, and their number by name, which saves most searches.
 type parser struct {
 	open  []opened
 	count map[string]int
 	nodes int
-	full  bool // there is more than is read
+	full  bool // the limit was reached
 }
 
-// opened is an element that is open, and the last of what is in it.
+// opened is an open element, and its last child.
 type opened struct {
 	*node
 	last *node
@@ -50,7 +50,7 @@ type opened struct {
 
 func (p *parser) top() *node { return p.open[len(p.open)-1].node }
 
-// read takes one token after the other. It gives back what is left after a token that is too long to be taken.
+// read reads tokens. It returns the rest after a token that is too long.
 func (p *parser) read(ctx context.Context, page string) (rest string) {
 	z := html.NewTokenizer(strings.NewReader(page))
 	z.SetMaxBuf(maxToken)
@@ -83,10 +83,10 @@ func (p *parser) read(ctx context.Context, page string) (rest string) {
 	}
 }
 
-// tooLong gives what follows a token whose beginning was taken and that is too long to be taken as a whole. A comment
-// and a script are passed over; at a text or a tag the page ends.
+// tooLong returns the rest after a token that is too long. A comment and a script are skipped; at a text or a tag the page
+// ends.
 func (p *parser) tooLong(page string, token html.TokenType) (rest string) {
-	end := "</" + p.top().Data // as it is mostly written; in other letters the page ends here
+	end := "</" + p.top().Data // in the usual letter case; otherwise the page ends here
 	switch {
 	case token == html.CommentToken:
 		end = "-->"
@@ -104,13 +104,13 @@ func (p *parser) tooLong(page string, token html.TokenType) (rest string) {
 
 func (p *parser) text(data []byte) {
 	if len(bytes.TrimSpace(data)) == 0 && p.count["pre"] == 0 {
-		p.add(&node{kind: textNode, Data: " "}) // of which a page has as many as tags
+		p.add(&node{kind: textNode, Data: " "}) // a page has as many of these as tags
 		return
 	}
 	p.add(&node{kind: textNode, Data: string(data)})
 }
 
-// add puts a node behind what is in the innermost open element.
+// add adds a node at the end of the innermost open element.
 func (p *parser) add(n *node) {
 	in := &p.open[len(p.open)-1]
 	n.Parent = in.node
@@ -130,7 +130,7 @@ func named(name []byte) *node {
 	return n
 }
 
-// element is the element of a tag, with those of its attributes that matter here.
+// element returns the element of a tag, with its relevant attributes.
 func element(z *html.Tokenizer) *node {
 	name, more := z.TagName()
 	n := named(name)
@@ -145,7 +145,7 @@ func element(z *html.Tokenizer) *node {
 func (p *parser) start(n *node, selfClosing bool) {
 	switch n.DataAtom {
 	case atom.Html, atom.Head, atom.Body:
-		return // their children are the page's own
+		return // their children belong to the page
 	}
 	p.imply(n)
 	p.add(n)
@@ -174,7 +174,7 @@ func isVoid(n *node) bool {
 	return false
 }
 
-// imply closes what a new element ends without saying so.
+// imply closes elements that a new one ends implicitly.
 func (p *parser) imply(n *node) {
 	switch n.DataAtom {
 	case atom.Li:
@@ -204,7 +204,7 @@ func (p *parser) imply(n *node) {
 	}
 }
 
-// The barriers: elements that what stands in them cannot close.
+// tableBarrier and the functions below report whether an element can't be closed by elements in it.
 func tableBarrier(n *node) bool { return n.DataAtom == atom.Table }
 
 func rowBarrier(n *node) bool { return n.DataAtom == atom.Tr || n.DataAtom == atom.Table }
@@ -217,7 +217,7 @@ func listBarrier(n *node) bool {
 	return isBlock(n) && n.DataAtom != atom.Div && n.DataAtom != atom.P && n.DataAtom != atom.Address
 }
 
-// close ends the outermost of some elements on this side of a barrier, and all that is in it.
+// close closes the outermost of some elements inside of a barrier, and everything in it.
 func (p *parser) close(barrier func(*node) bool, atoms ...atom.Atom) {
 	some := false
 	for _, a := range atoms {
@@ -240,7 +240,7 @@ func (p *parser) close(barrier func(*node) bool, atoms ...atom.Atom) {
 	}
 }
 
-// end closes an element that is open, unless a cell or table stands between.
+// end closes an open element, unless a cell or table is between.
 func (p *parser) end(t *node) {
 	if t.DataAtom == atom.Br {
 		p.start(t, false)

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	maxColumns = 60   // of a table; further cells are left out
-	maxRowSpan = 1000 // rows that a cell may reach over
+	maxColumns = 60   // of a table; further cells are omitted
+	maxRowSpan = 1000 // maximum rows that a cell may span
 )
 
-// table writes a table of data as one, and a table that only lays a page out as what is in it.
+// table writes a data table as a table, and a layout table as its content.
 func (c *conversion) table(n *node) {
 	rows, caption := tableRows(n)
 	if !c.isData(n, rows) {
@@ -30,7 +30,7 @@ func (c *conversion) table(n *node) {
 	}
 	g := grid{c: c}
 	for _, row := range rows {
-		if c.stopped() || g.size > c.options.Limit { // what is gathered is more than can be written
+		if c.stopped() || g.size > c.options.Limit { // more than can be written
 			break
 		}
 		g.add(row)
@@ -39,7 +39,7 @@ func (c *conversion) table(n *node) {
 	c.out.separate(2)
 }
 
-// tableRows are the rows of a table itself, not those of tables in it.
+// tableRows returns the rows of a table, without those of nested tables.
 func tableRows(n *node) (rows []*node, caption *node) {
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		switch child.DataAtom {
@@ -92,7 +92,7 @@ type grid struct {
 	c      *conversion
 	rows   [][]string
 	header bool             // the first row names the columns
-	spans  [maxColumns]span // by column: cells of earlier rows that reach down
+	spans  [maxColumns]span // by column: cells of earlier rows that span into this one
 	width  int
 	size   int
 }
@@ -108,7 +108,7 @@ func (g *grid) add(row *node) {
 	}
 	var cells []string
 	names := true
-	fill := func() { // columns that a cell from above reaches into
+	fill := func() { // columns of cells from above
 		for len(cells) < maxColumns && g.spans[len(cells)].rows > 0 {
 			s := &g.spans[len(cells)]
 			s.rows--
@@ -143,7 +143,7 @@ func (g *grid) add(row *node) {
 	if len(g.rows) == 0 {
 		g.header = names || row.Parent.DataAtom == atom.Thead
 	}
-	for i, s := range cells { // columns that are empty throughout are not shown
+	for i, s := range cells { // columns without content are omitted
 		if s != "" {
 			g.width = max(g.width, i+1)
 		}
@@ -162,7 +162,7 @@ func spanOf(cell *node, key string, most int) int {
 	return min(n, most)
 }
 
-// cell is the text of a cell in one line.
+// cell returns the text of a cell in one line.
 func (g *grid) cell(n *node) string {
 	run := g.c.newRun()
 	run.children(n, style{bold: n.DataAtom == atom.Th})

@@ -4,22 +4,22 @@ import (
 	"strings"
 )
 
-// writer puts lines under each other, each behind the marks of the quotations and lists it stands in.
+// writer writes lines, each with the prefixes of its quotations and lists.
 type writer struct {
 	b        strings.Builder
 	limit    int
 	full     bool
 	prefixes []prefix
-	gap      int // line ends to write before the next line
+	gap      int // newlines to write before the next line
 }
 
-// prefix is what stands before the lines of a quotation or a list's item.
+// prefix is the prefix of the lines of a quotation or a list item.
 type prefix struct {
 	first, rest string
 	used        bool
 }
 
-// maxNesting bounds what stands before a line: beyond it, nesting is not shown.
+// maxNesting bounds the prefixes of a line: deeper nesting is not shown.
 const maxNesting = 10
 
 func (w *writer) push(first, rest string) {
@@ -31,8 +31,8 @@ func (w *writer) push(first, rest string) {
 
 func (w *writer) pop() { w.prefixes = w.prefixes[:len(w.prefixes)-1] }
 
-// separate asks for at least n line ends before what comes next: 1 for the next line, 2 for a blank one between.
-// The first line of an item or quotation stands right behind its mark.
+// separate requests at least n newlines before the next text: 1 for the next line, 2 for a blank one between. The first line
+// of an item or quotation directly follows its mark.
 func (w *writer) separate(n int) {
 	if k := len(w.prefixes); k > 0 && !w.prefixes[k-1].used {
 		return
@@ -40,7 +40,7 @@ func (w *writer) separate(n int) {
 	w.gap = max(w.gap, n)
 }
 
-// write puts down a text of one or more lines.
+// write writes a text of one or more lines.
 func (w *writer) write(text string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if w.full {
@@ -55,7 +55,7 @@ func (w *writer) write(text string) {
 	}
 }
 
-// begin ends the line before and writes the marks of the next.
+// begin ends the previous line and writes the prefixes of the next.
 func (w *writer) begin() {
 	if w.b.Len() > 0 {
 		for i := range max(w.gap, 1) {
@@ -77,7 +77,7 @@ func (w *writer) begin() {
 	}
 }
 
-// between is the marks of a blank line: those of the quotations that have begun.
+// between returns the prefix of a blank line: that of the open quotations.
 func (w *writer) between() string {
 	var b strings.Builder
 	for _, p := range w.prefixes {
@@ -89,7 +89,7 @@ func (w *writer) between() string {
 	return b.String()
 }
 
-// text is all that was written, cut at the limit.
+// text returns all that was written, cut at the limit.
 func (w *writer) text() (string, bool) {
 	s := w.b.String()
 	if len(s) <= w.limit {

@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
-// braveWords is how many words a query may have.
+// braveWords is the maximum number of words in a query.
 const braveWords = 50
 
 func brave() kind {

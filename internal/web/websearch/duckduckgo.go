@@ -13,8 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
-// duckduckgo has no API: its page for browsers without scripts is read. It needs no key, and it stops answering those
-// who ask often.
+// duckduckgo reads the page for browsers without scripts: there is no API. It needs no key, and rejects frequent requests.
 func duckduckgo() kind {
 	return kind{
 		base: "https://html.duckduckgo.com",
@@ -35,14 +34,14 @@ func duckduckgo() kind {
 	}
 }
 
-// isRobotCheck reports whether the answer is a puzzle for users. It comes with the status 202, sometimes with 200.
+// isRobotCheck reports whether the response is a CAPTCHA. It has status 202, sometimes 200.
 func isRobotCheck(a *web.Answer) bool {
 	return a.Status == http.StatusAccepted || a.Status == http.StatusForbidden ||
 		bytes.Contains(a.Body, []byte("anomaly-modal")) || bytes.Contains(a.Body, []byte("bots use DuckDuckGo"))
 }
 
-// readDuckDuckGo goes through the tags once: a link with the class result__a is a title, what follows with
-// result__snippet is its snippet, and a date stands in a span of result__extras__url.
+// readDuckDuckGo reads the tags in one pass: a link with the class result__a is a title, the following result__snippet is
+// its snippet, and a date is in a span of result__extras__url.
 func readDuckDuckGo(a *web.Answer) (Found, error) {
 	var p duckPage
 	z := html.NewTokenizer(bytes.NewReader(a.Body))
@@ -55,7 +54,7 @@ func readDuckDuckGo(a *web.Answer) (Found, error) {
 			return p.found, nil
 		case html.TextToken:
 			if p.text != nil && len(*p.text) < 5000 {
-				*p.text += string(z.Raw()) // with its entities: tidy undoes them
+				*p.text += string(z.Raw()) // with its entities: tidy decodes them
 			}
 		case html.EndTagToken:
 			if name, _ := z.TagName(); string(name) == "a" || string(name) == "div" || string(name) == "span" {
@@ -67,13 +66,13 @@ func readDuckDuckGo(a *web.Answer) (Found, error) {
 	}
 }
 
-// duckPage is what is known of the page so far.
+// duckPage is the state of reading the page.
 type duckPage struct {
 	found Found
-	text  *string // where text belongs at present
-	known bool    // it is a page of results, be there some or none
-	ad    bool    // the result at hand is paid for
-	extra bool    // what comes is about the address of the result at hand
+	text  *string // where text is added
+	known bool    // it is a page of results, even if there are none
+	ad    bool    // the current result is an advertisement
+	extra bool    // the text is about the URL of the current result
 }
 
 func (p *duckPage) start(t html.Token) {
@@ -87,7 +86,7 @@ func (p *duckPage) start(t html.Token) {
 	case has("result__a") && len(p.found.Results) < 100:
 		href := unwrap(attr(t, "href"))
 		if p.ad {
-			href = "" // and so left out, with what is said of it
+			href = "" // so it is omitted with its snippet
 		}
 		p.found.Results = append(p.found.Results, Result{URL: href})
 		p.text, p.extra = &p.found.Results[last+1].Title, false
@@ -101,7 +100,7 @@ func (p *duckPage) start(t html.Token) {
 	}
 }
 
-// unwrap is where a link of the page really leads to. Advertisements lead to the engine itself, and are left out.
+// unwrap returns the target of a link. Advertisements lead to the engine itself, and are omitted.
 func unwrap(href string) string {
 	u, err := url.Parse(href)
 	if err != nil {

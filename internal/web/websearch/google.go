@@ -56,7 +56,7 @@ func readGoogle(a *web.Answer) (Found, error) {
 	return f, nil
 }
 
-// snippetDate is the date that Google writes at the beginning of a snippet ("Mar 22, 2022 ... "), and the rest.
+// snippetDate returns the date at the beginning of Google's snippets ("Mar 22, 2022 ... "), and the rest.
 func snippetDate(snippet string) (date, rest string) {
 	head, rest, ok := strings.Cut(snippet, " ... ")
 	if !ok {

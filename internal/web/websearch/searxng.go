@@ -22,7 +22,7 @@ func searxng() kind {
 		request: func(e *Engine, q Query) (web.Exchange, error) {
 			t, err := e.at("/search", url.Values{"q": {q.Text}, "format": {"json"}})
 			h := http.Header{"Accept": {"application/json"}}
-			if e.config.APIKey != "" { // behind a gateway that wants one
+			if e.config.APIKey != "" { // for a gateway that requires one
 				h.Set("Authorization", "Bearer "+e.config.APIKey)
 			}
 			return web.Exchange{Target: t, Header: h}, err
@@ -37,7 +37,7 @@ func searxng() kind {
 	}
 }
 
-// jsonOff is what a server means that was just installed.
+// jsonOff explains the error of a server with the default configuration.
 const jsonOff = "it doesn't return JSON. Enable the json format in search.formats of its settings.yml"
 
 func readSearXNG(a *web.Answer) (Found, error) {
@@ -47,7 +47,7 @@ func readSearXNG(a *web.Answer) (Found, error) {
 			PublishedDate       any
 		}
 		Answers      []any
-		Unresponsive []any `json:"unresponsive_engines"` // mostly pairs of a name and a reason
+		Unresponsive []any `json:"unresponsive_engines"` // usually pairs of a name and a reason
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(a.Body[:min(len(a.Body), 200)])), "<") {
 		return Found{}, errors.New("it returned an HTML page: " + jsonOff)

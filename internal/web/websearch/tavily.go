@@ -38,7 +38,7 @@ func tavily() kind {
 	}
 }
 
-// post is a request with a JSON body and the key as a bearer token.
+// post returns a request with a JSON body and the key as a bearer token.
 func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -50,7 +50,7 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	}}, err
 }
 
-// decode reads JSON. A field of one result that is not of its type is left out, and the others are kept.
+// decode reads JSON. A field with the wrong type is omitted, and the others are kept.
 func decode(a *web.Answer, v any) error {
 	body := bytes.TrimSpace(a.Body)
 	if bytes.HasPrefix(body, []byte("<")) {

@@ -10,7 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
-// tidy keeps what is worth giving on: pages that can be fetched, each once.
+// tidy returns results that can be fetched, without duplicates.
 func tidy(f Found, limit int) Found {
 	out := Found{Answer: clean(f.Answer, 2000)}
 	seen := map[string]bool{}
@@ -29,7 +29,7 @@ func tidy(f Found, limit int) Found {
 	return out
 }
 
-// day leaves the time out of a date where it is midnight, which says nothing.
+// day removes a time of midnight from a date.
 func day(date string) string {
 	if len(date) > 10 && strings.HasPrefix(date[10:], "T00:00:00") {
 		return date[:10]
@@ -39,7 +39,7 @@ func day(date string) string {
 
 var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`</?[a-zA-Z][^<>]{0,200}>`) })
 
-// clean makes one bounded line of what an engine sends, which may hold tags and entities.
+// clean makes one line of limited length of an engine's text, which may have tags and entities.
 func clean(s string, most int) string {
 	if len(s) > 20*most {
 		s = s[:20*most]
@@ -52,7 +52,7 @@ func clean(s string, most int) string {
 	return s
 }
 
-// complaint is the words of an error in JSON, wherever this engine puts them; else the beginning of the body.
+// complaint returns the message of a JSON error, in the format of any engine; otherwise the beginning of the body.
 func complaint(body []byte) string {
 	var v map[string]any
 	if json.Unmarshal(body, &v) == nil {
@@ -63,7 +63,7 @@ func complaint(body []byte) string {
 	return clean(string(body[:min(len(body), 3000)]), 200)
 }
 
-// words gathers what is said under the names that errors have.
+// words collects the texts under the usual names of error messages.
 func words(v map[string]any, depth int) string {
 	var said []string
 	for _, key := range []string{"code", "error", "detail", "message", "reason", "msg", "errors"} {

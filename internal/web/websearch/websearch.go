@@ -1,10 +1,10 @@
-// Package websearch asks search engines.
+// Package websearch queries search engines.
 //
 //	engine, err := websearch.New(websearch.Config{Type: "tavily", APIKey: key}, web.Options{})
 //	found, err := engine.Search(ctx, websearch.Query{Text: "go generics", Limit: 5})
 //
-// Each engine is a request, and a reader of its answer. What they have in common is here: requests are guarded as all
-// of package web are, answers bounded, and failures told apart: no key, too many requests, nothing found.
+// Each engine is a request and a parser of its response. The common part is here: requests are checked as all of package web
+// are, responses are bounded, and failures are distinguished: no key, too many requests, nothing found.
 package websearch
 
 import (
@@ -19,35 +19,35 @@ import (
 	"github.com/adze-dev/adze/internal/web"
 )
 
-// Config is one search engine as the user configures it.
+// Config is the user's configuration of a search engine.
 type Config struct {
 	Type           string // tavily, google, brave, searxng, duckduckgo or dashscope
 	APIKey         string
 	SearchEngineID string // of Google's Custom Search
-	BaseURL        string // in place of the engine's own address; may be on this machine, since the user chose it
+	BaseURL        string // instead of the engine's own URL; may be on this machine, because the user chose it
 }
 
-// Query is what is searched for.
+// Query is a search query.
 type Query struct {
 	Text  string
-	Limit int // results at most; 5 if 0
+	Limit int // maximum number of results; 5 if 0
 }
 
-// Found is what an engine found.
+// Found is the result of a search.
 type Found struct {
 	Answer  string // the engine's own summary, if it gives one
 	Results []Result
 }
 
-// Result is one page that was found. All of it is the words of strangers.
+// Result is one page that was found. All its text is untrusted.
 type Result struct {
 	Title   string
 	URL     string
 	Snippet string
-	Date    string // as the engine writes it; "" if it does not say
+	Date    string // as the engine writes it; "" if unknown
 }
 
-// Engine is a search engine that can be asked.
+// Engine is a configured search engine.
 type Engine struct {
 	config Config
 	kind   kind
@@ -55,16 +55,16 @@ type Engine struct {
 	client *web.Client
 }
 
-// kind is what tells one engine from another.
+// kind describes a type of engine.
 type kind struct {
-	base    string // its address, unless the user configures another
-	key     string // the environment variable people keep its key in; "": it needs none
+	base    string // default URL
+	key     string // the environment variable with its key; "": it needs none
 	needs   func(Config) string
 	request func(*Engine, Query) (web.Exchange, error)
 	read    func(*web.Answer) (Found, error)
-	// limited reports whether an answer says that too much was asked, beyond the status 429.
+	// limited reports whether a response means that the limit is exceeded, besides status 429.
 	limited func(*web.Answer) bool
-	// explain says what a failure means that the engine does not explain itself; "" if it does.
+	// explain explains a failure that the engine doesn't explain itself; "" if it does.
 	explain func(*web.Answer) string
 }
 
@@ -79,7 +79,7 @@ func kinds() map[string]kind {
 	}
 }
 
-// Types are the engines there are.
+// Types returns the types of engines.
 func Types() []string {
 	var all []string
 	for name := range kinds() {
@@ -89,7 +89,7 @@ func Types() []string {
 	return all
 }
 
-// KeyError says that an engine lacks what it needs to be asked.
+// KeyError reports a missing key or setting of an engine.
 type KeyError struct {
 	Engine  string
 	Missing string // "an API key: set BRAVE_API_KEY, or apiKey in webSearch.provider"
@@ -97,7 +97,7 @@ type KeyError struct {
 
 func (e *KeyError) Error() string { return fmt.Sprintf("%s requires %s", e.Engine, e.Missing) }
 
-// RejectedError says that an engine does not accept the key.
+// RejectedError reports that an engine rejects the key.
 type RejectedError struct {
 	Engine string
 	Said   string
@@ -107,10 +107,10 @@ func (e *RejectedError) Error() string {
 	return fmt.Sprintf("%s rejected the API key: %s", e.Engine, e.Said)
 }
 
-// LimitError says that an engine was asked too often, or more than is paid for.
+// LimitError reports that an engine's rate limit or quota is exceeded.
 type LimitError struct {
 	Engine     string
-	RetryAfter string // when the engine wants to be asked again, if it says so: "3 seconds"
+	RetryAfter string // when to retry, if the engine says so: "3 seconds"
 	Said       string
 }
 
@@ -125,7 +125,7 @@ func (e *LimitError) Error() string {
 	return said
 }
 
-// AnswerError says that an engine gave no usable answer.
+// AnswerError reports an unusable response of an engine.
 type AnswerError struct {
 	Engine string
 	Said   string
@@ -133,7 +133,7 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string { return fmt.Sprintf("request to %s: %s", e.Engine, e.Said) }
 
-// New makes an engine. It fails if the type is unknown or the base URL is none; a missing key fails when it is asked.
+// New makes an engine. It fails if the type is unknown or the base URL is invalid; a missing key is reported by Search.
 func New(c Config, o web.Options) (*Engine, error) {
 	c.Type = strings.ToLower(strings.TrimSpace(c.Type))
 	k, ok := kinds()[c.Type]
@@ -145,7 +145,7 @@ func New(c Config, o web.Options) (*Engine, error) {
 		base = strings.TrimRight(c.BaseURL, "/")
 	}
 	e := &Engine{config: c, kind: k}
-	if base != "" { // SearXNG has no place of its own
+	if base != "" { // SearXNG has no default URL
 		target, err := web.Parse(base)
 		if err != nil {
 			return nil, fmt.Errorf("search with %s: %w", c.Type, err)
@@ -164,13 +164,13 @@ func New(c Config, o web.Options) (*Engine, error) {
 	return e, err
 }
 
-// Name is the type of the engine.
+// Name returns the type of the engine.
 func (e *Engine) Name() string { return e.config.Type }
 
-// Host is where the query goes: what a policy judges.
+// Host returns the host that the query is sent to, for a policy.
 func (e *Engine) Host() string { return e.base.Host() }
 
-// Ready says with a *[KeyError] what is missing before the engine can be asked.
+// Ready returns a *[KeyError] if something is missing.
 func (e *Engine) Ready() error {
 	if e.kind.needs != nil {
 		if missing := e.kind.needs(e.config); missing != "" {
@@ -188,7 +188,8 @@ const (
 	maxLimit     = 20
 )
 
-// Search asks. Results are cleaned: one line each, bounded, every page once, and only pages that can be fetched.
+// Search searches. Results are cleaned: one line each, limited in length, without duplicates, and only pages that can be
+// fetched.
 func (e *Engine) Search(ctx context.Context, q Query) (Found, error) {
 	if err := e.Ready(); err != nil {
 		return Found{}, err
@@ -215,7 +216,7 @@ func (e *Engine) Search(ctx context.Context, q Query) (Found, error) {
 	return tidy(found, q.Limit), nil
 }
 
-// failure is what an answer says that is no answer.
+// failure returns the error of a failed response.
 func (e *Engine) failure(a *web.Answer) error {
 	limited := a.Status == http.StatusTooManyRequests || e.kind.limited != nil && e.kind.limited(a)
 	if !limited && a.Status >= 200 && a.Status <= 299 {
@@ -239,7 +240,7 @@ func (e *Engine) failure(a *web.Answer) error {
 	return &AnswerError{e.Name(), fmt.Sprintf("it returned %d: %s", a.Status, said)}
 }
 
-// keyRejected reports whether a failure is about the key although its status does not say so.
+// keyRejected reports whether a failure is about the key although its status isn't.
 func keyRejected(a *web.Answer, said string) bool {
 	if a.Status < 400 || a.Status > 499 {
 		return false
@@ -253,7 +254,7 @@ func keyRejected(a *web.Answer, said string) bool {
 	return false
 }
 
-// at is a URL below the engine's base.
+// at returns a URL below the engine's base.
 func (e *Engine) at(path string, query url.Values) (web.Target, error) {
 	u := e.base.URL()
 	u.Path, u.RawPath = strings.TrimRight(u.Path, "/")+path, ""

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// MaySecret reports whether a shell's pattern could name a secret, and which: an example. The pattern is taken as a
-// shell reads it: * ? and [ ] stay within a component and do not match a leading dot, a backslash quotes.
+// MaySecret reports whether a shell pattern could match a secret, with an example. The pattern is read like a shell does: *
+// ? and [ ] don't match a slash or a leading dot, and a backslash quotes.
 func MaySecret(pattern string) (example string, ok bool) {
 	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
 	if len(comps) == 0 {
@@ -26,7 +26,7 @@ func MaySecret(pattern string) (example string, ok bool) {
 	if example, ok := t.among(globs); ok {
 		return example, true
 	}
-	for i := range t.system { // at the root of the disk alone
+	for i := range t.system { // only at the root directory
 		if n := &t.system[i]; len(n.comps) <= len(globs) && overlaps(globs, n.comps) {
 			return n.example, true
 		}
@@ -46,21 +46,21 @@ func (t *secretTable) among(globs []glob) (example string, ok bool) {
 	return "", false
 }
 
-// secretName is a name of a table, ready to be held against patterns.
+// secretName is a name of a table, prepared for matching.
 type secretName struct {
 	comps   [][]rune
 	example string
 }
 
-// secretTable are the names that patterns are held against.
+// secretTable has the names that patterns are compared with.
 type secretTable struct {
 	files, folders, system []secretName
-	byEnd, byStart         shortlist // of files, by their last character, and of directories, by their first
+	byEnd, byStart         shortlist // file names by their last character, and directory names by their first
 }
 
-// shortlist is which names of a table a pattern can mean, so far as one character of it tells.
+// shortlist selects the names that a pattern can match, by one of its characters.
 type shortlist struct {
-	all, starred []int // starred: those that have a star at that place, and so any character
+	all, starred []int // starred: those with a star at that position, which match any character
 	by           map[rune][]int
 }
 
@@ -84,7 +84,7 @@ func newShortlist(table []secretName, at func(name []rune) rune) shortlist {
 	return l
 }
 
-// of are the names that a pattern with this character can mean.
+// of returns the names that a pattern with this character can match.
 func (l *shortlist) of(c rune) []int {
 	if c == '*' || c == '?' {
 		return l.all
@@ -98,7 +98,7 @@ func (l *shortlist) of(c rune) []int {
 func firstOf(name []rune) rune { return name[0] }
 func lastOf(name []rune) rune  { return name[len(name)-1] }
 
-// secretNames is made ready when the first pattern is judged.
+// secretNames is prepared when the first pattern is judged.
 var secretNames = sync.OnceValue(func() *secretTable {
 	t := &secretTable{}
 	t.files = []secretName{{[][]rune{[]rune(".env")}, ".env"}, {[][]rune{[]rune(".env.*")}, ".env"}}
@@ -125,8 +125,8 @@ func newSecretName(chain string) secretName {
 	return n
 }
 
-// MaySecretBelow is MaySecret for a pathspec of git, whose stars stand for slashes and leading dots too. A pattern of
-// stars alone is a directory, and *.json is no reason to think of credentials.json: it is what is tracked.
+// MaySecretBelow is MaySecret for a pathspec of git, whose stars match slashes and leading dots too. A pattern of only stars
+// is a directory, and *.json doesn't count as credentials.json: it matches tracked files.
 func MaySecretBelow(pattern string) (example string, ok bool) {
 	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
 	if len(comps) == 0 || strings.Trim(comps[len(comps)-1], "*") == "" {
@@ -143,7 +143,7 @@ func MaySecretBelow(pattern string) (example string, ok bool) {
 	return secretNames().among(newGlobs(comps))
 }
 
-// usual are the names that a rule means in practice: id_rsa* is no reason to take every *.go for a key.
+// usual returns the names that a rule means in practice: id_rsa* doesn't mean that *.go may match a key.
 func usual(chain string) []string {
 	head, open := strings.CutSuffix(chain, "*")
 	if !open {
@@ -152,10 +152,10 @@ func usual(chain string) []string {
 	return []string{head, head + "1", head + ".bak", head + ".old", head + ".orig", head + ".pem", head + "_old"}
 }
 
-// glob is one component of a pattern, ready to be held against names.
+// glob is one component of a pattern, prepared for matching.
 type glob struct {
 	tokens []rune
-	wild   bool // it begins with what may stand for anything but a dot
+	wild   bool // it begins with a wildcard, which doesn't match a dot
 }
 
 func newGlobs(comps []string) []glob {
@@ -175,12 +175,12 @@ func overlaps(globs []glob, chain [][]rune) bool {
 	return true
 }
 
-// overlap reports whether a shell's pattern and a name with stars have a name in common.
+// overlap reports whether a shell pattern and a name with stars match a common name.
 func overlap(g *glob, name []rune) bool {
 	return !(g.wild && name[0] == '.') && common(g.tokens, name)
 }
 
-// globTokens is a pattern as runes, folded, with '*' and, for one unknown character, '?'.
+// globTokens returns a pattern as runes, folded, with '*' and, for one unknown character, '?'.
 func globTokens(glob string) []rune {
 	rs := []rune(glob)
 	out := make([]rune, 0, len(rs))
@@ -188,14 +188,14 @@ func globTokens(glob string) []rune {
 		switch {
 		case rs[i] == '\\' && i+1 < len(rs):
 			if i++; rs[i] == '*' || rs[i] == '?' {
-				out = append(out, '\x00') // itself, which no name we look for holds
+				out = append(out, '\x00') // a character that no name in the tables has
 				continue
 			}
 			out = append(out, []rune(fold(string(rs[i]) + "x"))[0])
 		case rs[i] == '[':
 			end := setEnd(rs, i)
 			if end == len(rs) {
-				out = append(out, '*') // not a bracket after all, or hard to say: be on the safe side
+				out = append(out, '*') // not a valid set, or undecidable: match anything
 				if strings.ContainsAny(string(rs[i+1:]), "[") {
 					return out
 				}
@@ -216,8 +216,8 @@ func globTokens(glob string) []rune {
 	return out
 }
 
-// setEnd is where the set that begins at i ends; the end of the pattern where it does not, or holds a class such as
-// [:alpha:], for which shells do not agree on where it ends.
+// setEnd returns where the set that begins at i ends; the end of the pattern if it doesn't, or if it has a class such as
+// [:alpha:], for which shells disagree on the end.
 func setEnd(rs []rune, i int) int {
 	i++
 	if i < len(rs) && (rs[i] == '!' || rs[i] == '^') {
@@ -236,12 +236,12 @@ func setEnd(rs []rune, i int) int {
 	return len(rs)
 }
 
-// MayBe reports whether a pattern of one component could name a file of this name.
+// MayBe reports whether a pattern of one component could match a name.
 func MayBe(pattern, name string) bool { return common(globTokens(pattern), []rune(name)) }
 
-// common reports whether two patterns with '*' (and in the first '?') match a name in common.
+// common reports whether two patterns with '*' (and in the first '?') match a common name.
 func common(a, b []rune) bool {
-	// What stands before the first star of both, and behind the last, must agree: that settles nearly all.
+	// The parts before the first star of both, and after the last, must match: that decides nearly all cases.
 	for i := 0; i < len(a) && i < len(b) && a[i] != '*' && b[i] != '*'; i++ {
 		if a[i] != b[i] && a[i] != '?' {
 			return false
@@ -252,7 +252,7 @@ func common(a, b []rune) bool {
 			return false
 		}
 	}
-	// row[j]: a[:i] and b[:j] have a name in common.
+	// row[j]: a[:i] and b[:j] match a common name.
 	row, next := make([]bool, len(b)+1), make([]bool, len(b)+1)
 	row[0] = true
 	for i := 0; i <= len(a); i++ {

@@ -29,7 +29,7 @@ func TestMaySecret(t *testing.T) {
 	}
 }
 
-// A set was thought to end at its first ], so that [[:alpha:]], [^]a] and [\\]v] hid what stands behind them.
+// A set was thought to end at its first ], so that [[:alpha:]], [^]a] and [\\]v] hid what is behind them.
 func TestMaySecretInSets(t *testing.T) {
 	for _, pattern := range []string{
 		"/p/.en[[:alpha:]]", "/p/.en[[=v=]]", "/p/.en[^[:digit:]]", "/p/.en[^]a]", "/p/.en[!]]", "/p/.en[\\]v]", "/p/*.[[:lower:]]em", "/et[[:alpha:]]/shadow",

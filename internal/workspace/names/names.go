@@ -1,13 +1,11 @@
-// Package names judges paths by their names alone, without touching the disk:
-// what is within a root, what is protected from writing, what is secret.
+// Package names judges paths by their names alone, without touching the disk: what is within a root, what is protected from
+// writing, what is secret.
 //
-//	if why, ok := names.Protected("/home/me/app/.git/config"); ok { … ask, and say why … }
+//	if why, ok := names.Protected("/home/me/app/.git/config"); ok { … ask, with the reason … }
 //
-// All functions require canonical absolute paths (workspace.Path.Abs). They
-// resolve no links and know nothing of modes or rules; package permission does
-// the deciding. Names are compared as the most forgiving disk would compare
-// them, so another case, a trailing dot or an invisible character gains nothing,
-// and a name is protected also while nothing of that name exists.
+// All functions require canonical absolute paths (workspace.Path.Abs). They resolve no links and know no modes or rules;
+// package permission decides. Names are compared as on the most lenient file system, so that another letter case, a trailing
+// dot or an invisible character makes no difference, and a name is protected even if it doesn't exist.
 package names
 
 import (
@@ -34,7 +32,7 @@ func below(path, root string) bool {
 	return found && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator)))
 }
 
-// parts splits a path into folded components, the volume left out.
+// parts splits a path into folded components, without the volume.
 func parts(path string) []string {
 	path = filepath.ToSlash(path[len(filepath.VolumeName(path)):])
 	out := make([]string, 0, strings.Count(path, "/")+1)
@@ -46,9 +44,8 @@ func parts(path string) []string {
 	return out
 }
 
-// fold makes one component comparable: the case is taken out (also Kelvin's K
-// and the long s), characters that HFS+ ignores are dropped, and so is what
-// Windows drops: trailing dots and blanks and a stream's name.
+// fold makes a component comparable: it ignores case (including Kelvin's K and the long s), characters that HFS+ ignores,
+// and what Windows ignores: trailing dots and spaces and a stream's name.
 func fold(name string) string {
 	if folded(name) {
 		return name
@@ -78,7 +75,7 @@ func fold(name string) string {
 	return folded
 }
 
-// folded reports whether nothing in a name wants folding, as in most.
+// folded reports whether a name needs no folding, like most.
 func folded(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; c >= unicode.MaxASCII || c >= 'A' && c <= 'Z' || c == ':' {
@@ -105,17 +102,17 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// rule is one row of a table: a chain of components that may be anywhere in
-// the path; everything below it matches too. A component may contain one star.
+// rule is one row of a table: a chain of components anywhere in the path; everything below it matches too. A component may
+// contain one star.
 type rule struct {
 	chain string
 	why   string
 }
 
-// table is rules made ready to be looked up: by the first component of their chain, where that holds no star.
+// table has rules prepared for lookup by the first component of their chain, if it has no star.
 type table struct {
 	rules  []prepared
-	byName map[string][]int // places in rules
+	byName map[string][]int // indices in rules
 	starry []int
 }
 
@@ -159,7 +156,7 @@ func prepare(rules []rule) *table {
 	return t
 }
 
-// match finds the first rule whose chain stands in the path's components.
+// match finds the first rule whose chain is in the path's components.
 func (t *table) match(comps []string) (why string, ok bool) {
 	best := len(t.rules)
 	for at := range comps {
@@ -171,7 +168,7 @@ func (t *table) match(comps []string) (why string, ok bool) {
 	return t.rules[best].why, true
 }
 
-// matchAt is the place of the first rule whose chain begins with the component at.
+// matchAt returns the place of the first rule whose chain begins with the component at.
 func (t *table) matchAt(comps []string, at int) int {
 	best := len(t.rules)
 	for _, places := range [...][]int{t.byName[comps[at]], t.starry} {

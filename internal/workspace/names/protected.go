@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// Protected reports whether writing to path requires approval in every mode but
-// yolo, and why: names of files that later run something or change what Adze
-// may do.
+// Protected reports whether writing to path requires approval in every mode except yolo, and why: names of files that are
+// executed later or change what Adze may do.
 func Protected(path string) (why string, ok bool) {
 	return protectedTable().match(parts(path))
 }
@@ -63,8 +62,8 @@ var protected = []rule{
 	{".ssh", whyLogin}, {".xprofile", whyLogin}, {".xinitrc", whyLogin}, {".pam_environment", whyLogin},
 }
 
-// Ordinary reports whether no table here speaks of a component's name, in whatever directory it stands. In one
-// directory all ordinary names are judged alike.
+// Ordinary reports whether no table here has a component's name, in any directory. In one directory all ordinary names are
+// judged alike.
 func Ordinary(name string) bool {
 	name = original(fold(name))
 	if name == "" || name[0] == '.' {
@@ -90,16 +89,16 @@ func anyMatch(patterns []starred, name string) bool {
 	return false
 }
 
-// bit stands for the length of a name.
+// bit represents the length of a name.
 func bit(name string) uint64 { return 1 << min(len(name), 63) }
 
-// specials are the components of all tables: whole names, the endings of those like *.pem, and others with a star.
-// Names with a dot in front are left out, as none of them is ordinary, and so is a star that stands for any name.
+// specials are the components of all tables: whole names, the suffixes of those like *.pem, and others with a star. Names
+// with a leading dot are omitted, because none of them is ordinary, and so is a star that matches any name.
 type specials struct {
 	names, endings map[string]bool
 	headless       []starred // that begin with the star
 	byFirst        [256]struct {
-		lengths uint64 // of the whole names that begin with this byte, a bit each
+		lengths uint64 // lengths of the whole names that begin with this byte, a bit each
 		starred []starred
 	}
 }

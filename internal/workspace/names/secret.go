@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// Secret reports whether path, by its name, holds credentials or keys, and of
-// which kind. Templates that are meant to be shared (.env.example) and public
-// halves of keys are not secret.
+// Secret reports whether path, by its name, has credentials or keys, and of which kind. Templates that are meant to be
+// shared (.env.example) and public keys are not secret.
 func Secret(path string) (why string, ok bool) {
 	comps := parts(path)
 	if len(comps) == 0 {
@@ -24,7 +23,7 @@ func Secret(path string) (why string, ok bool) {
 	return why, ok
 }
 
-// secret is Secret for the folded components of a path that is no backup.
+// secret is Secret for the folded components of a path that isn't a backup.
 func secret(comps []string) (why string, ok bool) {
 	last := comps[len(comps)-1]
 	if shared(last) && !underSecretFolder(comps) {
@@ -51,8 +50,8 @@ var secretTables = sync.OnceValue(func() (t struct{ system, folders, files, name
 	return t
 })
 
-// SecretWhenNamed is Secret for a file that a call names. Git keeps tokens in the addresses of its own configuration:
-// a call that names the file may see them, but a search doesn't avoid it, and it's never hidden from git.
+// SecretWhenNamed is Secret for a file that a call names. Git stores tokens in the URLs of its configuration: a call that
+// names the file may see them, but a search doesn't omit it, and it is never hidden from git.
 func SecretWhenNamed(path string) (why string, ok bool) {
 	comps := parts(path)
 	if n := len(comps); n > 1 && (comps[n-1] == "config" || comps[n-1] == "config.worktree") && slices.Contains(comps[:n-1], ".git") {
@@ -61,10 +60,11 @@ func SecretWhenNamed(path string) (why string, ok bool) {
 	return Secret(path)
 }
 
-// backups are what editors and users put behind the name of a file they keep a copy of.
+// backups are suffixes that editors and users add to the name of a copy.
 var backups = [...]string{"~", "#", ".bak", ".old", ".orig", ".save", ".swp", ".swo", ".backup", ".copy", ".rej"}
 
-// original is the name of the file that a folded name is a backup of: server.pem for server.pem.bak. Other names stay.
+// original returns the name of the file that a folded name is a backup of: server.pem for server.pem.bak. Other names are
+// unchanged.
 func original(name string) string {
 	for i := 0; i < len(backups); i++ {
 		if own, is := strings.CutSuffix(name, backups[i]); is && strings.Trim(own, "#") != "" {
@@ -74,7 +74,7 @@ func original(name string) string {
 	return name
 }
 
-// shared reports whether a file's name says that it is a sample or a public key.
+// shared reports whether a name is that of a sample or a public key.
 func shared(last string) bool {
 	for _, end := range []string{".example", ".sample", ".template", ".tmpl", ".dist", ".pub", "-example", "-sample", "-template", "_example", "_sample", "_template"} {
 		if strings.HasSuffix(last, end) && (end[0] == '.' || strings.HasPrefix(last, ".env")) {
@@ -99,7 +99,7 @@ const (
 	whyProcess = "a process's environment or memory"
 )
 
-// secretFiles are judged by the last component alone.
+// secretFiles are matched by the last component.
 var secretFiles = []rule{
 	{".envrc", whyEnv}, {"*.env", whyEnv},
 
@@ -122,8 +122,7 @@ var secretFiles = []rule{
 	{".sqlite_history", whyHistory}, {".irb_history", whyHistory}, {".rhistory", whyHistory}, {".mongosh_history", whyHistory},
 }
 
-// namedSecrets are judged by the last component too, but only where they are named or found: *.yml is no reason to think
-// of secrets.yml.
+// namedSecrets are matched by the last component too, but only if they are named or found: *.yml doesn't mean secrets.yml.
 var namedSecrets = []rule{
 	{"secrets.yml", whyToken}, {"secrets.yaml", whyToken}, {"secrets.json", whyToken}, {"secrets.toml", whyToken}, {".secrets", whyToken},
 	{"credentials.yml", whyToken}, {"credentials.yaml", whyToken}, {"credentials.toml", whyToken}, {"credentials.ini", whyToken},
@@ -135,7 +134,7 @@ var namedSecrets = []rule{
 	{".yarnrc.yml", whyToken}, {".secrets.*", whyToken}, {".envrc.*", whyEnv}, {".dev.vars", whyEnv}, {".flaskenv", whyEnv}, {".renviron", whyEnv},
 }
 
-// secretFolders are chains that may stand anywhere; all below them is secret.
+// secretFolders are chains anywhere in a path; everything below them is secret.
 var secretFolders = []rule{
 	{".ssh", whyKey}, {".gnupg", whyKey}, {".password-store", whyKey}, {".config/sops", whyKey}, {".config/age", whyKey},
 
@@ -161,7 +160,7 @@ var secretFolders = []rule{
 	{"appdata/roaming/microsoft/protect", whyBrowser}, {"appdata/local/microsoft/vault", whyBrowser},
 }
 
-// systemSecrets stand at the root of the file system.
+// systemSecrets are at the root of the file system.
 var systemSecrets = []rule{
 	{"etc/shadow*", whySystem}, {"etc/gshadow*", whySystem}, {"etc/security/opasswd", whySystem}, {"etc/sudoers*", whySystem},
 	{"etc/master.passwd", whySystem}, {"etc/ssl/private", whySystem}, {"etc/pki/tls/private", whySystem}, {"etc/wireguard", whySystem},

@@ -1,11 +1,9 @@
-// Package nofollow opens canonical paths without following a single link, so
-// that what was checked by name is what is opened.
+// Package nofollow opens canonical paths without following any link, so that the checked path is the one that is opened.
 //
 //	f, err := nofollow.Open("/home/me/app/main.go") // regular files only, never blocks
-//	d, err := nofollow.OpenDir("/home/me/app")      // a handle to work beneath
+//	d, err := nofollow.OpenDir("/home/me/app")      // a handle for relative access
 //
-// It resolves nothing: workspace.Resolve makes a path canonical, and a link met
-// here has appeared since then (ErrChanged).
+// It resolves nothing: workspace.Resolve makes a path canonical, and a link found here has appeared since then (ErrChanged).
 package nofollow
 
 import (
@@ -18,11 +16,10 @@ import (
 	"strings"
 )
 
-// ErrChanged says that a part of a checked path has become a link, or another
-// directory, since it was checked.
+// ErrChanged reports that part of a checked path has become a link, or another directory, since it was checked.
 var ErrChanged = errors.New("the path changed since it was checked; try again")
 
-// NotRegularError says that a path holds something other than a regular file.
+// NotRegularError reports that a path isn't a regular file.
 type NotRegularError struct {
 	Path string
 	Kind string // "a directory", "a named pipe (FIFO)", …
@@ -32,7 +29,7 @@ func (e *NotRegularError) Error() string {
 	return fmt.Sprintf("%s is %s, not a regular file", e.Path, e.Kind)
 }
 
-// Kind names what a mode is: "a file", "a directory", "a character device", ….
+// Kind names the type of a mode: "a file", "a directory", "a character device", ….
 func Kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsRegular():
@@ -53,17 +50,15 @@ func Kind(mode fs.FileMode) string {
 	return "neither a file nor a directory"
 }
 
-// Open opens a regular file for reading. Anything else is a *NotRegularError
-// at once: opening a FIFO or a device never waits and never acts on it.
+// Open opens a regular file for reading. For anything else it returns a *NotRegularError: opening a FIFO or a device never
+// blocks and has no effect on it.
 func Open(abs string) (*os.File, error) {
 	return OpenFile(abs, os.O_RDONLY)
 }
 
-// OpenFile opens an existing regular file with flag (no O_CREATE: package
-// atomicfile makes files).
+// OpenFile opens an existing regular file with flag (without O_CREATE: package atomicfile creates files).
 func OpenFile(abs string, flag int) (*os.File, error) {
-	// Looking first keeps a driver's or a FIFO's open from having an effect;
-	// looking again at the handle is what the answer rests on.
+	// Checking first prevents an effect of opening a driver or a FIFO; the second check of the handle decides.
 	info, err := Lstat(abs)
 	if err != nil {
 		return nil, err
@@ -97,8 +92,7 @@ func changed(op, abs string) error {
 	return &fs.PathError{Op: op, Path: abs, Err: ErrChanged}
 }
 
-// Lstat describes what stands at abs, which may itself be a link; a link above
-// it is ErrChanged.
+// Lstat describes abs, which may itself be a link; a link above it is ErrChanged.
 func Lstat(abs string) (fs.FileInfo, error) {
 	dir, base := filepath.Split(abs)
 	if base == "" {
@@ -124,7 +118,7 @@ func ReadDir(abs string) ([]fs.DirEntry, error) {
 	return entries, renamed(err, abs)
 }
 
-// renamed puts the path that the caller used into an error about a handle.
+// renamed replaces the path in an error about a handle by the caller's.
 func renamed(err error, abs string) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -133,8 +127,8 @@ func renamed(err error, abs string) error {
 	return err
 }
 
-// walkDir opens a directory component by component, each one compared with what
-// stood there before it was entered. It is the portable way.
+// walkDir opens a directory component by component, and checks each one before entering it. It is the portable
+// implementation.
 func walkDir(abs string) (*os.Root, error) {
 	top := filepath.VolumeName(abs) + string(filepath.Separator)
 	root, err := os.OpenRoot(top)
@@ -155,7 +149,7 @@ func walkDir(abs string) (*os.Root, error) {
 	return root, nil
 }
 
-// Enter opens a directory that stands in root under one plain name, and is no link.
+// Enter opens a directory in root by a plain name. It must not be a link.
 func Enter(root *os.Root, name string) (*os.Root, error) {
 	before, err := root.Lstat(name)
 	if err != nil {

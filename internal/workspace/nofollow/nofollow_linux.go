@@ -12,10 +12,10 @@ import (
 
 const nonblock = unix.O_NONBLOCK
 
-// resolve forbids every link, /proc's magic ones included.
+// resolve forbids all links, including magic links in /proc.
 const resolve = unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
 
-// OpenDir opens a directory to work beneath.
+// OpenDir opens a directory for relative access.
 func OpenDir(abs string) (*os.Root, error) {
 	fd, err := openat2(abs, unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.ENOSYS) {
@@ -44,9 +44,8 @@ func openRegular(abs string, flag int) (*os.File, error) {
 }
 
 func lstat(abs, dir, base string) (fs.FileInfo, error) {
-	// An O_PATH handle touches neither FIFO nor device. With O_NOFOLLOW a link
-	// at the end would be opened as such, but RESOLVE_NO_SYMLINKS refuses it,
-	// so the last component is looked up beneath its directory's handle.
+	// An O_PATH handle touches neither FIFO nor device. With O_NOFOLLOW a link at the end would be opened as such, but
+	// RESOLVE_NO_SYMLINKS rejects it, so the last component is looked up relative to its directory.
 	fd, err := openat2(filepath.Clean(dir), unix.O_PATH|unix.O_DIRECTORY)
 	if errors.Is(err, unix.ENOSYS) {
 		return walkLstat(abs, dir, base)
@@ -76,7 +75,7 @@ func openat2(abs string, flag int) (int, error) {
 		case errors.Is(err, unix.ELOOP):
 			return -1, changed("open", abs)
 		case errors.Is(err, unix.EPERM) && !openat2Works():
-			return -1, unix.ENOSYS // a container's seccomp filter says EPERM for calls it does not know
+			return -1, unix.ENOSYS // a container's seccomp filter returns EPERM for unknown calls
 		}
 		return -1, &fs.PathError{Op: "open", Path: abs, Err: err}
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// OpenDir opens a directory to work beneath.
+// OpenDir opens a directory for relative access.
 func OpenDir(abs string) (*os.Root, error) { return walkDir(abs) }
 
 func openRegular(abs string, flag int) (*os.File, error) { return walkOpen(abs, flag) }

@@ -1,3 +1,3 @@
 package nofollow
 
-const nonblock = 0 // opening a file never waits here
+const nonblock = 0 // opening a file never blocks here

@@ -1,10 +1,9 @@
-// Package realpath makes absolute names canonical: links resolved, .. gone, the
-// spelling that the disk has, and what does not exist kept by name.
+// Package realpath makes absolute names canonical: links and .. resolved, spelled as on disk, and missing components kept by
+// name.
 //
 //	abs, exists, err := realpath.Resolve("/home/me/link/new.txt")
 //
-// It opens nothing and judges nothing; a link may appear after it has answered,
-// which package nofollow notices.
+// It opens nothing and judges nothing; a link may appear later, which package nofollow detects.
 package realpath
 
 import (
@@ -19,17 +18,16 @@ import (
 	"unicode"
 )
 
-// maxLinks is how many links one name may lead through, as in the kernel.
+// maxLinks is the maximum number of links in one name, as in the kernel.
 const maxLinks = 40
 
-// ErrLoop says that links lead in a circle.
+// ErrLoop reports a loop of links.
 var ErrLoop = errors.New("links lead in a circle or through too many links")
 
-// ErrProcess says that a name leads through what is another thing to every process, as /proc/self/cwd is.
+// ErrProcess reports that a name leads through a link that differs between processes, such as /proc/self/cwd.
 var ErrProcess = errors.New("it leads through a link that is another one to every process")
 
-// disk is the little that resolving must know of the file system. Tests put a
-// case-insensitive one in its place.
+// disk is the part of the file system that resolving needs. Tests replace it by a case-insensitive one.
 type disk struct {
 	lstat    func(string) (fs.FileInfo, error)
 	readlink func(string) (string, error)
@@ -48,11 +46,9 @@ func listNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// Resolve walks an absolute name as the kernel would: each component is looked
-// up, links are followed where they stand, and .. leaves the directory that was
-// really reached. From the first absent component on, the rest is taken by
-// name; a dangling link leads to where it points. exists tells whether all of
-// it was there.
+// Resolve resolves an absolute name like the kernel: each component is looked up, links are followed in place, and .. leaves
+// the directory that was actually reached. From the first missing component on, the rest is taken by name; a dangling link
+// leads to its target. exists reports whether the whole path exists.
 func Resolve(name string) (abs string, exists bool, err error) {
 	return realDisk.canonical(name)
 }
@@ -75,17 +71,17 @@ func (d disk) walk(name string) (walk, error) {
 type walk struct {
 	disk   disk
 	at     string   // canonical so far
-	todo   []string // components still to go
+	todo   []string // remaining components
 	links  int
 	exists bool
-	own    bool // it went through a link that is our process's own
+	own    bool // it went through a link of our own process
 }
 
-// run goes all steps that are still to go.
+// run resolves the remaining components.
 func (w *walk) run() error {
 	for len(w.todo) > 0 {
 		if !w.exists && !slices.Contains(w.todo, "..") {
-			w.at, w.todo = joinAll(w.at, w.todo), nil // nothing there to look at: a long name is put together once
+			w.at, w.todo = joinAll(w.at, w.todo), nil // nothing exists there: join a long name at once
 			return nil
 		}
 		next := w.todo[0]
@@ -100,7 +96,7 @@ func (w *walk) run() error {
 func (w *walk) step(name string) error {
 	if name == ".." {
 		w.at = filepath.Dir(w.at)
-		if !w.exists { // back from an absent directory, perhaps into an existing one
+		if !w.exists { // back from a missing directory, possibly into an existing one
 			_, err := w.disk.lstat(w.at)
 			w.exists = err == nil
 		}
@@ -130,7 +126,7 @@ func (w *walk) step(name string) error {
 	return nil
 }
 
-// join puts one component behind a canonical path.
+// join appends one component to a canonical path.
 func join(at, name string) string {
 	switch {
 	case name == ".":
@@ -149,8 +145,8 @@ func joinAll(at string, names []string) string {
 	return join(at, strings.Join(names, string(filepath.Separator)))
 }
 
-// unreachable errors leave the rest of a name unknown: it is absent, or its
-// directory may not be searched. Opening it will say which.
+// unreachable reports errors that leave the rest of a name unknown: it doesn't exist, or its directory may not be searched.
+// Opening it returns the error.
 func unreachable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
@@ -168,7 +164,7 @@ func (w *walk) follow(link string) error {
 	if w.links > maxLinks {
 		return ErrLoop
 	}
-	// What is open under a number was opened by that name before; but cwd and root lead to all that there is.
+	// Files open under a number were opened by name before, but cwd and root lead anywhere.
 	if rest, ok := strings.CutPrefix(link, "/proc/"); ok && strings.Contains(rest, "/") && (len(w.todo) > 0 || !strings.Contains(rest, "/fd/")) {
 		w.own = true
 	}
@@ -185,7 +181,7 @@ func (w *walk) follow(link string) error {
 	return nil
 }
 
-// components splits a path. A slash at the end asks for a directory, as a dot does.
+// components splits a path. A trailing slash means a directory, like a dot.
 func components(path string) []string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
 	if len(parts) > 0 && os.IsPathSeparator(path[len(path)-1]) {
@@ -194,9 +190,8 @@ func components(path string) []string {
 	return parts
 }
 
-// spelled returns the name under which a directory lists an existing entry. It
-// differs from the given one on disks that ignore case, which show themselves
-// by answering to a name in the other case too.
+// spelled returns the name by which a directory lists an existing entry. It differs from the given one on case-insensitive
+// file systems, which are detected by looking up the name in the other case.
 func (d disk) spelled(dir, name string, info fs.FileInfo) string {
 	other := swapCase(name)
 	if other == name {
@@ -212,7 +207,7 @@ func (d disk) spelled(dir, name string, info fs.FileInfo) string {
 	best := name
 	for _, l := range listed {
 		if l == name {
-			return name // listed as given: the twin is a hard link
+			return name // listed as given: the other is a hard link
 		}
 		if strings.EqualFold(l, name) {
 			best = l

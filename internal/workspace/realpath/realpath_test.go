@@ -71,7 +71,7 @@ func plant(root string, plan []byte) {
 	}
 }
 
-// caseless is a disk that ignores case but keeps the spelling.
+// caseless returns a disk that ignores case but keeps the spelling.
 func caseless(files fstest.MapFS) disk {
 	find := func(path string) (string, bool) {
 		path = strings.TrimPrefix(path, "/")

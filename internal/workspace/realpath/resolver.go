@@ -6,19 +6,17 @@ import (
 	"path/filepath"
 )
 
-// Resolver resolves names and remembers the directories it went through, so that many names in one directory cost one
-// look each. It is for one moment: that a directory has changed since it was seen is not noticed. It is not safe for
-// concurrent use; its zero value is ready.
+// Resolver resolves names and caches directories, so that many names in one directory take one lookup each. It is for short
+// use: changes of cached directories are not detected. It is not safe for concurrent use; its zero value is ready.
 type Resolver struct{ folders map[string]reached }
 
-// reached is where the walk to a directory ended.
+// reached is the result of resolving a directory.
 type reached struct {
 	walk walk
 	err  error
 }
 
-// Resolve is as the function of that name, but for another process than this one: ErrProcess where it would be led
-// elsewhere.
+// Resolve is like the function Resolve, but for another process: it returns ErrProcess if that would be led elsewhere.
 func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 	cut := len(name)
 	for cut > 0 && !os.IsPathSeparator(name[cut-1]) {

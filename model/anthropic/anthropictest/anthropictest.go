@@ -23,21 +23,21 @@ import (
 
 // Script is a server's part of a conversation.
 type Script struct {
-	Models  []string `json:"models,omitempty"` // what GET /v1/models lists; nil: "scripted"
-	Key     string   `json:"key,omitempty"`    // the key demanded, as X-Api-Key or as a bearer token; "": none may be sent
+	Models  []string `json:"models,omitempty"` // models listed by GET /v1/models; nil: "scripted"
+	Key     string   `json:"key,omitempty"`    // the required key, as X-Api-Key or as a bearer token; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST /v1/messages, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // begin again after the last; else a request too many is an error
+	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
 	// Bound rejects thinking if anything before it has changed since, as newer models do.
 	Bound bool `json:"bound,omitempty"`
 }
 
 // Answer is the reply to one request: the blocks of a message, or anything else that a server may send.
 type Answer struct {
-	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is not
-	// known. It is given once, before those that are for anyone.
+	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed order.
+	// It is used once, before answers without When.
 	When   string   `json:"when,omitempty"`
-	Expect []string `json:"expect,omitempty"` // what must be in the request's body
-	Absent []string `json:"absent,omitempty"` // what must not
+	Expect []string `json:"expect,omitempty"` // texts that the request's body must contain
+	Absent []string `json:"absent,omitempty"` // texts that it must not contain
 
 	// The blocks, in this order.
 	Thought   string `json:"thought,omitempty"`
@@ -53,7 +53,7 @@ type Answer struct {
 
 	Faults Faults `json:"faults,omitzero"`
 
-	// Raw is sent instead of a message: the events of a stream to the byte, or the body beside another Status.
+	// Raw is sent instead of a message: the events of a streamverbatim, or the body of another Status.
 	Raw    string            `json:"raw,omitempty"`
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
@@ -63,12 +63,12 @@ type Answer struct {
 type Call struct {
 	ID   string          `json:"id"`
 	Name string          `json:"name"`
-	Args json.RawMessage `json:"args,omitempty"` // a JSON string stands for its text, for arguments that are not JSON
+	Args json.RawMessage `json:"args,omitempty"` // a JSON string means its text, for arguments that are not JSON
 }
 
 // Usage counts tokens.
 type Usage struct {
-	Input      int `json:"input"` // what was neither read from the cache nor written to it
+	Input      int `json:"input"` // neither read from the cache nor written to it
 	Output     int `json:"output"`
 	CacheRead  int `json:"cacheRead,omitempty"`
 	CacheWrite int `json:"cacheWrite,omitempty"`
@@ -79,9 +79,9 @@ type Faults struct {
 	Split    int      `json:"split,omitempty"`    // characters in each delta; 0: all at once
 	Pause    Duration `json:"pause,omitempty"`    // before each event
 	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
-	Cut      int      `json:"cut,omitempty"`      // the connection breaks after so many bytes
-	End      int      `json:"end,omitempty"`      // the stream ends in good order after so many bytes
-	CRLF     bool     `json:"crlf,omitempty"`     // line ends of two characters
+	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
+	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
+	CRLF     bool     `json:"crlf,omitempty"`     // CRLF line endings
 	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
 }
 
@@ -91,7 +91,7 @@ type Duration = scripted.Duration
 // Server plays a script. It is an http.Handler.
 type Server = scripted.Server
 
-// Request is what a client sent.
+// Request is a client's request.
 type Request = scripted.Request
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
@@ -99,7 +99,7 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 	return scripted.Parse[Script](data, vars)
 }
 
-// New gives a server that listens nowhere, for a test that brings its own connections.
+// New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	if s.Models == nil {
 		s.Models = []string{"scripted"}
@@ -133,7 +133,7 @@ func Start(s Script) (*Server, error) {
 	return out, out.Start()
 }
 
-// Serve serves a script until the test ends, and fails the test if the conversation was not the script's.
+// Serve serves a script until the test ends, and fails the test if the conversation deviated from the script.
 func Serve(t testing.TB, s Script) *Server {
 	t.Helper()
 	out := New(s)
@@ -149,7 +149,7 @@ func (s Script) known(h http.Header) bool {
 	return given == s.Key
 }
 
-// other answers what is not a message: the models, and how many tokens a request has, four bytes being one.
+// other answers other requests: the list of models, and the number of tokens of a request, at four bytes each.
 func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool {
 	var answer any
 	switch {
@@ -175,7 +175,7 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 	return true
 }
 
-// fail writes an error as the API has it.
+// fail writes an error in the API's format.
 func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
 	kind := "invalid_request_error"
 	switch code {

@@ -8,7 +8,7 @@ import (
 	"github.com/adze-dev/adze/model/internal/scripted"
 )
 
-// bindings remember what came before each thought.
+// bindings record the requests before each thought.
 type bindings struct {
 	mu     sync.Mutex
 	before map[string]string // by signature, or by data of a redacted thought
@@ -23,7 +23,7 @@ type prefix struct {
 // readPrefix reads a request without its marks for the cache.
 func readPrefix(request string) prefix {
 	var p prefix
-	_ = json.Unmarshal([]byte(request), &p) // it was checked
+	_ = json.Unmarshal([]byte(request), &p) // it was checked before
 	return prefix{unmarked(p.System), unmarked(p.Tools), unmarked(p.Messages).([]any)}
 }
 
@@ -42,7 +42,7 @@ func unmarked(v any) any {
 	return v
 }
 
-// bind remembers the request that an answer is for.
+// bind records the request that an answer is for.
 func (b *bindings) bind(a Answer, request string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *bindings) check(request string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var r asked
-	_ = json.Unmarshal([]byte(request), &r) // it was checked
+	_ = json.Unmarshal([]byte(request), &r) // it was checked before
 	p := readPrefix(request)
 	for i, m := range r.Messages {
 		for n, c := range m.Content {

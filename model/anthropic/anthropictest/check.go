@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// asked is a request, as far as it is checked.
+// asked is the checked part of a request.
 type asked struct {
 	Model     string
 	MaxTokens int             `json:"max_tokens"`
@@ -25,14 +25,14 @@ type asked struct {
 	}
 }
 
-// stable are the members of a request; beta are those that need a header.
+// stable are the members of a request; beta are members that need a header.
 const (
 	stable = "model max_tokens messages cache_control container diagnostics inference_geo metadata output_config service_tier speed " +
 		"stop_sequences stream system temperature thinking tool_choice tools top_k top_p user_profile_id workspace_id"
 	beta = " compaction context_management fallback_credit_token fallbacks mcp_servers output_format thread"
 )
 
-// check rejects what the real server rejects, in its words.
+// check rejects requests that the real server rejects, with its messages.
 func (s Script) check(h http.Header, body string) string {
 	if h.Get("Anthropic-Version") == "" {
 		return "anthropic-version: header is required"
@@ -66,7 +66,7 @@ func (s Script) check(h http.Header, body string) string {
 	return ""
 }
 
-// extra rejects members of an object that the API doesn't have. What is no object is reported elsewhere.
+// extra rejects members of an object that the API doesn't have. Other values are reported elsewhere.
 func extra(path string, object json.RawMessage, known string) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(object, &members) != nil {
@@ -130,7 +130,7 @@ func (r asked) tools() string {
 			return fmt.Sprintf("tools.%d: %v", i, err)
 		}
 		if t.Type != "" && t.Type != "custom" {
-			continue // a tool of the server's own
+			continue // a built-in tool of the server
 		}
 		path := fmt.Sprintf("tools.%d.custom", i)
 		why := extra(path, raw, "type name description input_schema cache_control strict defer_loading eager_input_streaming input_examples allowed_callers")
@@ -214,7 +214,7 @@ func missing(i int, ids []string) string {
 	return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(ids, ", "))
 }
 
-// thoughts rejects a thought that did not come from the script, or was changed.
+// thoughts rejects a thought that didn't come from the script, or was changed.
 func (s Script) thoughts(r asked) string {
 	for i, m := range r.Messages {
 		for n, b := range m.Content {

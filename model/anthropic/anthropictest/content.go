@@ -57,7 +57,7 @@ func (b *blocks) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ids are those of the blocks of one type.
+// ids returns the IDs of the blocks of one type.
 func (b blocks) ids(kind string) []string {
 	var out []string
 	for _, c := range b {
@@ -68,7 +68,7 @@ func (b blocks) ids(kind string) []string {
 	return out
 }
 
-// results are the ids of the results that come before all other blocks.
+// results returns the IDs of the results that come before all other blocks.
 func (b blocks) results() []string {
 	n := slices.IndexFunc(b, func(c content) bool { return c.Type != "tool_result" })
 	if n < 0 {
@@ -77,7 +77,7 @@ func (b blocks) results() []string {
 	return b[:n].ids("tool_result")
 }
 
-// members are those of each type of block. Others are not checked: they are for tools of the server's own.
+// members are the members of each type of block. Other types are not checked: they are for built-in tools of the server.
 var members = map[string]string{
 	"text":              "type text cache_control citations",
 	"image":             "type source cache_control transformations",
@@ -88,7 +88,7 @@ var members = map[string]string{
 	"tool_result":       "type tool_use_id content is_error cache_control toolset_name",
 }
 
-// checkBlock rejects a block that is not of one of the kinds, or lacks something.
+// checkBlock rejects a block of another kind, or without a required member.
 func checkBlock(path string, raw json.RawMessage, kinds string) string {
 	var c content
 	if err := json.Unmarshal(raw, &c); err != nil {

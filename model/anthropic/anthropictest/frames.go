@@ -12,7 +12,7 @@ import (
 // object is a JSON object whose keys keep their order, as the real server's do.
 type object = scripted.Object
 
-// reply is the answer as the server plays it.
+// reply converts the answer for the server.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
 		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
@@ -21,14 +21,14 @@ func (a Answer) reply() scripted.Reply {
 	}
 }
 
-// body is a stream or one object, as the request has it.
+// body returns a stream or one object, depending on the request.
 func (a Answer) body(n int, request string) (kind string, frames []string) {
 	const one, stream = "application/json", "text/event-stream; charset=utf-8"
 	var r struct {
 		Model  string
 		Stream bool
 	}
-	_ = json.Unmarshal([]byte(request), &r) // it was checked
+	_ = json.Unmarshal([]byte(request), &r) // it was checked before
 	switch {
 	case a.Raw != "" && a.Status != 0:
 		return one, []string{a.Raw}
@@ -44,7 +44,7 @@ func (a Answer) body(n int, request string) (kind string, frames []string) {
 	return one, []string{scripted.JSON(m.json(a.content(), a.stop(), a.Usage.json(a.Usage.Output)))}
 }
 
-// message is what one says of itself.
+// message is the metadata of a message.
 type message struct{ id, model string }
 
 func (m message) json(content []any, stop any, usage object) object {
@@ -71,7 +71,7 @@ func (a Answer) stop() string {
 	return "end_turn"
 }
 
-// content is the blocks of a message that is not streamed.
+// content returns the blocks of a message that is not streamed.
 func (a Answer) content() []any {
 	out := []any{}
 	for _, b := range a.blocks() {
@@ -86,7 +86,7 @@ type block struct {
 	deltas       []object
 }
 
-// blocks are those of the answer, in order.
+// blocks returns those of the answer, in order.
 func (a Answer) blocks() []block {
 	var out []block
 	pieces := func(text, kind, key string) (deltas []object) {
@@ -130,7 +130,7 @@ func (a Answer) blocks() []block {
 	return out
 }
 
-// events are the events of the answer's stream, each with its blank line.
+// events returns the events of the answer's stream, each with its blank line.
 func (a Answer) events(m message) []string {
 	var out []string
 	event := func(name string, more ...scripted.Field) {

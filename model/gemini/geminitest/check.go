@@ -95,7 +95,7 @@ type generationConfig struct {
 // skipValidation is a signature that the server doesn't check.
 const skipValidation = "skip_thought_signature_validator"
 
-// check rejects what the real server rejects, in its words.
+// check rejects requests that the real server rejects, with its messages.
 func (s Script) check(_ http.Header, body string) string {
 	var r request
 	d := json.NewDecoder(strings.NewReader(body))
@@ -126,7 +126,7 @@ func (s Script) check(_ http.Header, body string) string {
 	return declarations(r.Tools)
 }
 
-// content checks one message for itself.
+// content checks one message by itself.
 func (s Script) content(i int, c content) string {
 	if c.Role != "user" && c.Role != "model" && c.Role != "" {
 		return "Please use a valid role: user, model."
@@ -158,7 +158,7 @@ func (s Script) content(i int, c content) string {
 	return ""
 }
 
-// fields counts the fields that a part has exactly one of.
+// fields counts the fields of which a part must have exactly one.
 func (p part) fields() int {
 	n := 0
 	for _, set := range []bool{p.Text != nil, p.InlineData != nil, p.FileData != nil, p.FunctionCall != nil, p.FunctionResponse != nil,
@@ -170,7 +170,7 @@ func (p part) fields() int {
 	return n
 }
 
-// signature rejects a call without its signature, and a signature that is not the one of its part.
+// signature rejects a call without its signature, and a signature of another part.
 func (s Script) signature(p part, first bool, position int) string {
 	switch given := p.ThoughtSignature; {
 	case given == skipValidation:
@@ -224,7 +224,7 @@ func (s Script) signed(p part) bool {
 	return false
 }
 
-// sent reports whether the script has a call with the ID. None is needed.
+// sent reports whether the script has a call with the ID. A missing ID is valid.
 func (s Script) sent(id string) bool {
 	for _, a := range s.Answers {
 		if strings.Contains(a.Raw, `"`+id+`"`) {
@@ -322,13 +322,13 @@ func declarations(list []tools) string {
 	return ""
 }
 
-// keywords are those of a schema in parameters.
+// keywords are the allowed keywords of a schema in parameters.
 var keywords = []string{
 	"type", "format", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "minimum", "maximum",
 	"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "pattern", "example", "default", "propertyOrdering",
 }
 
-// unknownKeyword is a keyword of a schema that parameters can't have; "": there is none.
+// unknownKeyword returns a keyword of a schema that isn't allowed in parameters; "": none.
 func unknownKeyword(schema json.RawMessage) string {
 	var node map[string]json.RawMessage
 	if json.Unmarshal(schema, &node) != nil {

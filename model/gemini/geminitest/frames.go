@@ -13,7 +13,7 @@ import (
 // object is a JSON object whose keys keep their order, as the real server's do.
 type object = scripted.Object
 
-// reply is the answer as the server plays it.
+// reply converts the answer for the server.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
 		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
@@ -22,7 +22,7 @@ func (a Answer) reply() scripted.Reply {
 	}
 }
 
-// body is a stream, or what comes instead of one.
+// body returns a stream, or a body instead of one.
 func (a Answer) body(n int, _ string) (kind string, frames []string) {
 	const one, stream = "application/json; charset=UTF-8", "text/event-stream"
 	switch {
@@ -46,14 +46,14 @@ func (a Answer) body(n int, _ string) (kind string, frames []string) {
 	return stream, scripted.Dress(events, !a.Faults.LF, a.Faults.Comments)
 }
 
-// signedPart is a part of an answer and what is in it, for the check of what comes back.
+// signedPart is a part of an answer, to check it when it is sent back.
 type signedPart struct {
 	json      object
 	signature string
 	content   string // the text, or the name of the call
 }
 
-// parts are the parts of the answer as the server sends them.
+// parts returns the parts of the answer as the server sends them.
 func (a Answer) parts() []signedPart {
 	var out []signedPart
 	for _, p := range scripted.Runes(a.Thought, a.Faults.Split) {
@@ -90,7 +90,7 @@ func signed(json object, signature, content string) signedPart {
 	return signedPart{json, signature, content}
 }
 
-// events are the events of the answer: one for each part, or one for all of them. The last has the reason.
+// events returns the events of the answer: one for each part, or one for all. The last has the reason.
 func (a Answer) events(id string) []string {
 	var groups [][]object
 	for i, p := range a.parts() {
@@ -146,7 +146,7 @@ func (a Answer) finish() string {
 	return a.Finish
 }
 
-// json is the count so far. What is zero is left out, as the real server does.
+// json returns the count so far. Zeros are omitted, as by the real server.
 func (u Usage) json(last bool) object {
 	out := object{{"promptTokenCount", u.Input}}
 	total := u.Input

@@ -20,21 +20,21 @@ import (
 
 // Script is a server's part of a conversation.
 type Script struct {
-	Models  []string `json:"models,omitempty"` // what GET /v1beta/models lists; nil: "scripted"
-	Key     string   `json:"key,omitempty"`    // the key demanded, as X-Goog-Api-Key; "": none may be sent
+	Models  []string `json:"models,omitempty"` // models listed by GET /v1beta/models; nil: "scripted"
+	Key     string   `json:"key,omitempty"`    // the required key, as X-Goog-Api-Key; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST …:streamGenerateContent?alt=sse, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // begin again after the last; else a request too many is an error
+	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
 }
 
 // Answer is the reply to one request: the parts of a candidate, or anything else that a server may send.
 type Answer struct {
-	// When keeps the answer for a request with this in its body: where several agents ask at once, their order is not
-	// known. It is given once, before those that are for anyone.
+	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed order.
+	// It is used once, before answers without When.
 	When   string   `json:"when,omitempty"`
-	Expect []string `json:"expect,omitempty"` // what must be in the request's body
-	Absent []string `json:"absent,omitempty"` // what must not
+	Expect []string `json:"expect,omitempty"` // texts that the request's body must contain
+	Absent []string `json:"absent,omitempty"` // texts that it must not contain
 
-	// The parts, in this order. If any has a signature, the first call of each step must come back with one.
+	// The parts, in this order. If any has a signature, the first call of each step must be sent back with one.
 	Thought   string `json:"thought,omitempty"`
 	Text      string `json:"text,omitempty"`
 	Calls     []Call `json:"calls,omitempty"`
@@ -49,7 +49,7 @@ type Answer struct {
 
 	Faults Faults `json:"faults,omitzero"`
 
-	// Raw is sent instead of parts: the events of a stream to the byte, or the body beside another Status.
+	// Raw is sent instead of parts: the events of a streamverbatim, or the body of another Status.
 	Raw    string            `json:"raw,omitempty"`
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`
@@ -65,7 +65,7 @@ type Call struct {
 
 // Usage counts tokens.
 type Usage struct {
-	Input    int `json:"input"` // with what was read from the cache
+	Input    int `json:"input"` // including tokens read from the cache
 	Output   int `json:"output"`
 	Thoughts int `json:"thoughts,omitempty"`
 	Cached   int `json:"cached,omitempty"`
@@ -80,9 +80,9 @@ type Faults struct {
 	Done     bool     `json:"done,omitempty"`     // [DONE] at the end, as some gateways send
 	Pause    Duration `json:"pause,omitempty"`    // before each event
 	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
-	Cut      int      `json:"cut,omitempty"`      // the connection breaks after so many bytes
-	End      int      `json:"end,omitempty"`      // the stream ends in good order after so many bytes
-	LF       bool     `json:"lf,omitempty"`       // line ends of one character; the real server sends two
+	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
+	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
+	LF       bool     `json:"lf,omitempty"`       // LF line endings; the real server sends two
 	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
 }
 
@@ -92,7 +92,7 @@ type Duration = scripted.Duration
 // Server plays a script. It is an http.Handler.
 type Server = scripted.Server
 
-// Request is what a client sent.
+// Request is a client's request.
 type Request = scripted.Request
 
 // Parse reads a script from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
@@ -100,7 +100,7 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 	return scripted.Parse[Script](data, vars)
 }
 
-// New gives a server that listens nowhere, for a test that brings its own connections.
+// New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	if s.Models == nil {
 		s.Models = []string{"scripted"}
@@ -120,7 +120,7 @@ func Start(s Script) (*Server, error) {
 	return out, out.Start()
 }
 
-// Serve serves a script until the test ends, and fails the test if the conversation was not the script's.
+// Serve serves a script until the test ends, and fails the test if the conversation deviated from the script.
 func Serve(t testing.TB, s Script) *Server {
 	t.Helper()
 	out := New(s)
@@ -130,7 +130,7 @@ func Serve(t testing.TB, s Script) *Server {
 
 func (s Script) known(h http.Header) bool { return h.Get("X-Goog-Api-Key") == s.Key }
 
-// other answers what is not generated: the models, and how many tokens a request has, four bytes being one.
+// other answers other requests: the list of models, and the number of tokens of a request, at four bytes each.
 func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool {
 	var answer any
 	switch {
@@ -153,7 +153,7 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 	return true
 }
 
-// fail writes an error as the API has it. A wrong key has status 400.
+// fail writes an error in the API's format. A wrong key has status 400.
 func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
 	word := "INVALID_ARGUMENT"
 	var details []object

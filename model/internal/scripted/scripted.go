@@ -1,6 +1,6 @@
-// Package scripted is what the scripted model servers share: a server on loopback that records requests, checks them
-// against a script, and plays its replies. The packages openaitest, anthropictest, responsestest and geminitest give it the
-// words of their APIs.
+// Package scripted is shared by the scripted model servers: a server on loopback that records requests, checks them against
+// a script, and plays its replies. Packages openaitest, anthropictest, responsestest and geminitest supply the formats of
+// their APIs.
 package scripted
 
 import (
@@ -20,51 +20,51 @@ import (
 type Script struct {
 	API     API
 	Replies []Reply // to POST API.Path, one each, in order
-	Repeat  bool    // begin again after the last; else a request too many is an error
+	Repeat  bool    // start again after the last answer; otherwise another request is an error
 }
 
-// API is what is particular to an API.
+// API describes an API.
 type API struct {
 	Base  string                                                             // path of the URL that clients are given
 	Path  string                                                             // end of the path whose POSTs the replies answer
-	Query string                                                             // of those POSTs, if they must have one
+	Query string                                                             // required query of those POSTs, if any
 	Known func(http.Header) bool                                             // whether a request has the right key
-	Check func(header http.Header, body string) string                       // why a real server rejects a request; "": it does not, nil: none
-	Other func(w http.ResponseWriter, r *http.Request, body string) bool     // answers other requests, and says if it did
-	Fail  func(w http.ResponseWriter, status int, code Code, message string) // writes an error as the API has it
+	Check func(header http.Header, body string) string                       // why a real server rejects a request; "": it doesn't. May be nil
+	Other func(w http.ResponseWriter, r *http.Request, body string) bool     // answers other requests, and reports whether it did
+	Fail  func(w http.ResponseWriter, status int, code Code, message string) // writes an error in the API's format
 }
 
-// Code is what is wrong with a request.
+// Code classifies an invalid request.
 type Code int
 
 // The codes.
 const (
 	Unauthorized Code = iota // no key, or a wrong one
-	NotServed                // nothing is served there
+	NotServed                // unknown path
 	Rejected                 // a request that a real server would reject
-	OffScript                // a request that the script does not have
+	OffScript                // a request that deviates from the script
 )
 
 // Reply is the reply to one request.
 type Reply struct {
-	// When keeps the reply for a request with this in its body: where several agents ask at once, their order is not
-	// known. It is given once, before those that are for anyone.
+	// When reserves the reply for a request whose body contains this text, for agents that send requests in no fixed order.
+	// It is used once, before replies without When.
 	When string
-	// Until repeats the reply until a request has this in its body; that request gets the next reply. It waits for
-	// what happens in the client at its own time.
+	// Until repeats the reply until a request's body contains this text; that request gets the next reply. It waits for
+	// asynchronous events in the client.
 	Until  string
-	Expect []string // what must be in the request's body
-	Absent []string // what must not
+	Expect []string // texts that the request's body must contain
+	Absent []string // texts that it must not contain
 
-	// Body gives the frames of the body and its content type. n counts the requests, from 1.
+	// Body returns the frames of the body and its content type. n counts the requests, from 1.
 	Body   func(n int, request string) (kind string, frames []string)
 	Status int // 0: 200
 	Header map[string]string
 
 	Pause time.Duration // before each frame
 	Chunk int           // bytes in each write to the connection; 0: a frame
-	Cut   int           // the connection breaks after so many bytes
-	End   int           // the body ends in good order after so many bytes
+	Cut   int           // the connection breaks after this many bytes
+	End   int           // the body ends normally after this many bytes
 
 	CutBefore string // the connection breaks in place of the first frame that contains this
 }
@@ -78,20 +78,20 @@ type Server struct {
 	requests []Request
 	errs     []error
 	next     int
-	kept     []Reply // those with a When that were not given yet
+	kept     []Reply // replies with a When that were not used yet
 
 	http *http.Server
 	quit chan struct{}
 }
 
-// Request is what a client sent.
+// Request is a client's request.
 type Request struct {
 	Method, Path string
 	Header       http.Header
 	Body         string
 }
 
-// New gives a server that listens nowhere, for a test that brings its own connections.
+// New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	out := &Server{script: s, quit: make(chan struct{})}
 	for _, r := range s.Replies {
@@ -111,11 +111,11 @@ func (s *Server) Start() error {
 	}
 	s.URL = "http://" + l.Addr().String() + s.script.API.Base
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
-	go func() { _ = s.http.Serve(l) }() // it ends with Close and says so
+	go func() { _ = s.http.Serve(l) }() // it returns an error after Close
 	return nil
 }
 
-// Serve serves until the test ends, and fails the test if the conversation was not the script's.
+// Serve serves until the test ends, and fails the test if the conversation deviated from the script.
 func (s *Server) Serve(t testing.TB) {
 	t.Helper()
 	if err := s.Start(); err != nil {
@@ -133,19 +133,19 @@ func (s *Server) Serve(t testing.TB) {
 func (s *Server) Close() {
 	close(s.quit)
 	if s.http != nil {
-		_ = s.http.Close() // nothing is lost by an error here
+		_ = s.http.Close() // ignore errors at the end of a test
 	}
 }
 
-// Requests are those that came so far, those that no reply answers too.
+// Requests returns all requests so far, including unanswered ones.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Err says what was not as the script has it: an expectation that did not hold, a request too many or one that a real
-// server rejects, or, after all is done, an answer that nobody asked for.
+// Err returns how the conversation deviated from the script: an expectation that wasn't met, an additional or invalid
+// request or, at the end, an answer that wasn't requested.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Server) Err() error {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client has gone
+		return // the client disconnected
 	}
 	s.mu.Lock()
 	s.requests = append(s.requests, Request{r.Method, r.URL.Path, r.Header.Clone(), string(body)})
@@ -214,7 +214,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, n int, body stri
 		if left > 0 && len(f) >= left {
 			write(w, f[:left], reply.Chunk)
 			if reply.Cut > 0 {
-				panic(http.ErrAbortHandler) // the way net/http has to break a connection
+				panic(http.ErrAbortHandler) // net/http's way to break a connection
 			}
 			return
 		}
@@ -225,20 +225,20 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, n int, body stri
 	}
 }
 
-// write sends a frame, in chunks of so many bytes.
+// write sends a frame, in chunks of this many bytes.
 func write(w http.ResponseWriter, frame string, chunk int) {
 	for frame != "" {
 		n := len(frame)
 		if chunk > 0 {
 			n = min(n, chunk)
 		}
-		_, _ = io.WriteString(w, frame[:n])       // a client that has gone is what some tests are about
-		_ = http.NewResponseController(w).Flush() // a recorder in a test need not be able to
+		_, _ = io.WriteString(w, frame[:n])       // some tests disconnect
+		_ = http.NewResponseController(w).Flush() // not supported by every recorder
 		frame = frame[n:]
 	}
 }
 
-// take gives the next reply if the request is what it expects.
+// take returns the next reply if the request is as expected.
 func (s *Server) take(body string) (Reply, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,7 +267,7 @@ func (s *Server) take(body string) (Reply, error) {
 	return r, s.check(r, body)
 }
 
-// check compares a request with what a reply expects of it.
+// check compares a request with the expectations of a reply.
 func (s *Server) check(r Reply, body string) error {
 	for _, want := range r.Expect {
 		if !strings.Contains(body, want) {

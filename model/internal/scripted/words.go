@@ -30,7 +30,7 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 // Parse reads a script of type S from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse[S any](data []byte, vars map[string]string) (S, error) {
 	var s S
-	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) }) // $WORKED before $WORK
+	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) }) // longest first: $WORKED before $WORK
 	for _, name := range names {
 		quoted, err := json.Marshal(vars[name])
 		if err != nil {
@@ -47,8 +47,8 @@ func Parse[S any](data []byte, vars map[string]string) (S, error) {
 	return s, nil
 }
 
-// Arguments is what a model says as the arguments of a call, to the byte: args without its blanks, or, if it is a JSON
-// string, the text of that string.
+// Arguments returns the arguments of a call as a model sends them: args without whitespace or, if it is a JSON string, the
+// text of that string.
 func Arguments(args json.RawMessage) string {
 	var s string
 	if json.Unmarshal(args, &s) == nil {
@@ -61,21 +61,21 @@ func Arguments(args json.RawMessage) string {
 	return b.String()
 }
 
-// JSON writes a value the way model servers do: on one line, and without escapes for HTML.
+// JSON writes a value like model servers: on one line, and without HTML escapes.
 func JSON(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // a value of the script's own that is no JSON: a mistake in the test
+		panic(err) // a bug in the test
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Event is one server-sent event with its blank line.
+// Event returns one server-sent event with its blank line.
 func Event(name string, data any) string { return "event: " + name + "\ndata: " + JSON(data) + "\n\n" }
 
-// Dress gives events line ends of two characters, and comments between them.
+// Dress adds CRLF line endings and comments to events.
 func Dress(events []string, crlf, comments bool) []string {
 	for i, e := range events {
 		if comments {
@@ -89,7 +89,7 @@ func Dress(events []string, crlf, comments bool) []string {
 	return events
 }
 
-// Runes cuts s into pieces of n characters; 0 leaves it whole, and nothing has no pieces.
+// Runes splits s into pieces of n characters; 0 doesn't split it, and an empty s has no pieces.
 func Runes(s string, n int) []string {
 	if s == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 const head = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"scripted",`
 
-// frames are the events of the answer's stream, each with its blank line.
+// frames returns the events of the answer's stream, each with its blank line.
 func (a Answer) frames() []string {
 	var out []string
 	event := func(data string) { out = append(out, "data: "+data+"\n\n") }
@@ -49,7 +49,7 @@ func (a Answer) frames() []string {
 	return scripted.Dress(out, a.Faults.CRLF, a.Faults.Comments)
 }
 
-// callDeltas are the pieces of one call.
+// callDeltas returns the pieces of one call.
 func (a Answer) callDeltas(i int, c Call) []string {
 	f := a.Faults
 	if f.ObjectArgs {
@@ -57,7 +57,7 @@ func (a Answer) callDeltas(i int, c Call) []string {
 	}
 	pieces := split(c.text(), f.Split)
 	if f.Split > 0 || len(pieces) == 0 {
-		pieces = append([]string{""}, pieces...) // as OpenAI does it: the name first, then the arguments
+		pieces = append([]string{""}, pieces...) // like OpenAI: the name first, then the arguments
 	}
 	var out []string
 	for n, p := range pieces {
@@ -108,7 +108,7 @@ func (a Answer) finish() string {
 
 func (a Answer) field() string { return cmp.Or(a.Field, "reasoning_content") }
 
-// plain is the answer as one object.
+// plain returns the answer as one object.
 func (a Answer) plain() string {
 	var calls []string
 	for i, c := range a.Calls {
@@ -128,7 +128,7 @@ func (u Usage) json() string {
 		u.Input, u.Output, u.Input+u.Output, u.Cached)
 }
 
-// split cuts s into pieces of n bytes, also inside a character; 0 leaves it whole.
+// split splits s into pieces of n bytes, even inside a character; 0 doesn't split it.
 func split(s string, n int) []string {
 	if s == "" {
 		return nil
@@ -144,7 +144,7 @@ func split(s string, n int) []string {
 	return append(out, s)
 }
 
-// quote writes a JSON string and keeps bytes that are not UTF-8, as servers do that cut inside a character.
+// quote writes a JSON string and keeps bytes that are not UTF-8, like servers that split text inside a character.
 func quote(s string) string {
 	b := []byte{'"'}
 	for i := range len(s) {

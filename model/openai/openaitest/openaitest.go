@@ -1,5 +1,5 @@
-// Package openaitest is a server on loopback that speaks the chat completions wire to the byte, with scripted
-// replies and with the faults of real servers. It is for tests.
+// Package openaitest is a server on loopback that speaks the chat completions API, with scripted replies and with the faults
+// of real servers. It is for tests.
 //
 //	s := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 //		{Calls: []openaitest.Call{{ID: "call_0", Name: "clock", Args: json.RawMessage(`{}`)}}},
@@ -24,10 +24,10 @@ import (
 // Server plays a script. It is an http.Handler.
 type Server = scripted.Server
 
-// Request is what a client sent.
+// Request is a client's request.
 type Request = scripted.Request
 
-// New gives a server that listens nowhere, for a test that brings its own connections.
+// New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
 	if s.Models == nil {
 		s.Models = []string{"scripted"}
@@ -62,7 +62,7 @@ func Start(s Script) (*Server, error) {
 	return out, out.Start()
 }
 
-// Serve serves a script until the test ends, and fails the test if the conversation was not the script's.
+// Serve serves a script until the test ends, and fails the test if the conversation deviated from the script.
 func Serve(t testing.TB, s Script) *Server {
 	t.Helper()
 	out := New(s)
@@ -70,7 +70,7 @@ func Serve(t testing.TB, s Script) *Server {
 	return out
 }
 
-// reply is the answer as the server plays it.
+// reply converts the answer for the server.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
 		When: a.When, Until: a.Until, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
@@ -89,7 +89,7 @@ func (a Answer) reply() scripted.Reply {
 	}
 }
 
-// fail writes an error as the API has it.
+// fail writes an error in the API's format.
 func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
 	name := map[scripted.Code]string{scripted.Unauthorized: "invalid_api_key", scripted.NotServed: "not_found", scripted.OffScript: "script"}[code]
 	w.Header().Set("Content-Type", "application/json")

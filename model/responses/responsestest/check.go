@@ -16,7 +16,7 @@ var params = strings.Fields(`background context_management conversation include 
 	reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs
 	top_p truncation user client_metadata`)
 
-// members are those of the items that the real server knows, for the types that are checked.
+// members are the members of items that the real server knows, for the checked types.
 var members = map[string][]string{
 	"message":              strings.Fields("type id status role content phase"),
 	"reasoning":            strings.Fields("type id status summary content encrypted_content"),
@@ -32,7 +32,7 @@ var contents = map[string][]string{
 	"developer": {"input_text", "input_image", "input_file"},
 }
 
-// names are what tools may be called.
+// names matches valid names of tools.
 var names = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // maxCallID is the longest call_id.
@@ -52,7 +52,7 @@ type item struct {
 	Encrypted string `json:"encrypted_content"`
 }
 
-// check rejects what the real server rejects, in its words.
+// check rejects requests that the real server rejects, with its messages.
 func (s Script) check(_ http.Header, body string) string {
 	var r struct {
 		Model    string
@@ -99,7 +99,7 @@ func (s Script) check(_ http.Header, body string) string {
 	return checkOrder(items, r.Previous != "")
 }
 
-// unknown is a member of an object that isn't in the list; "": there is none.
+// unknown returns a member of an object that isn't in the list; "": none.
 func unknown(object []byte, known []string) string {
 	var have map[string]json.RawMessage
 	_ = json.Unmarshal(object, &have) // it was read before
@@ -180,7 +180,7 @@ func checkContents(param string, raw json.RawMessage, known []string) string {
 	return ""
 }
 
-// checkOrder checks that calls and outputs belong together, and that something follows reasoning.
+// checkOrder checks that calls and outputs match, and that something follows reasoning.
 func checkOrder(items []item, continued bool) string {
 	var open []string
 	for i, it := range items {

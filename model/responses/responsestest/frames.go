@@ -14,7 +14,7 @@ type object = scripted.Object
 // field is a member of an object.
 type field = scripted.Field
 
-// reply is the answer as the server plays it.
+// reply converts the answer for the server.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
 		When: a.When, Expect: a.Expect, Absent: a.Absent, Status: a.Status, Header: a.Header,
@@ -23,14 +23,14 @@ func (a Answer) reply() scripted.Reply {
 	}
 }
 
-// body is a stream or one object, as the request has it.
+// body returns a stream or one object, depending on the request.
 func (a Answer) body(n int, request string) (kind string, frames []string) {
 	const one, stream = "application/json", "text/event-stream; charset=utf-8"
 	var r struct {
 		Model  string
 		Stream bool
 	}
-	_ = json.Unmarshal([]byte(request), &r) // it was checked
+	_ = json.Unmarshal([]byte(request), &r) // it was checked before
 	switch {
 	case a.Raw != "" && a.Status != 0:
 		return one, []string{a.Raw}
@@ -79,7 +79,7 @@ func (p *player) event(name string, fields ...field) {
 	p.events = append(p.events, scripted.Event(name, append(data, field{"sequence_number", len(p.events)})))
 }
 
-// outcome is the status that the response ends in.
+// outcome returns the final status of the response.
 func (a Answer) outcome() string {
 	switch {
 	case a.Error != "":
@@ -90,7 +90,7 @@ func (a Answer) outcome() string {
 	return "completed"
 }
 
-// response is what the response is like at a point of the stream.
+// response returns the response at a point of the stream.
 func (p *player) response(status string) object {
 	var failure, incomplete, usage any
 	output := []object{}
@@ -118,7 +118,7 @@ func (u Usage) json() object {
 	}
 }
 
-// id is the id of the item that is written.
+// id returns the id of the item that is written.
 func (p *player) id(prefix string) string { return fmt.Sprintf("%s_%d_%d", prefix, p.n, len(p.output)) }
 
 func (p *player) index() field { return field{"output_index", len(p.output)} }
