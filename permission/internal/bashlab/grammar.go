@@ -13,6 +13,7 @@ var grammar = map[string][]string{
 		"echo $(cat <<E\nE)\nrun1 «word»\nE\n)", "echo $(<<E\nE\nsort;run1 «word»)", "echo $(cat <<E\n«text»\nE\nsort;run1 «word»)", "diff <(cat <<E\n«text»\nE\nsort; run1 «word») y", "run1 &\\\n>«target» a", "run1 2\\\n>«target»", "run1 >\\\n\\\n&«target»",
 		"(''\\\n#«word»\n)", "ls | time run1 «word»", "run1 @(a|«plain»)", "!(run1 «word»)", "[[ a = @($(run1 «word»)) ]]", "run1 >&'$(run1 «word»)'", "run1 >&-«plain»", "run1 <&-«plain»", "run1 <() «word»", "run1 \"`echo \"{a,«plain»}\"`\"", "coproc run1 «word»", "time -- run1 «word»",
 		"cd src || cd docs; run1", "cd nowhere && cd src; run1", "cd link/../docs && run1", "cd src/far/../docs && run1", "cd src/far && cd ../«directory» && run1 «plain»", "cd src/far/.. && run1 < ../a.txt", "cd src && false || run1", "[[ x[$(run1)] -eq 1 ]]", "x='a[$(run1)]'; ((x))", "x='y[$(run1 «word»)]'; [[ $x -gt 1 ]]", "x=«word»; run1 $x", "{ run1; } > «target»",
+		"cat <<E\n${x:-'$(run1 «plain»)'}\nE", "ls {a['$(run1 «plain»)']}>/dev/null", "ls ${x[$y]:-'$(run1 «plain»)'}", "echo \"${x:-'$(run1 «plain»)'}\"", "test -v 'x[$(run1 «plain»)]'", "printf -v 'x[$(run1)]' a",
 		"run1 «braces»«braces»", "run1 «plain»«braces»«plain»", "run1 $HOME{«plain»,«plain»}", "run1 {«plain»}{«plain»,«plain»}", "run1 {«plain»,«plain»}«plain»}",
 	},
 	"expanded":    {"HOME/«plain»", "x", "(run2)", "{x}", "'«text»'"},
