@@ -34,8 +34,9 @@ var mayImport = map[string]string{
 	"permission/shell/prove":      "permission/shell/bash permission/shell/program",
 	"permission/shell/wrap":       "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/prove",
-	"permission/shell":            "permission/shell/bash permission/shell/program permission/shell/wrap",
-	"permission/internal/bashlab": "permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
+	"permission/shell":            "permission/shell/bash permission/shell/wrap",
+	"permission/environ":          "permission/shell/program",
+	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
 	"permission/ondisk":           "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
@@ -90,7 +91,7 @@ var mayImport = map[string]string{
 	"internal/waittest":           "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/shell internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
+	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/environ internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
@@ -113,7 +114,7 @@ var mayImport = map[string]string{
 	"internal/requestlog": "model",
 
 	// One run, for any front end.
-	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/shell " +
+	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.

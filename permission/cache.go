@@ -147,14 +147,11 @@ func (e *engine) fact(c *bash.Command) *fact {
 	for i := 0; i < len(proof.Git) && f.why == ""; i++ {
 		f.why = e.runsGit(proof.Git[i])
 	}
-	for i := 0; i < len(proof.Unless) && f.why == ""; i++ {
-		f.why = e.chosen(proof.Unless[i])
-	}
 	if f.why == "" && e.pass != held {
 		f.why = e.managed(c.Name())
 	}
-	for i := 0; i < len(proof.Trees) && f.why == ""; i++ {
-		f.why = e.addTree(&proof, &proof.Trees[i])
+	for i := 0; i < len(proof.Git) && f.why == "" && proof.Whole; i++ {
+		f.why = e.addWorktree(&proof, proof.Git[i])
 	}
 	room := len(c.Words) + len(c.Redirs)
 	if f.why == "" {
@@ -190,18 +187,7 @@ func (e *engine) touch(f *fact, t prove.Touch) bool {
 	return true
 }
 
-// chosen reports a file that selects the program behind a name.
-func (e *engine) chosen(file string) string {
-	if e.disk == nil {
-		return "can't determine what " + show(file) + " refers to"
-	}
-	if found, ok := e.disk.Glob(file); !ok || len(found) > 0 {
-		return show(file) + " changes what it runs"
-	}
-	return ""
-}
-
-// runsGit returns why git may run a program in a directory.
+// runsGit says why git may run a program in a folder.
 func (e *engine) runsGit(dir string) string {
 	why, known := e.git[dir]
 	if !known {

@@ -99,18 +99,18 @@ func TestEnforcedVerdicts(t *testing.T) {
 			"lsof -i :3000", "go list -json ./...",
 			// Words that expand at run time.
 			"cat $f", "f=src/index.ts; cat ${f%.ts}.go", "grep -rn \"$p\" .", "cat *", "cat .e*", "sed -n \"${a},${b}p\" README.md", "head -$n README.md",
-			"awk \"NR==$n\" README.md", "sort $x", "git show $sha", "git log -n$n", "git -C \"$d\" status", "find \"$d\" -name '*.go'", "find . -name \"$p\" -exec head -1 {} \\;", "tail -n \"$n\" README.md",
+			"awk \"NR==$n\" README.md", "sort $x", "git show $sha", "git log -n$n", "git -C \"$d\" status", "find . -name \"$p\" -exec head -1 {} \\;", "tail -n \"$n\" README.md",
 			"while read -r a b; do echo $a; done < README.md", "for ((i=0;i<3;i++)); do echo $i; done", "[[ $x =~ ^a ]] && echo y", "[[ $x -gt 1 ]]", "((x > 1)) && echo y", "cd $d && ls", "a=(1 2); echo ${a[@]}",
-			"diff <(sort README.md) <(sort go.mod) | wc -l; cat $x", "bash -c 'wc -l $f'", "mapfile -t l < README.md; echo ${#l[@]}", "x=a; x+=b; echo $x", "FILE_COUNT=$(ls | wc -l); echo $FILE_COUNT", "GOOS=windows go list ./...",
+			"diff <(sort README.md) <(sort go.mod) | wc -l; cat $x", "mapfile -t l < README.md; echo ${#l[@]}", "x=a; x+=b; echo $x", "FILE_COUNT=$(ls | wc -l); echo $FILE_COUNT", "GOOS=windows go list ./...",
 			// Programs.
 			"npm pkg get scripts", "npm config get registry", "pip show x", "pip3 freeze", "go mod graph", "go env -json", "gofmt -d cmd", "bat -p README.md", "less README.md", "top -bn1",
-			"shellcheck x.sh", "tokei .", "yq .a config/default.yaml", "cargo tree --offline", "cat /proc/meminfo", "cat /proc/sys/kernel/hostname", "xxd *", "tac *",
+			"shellcheck x.sh", "tokei .", "yq .a config/default.yaml", "cargo tree --offline", "cat /proc/meminfo", "cat /proc/sys/kernel/hostname", "tac *",
 		}},
 		{ask, ask, []string{
 			// Commands that write, run programs or use the network.
 			"sed -i s/a/b/ README.md", "find . -delete", "sort -o x README.md", "git push", "git commit -m x", "git branch $x", "cat README.md > x", "cat README.md > $x", "cat $x >> y", "rg TODO | tee x", "gofmt -w .",
 			"go env -w A=b", "go build ./...", "go test ./...", "go vet -vettool=./x ./...", "go list -toolexec ./x ./...", "go mod tidy", "go list -u -m all", "npm install", "npm view x", "npm run build", "pip install x", "make -n", "ldd ./x", "curl x",
-			"$cmd", "$cmd README.md", "x=ls; y=$x; $y", "git $x", "git -c $x status", "npm $x", "go $x", "pip $x", "xargs $x", "xargs git", "xargs -I{} git {}", "find . -exec $x {} \\;", "find . -exec {} \\;", "ls | xargs sh", "eval $x", ". ./x", "sh x.sh", "bash $x",
+			"$cmd", "$cmd README.md", "xxd *", "find \"$d\" -name '*.go'", "bash -c 'wc -l $f'", "x=ls; y=$x; $y", "git $x", "git -c $x status", "npm $x", "go $x", "pip $x", "xargs $x", "xargs git", "xargs -I{} git {}", "find . -exec $x {} \\;", "find . -exec {} \\;", "ls | xargs sh", "eval $x", ". ./x", "sh x.sh", "bash $x",
 			"bash -c $x", "bash -c 'rm x'", "bash -c 'cat x > y'", "ls | xargs -I{} bash -c 'cat {}'", "PATH=. ls", "LD_PRELOAD=./x.so ls", "GIT_DIR=x git status", "f() { ls; }; f", "export A=b", "awk 'BEGIN { system(\"x\") }'",
 			"awk \"{ print > $x }\" README.md", "select x in a; do ls; done", "for PATH in .; do ls; done", "read PATH < README.md", "PATH=$x; ls", "BASH_ENV=$x; ls", "GIT_EXTERNAL_DIFF=$x; git diff", "IFS=$x; ls", "shopt -s expand_aliases", "cat <<< x > y", "go get x", "cargo tree", "top", "yq -i .a x.yaml", "perl -i -pe s/a/b/ README.md",
 			// Interpreters.

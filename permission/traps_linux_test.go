@@ -66,7 +66,7 @@ func TestFilesThatArgumentsDoNotName(t *testing.T) {
 	}
 	for _, h := range []struct{ setup, command string }{
 		{"mkdir src1 && cp main.go src1", "grep -rn package src?"},
-		{"true", "git diff HEAD -- conf"},
+		{"true", "git diff HEAD -- docs/guide.md"},
 		{"gzip -k README.md", "zcat README.md.gz"},
 	} {
 		if e := r.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, IfApproved: true}); e.NeedsApproval || e.Harm() != "" {

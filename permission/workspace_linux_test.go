@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -136,7 +136,7 @@ func printsNoSecret(t *testing.T, dir, line string) {
 	}
 	cmd := exec.Command("bash", "-c", strings.ReplaceAll(line, "foo", "canary"))
 	cmd.Dir = dir
-	cmd.Env = shell.Environment(append(os.Environ(), "HOME="+filepath.Join(dir, "home")), dir)
+	cmd.Env = environ.Unasked(append(os.Environ(), "HOME="+filepath.Join(dir, "home")), dir)
 	if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "canary") {
 		t.Errorf("%s prints a secret: %s", line, out)
 	}
@@ -283,10 +283,11 @@ func TestWorkspaceInARepository(t *testing.T) {
 			"git diff", "git diff HEAD", "git diff HEAD --", "git diff --cached", "git diff HEAD~1 HEAD", "git diff main..dev", "git diff -- :/notes.txt", "git diff -- ':(top)notes.txt'", "git diff -- ':!src'", "git diff ../notes.txt",
 			"git diff-files -p", "git diff-index -p HEAD", "git status -vv", "git status -v", "git log -p", "git log -1 --cc", "git show", "git show HEAD", "git show HEAD:notes.txt", "git show HEAD:app/../notes.txt", "git cat-file -p HEAD:notes.txt",
 			"git cat-file -p 0123456789abcdef", "git cat-file blob HEAD", "git stash show -p", "git grep foo -- ..", "git grep --untracked foo -- ..", "git grep foo HEAD:notes.txt", "cd src && git diff", "git -C src diff", "git diff && ls",
+			"git diff README.md", "git diff HEAD README.md", "git log -p README.md", "git show HEAD:app/README.md", "git show HEAD:./README.md", "cd src && git diff main.go",
 		},
 		tool.Allow: {
-			"git status", "git status -s", "git log", "git log --oneline -5", "git log --stat", "git show --stat", "git diff --stat", "git diff --name-only", "git diff README.md", "git diff HEAD README.md", "git diff -- README.md src",
-			"git diff -- .", "git log -p -- src", "git log -p README.md", "git show HEAD:app/README.md", "git show HEAD:./README.md", "git blame README.md", "git grep foo -- src", "git ls-files", "git branch", "cd src && git diff main.go", "git cat-file -t HEAD",
+			"git status", "git status -s", "git log", "git log --oneline -5", "git log --stat", "git show --stat", "git diff --stat", "git diff --name-only", "git diff -- README.md src",
+			"git diff -- .", "git log -p -- src", "git blame README.md", "git grep foo -- src", "git ls-files", "git branch", "git cat-file -t HEAD",
 		},
 	} {
 		for _, line := range lines {
@@ -361,7 +362,7 @@ func TestGoWritesNoCounters(t *testing.T) {
 	home := t.TempDir()
 	for _, args := range [][]string{{"version"}, {"env", "GOPATH"}} {
 		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = t.TempDir(), shell.Environment([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home})
+		cmd.Dir, cmd.Env = t.TempDir(), environ.Unasked([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home})
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v: %s", args, err, out)
 		}

@@ -1,28 +1,16 @@
 package permission
 
-import (
-	"path"
+import "github.com/adze-dev/adze/permission/shell/prove"
 
-	"github.com/adze-dev/adze/permission/shell/prove"
-)
-
-// addTree adds what a git command shows of a repository whose top is above the workspace. A repository in the workspace is
-// judged by the words of the command.
-func (e *engine) addTree(p *prove.Proof, t *prove.Tree) (why string) {
-	top, known := e.disk.Worktree(e.at(t.Dir).path)
-	if !known {
+// addWorktree adds to what a git command touches all that git tracks in a repository that begins above the workspace. A
+// repository in the workspace is judged by the words of the command.
+func (e *engine) addWorktree(p *prove.Proof, dir string) (why string) {
+	top, known := e.disk.Worktree(e.at(dir).path)
+	switch {
+	case !known:
 		return "can't determine which repository git uses here"
+	case top != "" && !e.world.inside(top):
+		p.Touches = append(p.Touches, prove.Touch{Path: top, Below: true, Sure: true, Tracked: true})
 	}
-	if top == "" || e.world.inside(top) {
-		return ""
-	}
-	if t.Unless != "" {
-		if found, ok := e.disk.Glob(escapeGlob(t.Unless)); ok && len(found) > 0 {
-			return ""
-		}
-	}
-	touch := t.Touch
-	touch.Path = path.Join(top, touch.Path)
-	p.Touches = append(p.Touches, touch)
 	return ""
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -218,7 +218,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	}
 	world := permission.World{
 		Roots: []string{dir}, Home: c.user, State: c.home,
-		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}), Path: func() string { return shell.Path(c.env.Getenv("PATH"), dir) },
+		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}), Path: func() string { return environ.Path(c.env.Getenv("PATH"), dir) },
 	}
 	restricted, err := session.Restricted(q.tools, world, r)
 	if err != nil || restricted.Verdict == tool.Deny {

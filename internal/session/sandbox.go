@@ -17,7 +17,7 @@ import (
 	"github.com/adze-dev/adze/internal/trial"
 	protectednames "github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/shell"
+	"github.com/adze-dev/adze/permission/environ"
 )
 
 // Bubblewrap is the sandbox backend that uses the program bwrap.
@@ -35,7 +35,7 @@ func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
 			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
-		Environ: func(environ []string) []string { return shell.Environment(environ, roots...) },
+		Environ: func(env []string) []string { return environ.Unasked(env, roots...) },
 	}
 }
 
@@ -46,16 +46,16 @@ func Tries(t settings.Tools) bool {
 
 // path returns the PATH of auto-approved commands.
 func (s *Session) path() string {
-	environ := s.env.Environ
-	if environ == nil {
-		environ = os.Environ()
+	env := s.env.Environ
+	if env == nil {
+		env = os.Environ()
 	}
-	for _, kv := range slices.Backward(environ) {
+	for _, kv := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return shell.Path(value, s.tools.Roots()...)
+			return environ.Path(value, s.tools.Roots()...)
 		}
 	}
-	return shell.Path("")
+	return environ.Path("")
 }
 
 // readsEnforced reports whether the sandbox limits what auto-approved commands read now. After a change of rules, the hidden

@@ -10,8 +10,7 @@
 // reading of one parser. A line goes forward through these packages: bash reads it, program is what is known of its
 // programs, prove whether they are read-only, wrap which commands they run, match which rules mean them.
 //
-// It runs nothing, opens nothing and knows no rules: package permission decides. Only [Environment] looks at the disk, to
-// see where the directories of PATH lead.
+// It runs nothing, opens nothing and knows no rules: package permission decides.
 package shell
 
 import (

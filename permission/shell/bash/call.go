@@ -8,36 +8,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call reads a simple command: as it stands, and with every value of its variables that is known.
+// call reads a simple command. The commands in its substitutions and those that it runs are added.
 func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
-	cmd := r.simple(c, s)
-	var values []map[string]Word
-	var sure bool
-	if len(cmd.Words) > 0 && cmd.Words[0].Kind == Literal {
-		values, sure = r.filled(append(slices.Clip(c.Args), targets(s)...))
-	}
-	inCase := r
-	var cases []*Command
-	for _, inCase.bound = range values {
-		cases = append(cases, inCase.simple(c, s))
-	}
-	if sure {
-		cmd.Cases = cases
-	}
-	r.addWithInner(cmd)
-	for _, one := range cases {
-		inCase.addWithInner(one)
-	}
-	return r.moved(cmd)
-}
-
-// simple is a simple command. The commands in its substitutions are added.
-func (r Reader) simple(c *syntax.CallExpr, s *syntax.Stmt) *Command {
 	cmd := &Command{Source: r.text(s), Stdin: r.stdin, around: len(r.redirs), Redirs: append(slices.Clip(r.redirs), r.redirects(s)...)}
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
-			r.Line(byExpansion(r.text(a)), r.word(a.Value), true)
+			r.Line(cmd, r.word(a.Value), true)
 		}
 	}
 	cmd.Words = make([]Word, 0, len(c.Args))
@@ -45,15 +22,10 @@ func (r Reader) simple(c *syntax.CallExpr, s *syntax.Stmt) *Command {
 		r.nested(w)
 		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
-	return cmd
-}
-
-// addWithInner adds a command and those that it runs.
-func (r Reader) addWithInner(c *Command) {
-	r.Add(c)
-	if r.hooks != nil {
-		r.hooks.Unwrap(&r, c)
+	if r.Add(cmd); r.hooks != nil {
+		r.hooks.Unwrap(&r, cmd)
 	}
+	return r.moved(cmd)
 }
 
 func (r Reader) assign(a *syntax.Assign) Assign {
@@ -65,6 +37,11 @@ func (r Reader) assign(a *syntax.Assign) Assign {
 		}
 	}
 	out.Value = r.word(a.Value)
+	if a.Value != nil && len(a.Value.Parts) == 1 && out.Value.Kind == Unknown {
+		if _, ok := a.Value.Parts[0].(*syntax.CmdSubst); ok {
+			out.Value.Kind = PublicVar
+		}
+	}
 	return out
 }
 

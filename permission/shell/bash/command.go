@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
@@ -33,17 +32,15 @@ type Command struct {
 	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
 	MayRun bool
 
-	Mark     string     // what By puts a text that is not known in the place of: {}
-	Keyword  bool       // time, as the shell itself knows it
-	Doubtful bool       // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
-	Stdin    *Word      // what a pipe or a wrapper gives it; nil: not known
-	around   int        // how many of its redirections are those of groups
-	Cases    []*Command // if its variables have known values for sure: the commands with them, which follow it in the script
-	IsCase   bool       // it is a command before it with values for its variables, which it may have
-	Start    string     // the folder the line starts in
+	Mark     string // what By puts a text that is not known in the place of: {}
+	Keyword  bool   // time, as the shell itself knows it
+	Doubtful bool   // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
+	Stdin    *Word  // what a pipe or a wrapper gives it; nil: not known
+	around   int    // how many of its redirections are those of groups
+	IsCase   bool   // it is a command before it with values in the place of variables, which may have them
+	Start    string // the folder the line starts in
 
-	Program string // what base found, once the command stands in a script
-	Globs   []Word // without words: patterns that are looked up
+	Globs []Word // without words: patterns that are looked up
 }
 
 // Assign is an assignment before a command.
@@ -77,19 +74,13 @@ func (c *Command) Undetermined() bool {
 	return len(c.Words) > 0 && c.Words[0].Kind != Literal && !c.MayRun && !c.Doubtful
 }
 
-// Base is the name without a folder.
+// Base is the name without a directory.
 func (c *Command) Base() string {
-	if c.Program != "" {
-		return c.Program
-	}
 	name := c.Name()
-	if strings.IndexByte(name, '/') < 0 && strings.IndexByte(name, '\\') < 0 {
-		return name
-	}
-	return path.Base(strings.ReplaceAll(name, `\`, "/"))
+	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// Argv is the command as it was understood, one element a word. What is not known stands as it is written.
+// Argv is the text of its words. What is not known is as it is written.
 func (c *Command) Argv() []string {
 	argv := make([]string, len(c.Words))
 	for i, w := range c.Words {
@@ -132,11 +123,6 @@ func Queries(c *Command) bool {
 	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
 }
 
-// IsName reports whether s is one word of letters.
-func IsName(s string) bool {
-	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
-}
-
 // Input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
 func (c *Command) Input() *Word {
 	for i, d := range slices.Backward(c.Redirs) {
@@ -161,6 +147,12 @@ func Join(words []Word) Word {
 		parts = append(parts, w.Text)
 	}
 	return Word{strings.Join(parts, " "), Literal}
+}
+
+// Filled reports whether the same command follows in the script with every value that its variables may have.
+func (c *Command) Filled() bool {
+	return slices.ContainsFunc(c.Words, func(w Word) bool { return w.Kind == Filled }) ||
+		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return d.Target.Kind == Filled })
 }
 
 // Marked reports whether what runs c puts a text that is not known into a word.

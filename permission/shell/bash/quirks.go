@@ -3,6 +3,7 @@ package bash
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -15,12 +16,7 @@ func odd(what string) error {
 	return fmt.Errorf("%s is ambiguous between shells", what)
 }
 
-// joinsSigns reports whether a joined line may make one sign of two: & and > in two lines are &> to bash, but not to the
-// parser.
-func joinsSigns(line string) bool {
-	return strings.Contains(line, "\\\n") && joinedSigns.MatchString(line)
-}
-
+// joinedSigns are two signs that a joined line may make one of: & and > in two lines are &> to bash, but not to the parser.
 var joinedSigns = regexp.MustCompile(`[&|<>();0-9}](\\\n)[\\\n]*[&|<>();]`)
 
 // oddComment reports whether a comment ends in a backslash, where bash ends it and the parser goes on in the next line,
@@ -76,7 +72,7 @@ func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 		}
 	case *syntax.ParamExp:
 		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && strings.Contains(n.Exp.Word.Lit(), "P") {
-			r.Unknown(byExpansion(r.text(n))) // ${x@P} is a prompt, whatever x is
+			r.Add(&Command{Words: []Word{{r.text(n), Unknown}}, Source: top}) // ${x@P} is a prompt, whatever x is
 		}
 	case *syntax.CmdSubst:
 		if n.Backquotes && strings.Contains(r.text(n), `\`) { // bash takes some of them away first, within '…' too
@@ -104,36 +100,22 @@ func (r Reader) checkSubstitution(n syntax.Node) {
 }
 
 // checkDocument: bash looks for the end of a here-document after it has joined lines that end in a backslash, and in $(…)
-// ends both where a bracket stands behind the delimiter.
+// ends both at a bracket after the delimiter.
 func (r Reader) checkDocument(doc *syntax.Word, delimiter string, quoted bool) {
 	from, to := int(doc.Pos().Offset()), min(int(doc.End().Offset()), len(r.source))
 	for strings.HasSuffix(r.source[:from], "\\\n") {
-		from -= 2 // the parser leaves out what comes to nothing
+		from -= 2 // the parser leaves out a line that is only a backslash
 	}
 	text := r.source[from:to]
 	text = text[:strings.LastIndex(text, "\n")+1] // without the end itself
-	ends := !quoted && strings.HasSuffix(text, "\\\n")
 	if !quoted {
-		text = strings.ReplaceAll(text, "\\\n", "") + "\n" + text
+		text += strings.ReplaceAll(text, "\\\n", "")
 	}
-	for line := range strings.SplitSeq(text, "\n") {
+	begins := func(line string) bool {
 		rest, ok := strings.CutPrefix(strings.TrimLeft(line, "\t"), delimiter)
-		ends = ends || ok && (rest == "" || strings.ContainsAny(rest, ")`"))
+		return ok && (rest == "" || strings.ContainsAny(rest, ")`"))
 	}
-	if ends {
+	if !quoted && strings.HasSuffix(text, "\\\n") || slices.ContainsFunc(strings.Split(text, "\n"), begins) {
 		r.Err = odd("the end of a here-document")
 	}
-}
-
-// firstWord is the word, as it is written, that a simple command or a pipe begins with.
-func (r Reader) firstWord(s *syntax.Stmt) string {
-	switch c := s.Cmd.(type) {
-	case *syntax.BinaryCmd:
-		return r.firstWord(c.X)
-	case *syntax.CallExpr:
-		if len(c.Args) > 0 {
-			return r.text(c.Args[0])
-		}
-	}
-	return ""
 }

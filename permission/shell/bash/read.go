@@ -68,7 +68,7 @@ func Read(line string, o Options, h Hooks) (*Script, error) {
 	if o.Deadline.IsZero() {
 		o.Deadline = time.Now().Add(MaxTime)
 	}
-	if namesHome(line) {
+	if names(line, "HOME") {
 		o.Home = ""
 	}
 	r := Reader{reading: &reading{options: o, hooks: h, parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}, Dirs: []string{o.Dir}}
@@ -79,9 +79,9 @@ func Read(line string, o Options, h Hooks) (*Script, error) {
 	return &r.script, r.Err
 }
 
-// namesHome reports whether a line holds the name HOME other than to ask for its value: it may set it.
-func namesHome(line string) bool {
-	return strings.Contains(strings.NewReplacer("${HOME}", "", "$HOME", "").Replace(line), "HOME")
+// names reports whether a line has the name of a variable other than to ask for its value: it may set it.
+func names(line, variable string) bool {
+	return strings.Contains(strings.NewReplacer("${"+variable+"}", "", "$"+variable, "").Replace(line), variable)
 }
 
 // Reader is the state of the shell where a command of the line stands. It is passed as a value: what a subshell or a
@@ -93,13 +93,13 @@ type Reader struct {
 	Nest    int // lines within lines
 	source  string
 	by      *Command
-	guess   bool            // by may run it or not
-	redirs  []Redirect      // of the groups around
-	stdin   *Word           // what a pipe gives the next command; nil: not known
-	known   variables       // the values that variables get in the line
-	certain bool            // these are all
-	set     []string        // the variables that have one of them by now, for sure
-	bound   map[string]Word // the values that variables have in the present case
+	guess   bool       // by may run it or not
+	redirs  []Redirect // of the groups around
+	stdin   *Word      // what a pipe gives the next command; nil: not known
+	known   variables  // the values that variables get in the line
+	certain bool       // these are all
+	set     []string   // the variables of the loops around, which have one of them
+	isCase  bool       // it is a line with values in the place of variables
 }
 
 // reading is what is collected of a line and of the lines within it.
@@ -126,14 +126,38 @@ func (r Reader) read(line string) error {
 		return err
 	}
 	r.source, r.known, r.set, r.certain = line, nil, nil, false
+	var cases []parsedLine
 	if r.Nest == 0 && strings.Contains(line, "$") {
 		r.known, r.certain = r.values(file)
+		var sure bool
+		cases, sure = r.filledLines(line, file)
+		r.certain, r.set = r.certain && sure, []string{"PWD"}
 	}
 	r.stmts(file.Stmts)
+	r.isCase, r.known, r.certain = true, nil, false
+	for _, one := range cases {
+		r.source = one.source
+		r.stmts(one.file.Stmts)
+	}
 	if time.Now().After(r.options.Deadline) {
 		return ErrTooSlow
 	}
 	return nil
+}
+
+// filledLines are the lines with values in the place of variables. sure: they are all that the line may come to.
+func (r Reader) filledLines(line string, file *syntax.File) (lines []parsedLine, sure bool) {
+	sure = true
+	for _, values := range r.known.cases() {
+		text, complete := fill(line, file, values)
+		filled, err := r.parse(text)
+		if err != nil {
+			return nil, false
+		}
+		lines = append(lines, parsedLine{text, filled})
+		sure = sure && complete
+	}
+	return lines, sure && lines != nil
 }
 
 // parse parses a line once: the same line often stands in a line more than once.
@@ -150,7 +174,7 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 		return nil, odd("a carriage return")
 	case strings.Contains(line, "$\\\n"): // bash joins the lines first, and so reads $HOME or $(…)
 		return nil, odd("a line that ends in $\\")
-	case joinsSigns(line):
+	case joinedSigns.MatchString(line):
 		return nil, odd("an operator continued on the next line")
 	}
 	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
@@ -176,7 +200,7 @@ func (r Reader) Line(c *Command, line Word, guess ...bool) {
 		r.Add(c.Inner([]Word{{line.Text, Unknown}}))
 		return
 	}
-	r.by, r.Place, r.redirs, r.stdin, r.bound = c, Text, nil, nil, nil
+	r.by, r.Place, r.redirs, r.stdin = c, Text, nil, nil
 	r.Nest++
 	if err := r.read(line.Text); err != nil {
 		if r.Unknown(c); !r.guess {
@@ -196,8 +220,11 @@ func (r Reader) Add(c *Command) {
 	if c.By == nil {
 		c.By = r.by
 	}
-	c.MayRun, c.IsCase = c.MayRun || r.guess, r.bound != nil
-	c.Program = c.Base()
+	c.MayRun, c.IsCase = c.MayRun || r.guess, r.isCase
+	same := func(o *Command) bool { return o.Source == c.Source && !o.IsCase }
+	if r.isCase && slices.ContainsFunc(r.script.Commands, same) {
+		return // it has no variables
+	}
 	r.script.Commands = append(r.script.Commands, c)
 }
 

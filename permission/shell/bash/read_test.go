@@ -41,8 +41,8 @@ func TestFilled(t *testing.T) {
 		cases int
 		sure  bool
 	}{
-		{"for f in a b; do x $f; done", 2, true}, {"f=a; x $f", 1, true}, {"f=a && x $f", 1, true}, {"true && f=a; x $f", 1, false}, {"f=a; f=b; x $f", 2, true}, {"x $f", 0, false},
-		{"read f; x $f", 1, false}, {"for f in a b; do for g in c d; do x $f $g; done; done", 4, true}, {"eval f=a; x $f", 0, false}, {"IFS=a; f=b; x $f", 1, false}, {"(f=a); x $f", 1, false}, {"f=a | true; x $f", 1, false},
+		{"for f in a b; do x $f; done", 2, true}, {"f=a; x $f", 1, true}, {"f=a && x $f", 1, false}, {"true && f=a; x $f", 1, false}, {"f=a; f=b; x $f", 2, true}, {"x $f", 0, false},
+		{"read f; x $f", 0, false}, {"for f in a b; do for g in c d; do x $f $g; done; done", 4, true}, {"eval f=a; x $f", 0, false}, {"IFS=a; f=b; x $f", 1, false}, {"(f=a); x $f", 1, false}, {"f=a | true; x $f", 1, false},
 	} {
 		script, err := Read(tt.line, Options{Dir: "/w"}, nil)
 		if err != nil {
@@ -54,7 +54,7 @@ func TestFilled(t *testing.T) {
 			if c.IsCase {
 				cases++
 			}
-			sure = sure || c.Cases != nil
+			sure = sure || c.Filled()
 		}
 		if cases != tt.cases || sure != tt.sure {
 			t.Errorf("%s: %d cases, sure is %v", tt.line, cases, sure)

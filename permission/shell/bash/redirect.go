@@ -32,14 +32,6 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	return all
 }
 
-// targets are the words of the redirections of a statement.
-func targets(s *syntax.Stmt) (words []*syntax.Word) {
-	for _, n := range s.Redirs {
-		words = append(words, n.Word)
-	}
-	return words
-}
-
 // addOpened adds the files that a compound statement opens as a command of their own: [[ … ]] > x writes x although no
 // command within has a redirection, and so does a case without branches.
 func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
@@ -47,10 +39,6 @@ func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
 		return
 	}
 	r.Add(&Command{Source: r.text(s), Redirs: own})
-	cases, _ := r.filled(targets(s))
-	for _, r.bound = range cases {
-		r.Add(&Command{Source: r.text(s), Redirs: r.redirects(s)})
-	}
 }
 
 // checkRedirect reads the commands in a redirection, and says what is odd about it.
@@ -119,7 +107,7 @@ func (r Reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
-		if w.Kind == Unknown && oneText(x.Parts) { // whatever its value, it is one word and no operator here
+		if w.Kind == Unknown && !r.build(x).odd { // whatever its value, it is one word and no operator here
 			w.Kind = PublicVar
 		}
 		cmd.Words = append(cmd.Words, w)

@@ -8,125 +8,70 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bash reads some texts twice, whatever quotes stood around them: the index of a variable, a number that it calculates,
-// ${x@P} and the prompts. A variable that stands in a calculation is a text too, wherever its value was written. So in a
-// line that does any of this, every text with a substitution in it counts as run.
+// Bash reads some texts twice, whatever quotes are around them: the index of a variable, a number that it calculates,
+// ${x@P} and the prompts. A variable in a calculation is a text too, wherever its value was written. So in a line that does
+// any of this, every quoted text with a substitution counts as run.
 
-// readTwice adds the commands in texts that are read twice.
+// readTwice adds the commands in texts that may be read twice.
 func (r Reader) readTwice() {
 	twice := false
+	var texts []string
 	for _, l := range r.lines {
 		r.source = l.source
 		syntax.Walk(l.file, func(n syntax.Node) bool {
 			twice = twice || r.readsTwice(n)
-			return !twice
+			texts = append(texts, quotedText(n))
+			return true
 		})
 	}
 	if !twice {
 		return
 	}
-	r.Dirs = []string{r.options.Dir} // when it is read is not known, and so it runs where any command does
+	r.Dirs = []string{r.options.Dir} // when it is read is unknown, so it may run where any command does
 	for _, c := range r.script.Commands {
 		r.Dirs = union(r.Dirs, c.Dirs)
 	}
-	var dollar, bracket bool // of two texts that may make one: '$' and '(rm x)'
-	for _, l := range slices.Clone(r.lines) {
-		r.source = l.source
-		for _, text := range r.quotedTexts(l.file) {
-			ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
-			dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
-			r.readAgain(text)
+	var dollar, bracket bool // in two texts that may be joined: '$' and '(rm x)'
+	for _, text := range texts {
+		by := &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
+		ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
+		dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
+		rest := plainSubstitution.ReplaceAllStringFunc(text, func(s string) string {
+			r.Line(by, Word{strings.Trim(s, "$()`"), Literal})
+			return ""
+		})
+		if opensSubstitution.MatchString(rest) {
+			r.Unknown(by)
 		}
 	}
 	if dollar && bracket {
-		r.Unknown(byExpansion(r.source))
+		r.Unknown(&Command{Words: []Word{{"an expansion", Literal}}, Source: r.source})
 	}
 }
 
-// byExpansion stands for the expansion that runs a text.
-func byExpansion(text string) *Command {
-	return &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
-}
+// A substitution in which nothing is quoted or expanded, and the beginning of any other, also as a prompt may write it.
+var (
+	plainSubstitution = regexp.MustCompile("\\$\\([^$`'\"\\\\()*?\\[{~]*\\)|`[^$`'\"\\\\()*?\\[{~]*`")
+	opensSubstitution = regexp.MustCompile("\\$[({]|`|\\\\0?(44|140)")
+)
 
-// octal is a $ or a back quote as a prompt may write it.
-var octal = regexp.MustCompile(`\\0?(44|140)`)
-
-// readAgain reads the substitutions of a text.
-func (r Reader) readAgain(text string) {
-	by := byExpansion(text)
-	if octal.MatchString(text) {
-		r.Unknown(by)
-	}
-	if text = strings.ReplaceAll(text, `\`, ""); !strings.Contains(text, "$(") && !strings.Contains(text, "${") && !strings.Contains(text, "`") {
-		return
-	}
-	before := r.Err
-	doc, err := r.parser.Document(&timed{strings.NewReader(text), r.options.Deadline})
-	if err != nil || r.Nest > MaxNest || strings.Contains(text, "\r") || strings.Contains(text, "#") && strings.Contains(text, "\n") {
-		r.Unknown(by)
-		return
-	}
-	r.source, r.by, r.Place = text, by, Text
-	r.Nest++
-	r.nested(doc)
-	if r.Err != before {
-		r.Err = before
-		r.Unknown(by)
-	}
-	for _, inner := range r.quotedTexts(doc) {
-		if inner != text {
-			r.readAgain(inner)
+// quotedText is a text as it is after bash has read it once; "" if a node isn't one.
+func quotedText(n syntax.Node) string {
+	switch n := n.(type) {
+	case *syntax.Lit:
+		if opensSubstitution.MatchString(n.Value) { // in double quotes, a backslash may stay
+			return n.Value
 		}
+		return strings.ReplaceAll(n.Value, `\`, "")
+	case *syntax.SglQuoted:
+		if text, ok := ansiC(n.Value); n.Dollar && ok {
+			return text
+		} else if n.Dollar {
+			return "$(" // it may be
+		}
+		return n.Value
 	}
-}
-
-// quotedTexts are the words below a node, without their quotes, in which a $ or a back quote was quoted, so that bash does
-// not expand it the first time, or that begin with a bracket. What is expanded stands in them as it is written.
-func (r Reader) quotedTexts(n syntax.Node) (texts []string) {
-	var b strings.Builder
-	quoted := false
-	add := func(s string) {
-		b.WriteString(s)
-		quoted = quoted || strings.ContainsAny(s, "$`") || strings.HasPrefix(s, "(") || octal.MatchString(s)
-	}
-	part := func(p syntax.WordPart) {
-		switch p := p.(type) {
-		case *syntax.Lit:
-			add(p.Value)
-		case *syntax.SglQuoted:
-			s, ok := p.Value, true
-			if p.Dollar {
-				s, ok = ansiC(s)
-			}
-			if add(s); !ok {
-				add("$") // who knows
-			}
-		default:
-			b.WriteString(r.text(p))
-		}
-	}
-	syntax.Walk(n, func(n syntax.Node) bool {
-		w, ok := n.(*syntax.Word)
-		if !ok {
-			return true
-		}
-		b.Reset()
-		quoted = false
-		for _, p := range w.Parts {
-			if q, ok := p.(*syntax.DblQuoted); ok {
-				for _, p := range q.Parts {
-					part(p)
-				}
-				continue
-			}
-			part(p)
-		}
-		if quoted {
-			texts = append(texts, b.String())
-		}
-		return true
-	})
-	return texts
+	return ""
 }
 
 // Variables whose values are read twice: prompts, and those that are numbers to bash itself; and builtins that calculate

@@ -8,11 +8,11 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A command with variables whose values all stand in the line stands in the script once more with each value. Every value
-// that a name is given anywhere in the line counts everywhere. That it has one of them is sure in the body of a loop that
-// sets it, and behind an assignment in the same list.
+// A line with variables whose values all stand in it is read once more with each value in their place. Every value that a
+// name is given anywhere in the line counts everywhere. After an assignment, and in the body of a loop that sets
+// it, a variable has one of them for sure.
 
-// maxCases is how many ways to fill in a command are tried.
+// maxCases is how many ways to fill in a line are tried.
 const maxCases = 64
 
 // scratchNames are names in capitals that mean nothing to the shell, and that commands without approval don't inherit.
@@ -77,7 +77,10 @@ func (r Reader) values(file *syntax.File) (v variables, all bool) {
 		}
 		return true
 	})
-	return v, all && v["IFS"] == nil && v["PWD"] == nil
+	if !moves(file.Stmts) && !names(r.source, "PWD") {
+		v["PWD"] = []Word{{r.options.Dir, Literal}}
+	}
+	return v, all && v["IFS"] == nil
 }
 
 // assign gives a variable the value of an assignment, in which nothing is looked up.
@@ -91,67 +94,88 @@ func (v variables) assign(a Assign) {
 	v.give(a.Name, a.Value)
 }
 
-// filled are the values that the variables in words may have together; nil if none is known, or if there are too many.
-// sure: they have one of them.
-func (r Reader) filled(words []*syntax.Word) (cases []map[string]Word, sure bool) {
-	cases, sure = []map[string]Word{{}}, r.certain
-	for _, name := range plainParams(words) {
-		given := r.known[name]
-		if name == "PWD" && len(r.Dirs) == 1 {
-			given = []Word{{r.Dirs[0], Literal}}
-		} else if given != nil {
-			sure = sure && slices.Contains(r.set, name)
-		}
-		if len(cases)*len(given) > maxCases {
-			return nil, false
-		}
+// cases are the ways to fill in the variables of a line; nil if there are too many.
+func (v variables) cases() []map[string]Word {
+	cases := []map[string]Word{{}}
+	for name, given := range v {
 		var next []map[string]Word
-		for _, c := range cases {
-			for _, w := range given {
+		for _, w := range given {
+			for _, c := range cases {
 				one := maps.Clone(c)
 				one[name] = w
 				next = append(next, one)
 			}
 		}
-		if given != nil {
-			cases = next
+		if cases = next; len(cases) > maxCases {
+			return nil
 		}
 	}
-	if len(cases[0]) == 0 {
-		return nil, false
-	}
-	return cases, sure
+	return cases
 }
 
-// plainParams are the names of the variables in words.
-func plainParams(words []*syntax.Word) (names []string) {
-	for _, w := range words {
-		syntax.Walk(w, func(n syntax.Node) bool {
-			if p, ok := n.(*syntax.ParamExp); ok && plainParam(p) && !slices.Contains(names, p.Param.Value) {
-				names = append(names, p.Param.Value)
+// edit is a part of a line with what takes its place.
+type edit struct {
+	from, to int
+	text     string
+}
+
+// fill is a line with values in the place of its variables. complete: all that have values could be filled in.
+func fill(line string, file *syntax.File, values map[string]Word) (filled string, complete bool) {
+	complete = true
+	quoted := map[syntax.WordPart]bool{}
+	var edits []edit
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DblQuoted:
+			for _, p := range n.Parts {
+				quoted[p] = true
 			}
-			return true
-		})
+		case *syntax.ParamExp:
+			w, known := values[n.Param.Value]
+			text, ok := filledIn(w, quoted[n])
+			if known && plainParam(n) && ok {
+				edits = append(edits, edit{int(n.Pos().Offset()), int(n.End().Offset()), text})
+			} else if known {
+				complete = false
+			}
+		case *syntax.Redirect: // in a here-document, quotes are text
+			return n.Hdoc == nil
+		}
+		return true
+	})
+	slices.SortFunc(edits, func(a, b edit) int { return b.from - a.from })
+	for _, e := range edits {
+		line = line[:e.from] + e.text + line[e.to:]
 	}
-	return names
+	return line, complete
 }
 
-// assigned are the variables that a statement sets for sure, in the shell that reads it: x=1, or x=1 && …
+// filledIn is what takes the place of a variable with the value w. Without quotes, bash would take it apart at its blanks,
+// and look up a pattern.
+func filledIn(w Word, quoted bool) (text string, ok bool) {
+	switch {
+	case w.Kind == Glob:
+		return `"` + w.Text + `"`, quoted && only(w.Text, patternBytes)
+	case quoted:
+		return `"` + Quote(w.Text) + `"`, w.Kind == Literal
+	}
+	return w.Text, w.Kind == Literal && w.Text != "" && only(w.Text, plainBytes)
+}
+
+// isSet reports whether a variable has one of its known values for sure.
+func (r Reader) isSet(name string) bool {
+	given := r.known[name]
+	return r.certain && given != nil && slices.Contains(r.set, name) && !slices.Contains(given, Word{Kind: Unknown})
+}
+
+// assigned are the variables that a statement sets for sure.
 func assigned(s *syntax.Stmt) (names []string) {
-	if decorated(s) {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || decorated(s) || len(call.Args) > 0 {
 		return nil
 	}
-	switch c := s.Cmd.(type) {
-	case *syntax.CallExpr:
-		for _, a := range c.Assigns {
-			if len(c.Args) == 0 && a.Name != nil {
-				names = append(names, a.Name.Value)
-			}
-		}
-	case *syntax.BinaryCmd:
-		if c.Op == syntax.AndStmt {
-			return assigned(c.X)
-		}
+	for _, a := range call.Assigns {
+		names = append(names, a.Name.Value)
 	}
 	return names
 }

@@ -85,7 +85,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 		return r.loop(c.Cond, c.Do)
 	case *syntax.ForClause:
 		r.forHead(c)
-		if loop, ok := c.Loop.(*syntax.WordIter); ok && loop.Name != nil {
+		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			r.set = append(slices.Clip(r.set), loop.Name.Value)
 		}
 		return r.loop(c.Do)
@@ -171,7 +171,7 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	before := r.Dirs
 	switch c.Op {
 	case syntax.AndStmt:
-		r.Dirs, r.set = x.ok, append(slices.Clip(r.set), assigned(c.X)...)
+		r.Dirs = x.ok
 		y := r.stmt(c.Y)
 		return outcome{y.ok, union(x.failed, y.failed)}
 	case syntax.OrStmt:
@@ -269,11 +269,11 @@ func (r Reader) forHead(c *syntax.ForClause) {
 	var globs []Word
 	for _, w := range loop.Items {
 		r.nested(w)
+		if r.build(w).odd {
+			r.noteHeld("loops over unknown words", w)
+		}
 		for _, word := range r.words(w) {
-			switch word.Kind {
-			case Unknown:
-				r.noteHeld("loops over unknown words", w)
-			case Glob:
+			if word.Kind == Glob {
 				globs = append(globs, word)
 			}
 		}
@@ -286,7 +286,7 @@ func (r Reader) forHead(c *syntax.ForClause) {
 // cases is where the shell may stand after a case.
 func (r Reader) cases(c *syntax.CaseClause) []string {
 	r.nested(c.Word)
-	if r.word(c.Word).Kind == Unknown && !oneText(c.Word.Parts) {
+	if r.build(c.Word).odd {
 		r.noteHeld("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
@@ -311,7 +311,7 @@ func (r Reader) time(c *syntax.TimeClause) outcome {
 	if c.Stmt == nil {
 		return outcome{r.Dirs, r.Dirs}
 	}
-	if r.firstWord(c.Stmt) == "--" {
+	if strings.HasPrefix(r.text(c.Stmt), "--") {
 		r.Err = odd("time --") // to the parser it is a command
 	}
 	r.by = wrapper
@@ -324,9 +324,6 @@ func (r Reader) nested(n syntax.Node) {
 		if _, ok := plainLiteral(w); ok {
 			return
 		}
-	}
-	if r.bound != nil {
-		return // they are read once
 	}
 	_, inTest := n.(*syntax.TestClause)
 	top := n

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -17,6 +18,7 @@ type Kind int
 const (
 	Literal   Kind = iota // known to the byte
 	Glob                  // an unquoted * ? or [ in it: names of files, or itself
+	Filled                // with variables of loops, whose values are all read in commands that follow
 	PublicVar             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
 	Unknown               // only the shell knows
 )
@@ -69,38 +71,29 @@ func (r Reader) words(w *syntax.Word) []Word {
 	}
 	source := r.text(w)
 	split := &syntax.Word{Parts: w.Parts}
-	if !syntax.SplitBraces(split) && !oddBraces.MatchString(source) {
+	opens := func(p syntax.WordPart) bool {
+		lit, ok := p.(*syntax.Lit)
+		return ok && strings.Contains(lit.Value, "{")
+	}
+	if !slices.ContainsFunc(w.Parts, opens) || !syntax.SplitBraces(split) && !oddBraces.MatchString(source) {
 		return []Word{r.word(w)}
 	}
 	var out []Word
 	for one, err := range expand.BracesSeq(nil, split) {
-		if err != nil || len(out) == maxBraced || slices.ContainsFunc(one.Parts, func(p syntax.WordPart) bool { return unsureBraces(p, source) }) {
+		word := r.build(one).word(source)
+		if err != nil || len(out) == maxBraced || !plainBraces.MatchString(source) || word.Text == "" { // an empty word may be left out
 			return []Word{{source, Unknown}}
-		}
-		b := r.build(one)
-		word := b.word(source)
-		if t := b.text.String(); t == "" || b.home || strings.Contains(t, "=~") || strings.Contains(t, ":~") {
-			word = Word{source, Unknown} // braces come before the home; an empty word may or may not be left out
 		}
 		out = append(out, word)
 	}
 	return out
 }
 
-// unsureBraces reports whether a part may be read otherwise by bash: a brace that closes or opens nothing near one that
-// does, and $HOME, with which what braces put behind it is read as one name.
-func unsureBraces(p syntax.WordPart, source string) bool {
-	switch p := p.(type) {
-	case *syntax.Lit:
-		return strings.ContainsAny(p.Value, "{}") && oddBraces.MatchString(source)
-	case *syntax.ParamExp:
-		return p.Short
-	}
-	return false
-}
-
-// oddBraces are braces that may be a list or a sequence.
-var oddBraces = regexp.MustCompile(`(?s)\{.*,|\{[^}]*\.\.`)
+// oddBraces are braces that may be a list or a sequence; plainBraces are those that the parser reads as bash does.
+var (
+	oddBraces   = regexp.MustCompile(`(?s)\{.*,|\{[^}]*\.\.`)
+	plainBraces = regexp.MustCompile(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
+)
 
 // ExpandBraces expands the braces of a text without quotes. ok is false if it becomes too many words.
 func ExpandBraces(s string) (words []string, ok bool) {
@@ -153,9 +146,10 @@ type builder struct {
 	text       strings.Builder // a pattern: what was quoted stands behind a backslash where it would otherwise mean more than itself
 	glob       bool            // it holds a * ? or [ that was not quoted
 	publicVars bool
+	filled     bool
 	unknown    bool
+	odd        bool // it may do more than have a value: assign, calculate
 	started    bool // only at the start of a word ~ is the home
-	home       bool // it begins with one
 }
 
 // build reads the parts of a word.
@@ -173,6 +167,8 @@ func (b *builder) word(source string) Word {
 	switch {
 	case b.unknown, b.publicVars && b.glob: // what a glob stands for begins nobody knows where, and may be more than one word
 		return Word{source, Unknown}
+	case b.filled:
+		return Word{source, Filled}
 	case b.publicVars:
 		return Word{source, PublicVar}
 	case b.glob && s != "[":
@@ -210,17 +206,21 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		for _, q := range p.Parts {
 			switch q := q.(type) {
 			case *syntax.Lit:
-				b.quoted(unquoteDouble(q.Value))
+				b.quoted(doubleEscapes.Replace(q.Value))
 			case *syntax.ParamExp:
 				b.param(q, true)
+			case *syntax.CmdSubst:
+				b.publicVars = true
 			default:
-				b.unknown = true
+				b.unknown, b.odd = true, true
 			}
 		}
 	case *syntax.ParamExp:
 		b.param(p, false)
-	default:
+	case *syntax.CmdSubst:
 		b.unknown = true
+	default:
+		b.unknown, b.odd = true, true
 	}
 }
 
@@ -262,7 +262,6 @@ func (b *builder) tilde(rest string, last bool) {
 		b.unknown = true
 	default:
 		b.quoted(b.options.Home)
-		b.home = true
 	}
 }
 
@@ -277,32 +276,23 @@ func (b *builder) quoted(s string) {
 	}
 }
 
-// unquoteDouble takes the backslashes out of a text between double quotes, and the ends of lines behind them.
-func unquoteDouble(s string) string {
-	return doubleEscapes.Replace(s)
-}
-
+// doubleEscapes takes the backslashes out of a text in double quotes, and the ends of lines after them.
 var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 
 // param reads a variable: $HOME is known, a few others are nobody's secret, all the rest is unknown.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	b.started = true
-	name := ""
-	if plainParam(p) {
-		name = p.Param.Value
+	if !plainParam(p) {
+		b.unknown, b.odd = true, true
+		return
 	}
-	v, known := b.bound[name]
+	name := p.Param.Value
 	switch {
-	case known && v.Kind == Literal && (quoted || v.Text != "" && only(v.Text, plainBytes)): // without quotes it would be taken apart at its blanks
-		b.quoted(v.Text)
-	case known && v.Kind == Glob && quoted: // and a name that a pattern stands for may have some
-		b.text.WriteString(v.Text)
-		b.glob = true
-	case known:
-		b.unknown = true
+	case b.isSet(name):
+		b.filled = true
 	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
 		b.quoted(b.options.Home)
-	case publicNumbers[name], publicVars[name] && quoted, name == "PWD" && len(b.Dirs) > 0 && only(strings.Join(b.Dirs, ""), plainBytes):
+	case slices.Contains(publicNumbers, name), quoted && (slices.Contains(publicVars, name) || IsScratchVar(name)):
 		b.publicVars = true
 	default:
 		b.unknown = true
@@ -315,52 +305,18 @@ func plainParam(p *syntax.ParamExp) bool {
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// publicNumbers and publicVars are the variables whose value anyone may see. Numbers stay one word without quotes; a folder
-// may be called "x /home/me/*".
+// publicNumbers and publicVars are the variables whose value anyone may see. Numbers stay one word without quotes; a
+// directory may be called "x /home/me/*".
 var (
-	publicNumbers = map[string]bool{"?": true, "$": true, "#": true, "!": true, "UID": true, "EUID": true, "SECONDS": true, "LINENO": true, "RANDOM": true}
-	publicVars    = map[string]bool{
-		"PWD": true, "OLDPWD": true, "USER": true, "LOGNAME": true, "SHELL": true, "PATH": true, "LANG": true, "TERM": true, "HOSTNAME": true, "BASH_VERSION": true, "HOME": true,
-	}
+	publicNumbers = strings.Fields("? $ # ! UID EUID SECONDS LINENO RANDOM")
+	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")
 )
 
-// ansiC reads the text of $'…' with the escapes that Go knows too. ok is false for others: those that bash versions or
-// places read differently are among them.
+// ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text, for
+// bytes that aren't UTF-8, and for \u, which depends on the locale.
 func ansiC(s string) (text string, ok bool) {
-	var b strings.Builder
-	for s != "" {
-		if len(s) > 1 && s[0] == '\\' && strings.IndexByte(`'"?`, s[1]) >= 0 {
-			s = s[1:]
-		}
-		c, _, rest, err := strconv.UnquoteChar(s, 0)
-		if s[0] != '\\' {
-			c, rest, err = rune(s[0]), s[1:], nil
-		} else if c == 0 || c > 0x7f || s[1]|0x20 == 'u' { // NUL ends the text; \u depends on the locale
-			return "", false
-		}
-		if err != nil {
-			return "", false
-		}
-		b.WriteByte(byte(c))
-		s = rest
-	}
-	return b.String(), true
+	text, err := strconv.Unquote(`"` + ansiToGo.Replace(s) + `"`)
+	return text, err == nil && utf8.ValidString(s) && utf8.ValidString(text) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
 }
 
-// oneText reports whether a word is made of texts, of what commands print and of plain variables: where words are not
-// taken apart, it is one word, whatever its value.
-func oneText(parts []syntax.WordPart) bool {
-	return !slices.ContainsFunc(parts, func(p syntax.WordPart) bool {
-		switch p := p.(type) {
-		case *syntax.Lit, *syntax.SglQuoted:
-			return false
-		case *syntax.CmdSubst:
-			return p.TempFile || p.ReplyVar
-		case *syntax.ParamExp:
-			return !plainParam(p)
-		case *syntax.DblQuoted:
-			return p.Dollar || !oneText(p.Parts)
-		}
-		return true
-	})
-}
+var ansiToGo = strings.NewReplacer("\\\n", `\\\n`, `\\`, `\\`, `\'`, "'", `\"`, `\"`, `"`, `\"`, "\n", `\n`)

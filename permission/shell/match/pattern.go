@@ -20,8 +20,9 @@ type Pattern struct {
 	any   bool // every command
 	open  bool // more words may follow
 
-	program         string // the first word, without a folder
-	flags, operands []string
+	program  string     // the first word, without a directory
+	flags    [][]string // the flags among the others, each with all its names
+	operands []string
 }
 
 // ErrStar says that a star stands where an allow rule may have none.
@@ -32,85 +33,87 @@ var ErrStar = errors.New("a wildcard (*) is allowed only at the end, after a spa
 // elsewhere means all that begins with the words before the star.
 func ParsePattern(s string, loose bool) (Pattern, error) {
 	s = strings.TrimSpace(s)
-	if s == "*" || s == ":*" && loose {
+	head, open := strings.CutSuffix(s, ":*")
+	if !open {
+		head, open = strings.CutSuffix(s, " *")
+	}
+	head, _, star := strings.Cut(head, "*")
+	if star {
+		head = head[:strings.LastIndexAny(head, " \t")+1] // a word that contains the star is not one of those before it
+	}
+	switch isEmpty := strings.TrimSpace(head) == ""; {
+	case s == "*", loose && isEmpty && (star || open):
 		return Pattern{any: true}, nil
+	case star && !loose:
+		return Pattern{}, ErrStar
 	}
-	p := Pattern{open: loose}
-	for _, end := range []string{":*", " *"} {
-		if head, ok := strings.CutSuffix(s, end); ok {
-			s, p.open = head, true
-			break
-		}
-	}
-	if head, _, star := strings.Cut(s, "*"); star {
-		if !loose {
-			return Pattern{}, ErrStar
-		}
-		// The words before the star; a word that the star stands in is not one of them.
-		s = head[:strings.LastIndexAny(head, " \t")+1]
-		if strings.TrimSpace(s) == "" {
-			return Pattern{any: true}, nil
-		}
-	}
-	words, err := patternWords(s)
+	words, err := patternWords(head)
 	if err != nil {
 		return Pattern{}, err
 	}
-	p.words, p.program = words, path.Base(words[0])
-	p.flags, p.operands = sortWords(words[1:])
+	p := Pattern{words: words, open: open || loose, program: path.Base(words[0])}
+	for _, w := range words[1:] {
+		if len(w) > 1 && w[0] == '-' && w != "--" {
+			p.flags = append(p.flags, spellings(program.RunnerOf(p.program), w)...)
+		} else {
+			p.operands = append(p.operands, w)
+		}
+	}
 	return p, nil
 }
 
 // patternWords reads the words of one simple command.
 func patternWords(s string) ([]string, error) {
-	// A rule is no attack: on a busy machine a rule must not stop the start because it took MaxTime.
-	script, err := bash.Read(s, bash.Options{Dir: "/", Deadline: time.Now().Add(time.Minute)}, nil)
+	line := s
+	if s != "" && program.IsLetter(s[0]) {
+		line = `\` + s // not a keyword such as let or export
+	}
+	// Rules are trusted: on a busy machine, reading one may take longer than MaxTime.
+	script, err := bash.Read(line, bash.Options{Dir: "/", Deadline: time.Now().Add(time.Minute)}, nil)
 	if err != nil {
-		if bash.IsName(s) { // a word of the shell's grammar, such as let
-			return []string{s}, nil
-		}
 		return nil, err
 	}
-	var simple []*bash.Command
-	for _, c := range script.Commands {
-		if c.By == nil && c.Place == bash.Plain {
-			simple = append(simple, c)
-		}
-	}
-	declares := len(simple) == 1 && len(script.Notes) == 1 && slices.Contains(declaring, simple[0].Name())
-	if len(simple) != 1 || len(simple[0].Words) == 0 || len(simple[0].Redirs) > 0 || (len(script.Notes) > 0 || len(simple[0].Prefix) > 0) && !declares {
+	if len(script.Commands) != 1 || len(script.Notes) > 0 {
 		return nil, fmt.Errorf("%q is not one simple command", s)
 	}
-	words := make([]string, len(simple[0].Words))
-	for i, w := range simple[0].Words {
+	c := script.Commands[0]
+	if len(c.Words) == 0 || len(c.Redirs)+len(c.Prefix) > 0 || strings.Contains(c.Name(), "=") {
+		return nil, fmt.Errorf("%q is not one simple command", s)
+	}
+	for _, w := range c.Words {
 		if w.Kind != bash.Literal {
 			return nil, fmt.Errorf("%s expands at run time; use literal words", w.Text)
 		}
-		words[i] = w.Text
 	}
-	return words, nil
+	return c.Argv(), nil
 }
 
-// declaring are the builtins that the parser does not take for simple commands.
-var declaring = strings.Fields("export declare typeset local readonly nameref let")
+// spellings are the flags in a word, each with the names that mean the same: -rf is -r and -f.
+func spellings(r program.Runner, word string) (flags [][]string) {
+	for _, same := range r.Same {
+		if slices.Contains(same, word) {
+			return [][]string{same}
+		}
+	}
+	if len(word) == 2 || r.Dashed || !program.Cluster(word) {
+		return [][]string{{word}}
+	}
+	for _, letter := range word[1:] {
+		flags = append(flags, spellings(r, "-"+string(letter))...)
+	}
+	return flags
+}
 
 // Exact reports whether the pattern means its words and no more.
 func (p *Pattern) Exact() bool { return !p.any && !p.open }
 
 // Covers reports whether the pattern, as an allow rule, covers the words of a command: exactly, word by word.
 func (p *Pattern) Covers(c *bash.Command) bool {
-	if p.any {
-		return true
+	n := len(p.words)
+	if p.any || len(c.Words) < n || !p.open && (len(c.Words) > n || c.AddsArgs) {
+		return p.any
 	}
-	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.AddsArgs) {
-		return false
-	}
-	for i, word := range p.words {
-		if c.Words[i].Kind != bash.Literal || c.Words[i].Text != word {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.Words[:n], p.words, func(w bash.Word, word string) bool { return w.Kind == bash.Literal && w.Text == word })
 }
 
 // Match is how sure it is that a command is meant by a deny or ask rule.
@@ -124,34 +127,22 @@ const (
 	Yes
 )
 
-// Match says whether a deny or ask rule means a command. It looks through the folder of the command word and through
-// flags that stand before, between or in another order than the rule's words; what is not known may be it.
+// Match says whether a deny or ask rule means a command. It ignores the directory of the program, and finds the rule's flags
+// in any place and spelling. A word that expands at run time may be any word.
 func (p *Pattern) Match(c *bash.Command) Match {
 	switch {
 	case p.any:
 		return Yes
-	case len(c.Words) == 0:
-		return p.mentioned(c)
 	case c.Undetermined():
 		return Undecided
-	case c.Words[0].Kind != bash.Literal:
+	case len(c.Words) > 0 && c.Words[0].Kind != bash.Literal:
 		return Maybe
-	case !sameProgram(c.Base(), p.program):
-		if same := asGit(c); same != nil && p.program == "git" {
-			return p.Match(same)
-		}
-		return p.mentioned(c)
-	}
-	m := matchOperands(c, p.operands)
-	if m == No && p.program == "git" && aliases(c) {
+	case sameProgram(c.Base(), p.program):
+		return p.matchWords(c)
+	case p.mayRun(c):
 		return Maybe
 	}
-	for _, f := range p.flags {
-		if m != No {
-			m = min(m, matchFlag(c, f))
-		}
-	}
-	return m
+	return No
 }
 
 // sameProgram compares names as the disk would.
@@ -162,101 +153,81 @@ func sameProgram(a, b string) bool {
 	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(program.Renamed, b)
 }
 
-func sortWords(words []string) (flags, operands []string) {
-	for _, w := range words {
-		if len(w) > 1 && w[0] == '-' && w != "--" {
-			flags = append(flags, w)
-		} else {
-			operands = append(operands, w)
-		}
+// matchWords looks for the rule's operands and flags in a call of its program.
+func (p *Pattern) matchWords(c *bash.Command) Match {
+	m := matchOperands(c, p.operands)
+	if m == No && p.program == "git" && aliases(c) {
+		return Maybe
 	}
-	return flags, operands
-}
-
-// matchOperands looks for the rule's operands at the front of the command's. A word right after a flag may be that
-// flag's value and is passed over.
-func matchOperands(c *bash.Command, want []string) Match {
-	after := false
-	for i := 1; i < len(c.Words) && len(want) > 0; i++ {
-		w := c.Words[i]
+	unknown := c.AddsArgs || slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind != bash.Literal })
+	for _, names := range p.flags {
 		switch {
-		case w.Kind != bash.Literal:
-			return Maybe
-		case w.Text == want[0]:
-			want = want[1:]
-			after = false
-		case len(w.Text) > 1 && w.Text[0] == '-':
-			after = !strings.Contains(w.Text, "=") && !slices.Contains(bareFlags, w.Text)
-		case after:
-			after = false
+		case given(c, program.RunnerOf(p.program), names):
+		case unknown:
+			m = min(m, Maybe)
 		default:
 			return No
 		}
 	}
-	if len(want) > 0 {
-		if c.AddsArgs {
+	return m
+}
+
+// matchOperands looks for the rule's operands at the front of the command's. A word right after a flag may be that
+// flag's value, and is skipped.
+func matchOperands(c *bash.Command, want []string) Match {
+	afterFlag := false
+	for i := 1; i < len(c.Words) && len(want) > 0; i++ {
+		w := c.Words[i]
+		switch isFlag := len(w.Text) > 1 && w.Text[0] == '-'; {
+		case w.Kind != bash.Literal:
 			return Maybe
+		case w.Text == want[0]:
+			want, afterFlag = want[1:], false
+		case isFlag || afterFlag:
+			afterFlag = isFlag && !strings.Contains(w.Text, "=")
+		default:
+			return No
 		}
-		return No
-	}
-	return Yes
-}
-
-// bareFlags are well-known flags that take no value.
-var bareFlags = []string{
-	"--", "--no-pager", "-P", "-p", "--paginate", "--bare", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs", "--verbose", "--quiet", "-v", "-q",
-}
-
-// matchFlag looks for a flag of the rule anywhere in the command: also in a cluster, abbreviated, or by its other name.
-func matchFlag(c *bash.Command, want string) Match {
-	r := program.RunnerOf(c.Base())
-	found := given(c, r, spellings(r, want))
-	if !found && program.Cluster(want) && !r.Dashed { // -rf is -r and -f
-		found = !slices.ContainsFunc([]byte(want[1:]), func(letter byte) bool { return !given(c, r, spellings(r, "-"+string(letter))) })
 	}
 	switch {
-	case found:
+	case len(want) == 0:
 		return Yes
-	case c.AddsArgs || slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Kind != bash.Literal }):
+	case c.AddsArgs:
 		return Maybe
 	}
 	return No
 }
 
-// spellings are the flags that mean the same as one.
-func spellings(r program.Runner, flag string) []string {
-	for _, same := range r.Same {
-		if slices.Contains(same, flag) {
-			return same
+// aliases reports whether git may replace words of c: its subcommand is not git's own, or a word sets an alias.
+func aliases(c *bash.Command) bool {
+	found, own := false, true // its subcommand
+	for i, w := range c.Words[1:] {
+		if strings.Contains(strings.ToLower(w.Text), "alias.") || strings.HasPrefix(w.Text, "--config-env") {
+			return true
+		}
+		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.RunnerOf("git").Long, c.Words[i].Text) {
+			found, own = true, program.RunnerOf("git "+w.Text).Data
 		}
 	}
-	return []string{flag}
+	return !own
 }
 
-// given reports whether one of the words or flags is among those of a command.
+// given reports whether one of the words or flags is among those of a command: also in a cluster, or abbreviated.
 func given(c *bash.Command, r program.Runner, flags []string) bool {
 	for i, w := range c.Words[1:] {
-		text := w.Text
-		if i == 0 && r.Bundled && program.Cluster("-"+text) {
-			text = "-" + text // tar xf
+		head, _, _ := strings.Cut(w.Text, "=")
+		if i == 0 && r.Bundled && program.Cluster("-"+head) {
+			head = "-" + head // tar xf
 		}
-		if slices.ContainsFunc(flags, func(flag string) bool { return sameFlag(r, text, flag) }) {
+		if slices.ContainsFunc(flags, func(flag string) bool {
+			abbreviated := strings.HasPrefix(flag, "--") && len(head) > 2 && strings.HasPrefix(flag, head)
+			clustered := len(flag) == 2 && flag[0] == '-' && !r.Dashed && program.Cluster(head) && strings.Contains(head, flag[1:])
+			return flag == head || flag == w.Text || abbreviated || clustered
+		}) {
 			return true
 		}
 	}
 	return slices.Contains(flags, program.Always)
-}
-
-// sameFlag reports whether the word of a command is, or contains, a flag.
-func sameFlag(r program.Runner, word, flag string) bool {
-	head, _, _ := strings.Cut(word, "=")
-	switch {
-	case head == flag || word == flag:
-		return true
-	case strings.HasPrefix(flag, "--"): // an abbreviation
-		return len(head) > 2 && strings.HasPrefix(flag, head)
-	}
-	return len(flag) == 2 && flag[0] == '-' && program.Cluster(head) && !r.Dashed && strings.Contains(head[1:], flag[1:])
 }
 
 // IsLiteral reports whether every word is known to the byte or is a glob that can only stand for file names.

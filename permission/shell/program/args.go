@@ -1,7 +1,6 @@
 package program
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -25,57 +24,49 @@ type Args struct {
 	words    []bash.Word
 }
 
-// Has reports whether one of these flags is given.
+// Has reports whether one of these flags is given, or Always is among them.
 func (a *Args) Has(names ...string) bool {
-	return slices.ContainsFunc(a.Flags, func(f flag) bool { return slices.Contains(names, f.Name) })
+	return slices.Contains(names, Always) || slices.ContainsFunc(a.Flags, func(f flag) bool { return slices.Contains(names, f.Name) })
 }
 
-// Given reports whether one of the flags of an attribute is given.
-func (a *Args) Given(names []string) bool {
-	return slices.Contains(names, Always) || a.Has(names...)
-}
-
-// ParseArgs sorts words as the program does. why is not empty where one is not known.
-func ParseArgs(c *bash.Command, words []bash.Word, p *Program, held bool) (a *Args, why string) {
+// ParseArgs sorts words as the program does, and checks them. why is not empty where they are not known to be read-only. name is
+// the program, with its subcommand.
+func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held bool) (a *Args, why string) {
 	a = &Args{Cmd: c, Program: p, Held: held, Ended: -1, words: words}
 	if p.Raw {
 		a.Operands, a.Ended = words, 0
 	}
 	for i := 0; i < len(words) && why == ""; i++ {
 		w, used := words[i], 0
-		isFlag := a.Ended < 0 && (len(w.Text) > 1 && w.Text[0] == '-' || p.exact && p.Flags[w.Text] != 0)
+		isFlag := a.Ended < 0 && (len(w.Text) > 1 && w.Text[0] == '-' || p.Exact && p.Flags[w.Text] != 0)
 		switch why = a.unknown(w); {
 		case why != "" || p.Raw:
-		case isFlag && w.Text == "--" && !p.exact:
+		case isFlag && w.Text == "--" && !p.Exact:
 			a.Ended = len(a.Operands)
 		case isFlag:
 			used, why = a.flag(w, words[i+1:])
 			i += used
-		case p.expression && a.inExpression() && w.Kind == bash.Literal:
+		case p.Expression && len(a.Flags) > 0 && w.Kind == bash.Literal:
 			why = w.Text + " is not on the read-only list after the first test"
 		default:
-			if a.Operands = append(a.Operands, w); p.stops && a.Ended < 0 {
+			if a.Operands = append(a.Operands, w); p.Stops && a.Ended < 0 {
 				a.Ended = len(a.Operands)
 			}
 		}
 	}
+	if why == "" {
+		why = a.check(name)
+	}
 	return a, why
-}
-
-// inExpression reports whether find's tests have begun.
-func (a *Args) inExpression() bool {
-	return slices.ContainsFunc(a.Flags, func(f flag) bool { return !slices.Contains([]string{"-L", "-H", "-P", "-E"}, f.Name) })
 }
 
 // unknown says why a word can't be checked.
 func (a *Args) unknown(w bash.Word) string {
 	p := a.Program
 	switch {
-	case w.Kind == bash.Unknown && a.Cmd.IsCase && !p.Raw && strings.Contains(w.Text, ".."):
-		return NotLiteral(w.Text) // up from a name that the line reads
-	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.vars, w.Kind == bash.Unknown && p.quoted && oneVariable.MatchString(w.Text):
+	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars:
 		return ""
-	case w.Kind == bash.Glob && (p.Raw || p.safe || a.Ended >= 0 || !w.CanBeFlag()):
+	case w.Kind == bash.Glob && (p.Raw || p.Safe || a.Ended >= 0 || !w.CanBeFlag()):
 		return ""
 	case w.Kind == bash.Glob:
 		return "glob pattern " + w.Text + " may expand to a flag"
@@ -83,22 +74,19 @@ func (a *Args) unknown(w bash.Word) string {
 	return NotLiteral(w.Text)
 }
 
-// oneVariable is a variable in double quotes: one word, whatever its value.
-var oneVariable = regexp.MustCompile(`^"\$(\w+|\{\w+\})"$`)
-
 // flag takes in the flag w. It returns how many of the next words were its value.
 func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
 	name, value, attached := strings.Cut(w.Text, "=")
-	if a.Program.expression {
+	if a.Program.Expression || a.Program.Flags[w.Text] != 0 {
 		name, attached = w.Text, false
 	}
-	long := a.Program.exact || strings.HasPrefix(w.Text, "--")
+	long := a.Program.Exact || strings.HasPrefix(w.Text, "--")
 	switch kind := a.Program.Flags[name]; {
 	case w.Kind == bash.Glob && !(long && attached && !strings.ContainsAny(name, `*?[\`)):
 		return 0, "flag " + w.Text + " is a glob pattern"
 	case !long:
 		return a.cluster(w, next)
-	case kind == 0:
+	case kind == 0 || kind == running && !a.Held:
 		return 0, "flag " + name + " is not on the read-only list"
 	case attached && (kind == bare || kind == paired):
 		return 0, "flag " + name + " takes no value"
@@ -138,38 +126,42 @@ func (a *Args) cluster(w bash.Word, next []bash.Word) (used int, why string) {
 
 // nextValue takes in the words behind a flag that are its value.
 func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
-	if used = 1; a.Program.Flags[name] == paired {
+	switch used = 1; a.Program.Flags[name] {
+	case paired:
 		used = 2
+	case running:
+		used = ExecEnd(next, -1) + 1
 	}
 	if len(next) < used {
 		return 0, "flag " + name + " has no value"
 	}
-	if !a.Held && slices.ContainsFunc(next[:used], func(w bash.Word) bool { return w.Kind != bash.Literal }) {
+	if (!a.Held || a.Cmd.IsCase) && slices.ContainsFunc(next[:used], func(w bash.Word) bool { return w.Kind != bash.Literal }) {
 		return 0, "the value of " + name + " expands at run time, so it can't be checked"
 	}
 	a.Flags = append(a.Flags, flag{name, next[used-1]})
 	return used, ""
 }
 
-// Check holds the words against the attributes of the program. name is the program, with its subcommand.
-func (a *Args) Check(name string) string {
+// check holds the words against the attributes of the program.
+func (a *Args) check(name string) string {
 	p, n := a.Program, len(a.Operands)
-	isLiteral := func(w bash.Word) bool { return w.Kind == bash.Literal }
-	isScratch := func(w bash.Word) bool {
-		return isLiteral(w) && (bash.IsScratchVar(w.Text) || a.Held && HeldVar(w.Text))
+	isSet := func(w bash.Word) bool {
+		return w.Kind != bash.Literal || !bash.IsScratchVar(w.Text) && !(a.Held && HeldVar(w.Text))
 	}
-	not := func(is func(bash.Word) bool) func(bash.Word) bool { return func(w bash.Word) bool { return !is(w) } }
 	switch {
-	case p.most > 0 && n > p.most, p.Operands == NoOperands && !p.Raw && n > 0:
+	case p.Most > 0 && n > p.Most, p.None && !p.Raw && n > 0:
 		return name + " with more arguments is not on the read-only list"
-	case p.scratch && slices.ContainsFunc(a.Operands, not(isScratch)):
+	case p.Scratch && slices.ContainsFunc(a.Operands, isSet):
 		return "it sets a variable that programs may use"
-	case p.literal && !a.Held && slices.ContainsFunc(a.Operands, not(isLiteral)):
-		return "a glob pattern may expand to several words"
-	case p.Operands == Script:
+	case p.Script:
 		return a.checkScripts(name)
-	case p.form.text != "" && p.form.find(a.text()) == nil:
+	case p.form.text != "" && !p.form.matches(a.text()):
 		return name + " with these arguments is not on the read-only list"
+	}
+	for _, f := range a.Flags {
+		if f.Value.Text != "" && p.ban.matches(f.Name+"="+f.Value.Text) {
+			return name + " with the value " + f.Value.Text + " of " + f.Name + " is not on the read-only list"
+		}
 	}
 	return ""
 }
@@ -192,33 +184,35 @@ func (a *Args) checkScripts(name string) string {
 	for _, f := range a.Flags {
 		if f.Name == "-e" && f.Value.Text != "" || f.Name == "--expression" {
 			scripts = append(scripts, f.Value)
-		} else if a.Cmd.IsCase && f.Value.Kind != bash.Literal {
-			return NotLiteral(f.Value.Text)
 		}
 	}
 	if len(scripts) == 0 {
-		scripts = a.Operands[:min(1, len(a.Operands))]
-	}
-	for _, w := range a.Operands {
-		if found := a.Program.ban.find(w.Text); found != nil && w.Kind == bash.Literal {
-			return "the " + name + " program contains " + *found
-		}
-	}
-	for _, s := range scripts {
-		found := a.Program.ban.find(s.Text)
-		switch {
-		case s.Kind == bash.Glob, s.Kind != bash.Literal && (!a.Held || a.Cmd.IsCase):
-			return NotLiteral(s.Text)
-		case found != nil:
-			return "the " + name + " program contains " + *found
-		case a.Program.form.text != "" && s.Kind == bash.Literal && a.Program.form.find(s.Text) == nil:
-			return "the " + name + " script is not on the read-only list"
-		}
+		scripts = slices.Clone(a.Operands[:min(1, len(a.Operands))])
 	}
 	if len(scripts) == 0 {
 		return "the " + name + " program can't be checked"
 	}
+	isOpen := func(w bash.Word) bool {
+		literal := w.Kind == bash.Literal
+		return !literal && (w.Kind == bash.Glob || !a.Held) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
+	}
+	isBanned := func(w bash.Word) bool { return a.Program.ban.matches(w.Text) }
+	if slices.ContainsFunc(scripts, isOpen) || slices.ContainsFunc(append(scripts, a.Operands...), isBanned) {
+		return "the " + name + " program is not on the read-only list"
+	}
 	return ""
+}
+
+// sedScript matches scripts of sed whose commands only print, or are s without the flags that write or run. Patterns in
+// which seds might see a delimiter elsewhere are not matched: those with a delimiter, a bracket or a backslash between
+// brackets, and lines that continue.
+func sedScript() string {
+	const text = `(?:[^\\\n/]|\\[^\n])*/`
+	const pattern = `(?:[^\\\n\[/]|\\[^\n]|\[\^?(?:[^\]\[\\\n/^]|\[:[a-z]+:\])(?:[^\]\[\\\n/]|\[:[a-z]+:\])*\])*/`
+	const replace = `s/` + pattern + text + `[gpiImM0-9]*`
+	const address = `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern + `I?)`
+	command := `(?:[pd=nNDPhHgGxF]|[qQl][ 0-9]*|` + replace + `|` + strings.ReplaceAll(replace, "/", `\|`) + `)`
+	return `^(?:[\s;}]*(?:` + address + `[ \t]*(?:,[ \t]*(?:[+~]?[0-9]+|` + address + `))?)?[ \t!]*(?:\{|` + command + `[ \t]*(?:[;}\n]|$)))*[\s;}]*$`
 }
 
 // NotLiteral is why a word that the shell expands is not read-only.

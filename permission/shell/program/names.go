@@ -1,7 +1,6 @@
 package program
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -22,11 +21,6 @@ func FindTakes(test string) bool {
 	return kind == valued || kind == Reading
 }
 
-// PlainZone reports whether a time zone is a name, and no path of a file elsewhere.
-func PlainZone(v string) bool {
-	return strings.Trim(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-/") == "" && !strings.HasPrefix(v, "/")
-}
-
 // PlainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
 // half of a character, and then a text ends elsewhere.
 func PlainLocale(v string) bool {
@@ -39,20 +33,9 @@ func PlainLocale(v string) bool {
 // HeldVar reports whether a variable of the shell, which isn't exported, may have any value: its name means nothing to
 // the shell or to a program.
 func HeldVar(name string) bool {
-	if bash.IsScratchVar(name) {
-		return true
-	}
-	if name == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" || Keep[name] || slices.Contains(shellVars, name) {
-		return false
-	}
-	return !slices.ContainsFunc(programVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	p := ReadOnly().Enforced["NAME"]
+	return bash.IsScratchVar(name) || p.form.matches(name+"\n") && !p.ban.matches(name)
 }
-
-// shellVars are variables that the shell itself uses, and programVars the beginnings of those that programs use.
-var (
-	shellVars   = strings.Fields("PATH IFS ENV CDPATH SHELLOPTS GLOBIGNORE FIGNORE OPTIND OPTARG OPTERR PWD OLDPWD PPID UID EUID RANDOM SECONDS MAILPATH MAIL EXECIGNORE FUNCNEST TIMEFORMAT COMPREPLY REPLY EDITOR VISUAL")
-	programVars = strings.Fields("BASH LC_ LD_ DYLD_ GIT_ PYTHON NODE_ NPM_ PIP_ GO RUST CARGO PERL RUBY JAVA PS PROMPT_ HIST POSIX LESS MAN PAGER RIPGREP_ GREP_ JQ_ AWK TMOUT INPUTRC XDG_ SSH_ HTTP HTTPS NO_ ALL_ MALLOC GLIBC GCONV OPENSSL ADZE _")
-)
 
 // Keep are the variables that commands without approval inherit.
 var Keep = map[string]bool{

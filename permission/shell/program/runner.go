@@ -1,11 +1,10 @@
 package program
 
 import (
+	"cmp"
 	_ "embed"
-	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -15,29 +14,19 @@ import (
 //go:embed runners.txt
 var runnersText string
 
-// Runner is what runners.txt says of a command. The fields are described there.
+// Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets is
+// set; without any, each word of the command may be run.
 type Runner struct {
-	Uses uses
-
-	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Own, Input bool // how it runs another command
-	Copies, Renames, Fetches, Strips, Here, Dashed, Bundled            bool // what it does with files, and how its flags are written
-	Values, Mark, Writes                                               string
-	Long, bare, Text, Exec, Runs                                       []string
-	Reads, Changes, Unless, Into                                       []string
-	Same                                                               [][]string
-	Operands                                                           int
+	Data, Own, Interprets                                         bool // what it may do with its words
+	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool // how it runs another command
+	Subcommands, Dashed, Bundled, Program                         bool // how its words are written
+	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
+	Values, Mark, Writes                                          string
+	Long, Bare, Text, Exec, Runs                                  []string
+	Reads, Changes, Shows, Unless, Into, Deep, Lists              []string
+	Same                                                          [][]string
+	Operands                                                      int
 }
-
-// uses says what a command may do with the words it is given, so far as a deny or ask rule wants to know: whether one
-// of them may be the command that the rule means.
-type uses byte
-
-const (
-	anything    uses = iota // nothing is known of it: each of its words may be run
-	Data                    // its words are names and texts; what wrappers run is read on its own
-	Own                     // its words are commands of its own, up to one such as run or exec
-	Interpreter             // it may run the text in its words, or on its input
-)
 
 var runners = sync.OnceValue(func() map[string]Runner {
 	table, err := parseRunners(runnersText)
@@ -55,59 +44,16 @@ func parseRunners(text string) (map[string]Runner, error) {
 	table := map[string]Runner{}
 	for name := range ReadOnly().Plain {
 		if name != "hash" { // hash -p lets a name mean another program
-			table[name] = Runner{Uses: Data}
+			table[name] = Runner{Data: true}
 		}
 	}
-	for n, line := range strings.Split(text, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
+	err := readTable(text, func(names []string, r *Runner) {
+		r.Data = (r.Data || r.Wraps) && !r.Own && !r.Interprets
+		for _, name := range names {
+			table[name] = *r
 		}
-		names, attributes, _ := strings.Cut(line, ": ")
-		var r Runner
-		for _, a := range strings.Fields(attributes) {
-			if !r.set(a) {
-				return nil, fmt.Errorf("line %d: unknown attribute %s", n+1, a)
-			}
-		}
-		for _, name := range strings.Split(names, ", ") {
-			table[name] = r
-		}
-	}
-	return table, nil
-}
-
-// set sets a field by its name in runners.txt.
-func (r *Runner) set(attribute string) bool {
-	name, value, valued := strings.Cut(attribute, "=")
-	kinds := map[string]uses{"wraps": Data, "data": Data, "own": Own, "interprets": Interpreter}
-	switches := map[string]*bool{
-		"wraps": &r.Wraps, "assigns": &r.Assigns, "adds": &r.Adds, "may": &r.May, "joined": &r.Joined, "first": &r.First, "only": &r.Only, "direct": &r.Direct, "input": &r.Input,
-		"subcommands": &r.Own, "copies": &r.Copies, "renames": &r.Renames, "fetches": &r.Fetches, "strips": &r.Strips, "here": &r.Here, "dashed": &r.Dashed, "bundled": &r.Bundled,
-	}
-	lists := map[string]*[]string{
-		"long": &r.Long, "bare": &r.bare, "text": &r.Text, "exec": &r.Exec, "runs": &r.Runs, "reads": &r.Reads, "changes": &r.Changes, "unless": &r.Unless, "into": &r.Into,
-	}
-	texts := map[string]*string{"values": &r.Values, "mark": &r.Mark, "writes": &r.Writes}
-	if kind, ok := kinds[name]; ok {
-		r.Uses = kind
-	}
-	switch {
-	case switches[name] != nil && !valued:
-		*switches[name] = true
-	case lists[name] != nil && !valued:
-		*lists[name] = []string{Always}
-	case lists[name] != nil:
-		*lists[name] = strings.Split(value, ",")
-	case texts[name] != nil:
-		*texts[name] = value
-	case name == "same":
-		r.Same = append(r.Same, strings.Split(value, ","))
-	case name == "operands":
-		r.Operands, _ = strconv.Atoi(value)
-	default:
-		return kinds[name] != anything
-	}
-	return true
+	}, nil)
+	return table, err
 }
 
 // SkipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
@@ -125,7 +71,7 @@ func SkipOptions(c *bash.Command, w Runner) (rest []bash.Word, unsure bool) {
 			name, _, attached := strings.Cut(s, "=")
 			if slices.Contains(w.Long, name) && !attached {
 				i++
-			} else if !attached && !slices.Contains(w.bare, name) {
+			} else if !attached && !slices.Contains(w.Bare, name) {
 				unsure = true
 			}
 		default:
@@ -194,49 +140,25 @@ func Wraps(c *bash.Command) bool {
 // RunWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
 var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 
-// RunsOf is what c may do with its words.
-func RunsOf(c *bash.Command) uses {
-	return RunnerOf(trimVersion(c.Base())).Uses
+// RunsOf is what is known of the command, whatever number stands behind its name.
+func RunsOf(c *bash.Command) Runner {
+	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
 }
 
 // Interprets reports whether c may run, or do, what the text in its words says.
-func Interprets(c *bash.Command) bool { return RunsOf(c) == Interpreter }
+func Interprets(c *bash.Command) bool { return RunsOf(c).Interprets }
 
 // StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
 func StartsShell(c *bash.Command) bool {
-	return RunsOf(c) == Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return slices.Contains(Shells, path.Base(w.Text)) })
+	return RunsOf(c).Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return slices.Contains(Shells, path.Base(w.Text)) })
 }
 
 // ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
 func ReadsProgram(c *bash.Command) bool {
-	if !slices.Contains([]string{"python", "perl", "ruby", "node", "nodejs", "php", "lua"}, trimVersion(c.Base())) {
-		return false
-	}
-	if len(c.Words) == 2 && slices.Contains([]string{"--version", "-V", "-v"}, c.Words[1].Text) {
-		return false
-	}
-	for _, w := range c.Words[1:] {
-		if w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemr")) {
-			return false
-		}
-	}
-	return true
+	return RunsOf(c).Program && !slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
+		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
+	})
 }
-
-// trimVersion is a name without the number behind it.
-func trimVersion(name string) string {
-	end := len(name)
-	for end > 0 && (name[end-1] == '.' || name[end-1] >= '0' && name[end-1] <= '9') {
-		end--
-	}
-	if end == 0 {
-		return name
-	}
-	return name[:end]
-}
-
-// GitValued are git's own flags whose value is the next word.
-var GitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --attr-source --super-prefix --config-env")
 
 // Renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
 var Renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

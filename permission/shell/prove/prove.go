@@ -39,24 +39,14 @@ type Proof struct {
 	Touches  []Touch // what it looks at, if it is harmless
 	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
-	// Unless are files with which it would do something else: run a program that the folder chooses, for one.
-	Unless []string
 	// Open: other files than Touches may be read too, because words expand at run time.
 	Open bool
 	// Objects: what git keeps of any file may be shown.
 	Objects bool
-	// Trees are what git shows of a whole repository, which may begin above the workspace.
-	Trees []Tree
+	// Whole: git may show contents from all of its repository, which may begin above the workspace.
+	Whole bool
 
 	size int // of the paths
-}
-
-// Tree is something that git shows, counted from the top of the repository around a folder.
-type Tree struct {
-	Dir   string
-	Touch Touch
-	// Unless is a path that limits what is shown to itself, if it is there; "": nothing does.
-	Unless string
 }
 
 // unlisted is the proof of a command that is not on the read-only list.
@@ -76,7 +66,7 @@ func ProveHeld(c *bash.Command) Proof {
 	if p.Why != "" {
 		p = prove(c, true)
 	}
-	p.Unless, p.Trees = nil, nil // files outside the workspace can't be read, and git's objects aren't hidden
+	p.Whole = false // files outside the workspace can't be read
 	return p
 }
 
@@ -84,15 +74,10 @@ func prove(c *bash.Command, held bool) Proof {
 	if why := surroundings(c, held); why != "" {
 		return Proof{Why: why}
 	}
-	if c.Cases != nil && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
-		for _, one := range c.Cases {
-			if p := prove(one, held); p.Why != "" {
-				return Proof{Why: p.Why, Unlisted: p.Unlisted}
-			}
-		}
+	if c.Filled() && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
 		return Proof{}
 	}
-	if c.Keyword || len(c.Words) == 0 || wrapsOnly(c) || held && (wrapsLine(c) || guessedByFind(c)) {
+	if c.Keyword || len(c.Words) == 0 {
 		return proof(c, nil, held)
 	}
 	if c.Name() == "" {
@@ -100,7 +85,7 @@ func prove(c *bash.Command, held bool) Proof {
 	}
 	name, words := bash.SystemName(c.Name()), c.Words[1:]
 	if held {
-		words = heldWords(c, name)
+		words = unmarked(c, words)
 	}
 	if name == "git" {
 		return proveGit(c, words, held)
@@ -115,83 +100,49 @@ func prove(c *bash.Command, held bool) Proof {
 			p, key, words = sub, name+" "+words[0].Text, words[1:]
 		}
 	}
-	if p == nil {
+	if p == nil || p.Variable {
 		return unlisted(name)
 	}
-	a, why := program.ParseArgs(c, words, p, held)
-	if why == "" {
-		why = a.Check(key)
-	}
-	if why != "" && key == name && held && program.ReadOnly().Subcommands[name] && len(words) > 0 && words[0].Kind == bash.Literal {
-		return unlisted(name + " " + words[0].Text)
-	}
-	if why != "" && p.Raw && p.Operands == program.NoOperands {
-		return unlisted(name)
-	}
+	a, why := program.ParseArgs(c, key, words, p, held)
 	if why != "" {
 		return Proof{Why: why}
 	}
 	return proof(c, touches(a), held)
 }
 
-// heldWords are the words of a command without what is judged on its own: those in which what runs it puts a text are
-// unknown, and what find runs is left out.
-func heldWords(c *bash.Command, name string) []bash.Word {
-	words := slices.Clone(c.Words[1:])
+// unmarked are words in which what runs the command puts a text: their values are unknown.
+func unmarked(c *bash.Command, words []bash.Word) []bash.Word {
+	words = slices.Clone(words)
 	for i, w := range words {
 		if c.Marked(w) {
 			words[i].Kind = bash.Unknown
 		}
 	}
-	for i := 0; i < len(words) && name == "find"; i++ {
-		if words[i].Text != "-exec" && words[i].Text != "-execdir" {
-			continue
-		}
-		if end := program.ExecEnd(words, i); end < len(words) && end > i+1 {
-			words = slices.Delete(words, i, end+1)
-			i--
-		}
-	}
 	return words
 }
 
-// harmlessWrappers run a command and do nothing else.
-var harmlessWrappers = []string{"timeout", "nice", "command"}
-
-// wrapsOnly reports whether c is such a wrapper, with a command that is judged on its own.
-func wrapsOnly(c *bash.Command) bool {
-	if !slices.Contains(harmlessWrappers, c.Name()) || bash.Queries(c) {
-		return false
-	}
-	w := program.RunnerOf(c.Name())
-	rest, unsure := program.SkipOptions(c, w)
-	if unsure || len(rest) <= w.Operands {
-		return false
-	}
-	for _, word := range c.Words[:len(c.Words)-len(rest)+w.Operands+1] {
-		if word.Kind != bash.Literal {
-			return false
-		}
-	}
-	return true
-}
+// Commands that run nothing but a command that is judged on its own, and those that do so with arguments that they read.
+var (
+	harmlessWrappers = []string{"timeout", "nice", "command"}
+	harmlessRunners  = []string{"find", "xargs"}
+)
 
 // surroundings says what around the words keeps a command from being read-only.
 func surroundings(c *bash.Command, held bool) string {
 	switch {
 	case c.Place == bash.Function:
 		return "it is in a function"
-	case held && c.By != nil && !runsJudged(c.By), !held && (c.Place == bash.Text || c.AddsArgs || c.By != nil && !c.By.Keyword && !slices.Contains(harmlessWrappers, c.By.Name())):
+	case c.Place == bash.Text, c.AddsArgs && !held,
+		c.By != nil && !c.By.Keyword && !slices.Contains(harmlessWrappers, c.By.Name()) && !(held && slices.Contains(harmlessRunners, bash.SystemName(c.By.Name()))):
 		return "it is run by " + c.By.Name()
 	}
 	for _, a := range c.Prefix {
 		literal := a.Value.Kind <= bash.Glob && !a.Odd
+		setting := bash.Word{Text: a.Name + "=" + a.Value.Text, Kind: a.Value.Kind}
+		_, why := program.ParseArgs(c, a.Name, []bash.Word{setting}, program.ReadOnly().Find("NAME=VALUE", held && len(c.Words) > 0), held)
 		switch {
-		case harmlessAssign(a), a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
-		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && literal):
-		case held && len(c.Words) > 0 && !a.Odd && slices.Contains([]string{"GOOS", "GOARCH", "CGO_ENABLED", "NODE_ENV", "PYTHONDONTWRITEBYTECODE"}, a.Name):
-		case len(c.Words) == 0 && bash.IsScratchVar(a.Name):
-			return "it sets the variable " + a.Name + " to an unknown value"
+		case why == "" && !a.Odd, a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
+		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && (literal || !a.Odd && a.Value.Kind == bash.PublicVar)):
 		default:
 			return "it sets the variable " + a.Name
 		}
@@ -207,51 +158,4 @@ func surroundings(c *bash.Command, held bool) string {
 		}
 	}
 	return ""
-}
-
-// runsJudged reports whether c runs nothing but what is judged as a command of its own.
-func runsJudged(c *bash.Command) bool {
-	name := bash.SystemName(c.Name())
-	return c.Keyword || slices.Contains(harmlessWrappers, c.Name()) || name == "find" || name == "xargs" || wrapsLine(c)
-}
-
-// wrapsLine reports whether c is bash -c with a literal line, whose commands are judged on their own.
-func wrapsLine(c *bash.Command) bool {
-	name := bash.SystemName(c.Name())
-	return (name == "bash" || name == "sh") && len(c.Words) > 2 && c.Words[1] == bash.Word{Text: "-c", Kind: bash.Literal} && c.Words[2].Kind == bash.Literal && !c.Marked(c.Words[2])
-}
-
-// guessedByFind reports whether c is a word of find that might be an -exec, but isn't what one runs.
-func guessedByFind(c *bash.Command) bool {
-	if !c.AddsArgs || c.By == nil || bash.SystemName(c.By.Name()) != "find" || len(c.Words) != 1 || c.Words[0].Kind == bash.Literal {
-		return false
-	}
-	for i, w := range c.By.Words[1:] {
-		if w.Text == c.Words[0].Text && (strings.HasPrefix(c.By.Words[i].Text, "-exec") || strings.HasPrefix(c.By.Words[i].Text, "-ok")) {
-			return false
-		}
-	}
-	return true
-}
-
-// harmlessAssign reports whether an assignment before a command changes nothing but its language, its clock's zone or
-// its colours.
-func harmlessAssign(a bash.Assign) bool {
-	if a.Odd || a.Value.Kind != bash.Literal {
-		return false
-	}
-	v := a.Value.Text
-	switch a.Name {
-	case "LC_ALL", "LANG", "LC_COLLATE", "LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_MESSAGES":
-		return program.PlainLocale(v)
-	case "TZ":
-		return program.PlainZone(v)
-	case "GIT_OPTIONAL_LOCKS":
-		return v == "0"
-	case "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR", "COLUMNS":
-		return strings.Trim(v, "0123456789truefals") == ""
-	case "GIT_PAGER", "PAGER":
-		return v == "cat" || v == ""
-	}
-	return false
 }

@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -36,38 +35,24 @@ func proveLine(t *testing.T, line string, held bool) Proof {
 	return prove(script.Commands[0], held)
 }
 
-// What is read, by flags, operands and attributes.
-func TestTouches(t *testing.T) {
-	for line, want := range map[string]string{
-		"cat a b":           "/w/a /w/b",
-		"cat":               "",
-		"grep -f p x a":     "/w/p /w/x /w/a",
-		"grep x a":          "/w/a",
-		"grep -r x":         "/w/.+",
-		"ls":                "/w/.",
-		"ls -R a":           "/w/a+",
-		"find a b -newer c": "/w/c /w/a+ /w/b+",
-		"find -name x":      "/w/.+",
-		"tar tzf a.tgz x":   "/w/a.tgz /w/x",
-		"jq .a b":           "/w/b",
-		"sed -n 1p a":       "/w/a",
-		"sed -e 1p a":       "/w/a",
-		"test -f a":         "/w/a",
-		"echo a":            "",
-		"nm":                "/w/a.out",
-		"cat < a":           "/w/a",
-		"git show HEAD:a":   "/w/HEAD:a /w/a /w/.",
+// What around the words of a command keeps it from being read-only, by its text and where a sandbox enforces reads.
+func TestSurroundings(t *testing.T) {
+	for _, tt := range []struct {
+		line       string
+		text, held bool // proved
+	}{
+		{"LC_ALL=C sort a", true, true}, {"LC_ALL=ja_JP.SJIS sort a", false, false}, {"TZ=UTC date", true, true}, {"TZ=/x date", false, false},
+		{"PAGER=cat git log", true, true}, {"PAGER=less git log", false, false}, {"GOOS=linux go list", false, true}, {"PATH=. ls", false, false},
+		{"x=1", true, true}, {"x=$y", false, true}, {"WEIRD_1=1", false, true}, {"BASH_ENV=1", false, false}, {"HOME=1", false, false},
+		{"timeout 5 ls", true, true}, {"timeout $n ls", false, false}, {"nice -n 5 ls", true, true}, {"command -v ls", true, true},
+		{"'NAME=VALUE' TZ=UTC", false, false}, {"NAME X", false, false},
+		{"cat < a", true, true}, {"cat > a", false, false}, {"cat {x}< a", false, false}, {"cat < $x", false, true},
 	} {
-		p := proveLine(t, line, false)
-		var got []string
-		for _, touch := range p.Touches {
-			if touch.Below {
-				touch.Path += "+"
-			}
-			got = append(got, touch.Path)
+		if got := proveLine(t, tt.line, false).Why == ""; got != tt.text {
+			t.Errorf("%s, by its text: %v, want %v", tt.line, got, tt.text)
 		}
-		if strings.Join(got, " ") != want || p.Why != "" {
-			t.Errorf("%s: %q, want %q (%s)", line, got, want, p.Why)
+		if got := proveLine(t, tt.line, true).Why == ""; got != tt.held {
+			t.Errorf("%s, where reads are enforced: %v, want %v", tt.line, got, tt.held)
 		}
 	}
 }

@@ -10,32 +10,14 @@ import (
 )
 
 // touches are the files among the words. Where a sandbox enforces reads, those that aren't known are left out.
-func touches(a *program.Args) []Touch {
-	p := a.Program
-	var ts []Touch
-	for _, f := range a.Flags {
-		if p.Flags[f.Name] == program.Reading && f.Value.Kind <= bash.Glob && f.Value.Text != "-" {
-			ts = append(ts, Touch{Path: f.Value.Text, Glob: f.Value.Kind == bash.Glob, Names: p.Operands == program.Names})
-		}
+func touches(a *program.Args) (ts []Touch) {
+	p, list := a.Program, files(a)
+	for _, w := range readFlags(a) {
+		ts = append(ts, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Names: p.Names})
 	}
-	list := a.Operands
-	switch {
-	case p.Raw && p.Operands == program.Names:
-		list = tested(list)
-	case p.Operands == program.NoOperands, p.Operands == program.Texts:
-		return ts
-	case p.Operands == program.Pattern || p.Operands == program.Script: // a pattern without quotes may come out as a text and files
-		if !a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list") && len(list) > 0 {
-			if list[0].Kind == bash.Literal || a.Held {
-				list = list[1:]
-			} else if len(list) == 1 { // or as one text, and then it searches here
-				list = append(slices.Clip(list), bash.Word{Text: ".", Kind: bash.Literal})
-			}
-		}
-	}
-	t := Touch{Names: p.Operands == program.Names || p.Named}
-	if t.Below = a.Given(p.Below) && !a.Held; t.Below {
-		t.Links = a.Given(p.Links)
+	t := Touch{Names: p.Names || p.Named}
+	if t.Below = a.Has(p.Below...) && !a.Held; t.Below {
+		t.Links = a.Has(p.Links...)
 	}
 	for _, w := range list {
 		if w.Text == "-" && w.Kind == bash.Literal || w.Kind > bash.Glob {
@@ -47,42 +29,63 @@ func touches(a *program.Args) []Touch {
 			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
 		}
 	}
-	if fallback := p.Fallback; len(list) == 0 && !a.Held && (fallback != "" || t.Below) {
-		if t.Path, t.Glob = fallback, false; fallback == "" {
-			t.Path = "."
-		}
+	if t.Path, t.Glob = p.Default, false; len(list) == 0 && !a.Held {
 		ts = append(ts, t)
 	}
 	if p.Ignores && !a.Held {
 		ts = append(ts, ignoreFiles(list)...)
 	}
-	return append(ts, chosen(a, ts)...)
+	return append(ts, chosen(a)...)
+}
+
+// readFlags are the values of flags that name files to read.
+func readFlags(a *program.Args) (values []bash.Word) {
+	for _, f := range a.Flags {
+		if a.Program.Flags[f.Name] == program.Reading && f.Value.Kind <= bash.Glob && f.Value.Text != "-" {
+			values = append(values, f.Value)
+		}
+	}
+	return values
+}
+
+// files are the operands that name files.
+func files(a *program.Args) []bash.Word {
+	list := a.Operands
+	switch p := a.Program; {
+	case p.Raw && p.Names:
+		return tested(list)
+	case p.None, p.Text:
+		return nil
+	case len(list) == 0, a.Ended == 0 && !p.Raw, !p.Pattern && !p.Script,
+		a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list"):
+		return list
+	}
+	switch { // a pattern without quotes may come out as a text and files
+	case list[0].Kind == bash.Literal || a.Held:
+		return list[1:]
+	case len(list) == 1: // or as one text, and then it searches here
+		return []bash.Word{list[0], {Text: ".", Kind: bash.Literal}}
+	}
+	return list
 }
 
 // chosen are the files that grep and rg are told to look into below a directory: a pattern that asks for .env asks for it
 // by name.
-func chosen(a *program.Args, folders []Touch) (ts []Touch) {
+func chosen(a *program.Args) (ts []Touch) {
 	for _, f := range a.Flags {
-		p := f.Value.Text
-		if f.Name != "--include" && f.Name != "-g" && f.Name != "--glob" && f.Name != "--iglob" || strings.HasPrefix(p, "!") {
+		if !slices.Contains(a.Program.Chooses, f.Name) || strings.HasPrefix(f.Value.Text, "!") {
 			continue
 		}
-		each, ok := bash.ExpandBraces(p)
-		if !ok || strings.HasPrefix(p, "#") || strings.TrimSpace(p) != p || strings.Contains(strings.Join(each, ""), "{") { // to rg {env} is env
+		each, ok := bash.ExpandBraces(strings.TrimLeft(f.Value.Text, "/"))
+		if !ok || strings.HasPrefix(f.Value.Text, "#") || strings.ContainsAny(strings.Join(each, ""), "{ \t") { // to rg {env} is env
 			each = []string{"*.env"}
 		}
 		for _, p := range each {
-			glob := strings.ContainsAny(p, "*?[")
-			if !glob {
-				p = bash.Unescaped(p)
-			}
-			if a.Held && !glob && f.Value.Kind == bash.Literal && ok {
-				ts = append(ts, Touch{Path: p})
-			}
-			for _, t := range folders {
-				if t.Below && !t.Names {
-					ts = append(ts, Touch{Path: Join2(t.Path, strings.TrimLeft(p, "/")), Glob: glob || t.Glob, Spec: glob})
-				}
+			switch isGlob := strings.ContainsAny(p, "*?["); {
+			case !isGlob:
+				ts = append(ts, Touch{Path: bash.Unescaped(p)})
+			case !a.Held:
+				ts = append(ts, Touch{Path: p, Glob: true, Spec: true})
 			}
 		}
 	}
@@ -92,22 +95,21 @@ func chosen(a *program.Args, folders []Touch) (ts []Touch) {
 // ignoreFiles are the ignore files that rg reads where it starts and above: it prints the lines of them that it can't
 // read, and they may be links. Those below are looked at with the rest.
 func ignoreFiles(starts []bash.Word) (ts []Touch) {
-	folders := []string{"."}
-	for _, w := range starts {
-		outer := !strings.HasPrefix(w.Text, "/") && !strings.Contains(w.Text, "..")
-		for i := 1; i <= len(w.Text) && w.Kind == bash.Literal; i++ {
-			if i == len(w.Text) || w.Text[i] == '/' && outer {
-				folders = append(folders, w.Text[:i])
+	for _, w := range append(slices.Clip(starts), bash.Word{Text: "."}) {
+		for dir := path.Clean(w.Text); len(ts) < maxIgnoreFiles; dir = path.Dir(dir) {
+			for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
+				ts = append(ts, Touch{Path: Join2(dir, name)})
 			}
-		}
-	}
-	for _, dir := range folders[:min(len(folders), 64)] {
-		for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
-			ts = append(ts, Touch{Path: Join2(dir, name)})
+			if dir == "." || path.IsAbs(dir) || strings.HasPrefix(dir, "..") {
+				break
+			}
 		}
 	}
 	return ts
 }
+
+// maxIgnoreFiles bounds what one long path adds.
+const maxIgnoreFiles = 200
 
 // tested are the words that follow an operator of test, such as -f.
 func tested(words []bash.Word) (files []bash.Word) {
@@ -119,31 +121,20 @@ func tested(words []bash.Word) (files []bash.Word) {
 	return files
 }
 
-// proof makes a proof of what is touched, with the patterns that the shell looks up and the files that are redirected from.
+// proof is the proof of a read-only command with what it touches, the patterns that the shell looks up and the files that are
+// redirected from.
 func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	p := Proof{Open: held}
 	dirs := c.Dirs
 	if held && dirs == nil && c.Start != "" {
 		dirs = []string{c.Start} // a secret's name is one anywhere
 	}
-	add := func(t Touch, dirs []string) bool {
-		if held && dirs == nil && !path.IsAbs(t.Path) {
-			return true
-		}
-		return place(c, &p, t, dirs)
-	}
 	for _, t := range ts {
-		if !add(t, dirs) {
-			return p
-		}
-	}
-	raw := false
-	if spec := program.ReadOnly().Find(bash.SystemName(c.Name()), false); spec != nil {
-		raw = spec.Raw
+		p.add(t, dirs)
 	}
 	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
-		if w.Kind == bash.Glob && c.Name() != "[[" && !add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !raw && !held && len(c.Words) > 0}, dirs) {
-			return p
+		if w.Kind == bash.Glob && c.Name() != "[[" {
+			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !held && len(c.Words) > 0}, dirs)
 		}
 	}
 	for _, d := range c.Redirs {
@@ -151,36 +142,36 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 		if held {
 			at = dirs
 		}
-		if w := d.Target; d.File && w.Kind <= bash.Glob && !add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at) {
-			return p
+		if w := d.Target; d.File && w.Kind <= bash.Glob {
+			p.add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at)
 		}
 	}
 	return p
 }
 
-// place puts a touch into every folder that the command may run in.
-func place(c *bash.Command, p *Proof, t Touch, dirs []string) bool {
-	t.Sure = true
+// add adds what is touched in every directory that the command may run in.
+func (p *Proof) add(t Touch, dirs []string) {
+	isAbs := path.IsAbs(t.Path)
 	switch {
 	case t.Path == "", t.Path == "/dev/null":
-		return true // opens nothing
-	case path.IsAbs(t.Path):
-		p.Touches = append(p.Touches, t)
-		return true
-	case dirs == nil:
-		*p = Proof{Why: "its working directory is unknown"}
-		return false
+		return // opens nothing
+	case isAbs:
+		dirs = []string{"/"}
+	case dirs == nil && !p.Open:
+		p.Why = "its working directory is unknown"
 	}
+	t.Sure = true
 	for _, d := range dirs {
 		at := t
-		at.Path = Join2(d, t.Path)
-		p.Touches = append(p.Touches, at)
-		if p.size += len(at.Path); p.size > maxTouched {
-			*p = Proof{Why: "it names too many paths to check"}
-			return false
+		if !isAbs {
+			at.Path = Join2(d, t.Path)
 		}
+		if p.size += len(at.Path); p.size > maxTouched {
+			p.Why = "it names too many paths to check"
+			return
+		}
+		p.Touches = append(p.Touches, at)
 	}
-	return true
 }
 
 // maxTouched bounds the paths of a proof, in bytes.
