@@ -143,7 +143,7 @@ var grammar = map[string][]string{
 	// Commands around a command; «inner» is the one inside.
 	"nest": {
 		"(«inner»)", "{ «inner»\n}", "ls; «inner»", "«inner»; ls", "ls && «inner»", "false || «inner»", "ls | «inner»", "«inner» | cat", "if true; then «inner»\nfi", "for f in a; do «inner»\ndone", "echo $(«inner»)", "echo \"$(«inner»)\"", "X=$(«inner»)",
-		"f() { «inner»\n}", "while «inner»\ndo ls; done", "! «inner»", "cat <(«inner»)", "«inner» &", "# c\n«inner»", "case x in x) «inner»\n;; esac", "cd src && «inner»", "LC_ALL=C «inner»", "time «inner»",
+		"f() { «inner»\n}", "while «inner»\ndo ls; done", "! «inner»", "cat <(«inner»)", "«inner» &", "# c\n«inner»", "case x in x) «inner»\n;; esac", "cd src && «inner»", "time «inner»",
 	},
 
 	// Changes to a line.
