@@ -12,7 +12,9 @@ var grammar = map[string][]string{
 		"ls \\\r\nrun1 «word»", "run1\r", "ls # \\\nrun1 «word»", "echo $(ls ''#; run1 «word»\n)", "run1 $\\\n«expanded»", "echo `run1 '\\\n'`", "echo `run1 \\«escapable» `", "cat <<E\n\\\nE\nrun1 «word»\nE", "cat <<E#\nE\\\n#\nrun1 «word»\nE#",
 		"echo $(cat <<E\nE)\nrun1 «word»\nE\n)", "echo $(<<E\nE\nsort;run1 «word»)", "echo $(cat <<E\n«text»\nE\nsort;run1 «word»)", "diff <(cat <<E\n«text»\nE\nsort; run1 «word») y", "run1 &\\\n>«target» a", "run1 2\\\n>«target»", "run1 >\\\n\\\n&«target»",
 		"(''\\\n#«word»\n)", "ls | time run1 «word»", "run1 @(a|«plain»)", "!(run1 «word»)", "[[ a = @($(run1 «word»)) ]]", "run1 >&'$(run1 «word»)'", "run1 >&-«plain»", "run1 <&-«plain»", "run1 <() «word»", "run1 \"`echo \"{a,«plain»}\"`\"", "coproc run1 «word»", "time -- run1 «word»",
-		"cd src || cd docs; run1", "cd nowhere && cd src; run1", "cd link/../docs && run1", "cd src && false || run1", "[[ x[$(run1)] -eq 1 ]]", "x='a[$(run1)]'; ((x))", "x='y[$(run1 «word»)]'; [[ $x -gt 1 ]]", "x=«word»; run1 $x", "{ run1; } > «target»",
+		"cd src || cd docs; run1", "cd nowhere && cd src; run1", "cd link/../docs && run1", "cd src/far/../docs && run1", "cd src/far && cd ../«directory» && run1 «plain»", "cd src/far/.. && run1 < ../a.txt", "cd src && false || run1", "[[ x[$(run1)] -eq 1 ]]", "x='a[$(run1)]'; ((x))", "x='y[$(run1 «word»)]'; [[ $x -gt 1 ]]", "x=«word»; run1 $x", "{ run1; } > «target»",
+		"cat <<E\n${x:-'$(run1 «plain»)'}\nE", "ls {a['$(run1 «plain»)']}>/dev/null", "ls ${x[$y]:-'$(run1 «plain»)'}", "echo \"${x:-'$(run1 «plain»)'}\"", "test -v 'x[$(run1 «plain»)]'", "printf -v 'x[$(run1)]' a",
+		"run1 «braces»«braces»", "run1 «plain»«braces»«plain»", "run1 $HOME{«plain»,«plain»}", "run1 {«plain»}{«plain»,«plain»}", "run1 {«plain»,«plain»}«plain»}",
 	},
 	"expanded":    {"HOME/«plain»", "x", "(run2)", "{x}", "'«text»'"},
 	"example":     {"«frame»", "«harmless»"},
@@ -66,7 +68,7 @@ var grammar = map[string][]string{
 	},
 	"setting":   {"«changed»=«value»", "«changed»=«value»", "cd «directory»", "«shell setting»"}, // of the shell, or a variable
 	"changed":   strings.Fields("x y d F IFS x+ x[1] CDPATH HOME PATH BASH_ENV"),
-	"directory": strings.Fields("src .. link docs /tmp src/.. link/.. - ~ -P -- -L nowhere . '' \"src\" $x ./src src/../docs /home/me/app/link"),
+	"directory": strings.Fields("src .. link docs src/far src/far/../docs /tmp src/.. link/.. - ~ -P -- -L nowhere . '' \"src\" $x ./src src/../docs /home/me/app/link"),
 	"shell setting": {
 		"set -- a b", "shift", "set -f", "set +B", "set -o posix", "shopt -s nullglob", "shopt -s extglob", "shopt -s lastpipe", "shopt -s dotglob", "shopt -s expand_aliases", "alias ls=run1", "set -e", "set -u", "set -k", "set -a", "set +o braceexpand",
 		"export x=a", "export HOME=/tmp", "declare x=a", "declare -n x=y", "declare -i x=1+1", "declare -a x=(a b)", "readonly x", "local x=1", "typeset -u x=a", "unset x", "read x <<< a", "read -r x y < a.txt", "mapfile -t x < a.txt", "printf -v x a", "let x=1", "((x=1))", ": ${x:=a}",
@@ -141,7 +143,7 @@ var grammar = map[string][]string{
 	// Commands around a command; «inner» is the one inside.
 	"nest": {
 		"(«inner»)", "{ «inner»\n}", "ls; «inner»", "«inner»; ls", "ls && «inner»", "false || «inner»", "ls | «inner»", "«inner» | cat", "if true; then «inner»\nfi", "for f in a; do «inner»\ndone", "echo $(«inner»)", "echo \"$(«inner»)\"", "X=$(«inner»)",
-		"f() { «inner»\n}", "while «inner»\ndo ls; done", "! «inner»", "cat <(«inner»)", "«inner» &", "# c\n«inner»", "case x in x) «inner»\n;; esac", "cd src && «inner»", "LC_ALL=C «inner»", "time «inner»",
+		"f() { «inner»\n}", "while «inner»\ndo ls; done", "! «inner»", "cat <(«inner»)", "«inner» &", "# c\n«inner»", "case x in x) «inner»\n;; esac", "cd src && «inner»", "time «inner»",
 	},
 
 	// Changes to a line.

@@ -77,6 +77,9 @@ var recorderFiles = map[string]string{
 	"evil.sh": recorderStub, "list": "run1 x\n",
 }
 
+// recorderLinks are the links of the workspace. In src/far, cd .. and cat ../a.txt have different parents.
+var recorderLinks = map[string]string{Root + "/link": Root + "/src", Root + "/src/far": Root + "/docs"}
+
 // serveRecorder runs lines, in the namespaces, and records what they do.
 func serveRecorder() error {
 	real := map[string][]byte{}
@@ -230,8 +233,10 @@ func (w *watcher) setup() error {
 			return err
 		}
 	}
-	if err := os.Symlink("src", Root+"/link"); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
+	for name, target := range recorderLinks {
+		if err := os.Symlink(target, name); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
 	w.dirs = map[int32]string{}
 	for _, d := range []string{Root, Root + "/src", Root + "/docs", "/home/me", "/home", "/tmp"} {
