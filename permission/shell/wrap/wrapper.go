@@ -113,7 +113,7 @@ func runWords(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Wor
 		r.Line(c, bash.Join(words), true) // sudo -s -- 'rm x'
 	}
 	inner := c.Inner(words)
-	inner.AddsArgs, inner.MayRun = w.Adds, inner.MayRun || w.May
+	inner.AddsArgs, inner.MayRun = c.AddsArgs || w.Adds, inner.MayRun || w.May
 	if c.Base() == "xargs" {
 		inner.Mark = program.Replaced(c)
 	}

@@ -80,3 +80,17 @@ func TestUnwrap(t *testing.T) {
 		}
 	}
 }
+
+// What xargs adds to a wrapper's words becomes words of the command that the wrapper runs: with rules for xargs, nice and
+// exactly "npm test", the line "xargs nice npm test" was allowed.
+func TestAddedWords(t *testing.T) {
+	for _, line := range []string{"xargs nice npm test", "xargs env nice npm test", "find . -exec nice npm test {} +"} {
+		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Wrapping{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := script.Commands[len(script.Commands)-1]; last.Base() != "npm" || !last.AddsArgs {
+			t.Errorf("%s: %s: adds words: %v", line, last, last.AddsArgs)
+		}
+	}
+}
