@@ -33,22 +33,19 @@ var ErrStar = errors.New("a wildcard (*) is allowed only at the end, after a spa
 // elsewhere means all that begins with the words before the star.
 func ParsePattern(s string, loose bool) (Pattern, error) {
 	s = strings.TrimSpace(s)
-	if s == "*" || s == ":*" && loose {
-		return Pattern{any: true}, nil
-	}
 	head, open := strings.CutSuffix(s, ":*")
 	if !open {
 		head, open = strings.CutSuffix(s, " *")
 	}
 	head, _, star := strings.Cut(head, "*")
-	switch {
+	if star {
+		head = head[:strings.LastIndexAny(head, " \t")+1] // a word that contains the star is not one of those before it
+	}
+	switch isEmpty := strings.TrimSpace(head) == ""; {
+	case s == "*", loose && isEmpty && (star || open):
+		return Pattern{any: true}, nil
 	case star && !loose:
 		return Pattern{}, ErrStar
-	case star: // the words before the star; a word that contains it is not one of them
-		head = head[:strings.LastIndexAny(head, " \t")+1]
-		if strings.TrimSpace(head) == "" {
-			return Pattern{any: true}, nil
-		}
 	}
 	words, err := patternWords(head)
 	if err != nil {
@@ -76,17 +73,19 @@ func patternWords(s string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(script.Commands) != 1 || len(script.Notes)+len(script.Commands[0].Redirs)+len(script.Commands[0].Prefix) > 0 {
+	if len(script.Commands) != 1 || len(script.Notes) > 0 {
 		return nil, fmt.Errorf("%q is not one simple command", s)
 	}
-	words := script.Commands[0].Words
-	if i := slices.IndexFunc(words, func(w bash.Word) bool { return w.Kind != bash.Literal }); i >= 0 {
-		return nil, fmt.Errorf("%s expands at run time; use literal words", words[i].Text)
-	}
-	if strings.Contains(words[0].Text, "=") {
+	c := script.Commands[0]
+	if len(c.Words) == 0 || len(c.Redirs)+len(c.Prefix) > 0 || strings.Contains(c.Name(), "=") {
 		return nil, fmt.Errorf("%q is not one simple command", s)
 	}
-	return script.Commands[0].Argv(), nil
+	for _, w := range c.Words {
+		if w.Kind != bash.Literal {
+			return nil, fmt.Errorf("%s expands at run time; use literal words", w.Text)
+		}
+	}
+	return c.Argv(), nil
 }
 
 // spellings are the flags in a word, each with the names that mean the same: -rf is -r and -f.
@@ -110,18 +109,11 @@ func (p *Pattern) Exact() bool { return !p.any && !p.open }
 
 // Covers reports whether the pattern, as an allow rule, covers the words of a command: exactly, word by word.
 func (p *Pattern) Covers(c *bash.Command) bool {
-	if p.any {
-		return true
+	n := len(p.words)
+	if p.any || len(c.Words) < n || !p.open && (len(c.Words) > n || c.AddsArgs) {
+		return p.any
 	}
-	if len(c.Words) < len(p.words) || !p.open && (len(c.Words) > len(p.words) || c.AddsArgs) {
-		return false
-	}
-	for i, word := range p.words {
-		if c.Words[i].Kind != bash.Literal || c.Words[i].Text != word {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(c.Words[:n], p.words, func(w bash.Word, word string) bool { return w.Kind == bash.Literal && w.Text == word })
 }
 
 // Match is how sure it is that a command is meant by a deny or ask rule.

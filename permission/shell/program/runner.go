@@ -23,7 +23,7 @@ type Runner struct {
 	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
 	Values, Mark, Writes                                          string
 	Long, Bare, Text, Exec, Runs                                  []string
-	Reads, Changes, Shows, Unless, Into                           []string
+	Reads, Changes, Shows, Unless, Into, Deep, Lists              []string
 	Same                                                          [][]string
 	Operands                                                      int
 }
