@@ -150,7 +150,7 @@ func (e *engine) fact(c *bash.Command) *fact {
 	if f.why == "" && e.pass != held {
 		f.why = e.managed(c.Name())
 	}
-	for i := 0; i < len(proof.Git) && f.why == "" && proof.Whole; i++ {
+	for i := 0; i < len(proof.Git) && f.why == "" && proof.Whole && e.pass != held; i++ { // the sandbox hides what is outside
 		f.why = e.addWorktree(&proof, proof.Git[i])
 	}
 	room := len(c.Words) + len(c.Redirs)

@@ -55,13 +55,7 @@ type Programs struct {
 }
 
 // ReadOnly is what programs.txt says.
-var ReadOnly = sync.OnceValue(func() Programs {
-	ps, err := parsePrograms(programsText)
-	if err != nil {
-		panic(err) // a test reads the same text
-	}
-	return ps
-})
+var ReadOnly = sync.OnceValue(func() Programs { return must(parsePrograms(programsText)) })
 
 // Find is the program of a name. held: a sandbox enforces that it only reads.
 func (ps Programs) Find(name string, held bool) *Program {

@@ -28,13 +28,7 @@ type Runner struct {
 	Operands                                                      int
 }
 
-var runners = sync.OnceValue(func() map[string]Runner {
-	table, err := parseRunners(runnersText)
-	if err != nil {
-		panic(err) // a test reads the same text
-	}
-	return table
-})
+var runners = sync.OnceValue(func() map[string]Runner { return must(parseRunners(runnersText)) })
 
 // RunnerOf is what is known of a name; the zero value is nothing.
 func RunnerOf(name string) Runner { return runners()[name] }

@@ -31,6 +31,14 @@ func readTable[T any](text string, add func(names []string, entry *T), detail fu
 	return nil
 }
 
+// must is a table that was read without an error: a test reads the same text.
+func must[T any](table T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return table
+}
+
 // Always stands for no flag in a list of flags: it is always given.
 const Always = ""
 

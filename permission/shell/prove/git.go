@@ -76,6 +76,12 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 	// Outside a repository git diff compares two directories.
 	below := !a.Held && (name == "grep" || a.Has("--no-index") || name == "diff" && len(a.Operands) == 2)
 	t := Touch{Below: below, Names: a.Program.Names && !below, Tracked: name == "grep" && !a.Has("--untracked", "--no-index")}
+	isTop := func(w bash.Word) bool {
+		return strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")
+	}
+	if below && slices.ContainsFunc(a.Operands, isTop) {
+		return Proof{Why: "a pathspec covers the whole repository"}
+	}
 	tops := slices.Compact(append(slices.Clip(dirs), c.Start))
 	for _, w := range append(readFlags(a), files(a)...) {
 		switch {
@@ -83,8 +89,6 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 			continue
 		case strings.HasPrefix(w.Text, ":!"), strings.HasPrefix(w.Text, ":^"), strings.HasPrefix(w.Text, ":(exclude)"):
 			continue
-		case below && strings.HasPrefix(w.Text, ":"):
-			return Proof{Why: "pathspec " + w.Text + " may cover the whole repository"}
 		case w.Kind == bash.Glob:
 			t := t
 			t.Path, t.Glob = w.Text, true

@@ -24,10 +24,10 @@ type Touch struct {
 	// Tracked, with Below: what git has in its index is looked at and nothing else.
 	Tracked bool
 	Flag    bool // a name that the pattern stands for would be a flag with a minus in front, and change what is read
-	// InFolder: only if what it lies in is a folder.
+	// InFolder: it is touched only if its parent is a directory.
 	InFolder bool
-	Vague    bool // something below it, nobody knows what: of interest to rules on paths alone
-	// Index: what git has in its index at or below it is read, with Top all of it, and of interest to rules on paths alone.
+	Vague    bool // something below it, which is not known: only rules on paths apply to it
+	// Index: what git has in its index at or below it is read, with Top all of it. Only rules on paths apply to it.
 	Index bool
 }
 
@@ -37,7 +37,7 @@ type Proof struct {
 	// Unlisted is the program, with its subcommand, if Why is that it's not on the read-only list.
 	Unlisted string
 	Touches  []Touch // what it looks at, if it is harmless
-	// Git are the folders in which git runs. It is harmless there only if no program is configured in the repository.
+	// Git are the directories in which git runs. It is harmless there only if no program is configured in the repository.
 	Git []string
 	// Open: other files than Touches may be read too, because words expand at run time.
 	Open bool
@@ -66,7 +66,6 @@ func ProveHeld(c *bash.Command) Proof {
 	if p.Why != "" {
 		p = prove(c, true)
 	}
-	p.Whole = false // files outside the workspace can't be read
 	return p
 }
 

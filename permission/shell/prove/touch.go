@@ -95,8 +95,9 @@ func chosen(a *program.Args) (ts []Touch) {
 // ignoreFiles are the ignore files that rg reads where it starts and above: it prints the lines of them that it can't
 // read, and they may be links. Those below are looked at with the rest.
 func ignoreFiles(starts []bash.Word) (ts []Touch) {
+	const most = 200 // for a path of many components
 	for _, w := range append(slices.Clip(starts), bash.Word{Text: "."}) {
-		for dir := path.Clean(w.Text); len(ts) < maxIgnoreFiles; dir = path.Dir(dir) {
+		for dir := path.Clean(w.Text); len(ts) < most; dir = path.Dir(dir) {
 			for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
 				ts = append(ts, Touch{Path: Join2(dir, name)})
 			}
@@ -107,9 +108,6 @@ func ignoreFiles(starts []bash.Word) (ts []Touch) {
 	}
 	return ts
 }
-
-// maxIgnoreFiles bounds what one long path adds.
-const maxIgnoreFiles = 200
 
 // tested are the words that follow an operator of test, such as -f.
 func tested(words []bash.Word) (files []bash.Word) {
