@@ -136,7 +136,7 @@ func printsNoSecret(t *testing.T, dir, line string) {
 	}
 	cmd := exec.Command("bash", "-c", strings.ReplaceAll(line, "foo", "canary"))
 	cmd.Dir = dir
-	cmd.Env = environ.Unasked(append(os.Environ(), "HOME="+filepath.Join(dir, "home")), dir)
+	cmd.Env = environ.AutoApproved(append(os.Environ(), "HOME="+filepath.Join(dir, "home")), dir)
 	if out, _ := cmd.CombinedOutput(); strings.Contains(string(out), "canary") {
 		t.Errorf("%s prints a secret: %s", line, out)
 	}
@@ -362,7 +362,7 @@ func TestGoWritesNoCounters(t *testing.T) {
 	home := t.TempDir()
 	for _, args := range [][]string{{"version"}, {"env", "GOPATH"}} {
 		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = t.TempDir(), environ.Unasked([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home})
+		cmd.Dir, cmd.Env = t.TempDir(), environ.AutoApproved([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home})
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("go %v: %v: %s", args, err, out)
 		}

@@ -144,7 +144,7 @@ func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 
 // limits returns those of auto-approved commands in the tree.
 func (tree *canaryTree) limits() *sandbox.Limits {
-	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemFolders(), Env: environ.Unasked(tree.environ(), tree.work)}.Limits()
+	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemFolders(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
 	filepath.WalkDir(tree.work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if _, secret := names.Secret(path); secret && !strings.Contains(path, "/.git/") {
@@ -185,7 +185,7 @@ func (tree *canaryTree) disclosed(t *testing.T, numbers []int, limits *sandbox.L
 	r := proc.Open(proc.Options{Helper: helper})
 	defer r.Close()
 	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits}
-	env := environ.Unasked(tree.environ(), tree.work)
+	env := environ.AutoApproved(tree.environ(), tree.work)
 	var mu sync.Mutex
 	var found []int
 	var wg sync.WaitGroup

@@ -35,7 +35,7 @@ func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
 			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
-		Environ: func(env []string) []string { return environ.Unasked(env, roots...) },
+		Environ: func(env []string) []string { return environ.AutoApproved(env, roots...) },
 	}
 }
 

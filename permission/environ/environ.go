@@ -11,13 +11,13 @@ import (
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
-// Unasked is what a command that runs without approval may see of environ: names that change how programs look, not what
+// AutoApproved is what a command that runs without approval may see of environ: names that change how programs look, not what
 // they do, and a PATH that leads nowhere into the workspace. The proof of a read-only command holds only in it: a
 // BASH_ENV, an exported function, a GIT_EXTERNAL_DIFF or a PATH with ./bin in it would run something else.
 //
 // Git is told to run nothing: no monitor, hook, pager, external diff or signature check, to take no locks, to fetch
 // nothing and to open no repository that merely lies around.
-func Unasked(environ []string, roots ...string) []string {
+func AutoApproved(environ []string, roots ...string) []string {
 	var out []string
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")

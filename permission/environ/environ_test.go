@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/permission/environ"
 )
 
-func TestUnasked(t *testing.T) {
-	env := environ.Unasked([]string{
+func TestAutoApproved(t *testing.T) {
+	env := environ.AutoApproved([]string{
 		"PATH=/usr/bin:.:/w/bin::/bin:node_modules/.bin", "HOME=/h", "BASH_ENV=/w/x", "OPENAI_API_KEY=k", "GIT_EXTERNAL_DIFF=x", "BASH_FUNC_ls%%=() { x; }", "LC_ALL=C", "LD_PRELOAD=x", "GIT_CONFIG_COUNT=1",
 	}, "/w")
 	seen := map[string]string{}
@@ -58,7 +58,7 @@ func TestPathLeadsIntoTheWorkspace(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	env := environ.Unasked([]string{"PATH=" + strings.Join(path, string(filepath.ListSeparator))}, root)
+	env := environ.AutoApproved([]string{"PATH=" + strings.Join(path, string(filepath.ListSeparator))}, root)
 	want := "PATH=" + strings.Join([]string{filepath.Join(dir, "plain"), filepath.Join(dir, "tools"), filepath.Join(dir, "own")}, string(filepath.ListSeparator))
 	if !slices.Contains(env, want) {
 		t.Errorf("%s, want %s", env[0], want)

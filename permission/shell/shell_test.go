@@ -135,7 +135,7 @@ func TestOddLinesAreNotRead(t *testing.T) {
 	for _, line := range []string{
 		"ls \\\r\ntouch x", "ls x\r\nls", "ls\r", "ls # \\\ntouch x", "echo $(ls ''#; touch x\n)", "cat $\\\nHOME/x", "echo `ls '\\\n'`", "cat <<E\n\\\nE\ntouch x\nE", "cat <<E#\nE\\\n#\ntouch x\nE#",
 		"echo $(cat <<E\nE)\ntouch x\nE\n)", "echo $(<<E\nE\nsort;ls -o x)", "echo $(cat <<E\nx\nE\nsort;ls -o x)", "diff <(cat <<E\nx\nE\nsort; ls -o x) y", "time -- ls", "coproc ls", "coproc A { ls; }", "coproc A ls", "coproc A ls | cat", "coproc A=1 ls", `coproc A="" ls`, "echo $(coproc ls)", `\x=[ ls`, "}=[", "ls &\\\n>x a", "ls 2\\\n>x", "ls >\\\n\\\n&x", "(''\\\n#\n)", "+=[", "coproc p #\\\ntouch x", "ls | time cat", "ls @(a)", "echo `ls \\* `", "!(touch x)", "[[ a = @($(touch x)) ]]", "ls >&'$(touch x)'", "ls >&-x", "cat <&-x", "sort -t <() -k -o x", "echo \"`echo \"{a,b}\"`\"",
-		"bash -c 'ls \\\r\ntouch x'",
+		"time -\\\n- ls", "ls <&-''", "bash -c 'ls \\\r\ntouch x'",
 	} {
 		if script, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"})); err == nil {
 			t.Errorf("%q is read: %v", line, script.Commands[0])

@@ -90,16 +90,9 @@ func (r *Recorder) record(t testing.TB, line, locale string, maxTime time.Durati
 	return got
 }
 
-// misread matches forms that permission/shell is known to misread: a joined line in time --, and empty quotes after <&-,
-// which are an argument to bash.
-var misread = regexp.MustCompile(`time[^;&|]*-(\\\n)+-|[<>]&(\\\n)*-(\\\n)*(''|"")`)
-
 // compare says what bash did that wasn't read; it is empty for nothing.
 func (r *Recorder) compare(t testing.TB, line, locale string) string {
 	r.counts.lines++
-	if misread.MatchString(line) {
-		return ""
-	}
 	script, err := shell.Read(line, bash.Options{Dir: Root, Home: Home, Deadline: time.Now().Add(time.Minute)})
 	if err != nil {
 		r.counts.unread++
@@ -137,7 +130,7 @@ func (r *Recorder) compare(t testing.TB, line, locale string) string {
 		case proved && !c.Script && importantState(c.State) != r.initial[locale]:
 			return fmt.Sprintf("bash ran %q in the state %q, which is not %q", c.Argv, importantState(c.State), r.initial[locale])
 		case proved && !hasGlobs(script) && !strings.Contains(strings.Join(c.Argv, ""), "\r"):
-			if why := unproved(script, c); why != "" {
+			if why := unproved(script, by, c); why != "" {
 				return fmt.Sprintf("bash ran %q in %s, but %s", c.Argv, c.Dir, why)
 			}
 		}
@@ -270,9 +263,9 @@ func hasGlobs(script *bash.Script) bool {
 	})
 }
 
-// unproved says why a call, written as a line of its own, isn't read-only although its line was proved read-only: the
+// unproved says why a call that is explained by a command, written as a line of its own, isn't read-only although its line was proved read-only: the
 // proof fails, or it has a path that the proof of the line doesn't have.
-func unproved(script *bash.Script, c call) string {
+func unproved(script *bash.Script, by *bash.Command, c call) string {
 	var quoted []string
 	for _, a := range c.Argv {
 		quoted = append(quoted, bash.Quote(a))
@@ -292,10 +285,12 @@ func unproved(script *bash.Script, c call) string {
 		if cmd.MayRun {
 			continue
 		}
-		if p.Why != "" {
+		test := slices.Contains([]string{"[", "test"}, cmd.Name())
+		printable := slices.ContainsFunc(by.Words, func(w bash.Word) bool { return w.Kind == bash.Printable })
+		switch {
+		case p.Why != "" && !(test && printable): // what a variable holds may look like an operator, but isn't one
 			return p.Why
-		}
-		if slices.Contains([]string{"[", "test"}, cmd.Name()) {
+		case test:
 			continue // the proof takes a text that is known for a path, also in [ -n a ]; of others it knows that they are none
 		}
 		for _, t := range p.Touches {

@@ -281,7 +281,7 @@ func perform(c Command) Effect {
 	cmd.Dir = Root
 	cmd.Env = []string{"HOME=/home/me", "PATH=" + searchPath, "LANG=C.UTF-8"}
 	if c.Restricted {
-		cmd.Env = environ.Unasked(cmd.Env, Root)
+		cmd.Env = environ.AutoApproved(cmd.Env, Root)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

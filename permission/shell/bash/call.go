@@ -39,7 +39,7 @@ func (r Reader) assign(a *syntax.Assign) Assign {
 	out.Value = r.word(a.Value)
 	if a.Value != nil && len(a.Value.Parts) == 1 && out.Value.Kind == Unknown {
 		if _, ok := a.Value.Parts[0].(*syntax.CmdSubst); ok {
-			out.Value.Kind = PublicVar
+			out.Value.Kind = Printable
 		}
 	}
 	return out

@@ -20,7 +20,7 @@ func TestRead(t *testing.T) {
 		`a $'b\n'`:            lit("a", "b\n"),
 		`a *.go`:              {{"a", Literal}, {"*.go", Glob}},
 		`a $x`:                {{"a", Literal}, {"$x", Unknown}},
-		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, PublicVar}},
+		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, Printable}},
 		`a $(b)`:              {{"a", Literal}, {"$(b)", Unknown}},
 	} {
 		script, err := Read(line, Options{Dir: "/w", Home: "/home/me"}, nil)

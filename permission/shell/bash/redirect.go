@@ -50,9 +50,9 @@ func (r Reader) checkRedirect(n *syntax.Redirect) {
 	if n.N != nil && strings.Trim(n.N.Value, "0123456789") != "" {
 		r.note("opens a file descriptor by name", n)
 	}
-	switch target := r.oneWord(n.Word); n.Op {
+	switch n.Op {
 	case syntax.DplIn, syntax.DplOut:
-		if !isNumber(target) && !only(r.text(n.Word), plainBytes) || len(target.Text) > 1 && target.Text[0] == '-' {
+		if source := r.text(n.Word); !only(source, plainBytes) || len(source) > 1 && source[0] == '-' {
 			r.Err = odd("the word after " + n.Op.String()) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
 		}
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -108,7 +108,7 @@ func (r Reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	case *syntax.Word:
 		w := r.word(x)
 		if w.Kind == Unknown && !r.build(x).odd { // whatever its value, it is one word and no operator here
-			w.Kind = PublicVar
+			w.Kind = Printable
 		}
 		cmd.Words = append(cmd.Words, w)
 		return w.Kind != Unknown

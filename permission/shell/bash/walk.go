@@ -311,7 +311,7 @@ func (r Reader) time(c *syntax.TimeClause) outcome {
 	if c.Stmt == nil {
 		return outcome{r.Dirs, r.Dirs}
 	}
-	if strings.HasPrefix(r.text(c.Stmt), "--") {
+	if strings.HasPrefix(strings.ReplaceAll(r.text(c.Stmt), "\\\n", ""), "--") {
 		r.Err = odd("time --") // to the parser it is a command
 	}
 	r.by = wrapper

@@ -19,7 +19,7 @@ const (
 	Literal   Kind = iota // known to the byte
 	Glob                  // an unquoted * ? or [ in it: names of files, or itself
 	Filled                // with variables of loops, whose values are all read in commands that follow
-	PublicVar             // with variables that everybody may see, such as $PWD or $?; of use to echo alone
+	Printable             // one word that may be shown: public variables, those that the line sets, what its commands print
 	Unknown               // only the shell knows
 )
 
@@ -143,13 +143,13 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 // builder puts a word together from its parts.
 type builder struct {
 	*Reader
-	text       strings.Builder // a pattern: what was quoted stands behind a backslash where it would otherwise mean more than itself
-	glob       bool            // it holds a * ? or [ that was not quoted
-	publicVars bool
-	filled     bool
-	unknown    bool
-	odd        bool // it may do more than have a value: assign, calculate
-	started    bool // only at the start of a word ~ is the home
+	text      strings.Builder // a pattern: what was quoted stands behind a backslash where it would otherwise mean more than itself
+	glob      bool            // it holds a * ? or [ that was not quoted
+	printable bool
+	filled    bool
+	unknown   bool
+	odd       bool // it may do more than have a value: assign, calculate
+	started   bool // only at the start of a word ~ is the home
 }
 
 // build reads the parts of a word.
@@ -165,12 +165,12 @@ func (r Reader) build(w *syntax.Word) *builder {
 func (b *builder) word(source string) Word {
 	s := b.text.String()
 	switch {
-	case b.unknown, b.publicVars && b.glob: // what a glob stands for begins nobody knows where, and may be more than one word
+	case b.unknown, b.printable && b.glob: // what a glob stands for begins nobody knows where, and may be more than one word
 		return Word{source, Unknown}
 	case b.filled:
 		return Word{source, Filled}
-	case b.publicVars:
-		return Word{source, PublicVar}
+	case b.printable:
+		return Word{source, Printable}
 	case b.glob && s != "[":
 		return Word{s, Glob}
 	}
@@ -210,7 +210,7 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 			case *syntax.ParamExp:
 				b.param(q, true)
 			case *syntax.CmdSubst:
-				b.publicVars = true
+				b.printable = true
 			default:
 				b.unknown, b.odd = true, true
 			}
@@ -293,7 +293,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
 		b.quoted(b.options.Home)
 	case slices.Contains(publicNumbers, name), quoted && (slices.Contains(publicVars, name) || IsScratchVar(name)):
-		b.publicVars = true
+		b.printable = true
 	default:
 		b.unknown = true
 	}

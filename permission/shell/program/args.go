@@ -64,7 +64,7 @@ func ParseArgs(c *bash.Command, name string, words []bash.Word, p *Program, held
 func (a *Args) unknown(w bash.Word) string {
 	p := a.Program
 	switch {
-	case w.Kind == bash.Literal, a.Held, w.Kind == bash.PublicVar && p.Vars:
+	case w.Kind == bash.Literal, a.Held, w.Kind == bash.Printable && p.Vars:
 		return ""
 	case w.Kind == bash.Glob && (p.Raw || p.Safe || a.Ended >= 0 || !w.CanBeFlag()):
 		return ""

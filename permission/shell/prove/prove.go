@@ -141,7 +141,7 @@ func surroundings(c *bash.Command, held bool) string {
 		_, why := program.ParseArgs(c, a.Name, []bash.Word{setting}, program.ReadOnly().Find("NAME=VALUE", held && len(c.Words) > 0), held)
 		switch {
 		case why == "" && !a.Odd, a.Name == "IFS" && c.Name() == "read" && (literal || held && !a.Odd):
-		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && (literal || !a.Odd && a.Value.Kind == bash.PublicVar)):
+		case len(c.Words) == 0 && (held && program.HeldVar(a.Name) || bash.IsScratchVar(a.Name) && (literal || !a.Odd && a.Value.Kind == bash.Printable)):
 		default:
 			return "it sets the variable " + a.Name
 		}
