@@ -11,12 +11,13 @@ import (
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
-// AutoApproved is what a command that runs without approval may see of environ: names that change how programs look, not what
-// they do, and a PATH that leads nowhere into the workspace. The proof of a read-only command holds only in it: a
-// BASH_ENV, an exported function, a GIT_EXTERNAL_DIFF or a PATH with ./bin in it would run something else.
+// AutoApproved returns the environment of a command that runs without approval: of environ, the variables that change how
+// programs look, not what they do, and a PATH without directories that lead into the workspace. The proof that a command is
+// read-only is only valid in it: a BASH_ENV, an exported function, a GIT_EXTERNAL_DIFF or a PATH with ./bin would run
+// something else.
 //
-// Git is told to run nothing: no monitor, hook, pager, external diff or signature check, to take no locks, to fetch
-// nothing and to open no repository that merely lies around.
+// Its settings keep git from running monitors, hooks, pagers, external diffs and signature checks, from taking locks, from
+// fetching, and from opening a bare repository that happens to be there.
 func AutoApproved(environ []string, roots ...string) []string {
 	var out []string
 	for _, kv := range environ {
@@ -25,10 +26,10 @@ func AutoApproved(environ []string, roots ...string) []string {
 		case name == "PATH":
 			out = append(out, "PATH="+Path(value, roots...))
 		case name == "LANG" || strings.HasPrefix(name, "LC_"):
-			if program.PlainLocale(value) {
+			if plainLocale(value) {
 				out = append(out, kv)
 			}
-		case program.Keep[name]:
+		case kept[name]:
 			out = append(out, kv)
 		}
 	}
@@ -56,7 +57,7 @@ func leadsInto(path string, roots []string) bool {
 	return err == nil && inRoots(real, roots)
 }
 
-// holdsLinkInto reports whether a folder has a link into a root under the name of a command that runs unasked.
+// holdsLinkInto reports whether a directory has a link into a root under the name of a read-only command.
 func holdsLinkInto(dir string, roots []string) bool {
 	if dir == "/usr/bin" || dir == "/bin" || dir == "/usr/sbin" || dir == "/sbin" {
 		return false // thousands of names, which packages own
@@ -93,4 +94,19 @@ func quiet() []string {
 		env = append(env, "GIT_CONFIG_KEY_"+strconv.Itoa(n)+"="+kv[0], "GIT_CONFIG_VALUE_"+strconv.Itoa(n)+"="+kv[1])
 	}
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(config)))
+}
+
+// plainLocale reports whether a backslash is always a backslash in a locale: in Big5, GBK and Shift JIS it may be the second
+// half of a character, so that quotes would end elsewhere.
+func plainLocale(v string) bool {
+	name, set, _ := strings.Cut(v, ".")
+	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
+	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" &&
+		(set == "UTF8" || set == "" && (name == "" || name == "C" || name == "POSIX" || strings.HasPrefix(name, "en_")))
+}
+
+// kept are the variables that commands without approval inherit.
+var kept = map[string]bool{
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
+	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
 }

@@ -21,26 +21,11 @@ func FindTakes(test string) bool {
 	return kind == valued || kind == Reading
 }
 
-// PlainLocale reports whether a backslash is a backslash in a language: in Big5, GBK and Shift JIS it may be the second
-// half of a character, and then a text ends elsewhere.
-func PlainLocale(v string) bool {
-	name, set, _ := strings.Cut(v, ".")
-	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
-	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" &&
-		(set == "UTF8" || set == "" && (name == "" || name == "C" || name == "POSIX" || strings.HasPrefix(name, "en_")))
-}
-
 // HeldVar reports whether a variable of the shell, which isn't exported, may have any value: its name means nothing to
 // the shell or to a program.
 func HeldVar(name string) bool {
 	p := ReadOnly().Enforced["NAME"]
 	return bash.IsScratchVar(name) || p.form.matches(name+"\n") && !p.ban.matches(name)
-}
-
-// Keep are the variables that commands without approval inherit.
-var Keep = map[string]bool{
-	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
-	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
 }
 
 // ContainsWord reports whether word stands in s with no letter on either side.
