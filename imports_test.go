@@ -37,7 +37,7 @@ var mayImport = map[string]string{
 	"permission/shell":            "permission/shell/bash permission/shell/wrap",
 	"permission/environ":          "permission/shell/program",
 	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
-	"permission/ondisk":           "permission internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"permission/ondisk":           "permission permission/shell/prove internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",

@@ -174,10 +174,10 @@ func (e *engine) fact(c *bash.Command) *fact {
 
 // touch adds a path and its targets. It reports false after the deadline.
 func (e *engine) touch(f *fact, t prove.Touch) bool {
-	if (t.Glob || t.Below) && e.overdue() || e.step() {
+	if (t.Pattern != prove.Exact || t.Scope.Deep()) && e.overdue() || e.step() {
 		return false
 	}
-	if t.InFolder && e.disk != nil {
+	if t.Inside && e.disk != nil {
 		if found, ok := e.disk.Glob(t.Path[:strings.LastIndexByte(t.Path, '/')] + "/."); ok && len(found) == 0 {
 			return true
 		}

@@ -1,5 +1,7 @@
 package permission
 
+import "github.com/adze-dev/adze/permission/shell/prove"
+
 // Disk answers questions of a policy about the disk. One goroutine calls it during a decision, and it must answer quickly.
 // Package ondisk implements it for the real disk. Without one, every command that names a path requires approval, because
 // the path may be a link to anywhere, and so does git.
@@ -26,11 +28,7 @@ type Disk interface {
 	Secret(dir string, s Search) (name string, known bool)
 }
 
-// Search selects the files that a search through a directory reads.
-type Search struct {
-	// Links means that the search follows links. A link that leads neither into the workspace nor into system directories is
-	// reported by its target, secret or not.
-	Links bool
-	// Tracked means that the search reads only files in git's index, whether they are on disk or not.
-	Tracked bool
-}
+// Search says what a search below a directory reads: prove.Below, prove.Linked or prove.Tracked. A link that leads neither
+// into the workspace nor into system directories is reported by its target, secret or not, if links are followed. Files in
+// git's index count whether they are on disk or not.
+type Search = prove.Scope

@@ -67,19 +67,20 @@ func (e *engine) enforced() bool {
 // or that are below a directory; rules that it doesn't know still apply to all of them.
 func (e *engine) heldTargets(out []target, t prove.Touch) []target {
 	literal := t.Path
-	if t.Glob {
+	isGlob := t.Pattern != prove.Exact
+	if isGlob {
 		literal = t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1] + "."
 	}
 	at := e.at(literal)
-	out = append(out, target{resolvedPath: at, sure: !t.Glob})
-	if _, secret := names.Secret(t.Path); secret && t.Glob && !t.Names {
+	out = append(out, target{resolvedPath: at, sure: !isGlob})
+	if _, secret := names.Secret(t.Path); secret && isGlob && t.Use != prove.Names {
 		out = append(out, target{example: t.Path}) // *.pem can only match secrets
 	}
-	if secret, ok := names.MaySecretBelow(t.Path); ok && t.Glob && (t.Spec || t.Tracked) && !t.Names {
+	if secret, ok := names.MaySecretBelow(t.Path); ok && isGlob && (t.Pattern == prove.GitGlob || t.Scope == prove.Tracked) && t.Use != prove.Names {
 		out = append(out, target{example: secret}) // git's objects aren't hidden
 	}
-	if (t.Glob || t.Below) && at.path != "/" {
-		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links)})
+	if (isGlob || t.Scope.Deep()) && at.path != "/" {
+		out = append(out, target{resolvedPath: at.allBelow(t.Use == prove.Names && t.Scope != prove.Linked)})
 	}
 	return out
 }

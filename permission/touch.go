@@ -38,11 +38,11 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 				w.mayBeSecret(s, t, to)
 				continue
 			}
-			if !t.Write {
-				w.touchOne(s, t, to.resolvedPath, tool.Reads, to.sure && !t.Vague && !s.cmd.MayRun && !value)
+			if t.Use != prove.Writes {
+				w.touchOne(s, t, to.resolvedPath, tool.Reads, to.sure && t.Certain != prove.Vague && !s.cmd.MayRun && !value)
 			}
-			if t.Write || !t.Sure && !t.Vague { // an unknown command may write to its arguments too
-				w.touchOne(s, t, to.resolvedPath, tool.Writes, t.Sure && to.sure && !value)
+			if t.Use == prove.Writes || t.Certain == prove.Named { // an unknown command may write to its arguments too
+				w.touchOne(s, t, to.resolvedPath, tool.Writes, t.Certain == prove.Sure && to.sure && !value)
 			}
 		}
 		from = t.end
@@ -61,7 +61,7 @@ func (w *commandJudge) touchOne(s *commandVerdict, t *touchedPath, at *resolvedP
 			v, by.Possible = tool.Ask, true
 		}
 		s.decide(v, by, f.what())
-	case t.Vague:
+	case t.Certain == prove.Vague:
 	case s.proved && w.pass == held && ofKernel(f.path):
 		s.reads = append(s.reads, f.path)
 	case s.proved:
@@ -87,7 +87,7 @@ type target struct {
 // mayBeSecret requires approval for a pattern that may match secrets: no rule on one of them covers the others.
 func (w *commandJudge) mayBeSecret(s *commandVerdict, t *touchedPath, to target) {
 	f := &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may include secrets such as " + show(to.example)}
-	if t.Below && !t.Glob {
+	if t.Scope.Deep() && t.Pattern == prove.Exact {
 		f.act, f.target, f.note = "reads files below ", clean(t.Path), ", where "+show(to.example)+" may be secret"
 	}
 	if to.unseen {
@@ -102,11 +102,11 @@ func (w *commandJudge) mayBeSecret(s *commandVerdict, t *touchedPath, to target)
 // targets adds the resolved paths of a touch to out.
 func (e *engine) targets(out []target, t prove.Touch) []target {
 	switch {
-	case t.Index:
+	case t.Scope >= prove.Index:
 		return e.indexTargets(out, t)
 	case e.pass == held:
 		return e.heldTargets(out, t)
-	case t.Glob:
+	case t.Pattern != prove.Exact:
 		return e.globTargets(out, t)
 	}
 	return e.pathTargets(out, t, e.at(t.Path))
@@ -118,14 +118,15 @@ func (e *engine) pathTargets(out []target, t prove.Touch, at *resolvedPath) []ta
 	if e.disk == nil {
 		return append(out, target{resolvedPath: anywhere()}) // it may be a link
 	}
-	if !t.Below {
+	if !t.Scope.Deep() {
 		return out
 	}
+	onlyNames := t.Use == prove.Names && t.Scope != prove.Linked
 	if at.path != "/" {
-		out = append(out, target{resolvedPath: at.allBelow(t.Names && !t.Links), sure: true})
+		out = append(out, target{resolvedPath: at.allBelow(onlyNames), sure: true})
 	}
-	if (!t.Names || t.Links) && !t.Write && !t.Vague {
-		if found := e.secret(at.path, Search{Links: t.Links, Tracked: t.Tracked}); found.secret != "" || !found.known {
+	if !onlyNames && t.Use != prove.Writes && t.Certain != prove.Vague {
+		if found := e.secret(at.path, t.Scope); found.secret != "" || !found.known {
 			out = append(out, target{example: found.secret, unseen: !found.known}) // one of perhaps many
 		}
 	}
@@ -142,7 +143,7 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	folder := e.at(fixed + ".")
 	out = append(out, target{resolvedPath: folder})
 	if e.patternRuled(folder.path) {
-		out = append(out, target{resolvedPath: folder.allBelow(t.Names)})
+		out = append(out, target{resolvedPath: folder.allBelow(t.Use == prove.Names)})
 	}
 	starred := false
 	for c := range strings.SplitSeq(t.Path, "/") {
@@ -155,10 +156,10 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 		starred = starred || strings.ContainsAny(c, "*?[")
 	}
 	may := names.MaySecret
-	if t.Spec {
+	if t.Pattern == prove.GitGlob {
 		may = names.MaySecretBelow
 	}
-	if secret, ok := may(t.Path); ok && !t.Names {
+	if secret, ok := may(t.Path); ok && t.Use != prove.Names {
 		out = append(out, target{example: secret})
 	}
 	if e.disk == nil {
@@ -172,11 +173,11 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 		if t.Flag && strings.HasPrefix(strings.TrimPrefix(p, fixed), "-") {
 			out = append(out, target{resolvedPath: anywhere()}) // grep foo *.md, with a file called -Re.|x.md
 		}
-		if at := e.at(p); !t.Names || !within(at.path, folder.path) { // names within it aren't secret
+		if at := e.at(p); t.Use != prove.Names || !within(at.path, folder.path) { // names within it aren't secret
 			out = append(out, target{resolvedPath: at, sure: true})
 		}
 	}
-	if t.Below && (!t.Names || t.Links) {
+	if t.Scope.Deep() && (t.Use != prove.Names || t.Scope == prove.Linked) {
 		return e.belowTargets(out, t)
 	}
 	return out

@@ -35,7 +35,7 @@ func (e *engine) indexTargets(out []target, t prove.Touch) []target {
 		if own := path[:cut]; own != dir {
 			dir, some, all = own, meets(own, belowPath), meets(own, exact)
 		}
-		if some && (t.Top || within(path, top)) && (all || named(path[cut+1:]) && meets(path, exact)) {
+		if some && (t.Scope == prove.WholeIndex || within(path, top)) && (all || named(path[cut+1:]) && meets(path, exact)) {
 			out = append(out, target{resolvedPath: e.at(path), sure: true})
 		}
 		return len(out) < mostTracked && !e.step()

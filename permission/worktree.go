@@ -10,7 +10,7 @@ func (e *engine) addWorktree(p *prove.Proof, dir string) (why string) {
 	case !known:
 		return "can't determine which repository git uses here"
 	case top != "" && !e.world.inside(top):
-		p.Touches = append(p.Touches, prove.Touch{Path: top, Below: true, Sure: true, Tracked: true})
+		p.Touches = append(p.Touches, prove.Touch{Path: top, Scope: prove.Tracked, Certain: prove.Sure})
 	}
 	return ""
 }

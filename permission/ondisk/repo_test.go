@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 const evil = "[core]fsmonitor=$PROGRAM"
@@ -241,7 +241,7 @@ func TestTogether(t *testing.T) {
 				if got, ok := d.Glob(s.repo + "/*"); !ok || len(got) != 1 {
 					t.Errorf("Glob = %q, %v", got, ok)
 				}
-				if got := d.secret(s.repo, permission.Search{Links: true}); got != "" {
+				if got := d.secret(s.repo, prove.Linked); got != "" {
 					t.Errorf("Secret = %q", got)
 				}
 			}

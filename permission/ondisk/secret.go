@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // unseen stands for unknown files. Found paths are absolute.
@@ -30,14 +31,14 @@ func (d *disk) secret(dir string, s permission.Search) string {
 	switch {
 	case err != nil || !filepath.IsAbs(dir):
 		return unseen
-	case !exists && !s.Tracked:
+	case !exists && s != prove.Tracked:
 		if _, err := os.Lstat(abs); !absent(err) {
 			return unseen
 		}
 		return ""
 	}
 	w := &secretWalk{disk: d, budget: d.budget(), top: abs, search: s, seen: map[string]bool{}}
-	if s.Tracked {
+	if s == prove.Tracked {
 		return d.tracked(w, abs)
 	}
 	info, err := os.Lstat(abs)
@@ -97,7 +98,7 @@ func (w *secretWalk) entry(dir string, e os.DirEntry) {
 			w.todo = append(w.todo, path)
 		}
 	case e.Type()&fs.ModeSymlink != 0:
-		if w.search.Links {
+		if w.search == prove.Linked {
 			w.link(path)
 		}
 	case e.Type().IsRegular() || e.Type()&fs.ModeIrregular != 0:

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
-	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/shell/prove"
 	"pgregory.net/rapid"
 )
 
@@ -146,7 +146,7 @@ func TestSecret(t *testing.T) {
 			if want != "" {
 				want = filepath.Join(top, want)
 			}
-			if got := d.secret(filepath.Join(top, tt.in), permission.Search{Links: true}); got != want {
+			if got := d.secret(filepath.Join(top, tt.in), prove.Linked); got != want {
 				t.Errorf("Secret = %q, want %q", got, want)
 			}
 		})
@@ -156,11 +156,11 @@ func TestSecret(t *testing.T) {
 func TestSecretWithoutLinks(t *testing.T) {
 	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
 	d := patient(options{})
-	if got := d.secret(filepath.Join(top, "w"), permission.Search{}); got != "" {
+	if got := d.secret(filepath.Join(top, "w"), prove.Below); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
 	// Every search enters the directory that it names.
-	if got, want := d.secret(filepath.Join(top, "start"), permission.Search{}), filepath.Join(top, "o", ".env"); got != want {
+	if got, want := d.secret(filepath.Join(top, "start"), prove.Below), filepath.Join(top, "o", ".env"); got != want {
 		t.Errorf("Secret = %q, want %q", got, want)
 	}
 }
@@ -172,16 +172,16 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(options{entries: 100}).secret(dir, permission.Search{}); got != unseen {
+	if got := patient(options{entries: 100}).secret(dir, prove.Below); got != unseen {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := open(options{patience: time.Nanosecond}).secret(dir, permission.Search{}); got != unseen {
+	if got := open(options{patience: time.Nanosecond}).secret(dir, prove.Below); got != unseen {
 		t.Errorf("with no time: %q", got)
 	}
-	if got := patient(options{}).secret(dir, permission.Search{}); got != "" {
+	if got := patient(options{}).secret(dir, prove.Below); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(options{}).secret("relative", permission.Search{}); got != unseen {
+	if got := patient(options{}).secret("relative", prove.Below); got != unseen {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -195,7 +195,7 @@ func BenchmarkSecret(b *testing.B) {
 	}
 	d, top := patient(options{}), plant(b, files...)
 	for b.Loop() {
-		if s := d.secret(top, permission.Search{Links: true}); s != "" {
+		if s := d.secret(top, prove.Linked); s != "" {
 			b.Fatal(s)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/gitindex"
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // trackedWalk checks the files in git's index, which need not exist.
@@ -81,7 +82,7 @@ func (t *trackedWalk) entry(top, name, path string) {
 	case !t.inFolders(top, filepath.Dir(name)):
 		t.found = path
 	default:
-		if t.search.Links {
+		if t.search == prove.Linked {
 			if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
 				t.link(path)
 			}

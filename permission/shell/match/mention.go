@@ -27,7 +27,7 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 	for _, d := range c.Redirs {
 		if d.File {
 			m.all = m.all && d.Target.Kind == bash.Literal && d.Dirs != nil
-			m.add(d.Dirs, prove.Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Write: d.Write, Sure: true})
+			m.add(d.Dirs, prove.Touch{Path: d.Target.Text, Pattern: prove.PatternOf(d.Target), Use: use(d.Write), Certain: prove.Sure})
 		}
 	}
 	m.all = m.all && !slices.ContainsFunc(c.Prefix, func(a bash.Assign) bool { return a.Value.Kind != bash.Literal })
@@ -45,7 +45,7 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 			m.all = false
 		case m.Writes != "" && !strings.HasPrefix(w.Text, "-"): // one of its files
 		case w.Kind == bash.Glob:
-			m.add(m.Dirs, prove.Touch{Path: w.Text, Glob: true})
+			m.add(m.Dirs, prove.Touch{Path: w.Text, Pattern: prove.Glob})
 		default:
 			m.text(w.Text, program.Interprets(c))
 		}
@@ -88,14 +88,22 @@ func (m *mentions) input() {
 	m.all = m.all && !unknown
 }
 
+// use is what a command does with a path that it opens.
+func use(write bool) prove.Use {
+	if write {
+		return prove.Writes
+	}
+	return prove.Reads
+}
+
 // files adds what a well-known command does with files: what it reads and writes for sure, what it may read or write below
 // its operands or the current directory, and the files that it makes under other names.
 func (m *mentions) files() {
 	has := func(flags []string) bool { return given(m.Command, m.Runner, flags) }
 	reads, changes := has(m.Reads), has(m.Changes) && !has(m.Unless)
-	below := func(w bash.Word, use, write bool) {
-		if use {
-			m.add(m.Dirs, prove.Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Write: write, Below: true, Vague: true})
+	below := func(w bash.Word, touched, write bool) {
+		if touched {
+			m.add(m.Dirs, prove.Touch{Path: w.Text, Pattern: prove.PatternOf(w), Use: use(write), Scope: prove.Below, Certain: prove.Vague})
 		}
 	}
 	below(bash.Word{Text: "."}, reads && m.Here, false)
@@ -104,7 +112,7 @@ func (m *mentions) files() {
 	operands = slices.DeleteFunc(operands, func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
 	to, isDir := m.target(operands)
 	for i, w := range operands {
-		t := prove.Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Sure: true}
+		t := prove.Touch{Path: w.Text, Pattern: prove.PatternOf(w), Certain: prove.Sure}
 		renames := m.Renames && w != to // under another name, what is in it can be read
 		if renames {
 			m.add(m.Dirs, t)
@@ -112,10 +120,16 @@ func (m *mentions) files() {
 		below(w, reads || renames, false)
 		below(w, changes, true)
 		made := m.made(w.Text, to.Text)
-		m.add(m.Dirs, prove.Touch{Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Write: true, InFolder: m.Copies && !isDir})
+		copied := prove.Touch{Path: made, Use: prove.Writes, Inside: m.Copies && !isDir}
+		if strings.ContainsAny(path.Base(made), "*?[") {
+			copied.Pattern = t.Pattern
+		}
+		m.add(m.Dirs, copied)
 		if m.Writes != "" {
-			t.Write = m.Writes == "all" || m.Writes == "rest" && i > 0 || m.Writes == "last" && (w == to || !slices.Contains(operands, to))
-			t.Below = !t.Glob && has(m.Deep)
+			t.Use = use(m.Writes == "all" || m.Writes == "rest" && i > 0 || m.Writes == "last" && (w == to || !slices.Contains(operands, to)))
+			if t.Pattern == prove.Exact && has(m.Deep) {
+				t.Scope = prove.Below
+			}
 			m.add(m.Dirs, t)
 		}
 	}

@@ -38,13 +38,13 @@ func TestMentions(t *testing.T) {
 		var got []string
 		all := Mentions(command(t, line), func(touch prove.Touch) bool {
 			s := touch.Path
-			if touch.Write {
+			if touch.Use == prove.Writes {
 				s = "!" + s
 			}
-			if touch.Below {
+			if touch.Scope.Deep() {
 				s += "/"
 			}
-			if !touch.Sure {
+			if touch.Certain != prove.Sure {
 				s += "?"
 			}
 			got = append(got, s)

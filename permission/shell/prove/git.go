@@ -75,7 +75,13 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 	p.Git, p.Objects = dirs, a.Program.Objects && a.Held
 	// Outside a repository git diff compares two directories.
 	below := !a.Held && (name == "grep" || a.Has("--no-index") || name == "diff" && len(a.Operands) == 2)
-	t := Touch{Below: below, Names: a.Program.Names && !below, Tracked: name == "grep" && !a.Has("--untracked", "--no-index")}
+	t := Touch{Use: use(a.Program.Names && !below)}
+	switch {
+	case name == "grep" && !a.Has("--untracked", "--no-index"):
+		t.Scope = Tracked
+	case below:
+		t.Scope = Below
+	}
 	isTop := func(w bash.Word) bool {
 		return strings.HasPrefix(w.Text, ":/") || strings.HasPrefix(w.Text, ":(") && strings.Contains(w.Text, "top")
 	}
@@ -91,7 +97,7 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 			continue
 		case w.Kind == bash.Glob:
 			t := t
-			t.Path, t.Glob = w.Text, true
+			t.Path, t.Pattern = w.Text, Glob
 			p.add(t, dirs)
 		}
 		p.addSpec(t, w.Text, dirs)
@@ -105,12 +111,12 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 		}
 	}
 	if t.Path = "."; name != "grep" {
-		t = Touch{Path: ".", Names: true}
+		t = Touch{Path: ".", Use: Names}
 	}
 	p.add(t, dirs)
 	p.Whole = p.Whole || name == "status" && a.Has("-v", "--verbose") || name == "cat-file" && !a.Has("-t", "-s", "-e")
 	for _, t := range GitShown(c) {
-		if p.Whole = p.Whole || t.Top; !a.Held {
+		if p.Whole = p.Whole || t.Scope == WholeIndex; !a.Held {
 			p.add(t, c.Dirs)
 		}
 	}
@@ -120,7 +126,7 @@ func gitProof(c *bash.Command, name string, a *program.Args, dirs []string) Proo
 // addSpec adds t at a pathspec. To git a backslash alone makes it a pattern, in which stars stand for slashes too.
 func (p *Proof) addSpec(t Touch, spec string, dirs []string) {
 	if t.Path = spec; strings.ContainsAny(spec, "*?[") {
-		t.Glob, t.Spec, t.Names = true, true, false
+		t.Pattern, t.Use = GitGlob, Reads
 	}
 	p.add(t, dirs)
 	if strings.Contains(spec, `\`) {
@@ -143,13 +149,13 @@ func GitShown(c *bash.Command) (ts []Touch) {
 	case words[0].Text == "show" && len(words) > 1 && !slices.ContainsFunc(words[1:], func(w bash.Word) bool { return !isObject(w) }):
 		return nil
 	default:
-		return []Touch{{Path: at.Text + ".", Index: true, Sure: true, Top: true}}
+		return []Touch{{Path: at.Text + ".", Scope: WholeIndex, Certain: Sure}}
 	}
 	for _, w := range words[behind+1:] {
 		if strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) {
-			return []Touch{{Path: at.Text + ".", Index: true, Sure: true, Top: true, Vague: true}}
+			return []Touch{{Path: at.Text + ".", Scope: WholeIndex, Certain: Vague}}
 		}
-		ts = append(ts, Touch{Path: at.Text + w.Text, Index: true, Sure: true})
+		ts = append(ts, Touch{Path: at.Text + w.Text, Scope: Index, Certain: Sure})
 	}
 	return ts
 }

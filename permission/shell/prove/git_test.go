@@ -37,7 +37,7 @@ func TestGitTouches(t *testing.T) {
 		p := proveLine(t, tt.line, false)
 		var got []string
 		for _, touch := range p.Touches {
-			for mark, is := range map[string]bool{"+": touch.Below, "!": touch.Index, "*": touch.Spec} {
+			for mark, is := range map[string]bool{"+": touch.Scope.Deep(), "!": touch.Scope >= Index, "*": touch.Pattern == GitGlob} {
 				if is {
 					touch.Path += mark
 				}

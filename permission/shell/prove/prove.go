@@ -11,24 +11,67 @@ import (
 
 // Touch is a path that a command would look at or change.
 type Touch struct {
-	// Path is absolute and not resolved: links and .. are still in it. Where Glob is set it is a pattern.
-	Path  string
-	Glob  bool
-	Write bool
-	Below bool // and all below it
-	Names bool // only names and attributes are looked at, not contents
-	Links bool // links below it are followed
-	Sure  bool // it is looked at or changed for sure, not only named in a word
-	Spec  bool // the pattern is git's: its stars stand for slashes and leading dots too
-	Top   bool // git counts it from the top of the repository
-	// Tracked, with Below: what git has in its index is looked at and nothing else.
-	Tracked bool
-	Flag    bool // a name that the pattern stands for would be a flag with a minus in front, and change what is read
-	// InFolder: it is touched only if its parent is a directory.
-	InFolder bool
-	Vague    bool // something below it, which is not known: only rules on paths apply to it
-	// Index: what git has in its index at or below it is read, with Top all of it. Only rules on paths apply to it.
-	Index bool
+	Path    string // absolute and not resolved: links and .. are still in it
+	Pattern Pattern
+	Use     Use
+	Scope   Scope
+	Certain Certainty
+	Flag    bool // a file that the pattern matches would be a flag if its name begins with a minus, and change what is read
+	Inside  bool // it is touched only if its parent is a directory
+}
+
+// Pattern says what the stars in a path are.
+type Pattern uint8
+
+// The patterns.
+const (
+	Exact   Pattern = iota // characters
+	Glob                   // names of files, as in a shell
+	GitGlob                // as in git's pathspecs, where they match slashes and leading dots too
+)
+
+// Use is what a command does with a path.
+type Use uint8
+
+// The uses.
+const (
+	Reads  Use = iota
+	Names      // it looks at names and attributes, not at contents
+	Writes     // it changes or creates it
+)
+
+// Scope is what is touched besides a path itself.
+type Scope uint8
+
+// The scopes. Only rules on paths apply to those of git's index.
+const (
+	Itself     Scope = iota
+	Below            // all below it
+	Linked           // all below it, and what links there lead to
+	Tracked          // what git has in its index below it
+	Index            // what git has of it, or below it, in its index and its commits
+	WholeIndex       // all that git has in its index and its commits
+)
+
+// Deep reports whether files below a path are touched.
+func (s Scope) Deep() bool { return s == Below || s == Linked || s == Tracked }
+
+// Certainty is how certain it is that a path is touched.
+type Certainty uint8
+
+// The certainties.
+const (
+	Named Certainty = iota // it is named in a word
+	Sure                   // it is touched if the command runs
+	Vague                  // some files below it are, which is unknown: only rules on paths apply to them
+)
+
+// PatternOf is the pattern that a word of the shell is.
+func PatternOf(w bash.Word) Pattern {
+	if w.Kind == bash.Glob {
+		return Glob
+	}
+	return Exact
 }
 
 // Proof says whether a command is harmless: it changes no file, reaches no network and runs nothing from the workspace.

@@ -13,29 +13,40 @@ import (
 func touches(a *program.Args) (ts []Touch) {
 	p, list := a.Program, files(a)
 	for _, w := range readFlags(a) {
-		ts = append(ts, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Names: p.Names})
+		ts = append(ts, Touch{Path: w.Text, Pattern: PatternOf(w), Use: use(p.Names)})
 	}
-	t := Touch{Names: p.Names || p.Named}
-	if t.Below = a.Has(p.Below...) && !a.Held; t.Below {
-		t.Links = a.Has(p.Links...)
+	t := Touch{Use: use(p.Names || p.Named)}
+	switch below := a.Has(p.Below...) && !a.Held; {
+	case below && a.Has(p.Links...):
+		t.Scope = Linked
+	case below:
+		t.Scope = Below
 	}
 	for _, w := range list {
 		if w.Text == "-" && w.Kind == bash.Literal || w.Kind > bash.Glob {
 			continue
 		}
-		t.Path, t.Glob = w.Text, w.Kind == bash.Glob
+		t.Path, t.Pattern = w.Text, PatternOf(w)
 		ts = append(ts, t)
 		for i := 0; i < len(p.Endings) && !a.Held; i++ {
-			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Glob: t.Glob})
+			ts = append(ts, Touch{Path: w.Text + p.Endings[i], Pattern: t.Pattern})
 		}
 	}
-	if t.Path, t.Glob = p.Default, false; len(list) == 0 && !a.Held {
+	if t.Path, t.Pattern = p.Default, Exact; len(list) == 0 && !a.Held {
 		ts = append(ts, t)
 	}
 	if p.Ignores && !a.Held {
 		ts = append(ts, ignoreFiles(list)...)
 	}
 	return append(ts, chosen(a)...)
+}
+
+// use is what a command does with its operands.
+func use(names bool) Use {
+	if names {
+		return Names
+	}
+	return Reads
 }
 
 // readFlags are the values of flags that name files to read.
@@ -85,7 +96,7 @@ func chosen(a *program.Args) (ts []Touch) {
 			case !isGlob:
 				ts = append(ts, Touch{Path: bash.Unescaped(p)})
 			case !a.Held:
-				ts = append(ts, Touch{Path: p, Glob: true, Spec: true})
+				ts = append(ts, Touch{Path: p, Pattern: GitGlob})
 			}
 		}
 	}
@@ -132,7 +143,7 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	}
 	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
 		if w.Kind == bash.Glob && c.Name() != "[[" {
-			p.add(Touch{Path: w.Text, Glob: true, Names: true, Flag: w.CanBeFlag() && !held && len(c.Words) > 0}, dirs)
+			p.add(Touch{Path: w.Text, Pattern: Glob, Use: Names, Flag: w.CanBeFlag() && !held && len(c.Words) > 0}, dirs)
 		}
 	}
 	for _, d := range c.Redirs {
@@ -141,7 +152,7 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 			at = dirs
 		}
 		if w := d.Target; d.File && w.Kind <= bash.Glob {
-			p.add(Touch{Path: w.Text, Glob: w.Kind == bash.Glob}, at)
+			p.add(Touch{Path: w.Text, Pattern: PatternOf(w)}, at)
 		}
 	}
 	return p
@@ -158,7 +169,9 @@ func (p *Proof) add(t Touch, dirs []string) {
 	case dirs == nil && !p.Open:
 		p.Why = "its working directory is unknown"
 	}
-	t.Sure = true
+	if t.Certain == Named {
+		t.Certain = Sure
+	}
 	for _, d := range dirs {
 		at := t
 		if !isAbs {

@@ -34,7 +34,7 @@ func TestTouches(t *testing.T) {
 		p := proveLine(t, line, false)
 		var got []string
 		for _, touch := range p.Touches {
-			if touch.Below {
+			if touch.Scope.Deep() {
 				touch.Path += "+"
 			}
 			got = append(got, touch.Path)
