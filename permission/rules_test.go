@@ -253,3 +253,21 @@ func TestRuleWithoutBase(t *testing.T) {
 		t.Errorf("%v", d.Verdict)
 	}
 }
+
+// An allow rule doesn't cover a word with a variable, even if the values of the variable are known.
+func TestAllowRulesAndVariables(t *testing.T) {
+	rules, _, err := permission.ParseRules([]string{"Shell(git:*)", "Shell(find:*)"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]tool.Verdict{
+		"git branch new":                                       tool.Allow,
+		"for x in new; do git branch $x; done":                 tool.Ask,
+		"for f in -delete; do find . -name README.md $f; done": tool.Ask,
+		"for d in src docs; do find $d -name README.md; done":  tool.Allow, // it is read-only
+	} {
+		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{}, commandRequest(line)); d.Verdict != want {
+			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+		}
+	}
+}
