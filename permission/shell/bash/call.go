@@ -45,7 +45,7 @@ func (r Reader) assign(a *syntax.Assign) Assign {
 	return out
 }
 
-// moved is where the shell stands after a command.
+// moved returns the directories that the shell may be in after a command.
 func (r Reader) moved(c *Command) outcome {
 	name, same := c.Base(), outcome{r.Dirs, r.Dirs}
 	switch {
@@ -67,13 +67,13 @@ func (r Reader) moved(c *Command) outcome {
 	}
 	next := []string{}
 	named := func(name string) bool { return name != "" && name != "." && name != ".." }
-	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // what is above is there
+	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // parent directories exist
 	for _, d := range r.Dirs {
 		full := to
 		if !path.IsAbs(to) {
 			full = d + "/" + to
 		}
-		// cd goes by the names it went through; where that leads nowhere, it goes through the links.
+		// cd resolves .. in the path as it is written; if that doesn't exist, it follows links.
 		next = union(next, []string{path.Clean(full)})
 		if strings.Contains(full+"/", "/../") && !(up && path.Clean(d) == d) {
 			next = union(next, []string{full})
@@ -82,11 +82,11 @@ func (r Reader) moved(c *Command) outcome {
 	return outcome{next, r.Dirs}
 }
 
-// ChangesShellState are the builtins after which the shell may stand anywhere, now or later: they run texts or functions in
-// the shell itself, or change how it reads a cd.
+// ChangesShellState are the builtins after which the shell may be in any directory, now or later: they run texts or
+// functions in the shell itself, or change the meaning of cd.
 var ChangesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
 
-// commandRuns reports whether command runs something that does not move the shell.
+// commandRuns reports whether command runs something that doesn't change the directory.
 func commandRuns(c *Command) bool {
 	rest := c.Words[1:]
 	if len(rest) > 0 && rest[0] == (Word{"--", Literal}) {
@@ -95,12 +95,12 @@ func commandRuns(c *Command) bool {
 	return len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !strings.HasPrefix(rest[0].Text, "-") && !slices.Contains(ChangesShellState, rest[0].Text)
 }
 
-// moving reports whether a variable says where cd and ~ lead.
+// moving reports whether a variable changes the meaning of cd and ~.
 func moving(name string) bool {
 	return name == "HOME" || name == "CDPATH" || name == "PWD" || name == "OLDPWD"
 }
 
-// cdTarget is where a cd leads.
+// cdTarget returns the directory that a cd names.
 func (r Reader) cdTarget(c *Command) (to string, ok bool) {
 	words := c.Words[1:]
 	if len(words) > 0 && words[0].Kind == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
@@ -115,7 +115,7 @@ func (r Reader) cdTarget(c *Command) (to string, ok bool) {
 	return words[0].Text, true
 }
 
-// SetsPlainly reports whether the words of set make the shell stricter or tell more: -e, -u, -x, -o pipefail.
+// SetsPlainly reports whether the words of set only make the shell stricter or more verbose: -e, -u, -x, -o pipefail.
 func SetsPlainly(words []Word) bool {
 	for i := 0; i < len(words); i++ {
 		s := words[i].Text

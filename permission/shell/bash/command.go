@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Place says where in a line a command stands.
+// Place says where in a line a command is.
 type Place int
 
 // The places.
@@ -19,28 +19,28 @@ const (
 // Command is one simple command.
 type Command struct {
 	Words  []Word
-	Prefix []Assign   // assignments before it; all of it where Words is empty
-	Redirs []Redirect // its own, and those of the groups it stands in
+	Prefix []Assign   // assignments before it; all of it if Words is empty
+	Redirs []Redirect // its own, and those of the groups around it
 	Place  Place
 	Source string // as it is written
-	// Dirs are the folders it may run in, as the shell would write them: not resolved. nil: not known.
+	// Dirs are the directories it may run in, not resolved. nil: unknown.
 	Dirs []string
 	// By is the command that runs this one: env, sudo, bash -c. nil: the shell.
 	By *Command
-	// AddsArgs: By adds words that are not known, as xargs does.
+	// AddsArgs means that By adds unknown words, like xargs.
 	AddsArgs bool
-	// MayRun: By may run this or not (npx rm, ssh host rm). Deny and ask look at it, allow does not.
+	// MayRun means that By may run this or not (npx rm, ssh host rm): deny and ask rules apply to it, allow rules don't.
 	MayRun bool
 
-	Mark     string // what By puts a text that is not known in the place of: {}
-	Keyword  bool   // time, as the shell itself knows it
-	Doubtful bool   // it may come to nothing: how a shell other than bash may read a text, an -exec that a word may be
-	Stdin    *Word  // what a pipe or a wrapper gives it; nil: not known
-	around   int    // how many of its redirections are those of groups
-	IsCase   bool   // it is a command before it with values in the place of variables, which may have them
-	Start    string // the folder the line starts in
+	Mark     string // what By replaces with an unknown text: {}
+	Keyword  bool   // it is the keyword time
+	Doubtful bool   // it may not run: a text as shells other than bash may read it, an -exec that a word may expand to
+	Stdin    *Word  // what it reads from a pipe or a wrapper; nil: unknown
+	around   int    // the number of its redirections that belong to groups
+	IsCase   bool   // it is a command of the line with values in place of variables
+	Start    string // the directory the line starts in
 
-	Globs []Word // without words: patterns that are looked up
+	Globs []Word // if there are no words: patterns that the shell expands
 }
 
 // Assign is an assignment before a command.
@@ -55,12 +55,12 @@ type Redirect struct {
 	Op     string // ">", "<", ">&", "<<"
 	Number string // "2" of 2>
 	Target Word   // a file, a number or "-"; the text of a here-document or here-string
-	// File: something is opened under the name Target. Write: for writing.
+	// File means that Target is opened, Write that it is opened for writing.
 	File, Write bool
-	Dirs        []string // where it is opened: not always where the command runs
+	Dirs        []string // the directories it may be opened in, not always those of the command
 }
 
-// Name is the command word, "" where it is not known.
+// Name returns the command word; "" if it is unknown.
 func (c *Command) Name() string {
 	if len(c.Words) == 0 || c.Words[0].Kind != Literal {
 		return ""
@@ -68,19 +68,18 @@ func (c *Command) Name() string {
 	return c.Words[0].Text
 }
 
-// Undetermined reports whether nothing is known of a command, but that it runs: which program it is, or what text it
-// runs.
+// Undetermined reports whether a command runs of which the program, or the text that it runs, is unknown.
 func (c *Command) Undetermined() bool {
 	return len(c.Words) > 0 && c.Words[0].Kind != Literal && !c.MayRun && !c.Doubtful
 }
 
-// Base is the name without a directory.
+// Base returns the name without a directory.
 func (c *Command) Base() string {
 	name := c.Name()
 	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// Argv is the text of its words. What is not known is as it is written.
+// Argv returns the texts of its words. Unknown words are as they are written.
 func (c *Command) Argv() []string {
 	argv := make([]string, len(c.Words))
 	for i, w := range c.Words {
@@ -89,7 +88,7 @@ func (c *Command) Argv() []string {
 	return argv
 }
 
-// String is the command as it was understood, in one line that bash would read the same way.
+// String returns the command after quote removal, quoted so that bash would read the same.
 func (c *Command) String() string {
 	parts := make([]string, 0, len(c.Prefix)+len(c.Words))
 	for _, a := range c.Prefix {
@@ -101,14 +100,14 @@ func (c *Command) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Inner is a copy of c for the words that it runs.
+// Inner returns the command that c runs with words.
 func (c *Command) Inner(words []Word) *Command {
 	return &Command{
 		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, Mark: c.Mark, Stdin: c.Input(),
 	}
 }
 
-// SystemName is the name of a command, without the folder where that is the system's own.
+// SystemName returns the name of a command, without a directory of the system.
 func SystemName(name string) string {
 	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
 		if base, ok := strings.CutPrefix(name, dir); ok && !strings.Contains(base, "/") {
@@ -118,12 +117,12 @@ func SystemName(name string) string {
 	return name
 }
 
-// Queries reports whether command is asked about a name rather than to run it.
+// Queries reports whether c is command -v or -V, which runs nothing.
 func Queries(c *Command) bool {
 	return len(c.Words) > 1 && (c.Words[1].Text == "-v" || c.Words[1].Text == "-V")
 }
 
-// Input is the text that a command reads; nil if that is not known. What a group is given, its commands share.
+// Input returns the text that a command reads; nil if it is unknown. The input of a group is shared by its commands.
 func (c *Command) Input() *Word {
 	for i, d := range slices.Backward(c.Redirs) {
 		if d.Op[0] != '<' || d.Number != "" && d.Number != "0" {
@@ -137,7 +136,7 @@ func (c *Command) Input() *Word {
 	return c.Stdin
 }
 
-// Join makes one line of words, as eval does.
+// Join joins words to a line, like eval.
 func Join(words []Word) Word {
 	var parts []string
 	for _, w := range words {
@@ -155,7 +154,7 @@ func (c *Command) Filled() bool {
 		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return d.Target.Kind == Filled })
 }
 
-// Marked reports whether what runs c puts a text that is not known into a word.
+// Marked reports whether the command that runs c replaces a part of a word with an unknown text.
 func (c *Command) Marked(w Word) bool {
 	return c.Mark != "" && w.Kind == Literal && strings.Contains(w.Text, c.Mark)
 }

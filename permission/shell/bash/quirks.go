@@ -9,18 +9,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// What bash and the parser, or two versions of bash, do not read in the same way is not read at all.
+// A line that bash and the parser, or two versions of bash, read differently is not read.
 
-// odd is why such a line is not read.
+// odd returns why such a line is not read.
 func odd(what string) error {
 	return fmt.Errorf("%s is ambiguous between shells", what)
 }
 
-// joinedSigns are two signs that a joined line may make one of: & and > in two lines are &> to bash, but not to the parser.
+// joinedSigns are operators that joined lines may combine: & and > in two lines are &> to bash, but not to the parser.
 var joinedSigns = regexp.MustCompile(`[&|<>();0-9}](\\\n)[\\\n]*[&|<>();]`)
 
-// oddComment reports whether a comment ends in a backslash, where bash ends it and the parser goes on in the next line,
-// or begins in the middle of a word, as the parser has it in $(ls ""#) and bash has not.
+// oddComment reports whether a comment ends in a backslash, which continues it for the parser but not for bash, or starts in
+// the middle of a word, as in $(ls ""#), where it is a comment only for the parser.
 func oddComment(file *syntax.File, line string) (found bool) {
 	if !strings.Contains(line, "#") {
 		return false
@@ -37,8 +37,7 @@ func oddComment(file *syntax.File, line string) (found bool) {
 	return found
 }
 
-// tooDeep reports whether so much is open at once that a recursive parser should not be given the line. Quotes are not
-// looked at: too many brackets in a string count too.
+// tooDeep reports whether a line is nested too deeply for a recursive parser. Brackets in quotes count too.
 func tooDeep(line string) bool {
 	open := 0
 	for i := range len(line) {
@@ -54,17 +53,17 @@ func tooDeep(line string) bool {
 	return strings.Count(line, "`") > 2*maxDepth || len(openers.FindAllStringIndex(line, 8*maxDepth+1)) > 8*maxDepth
 }
 
-// openers are the words that open a compound command.
+// openers are the words that start a compound command.
 var openers = regexp.MustCompile(`(?:^|[ \t\n;&|(){}!])(?:(?:if|while|until|for|case|select)\b|!)`)
 
-// checkPart looks for what is odd about a part of a word. top is the word as it is written; inTest: it stands in [[ … ]].
+// checkPart rejects ambiguous parts of words. top is the source of the word; inTest means that it is in [[ … ]].
 func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 	switch n := n.(type) {
-	case *syntax.ExtGlob: // its pattern is not looked into; and where it is none to bash, bash stops there and goes on somewhere
+	case *syntax.ExtGlob: // its pattern isn't read, and bash may not take it for one
 		if !inTest || !only(n.Pattern.Value, patternBytes) {
 			r.Err = odd("a pattern with brackets")
 		}
-	case *syntax.DblQuoted: // bash takes a quote in "`…`" for the end of the text, and expands the braces behind it
+	case *syntax.DblQuoted: // a quote in "`…`" ends the text for bash, which then expands braces
 		for _, p := range n.Parts {
 			if c, ok := p.(*syntax.CmdSubst); ok && c.Backquotes && strings.Contains(top, "{") {
 				r.Err = odd("a brace near back quotes in a text")
@@ -75,18 +74,18 @@ func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 			r.Add(&Command{Words: []Word{{r.text(n), Unknown}}, Source: top}) // ${x@P} is a prompt, whatever x is
 		}
 	case *syntax.CmdSubst:
-		if n.Backquotes && strings.Contains(r.text(n), `\`) { // bash takes some of them away first, within '…' too
+		if n.Backquotes && strings.Contains(r.text(n), `\`) { // bash removes some of them first, even in '…'
 			r.Err = odd("a backslash in back quotes")
 		}
 	case *syntax.ProcSubst:
 		if len(n.Stmts) == 0 {
-			r.Err = odd("an empty substitution") // it is no word at all
+			r.Err = odd("an empty substitution") // it isn't a word
 		}
 	}
 }
 
-// checkSubstitution: bash 5.2 writes the commands of a substitution again, and loses the first ; behind a
-// here-document: two commands become one.
+// checkSubstitution rejects a here-document in a substitution with something after it. Bash 5.2 prints the commands of a
+// substitution and reads them again, and loses the ; after a here-document: two commands become one.
 func (r Reader) checkSubstitution(n syntax.Node) {
 	end := n.End().Offset() - 1
 	syntax.Walk(n, func(inner syntax.Node) bool {
@@ -99,8 +98,8 @@ func (r Reader) checkSubstitution(n syntax.Node) {
 	})
 }
 
-// checkDocument: bash looks for the end of a here-document after it has joined lines that end in a backslash, and in $(…)
-// ends both at a bracket after the delimiter.
+// checkDocument rejects ambiguous ends of a here-document. Bash looks for the end after it has joined lines that end in a
+// backslash, and in $(…) a bracket after the delimiter ends both.
 func (r Reader) checkDocument(doc *syntax.Word, delimiter string, quoted bool) {
 	from, to := int(doc.Pos().Offset()), min(int(doc.End().Offset()), len(r.source))
 	for strings.HasSuffix(r.source[:from], "\\\n") {

@@ -1,5 +1,5 @@
 // Package bash reads a bash command line: which simple commands run, in which directory, with which words after quote
-// removal, and which files the shell opens for them. What cannot be read exactly is marked unknown, never guessed.
+// removal, and which files the shell opens for them. What can't be read exactly is marked unknown, never guessed.
 //
 // It knows no programs. [Hooks] adds the commands that others run.
 package bash
@@ -14,7 +14,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what is read. Beyond them a command is not judged at all.
+// Limits of what is read. A command beyond them is not judged at all.
 const (
 	MaxBytes = 64 << 10
 	MaxTime  = time.Second // commands take microseconds; with 50 ms, a busy machine could not check ls
@@ -24,26 +24,24 @@ const (
 
 // Options is what a command line depends on besides itself.
 type Options struct {
-	Dir  string // the folder it runs in, absolute
-	Home string // what ~ and $HOME mean; "": not known
-	// Deadline ends the reading; zero: MaxTime from now.
+	Dir  string // the directory it runs in, absolute
+	Home string // the value of ~ and $HOME; "": unknown
+	// Deadline ends the reading. Zero means MaxTime from now.
 	Deadline time.Time
 }
 
-// The reasons for which a line is not read.
+// Why a line is not read.
 var (
 	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
 	ErrTooDeep = errors.New("the command is nested too deeply")
 	ErrTooSlow = errors.New("the command takes too long to check")
 )
 
-// Script is a command line, read.
+// Script is a command line that was read.
 type Script struct {
-	// Commands are all simple commands in the order in which they are written: also those in substitutions, functions
-	// and wrappers.
+	// Commands are all simple commands in the order of the line, including those in substitutions, functions and wrappers.
 	Commands []*Command
-	// Notes are the parts of the line that are more than simple commands in lists, and that nothing but a rule for
-	// everything covers.
+	// Notes are the parts of the line that only a rule for all commands covers.
 	Notes []Note
 }
 
@@ -51,19 +49,19 @@ type Script struct {
 type Note struct {
 	What   string // "defines a function"
 	Source string // as it is written
-	Held   bool   // it doesn't matter to a command that a sandbox holds
+	Held   bool   // it doesn't matter if a sandbox enforces reads
 }
 
-// Hooks are what is known of the commands that run others.
+// Hooks know the commands that run others.
 type Hooks interface {
 	// Unwrap adds the commands that c runs.
 	Unwrap(r *Reader, c *Command)
-	// Piped adds what right may run of the text that a pipe gives it.
+	// Piped adds what right may run of the text that it reads from a pipe.
 	Piped(r *Reader, right *Command, text Word)
 }
 
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
-// before it. h is what is known of the commands that run others; nil: these are not read.
+// before it. h knows the commands that run others; with nil, these are not read.
 func Read(line string, o Options, h Hooks) (*Script, error) {
 	if o.Deadline.IsZero() {
 		o.Deadline = time.Now().Add(MaxTime)
@@ -79,30 +77,30 @@ func Read(line string, o Options, h Hooks) (*Script, error) {
 	return &r.script, r.Err
 }
 
-// names reports whether a line has the name of a variable other than to ask for its value: it may set it.
+// names reports whether a line contains the name of a variable other than in $NAME, so that it may set it.
 func names(line, variable string) bool {
 	return strings.Contains(strings.NewReplacer("${"+variable+"}", "", "$"+variable, "").Replace(line), variable)
 }
 
-// Reader is the state of the shell where a command of the line stands. It is passed as a value: what a subshell or a
-// branch changes stays there.
+// Reader is the state of the shell at a command of the line. It is passed as a value, so that changes in a subshell or a
+// branch stay there.
 type Reader struct {
 	*reading
-	Dirs    []string // the folders that the next command may run in; nil: not known
+	Dirs    []string // the directories that the next command may run in; nil: unknown
 	Place   Place
-	Nest    int // lines within lines
+	Nest    int // depth of lines within lines
 	source  string
 	by      *Command
 	guess   bool       // by may run it or not
 	redirs  []Redirect // of the groups around
-	stdin   *Word      // what a pipe gives the next command; nil: not known
-	known   variables  // the values that variables get in the line
-	certain bool       // these are all
-	set     []string   // the variables of the loops around, which have one of them
-	isCase  bool       // it is a line with values in the place of variables
+	stdin   *Word      // the input of the next command; nil: unknown
+	known   variables  // the values that the line gives variables
+	certain bool       // there are no others
+	set     []string   // variables that have one of them for sure
+	isCase  bool       // the line has values in place of variables
 }
 
-// reading is what is collected of a line and of the lines within it.
+// reading collects what is read of a line and of the lines within it.
 type reading struct {
 	script  Script
 	options Options
@@ -113,7 +111,7 @@ type reading struct {
 	Err     error // a line within the line could not be read
 }
 
-// parsedLine is a line as it was parsed.
+// parsedLine is a line with its syntax tree.
 type parsedLine struct {
 	source string
 	file   *syntax.File
@@ -145,7 +143,7 @@ func (r Reader) read(line string) error {
 	return nil
 }
 
-// filledLines are the lines with values in the place of variables. sure: they are all that the line may come to.
+// filledLines returns the line with each value in place of its variables. sure means that one of them is what runs.
 func (r Reader) filledLines(line string, file *syntax.File) (lines []parsedLine, sure bool) {
 	sure = true
 	for _, values := range r.known.cases() {
@@ -160,7 +158,7 @@ func (r Reader) filledLines(line string, file *syntax.File) (lines []parsedLine,
 	return lines, sure && lines != nil
 }
 
-// parse parses a line once: the same line often stands in a line more than once.
+// parse parses a line once, even if it occurs several times.
 func (r Reader) parse(line string) (*syntax.File, error) {
 	if i := slices.IndexFunc(r.lines, func(l parsedLine) bool { return l.source == line }); i >= 0 {
 		return r.lines[i].file, nil
@@ -170,9 +168,9 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 		return nil, ErrTooLong
 	case tooDeep(line), r.Nest > MaxNest:
 		return nil, ErrTooDeep
-	case strings.Contains(line, "\r"): // to bash it is a letter, to the parser it is a blank or nothing
+	case strings.Contains(line, "\r"): // a character of a word to bash, a blank or nothing to the parser
 		return nil, odd("a carriage return")
-	case strings.Contains(line, "$\\\n"): // bash joins the lines first, and so reads $HOME or $(…)
+	case strings.Contains(line, "$\\\n"): // bash joins the lines first, and reads $HOME or $(…)
 		return nil, odd("a line that ends in $\\")
 	case joinedSigns.MatchString(line):
 		return nil, odd("an operator continued on the next line")
@@ -194,7 +192,7 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 func (r Reader) Line(c *Command, line Word, guess ...bool) {
 	r.guess = r.guess || c.MayRun || len(guess) > 0 && guess[0]
 	if c.Marked(line) {
-		r.Unknown(c) // whatever is put in may be a command too
+		r.Unknown(c) // what replaces the mark may be a command
 	}
 	if line.Kind != Literal {
 		r.Add(c.Inner([]Word{{line.Text, Unknown}}))
@@ -209,12 +207,12 @@ func (r Reader) Line(c *Command, line Word, guess ...bool) {
 	}
 }
 
-// Unknown adds a command of which nothing is known.
+// Unknown adds an unknown command.
 func (r Reader) Unknown(by *Command) {
 	r.Add(by.Inner([]Word{{by.Source, Unknown}}))
 }
 
-// Add takes a command into the script, with where it stands.
+// Add adds a command to the script.
 func (r Reader) Add(c *Command) {
 	c.Place, c.Dirs, c.Start = r.Place, r.Dirs, r.options.Dir
 	if c.By == nil {
@@ -232,12 +230,12 @@ func (r Reader) note(what string, n syntax.Node) {
 	r.script.Notes = append(r.script.Notes, Note{What: what, Source: r.text(n)})
 }
 
-// noteHeld is note for what doesn't matter to a command that a sandbox holds.
+// noteHeld is note for what doesn't matter if a sandbox enforces reads.
 func (r Reader) noteHeld(what string, n syntax.Node) {
 	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), true})
 }
 
-// text is a node as it is written.
+// text returns the source of a node.
 func (r Reader) text(n syntax.Node) string {
 	from, to := int(n.Pos().Offset()), int(n.End().Offset())
 	if from < 0 || to > len(r.source) || from >= to {
@@ -246,13 +244,13 @@ func (r Reader) text(n syntax.Node) string {
 	return strings.TrimSpace(r.source[from:to])
 }
 
-// late reports whether the time is over. It looks at the clock now and then.
+// late reports whether the deadline is over. It checks the clock once in 16 calls.
 func (r Reader) late() bool {
 	r.steps++
 	return r.steps%16 == 0 && time.Now().After(r.options.Deadline)
 }
 
-// timed stops a parser that is still reading after its time.
+// timed stops a parser at its deadline.
 type timed struct {
 	r        *strings.Reader
 	deadline time.Time

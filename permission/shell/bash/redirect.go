@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirects are the redirections of a statement.
+// redirects returns the redirections of a statement.
 func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	for _, n := range s.Redirs {
 		d := Redirect{Op: n.Op.String(), Target: r.oneWord(n.Word), Dirs: r.Dirs}
@@ -17,7 +17,7 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 		switch n.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			d.Target = r.document(n)
-		case syntax.WordHdoc: // a here-string, in which no braces are expanded
+		case syntax.WordHdoc: // a here-string, without brace expansion
 			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
 			d.File, d.Write = !isNumber(d.Target), n.Op == syntax.DplOut
@@ -32,8 +32,8 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	return all
 }
 
-// addOpened adds the files that a compound statement opens as a command of their own: [[ … ]] > x writes x although no
-// command within has a redirection, and so does a case without branches.
+// addOpened adds a command for the files that a compound statement opens: [[ … ]] > x writes x although no command in it
+// has a redirection, and so does a case without branches.
 func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
 	if s.Cmd != nil && !slices.ContainsFunc(own, func(d Redirect) bool { return d.File || d.Target.Kind != Literal }) {
 		return
@@ -41,7 +41,7 @@ func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
 	r.Add(&Command{Source: r.text(s), Redirs: own})
 }
 
-// checkRedirect reads the commands in a redirection, and says what is odd about it.
+// checkRedirect reads the commands in a redirection, and rejects ambiguous ones.
 func (r Reader) checkRedirect(n *syntax.Redirect) {
 	r.nested(n.Word)
 	if n.Hdoc != nil {
@@ -66,16 +66,15 @@ func (r Reader) checkRedirect(n *syntax.Redirect) {
 	}
 }
 
-// isNumber reports whether the target of >& or <& is a number or the - that closes.
+// isNumber reports whether the target of >& or <& is a number, or the - that closes.
 func isNumber(w Word) bool {
 	return w.Kind == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")
 }
 
-// plainDelimiter reports whether bash and the parser agree where a here-document with it ends.
+// plainDelimiter reports whether bash and the parser agree on the end of a here-document with this delimiter.
 func plainDelimiter(w Word) bool { return w.Kind == Literal && only(w.Text, nameBytes) }
 
-// document reads the text of a here-document. Where the delimiter is not quoted a backslash or a $ in it means more
-// than itself.
+// document reads the text of a here-document. It is expanded unless the delimiter is quoted.
 func (r Reader) document(n *syntax.Redirect) Word {
 	if !plainDelimiter(r.word(n.Word)) {
 		return Word{r.text(n.Word), Unknown}
@@ -91,8 +90,7 @@ func (r Reader) document(n *syntax.Redirect) Word {
 	return Word{b.String(), Literal}
 }
 
-// test reads [[ … ]]. Only what looks at files by name or compares texts passes: a number is calculated, and
-// calculating may run commands.
+// test reads [[ … ]]. Tests of files and comparisons of texts are harmless. Arithmetic may run commands.
 func (r Reader) test(c *syntax.TestClause) {
 	r.nested(c)
 	cmd := &Command{Source: r.text(c), Words: []Word{{"[[", Literal}}}
@@ -107,7 +105,7 @@ func (r Reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
-		if w.Kind == Unknown && !r.build(x).odd { // whatever its value, it is one word and no operator here
+		if w.Kind == Unknown && !r.build(x).odd { // here it is one word and not an operator, whatever its value
 			w.Kind = Printable
 		}
 		cmd.Words = append(cmd.Words, w)

@@ -55,7 +55,7 @@ var (
 	opensSubstitution = regexp.MustCompile("\\$[({]|`|\\\\0?(44|140)")
 )
 
-// quotedText is a text as it is after bash has read it once; "" if a node isn't one.
+// quotedText returns a text after quote removal; "" if a node isn't one.
 func quotedText(n syntax.Node) string {
 	switch n := n.(type) {
 	case *syntax.Lit:
@@ -74,7 +74,7 @@ func quotedText(n syntax.Node) string {
 	return ""
 }
 
-// Variables whose values are read twice: prompts, and those that are numbers to bash itself; and builtins that calculate
+// Variables whose values are read twice: prompts, and variables that bash evaluates as numbers; and builtins that evaluate
 // the index of a name.
 var (
 	twiceVars   = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO BASHPID EPOCHSECONDS")
@@ -115,14 +115,14 @@ func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 	})
 }
 
-// constant reports whether a calculation is a number, or there is none.
+// constant reports whether an expression is a number, or missing.
 func constant(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
 	return x == nil || ok && (w.Lit() == "@" || w.Lit() == "*" || w.Lit() != "" && strings.Trim(w.Lit(), "0123456789") == "")
 }
 
-// FormatAssigns reports whether a format holds %n, which assigns to a variable that its operand names: an index in that name
-// is calculated, and calculating may run a command.
+// FormatAssigns reports whether a format has %n, which assigns to the variable that its operand names. An index in that name
+// is evaluated, which may run a command.
 func FormatAssigns(format string) bool {
 	return assigningFormat.MatchString(strings.ReplaceAll(format, "%%", ""))
 }

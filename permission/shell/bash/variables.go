@@ -8,18 +8,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// A line with variables whose values all stand in it is read once more with each value in their place. Every value that a
-// name is given anywhere in the line counts everywhere. After an assignment, and in the body of a loop that sets
+// A line with variables whose values are all in it is read again with each value in their place. Every value that a name is
+// given anywhere in the line counts everywhere. After an assignment, and in the body of a loop that sets
 // it, a variable has one of them for sure.
 
-// maxCases is how many ways to fill in a line are tried.
+// maxCases is the maximum number of ways to fill in a line.
 const maxCases = 64
 
-// scratchNames are names in capitals that mean nothing to the shell, and that commands without approval don't inherit.
+// scratchNames are names in capitals that have no meaning to the shell, and that auto-approved commands don't inherit.
 var scratchNames = strings.Fields("FILE FILES DIR DIRS F D X Y N I A B C NAME NAMES PATTERN SRC FOO BAR BRANCH BASE COMMIT SHA TAG VERSION COUNT TOTAL NUM " +
 	"ROOT TARGET DEST OUT INPUT START END KEY VALUE RESULT STATUS EXT PKG MODULE PROJECT REPO TEXT LINE MSG LOG FILENAME ITEM URL PORT")
 
-// IsScratchVar reports whether a name means nothing to any program.
+// IsScratchVar reports whether a name has no meaning to any program.
 func IsScratchVar(name string) bool {
 	if slices.Contains(scratchNames, name) {
 		return true
@@ -28,7 +28,7 @@ func IsScratchVar(name string) bool {
 		!strings.HasPrefix(name, "npm_") && name != "histchars" && name != "auto_resume" && name[0] != '_'
 }
 
-// variables are the values that the variables of a line are given, by name. One of unknown kind stands for any.
+// variables are the values that a line gives variables, by name. One of kind Unknown means any value.
 type variables map[string][]Word
 
 func (v variables) give(name string, words ...Word) {
@@ -42,8 +42,7 @@ func (v variables) give(name string, words ...Word) {
 	}
 }
 
-// values collects the values that names are given in a line. all: nothing in the line may set a variable in a way that
-// isn't read.
+// values collects the values that a line gives variables. all means that it doesn't set variables in other ways.
 func (r Reader) values(file *syntax.File) (v variables, all bool) {
 	v, all = variables{}, true
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -69,7 +68,7 @@ func (r Reader) values(file *syntax.File) (v variables, all bool) {
 			}
 		case *syntax.ForClause:
 			if loop, ok := n.Loop.(*syntax.WordIter); ok {
-				all = all && !n.Select && loop.InPos.IsValid() // without in, it is what the line was called with
+				all = all && !n.Select && loop.InPos.IsValid() // without in, it loops over $@
 				for _, w := range loop.Items {
 					v.give(loop.Name.Value, r.words(w)...)
 				}
@@ -83,7 +82,7 @@ func (r Reader) values(file *syntax.File) (v variables, all bool) {
 	return v, all && v["IFS"] == nil
 }
 
-// assign gives a variable the value of an assignment, in which nothing is looked up.
+// assign adds the value of an assignment, in which patterns aren't expanded.
 func (v variables) assign(a Assign) {
 	switch {
 	case a.Odd:
@@ -94,7 +93,7 @@ func (v variables) assign(a Assign) {
 	v.give(a.Name, a.Value)
 }
 
-// cases are the ways to fill in the variables of a line; nil if there are too many.
+// cases returns the ways to fill in the variables of a line; nil if there are too many.
 func (v variables) cases() []map[string]Word {
 	cases := []map[string]Word{{}}
 	for name, given := range v {
@@ -113,13 +112,13 @@ func (v variables) cases() []map[string]Word {
 	return cases
 }
 
-// edit is a part of a line with what takes its place.
+// edit replaces a part of a line.
 type edit struct {
 	from, to int
 	text     string
 }
 
-// fill is a line with values in the place of its variables. complete: all that have values could be filled in.
+// fill returns a line with values in place of its variables. complete means that all that have values were replaced.
 func fill(line string, file *syntax.File, values map[string]Word) (filled string, complete bool) {
 	complete = true
 	quoted := map[syntax.WordPart]bool{}
@@ -150,8 +149,8 @@ func fill(line string, file *syntax.File, values map[string]Word) (filled string
 	return line, complete
 }
 
-// filledIn is what takes the place of a variable with the value w. Without quotes, bash would take it apart at its blanks,
-// and look up a pattern.
+// filledIn returns what replaces a variable with the value w. Without quotes, bash would split it at blanks and expand
+// patterns.
 func filledIn(w Word, quoted bool) (text string, ok bool) {
 	switch {
 	case w.Kind == Glob:
@@ -168,7 +167,7 @@ func (r Reader) isSet(name string) bool {
 	return r.certain && given != nil && slices.Contains(r.set, name) && !slices.Contains(given, Word{Kind: Unknown})
 }
 
-// assigned are the variables that a statement sets for sure.
+// assigned returns the variables that a statement sets for sure.
 func assigned(s *syntax.Stmt) (names []string) {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || decorated(s) || len(call.Args) > 0 {

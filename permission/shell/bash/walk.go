@@ -7,13 +7,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// outcome is where the shell may stand after a statement: in ok if it succeeded, in failed if not. nil: not known.
+// outcome is the directories that the shell may be in after a statement, if it succeeded and if it failed. nil: unknown.
 type outcome struct{ ok, failed []string }
 
-// all is where it may stand either way.
+// all returns both.
 func (o outcome) all() []string { return union(o.ok, o.failed) }
 
-// maxDirs is how many folders are kept apart before the folder counts as unknown.
+// maxDirs is the number of directories beyond which the directory counts as unknown.
 const maxDirs = 6
 
 func union(a, b []string) []string {
@@ -31,7 +31,7 @@ func union(a, b []string) []string {
 	return a
 }
 
-// stmts reads a list; each statement begins where the one before may have left the shell.
+// stmts reads a list. Each statement starts in the directories that the one before may have left the shell in.
 func (r Reader) stmts(list []*syntax.Stmt) outcome {
 	next, o := r, outcome{r.Dirs, r.Dirs}
 	for _, s := range list {
@@ -57,7 +57,7 @@ func (r Reader) stmt(s *syntax.Stmt) outcome {
 	return o
 }
 
-// command reads a statement but for its ! and &.
+// command reads a statement without its ! and &.
 func (r Reader) command(s *syntax.Stmt) outcome {
 	for _, d := range s.Redirs {
 		r.checkRedirect(d)
@@ -100,12 +100,12 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 		r.note("defines a function", c)
 		r.Place, r.Dirs = Function, nil
 		r.stmt(c.Body)
-		return outcome{} // its caller may be anywhere then
+		return outcome{} // its caller may be anywhere
 	case *syntax.CoprocClause:
-		r.Err = odd("a coprocess") // to bash a name or a variable behind it may be the command
+		r.Err = odd("a coprocess") // to bash, a name or a variable after it may be the command
 	case *syntax.DeclClause:
 		return r.declaration(c)
-	default: // let, (( … )), and what future parsers may know
+	default: // let, (( … )), and syntax of future parsers
 		r.noteHeld("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		name := "(("
@@ -117,7 +117,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	return same
 }
 
-// declaration reads export, declare and their kin as a command, with what they set in front of it.
+// declaration reads export, declare and the like as a command with assignments before it.
 func (r Reader) declaration(c *syntax.DeclClause) outcome {
 	r.note("declares variables", c)
 	r.nested(c)
@@ -142,8 +142,8 @@ func (r Reader) declaration(c *syntax.DeclClause) outcome {
 	return o
 }
 
-// binary reads a | b | c, or a && b && c. What stands left of the last sign is a tree itself: as deep as the line is
-// long, so it is gone through from its bottom up.
+// binary reads a | b | c, or a && b && c. The left side of the last operator is a tree as deep as the line is long, so it is
+// read from the bottom up.
 func (r Reader) binary(c *syntax.BinaryCmd) outcome {
 	chain := []*syntax.BinaryCmd{c}
 	for {
@@ -161,12 +161,12 @@ func (r Reader) binary(c *syntax.BinaryCmd) outcome {
 	return x
 }
 
-// decorated reports whether there is more to a statement than its command.
+// decorated reports whether a statement has more than its command: !, & or redirections.
 func decorated(s *syntax.Stmt) bool {
 	return s.Negated || s.Background || len(s.Redirs) > 0
 }
 
-// right reads the right side of a sign, where x is what the left side comes to.
+// right reads the right side of an operator. x is the outcome of the left side.
 func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	before := r.Dirs
 	switch c.Op {
@@ -182,7 +182,7 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
 		r.Err = odd("time after a |") // to bash it is a program there
 	}
-	// Both sides of a pipe are shells of their own.
+	// Both sides of a pipe run in subshells.
 	mark := len(r.script.Commands)
 	text, exact := r.echoed(c.X)
 	right := r
@@ -196,8 +196,8 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	return outcome{before, before}
 }
 
-// echoed is what an echo prints; unknown if it is none. exact: it prints its words as they are, without flags, escapes
-// or formats.
+// echoed returns what an echo or printf prints; unknown for other commands. exact means that it prints its words unchanged,
+// without flags, escapes or formats.
 func (r Reader) echoed(s *syntax.Stmt) (text Word, exact bool) {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "echo" && call.Args[0].Lit() != "printf" {
@@ -212,7 +212,7 @@ func (r Reader) echoed(s *syntax.Stmt) (text Word, exact bool) {
 	return text, plain && (call.Args[0].Lit() == "echo" || len(words) == 1 && !strings.Contains(text.Text, "%"))
 }
 
-// branches is where the shell may stand after an if.
+// branches returns the directories that the shell may be in after an if.
 func (r Reader) branches(c *syntax.IfClause) []string {
 	all := r.Dirs
 	r.Dirs = r.stmts(c.Cond).all()
@@ -223,7 +223,7 @@ func (r Reader) branches(c *syntax.IfClause) []string {
 	return all
 }
 
-// loop reads a body that runs any number of times: where it moves, nobody knows where.
+// loop reads a body that runs any number of times. If it changes the directory, the directory is unknown.
 func (r Reader) loop(parts ...[]*syntax.Stmt) outcome {
 	if slices.ContainsFunc(parts, moves) {
 		r.Dirs = nil
@@ -234,7 +234,7 @@ func (r Reader) loop(parts ...[]*syntax.Stmt) outcome {
 	return outcome{r.Dirs, r.Dirs}
 }
 
-// moves reports whether a command that changes the folder stands anywhere in list.
+// moves reports whether a command in list changes the directory.
 func moves(list []*syntax.Stmt) (found bool) {
 	for _, s := range list {
 		syntax.Walk(s, func(n syntax.Node) bool {
@@ -242,7 +242,7 @@ func moves(list []*syntax.Stmt) (found bool) {
 				return false
 			}
 			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				name, plain := plainLiteral(c.Args[0]) // \cd and {cd,..} are no plain words
+				name, plain := plainLiteral(c.Args[0]) // \cd and {cd,..} are not
 				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(ChangesShellState, name)
 			}
 			return !found
@@ -251,7 +251,7 @@ func moves(list []*syntax.Stmt) (found bool) {
 	return found
 }
 
-// forHead reads for NAME in WORDS. The name is assigned to, so only names that mean nothing to any program pass.
+// forHead reads for NAME in WORDS, which assigns to NAME.
 func (r Reader) forHead(c *syntax.ForClause) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	switch {
@@ -278,12 +278,12 @@ func (r Reader) forHead(c *syntax.ForClause) {
 			}
 		}
 	}
-	if len(globs) > 0 { // whatever is done with the names, the directory is listed here
+	if len(globs) > 0 { // this lists the directory
 		r.Add(&Command{Source: "for " + r.text(loop), Globs: globs})
 	}
 }
 
-// cases is where the shell may stand after a case.
+// cases returns the directories that the shell may be in after a case.
 func (r Reader) cases(c *syntax.CaseClause) []string {
 	r.nested(c.Word)
 	if r.build(c.Word).odd {
@@ -301,7 +301,7 @@ func (r Reader) cases(c *syntax.CaseClause) []string {
 	return r.Dirs
 }
 
-// time reads the keyword: a wrapper, although no command of its own.
+// time reads the keyword, which is a wrapper.
 func (r Reader) time(c *syntax.TimeClause) outcome {
 	wrapper := &Command{Words: []Word{{"time", Literal}}, Source: r.text(c), Redirs: r.redirs, Keyword: true}
 	if c.PosixFormat {

@@ -14,28 +14,28 @@ import (
 // Kind says how much is known of a word.
 type Kind int
 
-// The sorts.
+// The kinds.
 const (
-	Literal   Kind = iota // known to the byte
-	Glob                  // an unquoted * ? or [ in it: names of files, or itself
-	Filled                // with variables of loops, whose values are all read in commands that follow
+	Literal   Kind = iota // known exactly
+	Glob                  // with an unquoted *, ? or [: names of files, or itself
+	Filled                // with variables whose values are all read in commands that follow
 	Printable             // one word that may be shown: public variables, those that the line sets, what its commands print
-	Unknown               // only the shell knows
+	Unknown               // known only at run time
 )
 
 // Word is a word after quote removal.
 type Word struct {
-	// Text is the value of a literal, the pattern of a glob with what was quoted escaped by backslashes, else the source.
+	// Text is the value of a literal, the pattern of a glob with quoted characters escaped, otherwise the source.
 	Text string
 	Kind Kind
 }
 
-// CanBeFlag reports whether a glob may come out with a minus in front.
+// CanBeFlag reports whether a glob may match a name that starts with a minus.
 func (w Word) CanBeFlag() bool {
 	return w.Text == "" || strings.IndexByte("-*?[", w.Text[0]) >= 0
 }
 
-// String writes the word so that bash reads it the same way.
+// String returns the word, quoted for bash.
 func (w Word) String() string {
 	if w.Kind != Literal {
 		return w.Text
@@ -43,7 +43,7 @@ func (w Word) String() string {
 	return Quote(w.Text)
 }
 
-// Quote writes a text as one word of bash.
+// Quote quotes a text as one word for bash.
 func Quote(s string) string {
 	if s != "" && only(s, plainBytes) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
 		return s
@@ -51,17 +51,17 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// Bytes of names, of words in which nothing means more than itself, and of patterns.
+// Bytes of names, of words without special characters, and of patterns.
 const (
 	nameBytes    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 	plainBytes   = nameBytes + "-./:=@%+,~^"
 	patternBytes = plainBytes + "*?[]|!"
 )
 
-// only reports whether all bytes of s are among those.
+// only reports whether all bytes of s are among bytes.
 func only(s, bytes string) bool { return strings.Trim(s, bytes) == "" }
 
-// maxBraced is how many words a word with braces may become.
+// maxBraced is the maximum number of words that a word with braces may expand to.
 const maxBraced = 64
 
 // words reads a word and expands its braces.
@@ -95,7 +95,7 @@ var (
 	plainBraces = regexp.MustCompile(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
 )
 
-// ExpandBraces expands the braces of a text without quotes. ok is false if it becomes too many words.
+// ExpandBraces expands the braces of a text without quotes. ok is false if that gives too many words.
 func ExpandBraces(s string) (words []string, ok bool) {
 	w := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}
 	syntax.SplitBraces(w)
@@ -112,7 +112,7 @@ func ExpandBraces(s string) (words []string, ok bool) {
 	return words, true
 }
 
-// word reads a word in which bash expands no braces.
+// word reads a word without expanding braces.
 func (r Reader) word(w *syntax.Word) Word {
 	if w == nil {
 		return Word{}
@@ -120,7 +120,7 @@ func (r Reader) word(w *syntax.Word) Word {
 	return r.build(w).word(r.text(w))
 }
 
-// oneWord reads a word that must come to one, as the target of a redirection does.
+// oneWord reads a word that must expand to one, such as the target of a redirection.
 func (r Reader) oneWord(w *syntax.Word) Word {
 	if words := r.words(w); len(words) == 1 {
 		return words[0]
@@ -128,7 +128,7 @@ func (r Reader) oneWord(w *syntax.Word) Word {
 	return Word{r.text(w), Unknown}
 }
 
-// plainLiteral is the text of a word of which nothing means more than itself.
+// plainLiteral returns the text of a word without quotes or special characters.
 func plainLiteral(w *syntax.Word) (string, bool) {
 	if len(w.Parts) != 1 {
 		return "", false
@@ -140,16 +140,16 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 	return lit.Value, true
 }
 
-// builder puts a word together from its parts.
+// builder builds a word from its parts.
 type builder struct {
 	*Reader
-	text      strings.Builder // a pattern: what was quoted stands behind a backslash where it would otherwise mean more than itself
-	glob      bool            // it holds a * ? or [ that was not quoted
+	text      strings.Builder // a pattern, in which quoted special characters are escaped
+	glob      bool            // it has an unquoted *, ? or [
 	printable bool
 	filled    bool
 	unknown   bool
-	odd       bool // it may do more than have a value: assign, calculate
-	started   bool // only at the start of a word ~ is the home
+	odd       bool // its expansion may have side effects: assign, calculate
+	started   bool // something came before: ~ is the home only at the start
 }
 
 // build reads the parts of a word.
@@ -161,11 +161,11 @@ func (r Reader) build(w *syntax.Word) *builder {
 	return b
 }
 
-// word is what was put together; source is how it is written.
+// word returns the word; source is how it is written.
 func (b *builder) word(source string) Word {
 	s := b.text.String()
 	switch {
-	case b.unknown, b.printable && b.glob: // what a glob stands for begins nobody knows where, and may be more than one word
+	case b.unknown, b.printable && b.glob: // it may match anything, and expand to several words
 		return Word{source, Unknown}
 	case b.filled:
 		return Word{source, Filled}
@@ -177,7 +177,7 @@ func (b *builder) word(source string) Word {
 	return Word{Unescaped(s), Literal}
 }
 
-// Unescaped is a pattern as the text that it is.
+// Unescaped returns a pattern without its backslashes.
 func Unescaped(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -224,19 +224,19 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 	}
 }
 
-// oddBlank reports whether s holds a byte that bash takes for a blank in some languages and on some systems: the second
-// half of an à, for one, on macOS.
+// oddBlank reports whether s has a byte that is a blank to bash in some locales and on some systems, such as the second
+// byte of à on macOS.
 func oddBlank(s string) bool {
 	return strings.IndexByte(s, 0xa0) >= 0 || strings.IndexByte(s, 0x85) >= 0
 }
 
-// lit reads an unquoted literal, in which backslashes still stand.
+// lit reads an unquoted literal, which may have backslashes.
 func (b *builder) lit(s string, last bool) {
 	b.unknown = b.unknown || oddBlank(s)
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; c {
 		case '\\':
-			if i++; i == len(s) || s[i] == '\n' { // the parser takes the third of three backslashes for escaped
+			if i++; i == len(s) || s[i] == '\n' { // the parser takes the third of three backslashes for an escaped one
 				b.unknown = true
 				return
 			}
@@ -251,8 +251,8 @@ func (b *builder) lit(s string, last bool) {
 	}
 }
 
-// tilde reads a ~ before rest: the home where it begins a word, alone or before a slash; itself in the middle of one. After
-// = and : bash may expand it too.
+// tilde reads a ~ before rest. It is the home directory at the start of a word, alone or before a slash. After = and : bash
+// may expand it too.
 func (b *builder) tilde(rest string, last bool) {
 	switch prev := b.text.String(); {
 	case b.started:
@@ -265,7 +265,7 @@ func (b *builder) tilde(rest string, last bool) {
 	}
 }
 
-// quoted adds text that means itself.
+// quoted adds text without special meaning.
 func (b *builder) quoted(s string) {
 	b.started = true
 	for i := range len(s) {
@@ -276,10 +276,10 @@ func (b *builder) quoted(s string) {
 	}
 }
 
-// doubleEscapes takes the backslashes out of a text in double quotes, and the ends of lines after them.
+// doubleEscapes removes the backslashes from a text in double quotes, and the line ends after them.
 var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 
-// param reads a variable: $HOME is known, a few others are nobody's secret, all the rest is unknown.
+// param reads a variable: $HOME is known, some may be printed, all others are unknown.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	b.started = true
 	if !plainParam(p) {
@@ -299,14 +299,14 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	}
 }
 
-// plainParam reports whether p is $name or ${name} and nothing more.
+// plainParam reports whether p is just $name or ${name}.
 func plainParam(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// publicNumbers and publicVars are the variables whose value anyone may see. Numbers stay one word without quotes; a
-// directory may be called "x /home/me/*".
+// publicNumbers and publicVars are the variables that may be printed. Numbers are one word even without quotes; a directory
+// may be named "x /home/me/*".
 var (
 	publicNumbers = strings.Fields("? $ # ! UID EUID SECONDS LINENO RANDOM")
 	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")

@@ -71,8 +71,8 @@ func namesProgram(name string) bool {
 	return slices.ContainsFunc(program.RunnerOf("*").Runs, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// glued reports whether a word is short flags with the program that the rule means right behind them: tar -Irm. In a
-// script of sed, it stands behind the e that runs it.
+// glued reports whether a word is short flags with the rule's program right after them: tar -Irm. In a script of sed, it
+// follows the e that runs it.
 func (p *Pattern) glued(c *bash.Command, word string) bool {
 	if strings.HasSuffix(c.Base(), "sed") && p.inText(strings.ReplaceAll(word, "e"+p.program, " "+p.program)) {
 		return true

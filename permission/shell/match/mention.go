@@ -20,8 +20,8 @@ type mentions struct {
 }
 
 // Mentions gives visit the paths that the words and redirections of a command name, whatever it does with them, and
-// reports whether these are all: a word that is not known may name any path. One long word may name as many long paths as
-// it has letters, so they are not collected, and visit may report that it has had enough.
+// reports whether these are all: an unknown word may name any path. One long word may name as many long paths as it has
+// letters, so they are not collected, and visit may return false to stop.
 func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 	m := &mentions{Command: c, Runner: program.RunnerOf(c.Base()), visit: visit, all: true}
 	for _, d := range c.Redirs {
@@ -71,8 +71,8 @@ func (m *mentions) add(dirs []string, t prove.Touch) {
 	}
 }
 
-// input adds the paths in the text that a command is given as its input in the line itself. One that reads a program, or
-// names of files, from elsewhere may use others.
+// input adds the paths in the input that the line gives a command. A command that reads a program, or names of files, from
+// elsewhere may use others.
 func (m *mentions) input() {
 	reads := program.ReadsProgram(m.Command) || slices.ContainsFunc(m.Words[1:], func(w bash.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
@@ -204,6 +204,6 @@ func (m *mentions) text(word string, isProgram bool) {
 const (
 	maxGlued = 10                        // short flags in one word before the file that the last of them names
 	maxPath  = 4 << 10                   // bytes of a path: no system opens a longer one
-	joins    = "=:@,"                    // what a path may stand behind in a word
-	brackets = "'\"`()[]{}<>,;=|&! \t\n" // what it stands between in a program
+	joins    = "=:@,"                    // what may come before a path in a word
+	brackets = "'\"`()[]{}<>,;=|&! \t\n" // what is around a path in a program
 )

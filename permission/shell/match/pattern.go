@@ -25,7 +25,7 @@ type Pattern struct {
 	operands []string
 }
 
-// ErrStar says that a star stands where an allow rule may have none.
+// ErrStar says that an allow rule has a star in a wrong place.
 var ErrStar = errors.New("a wildcard (*) is allowed only at the end, after a space or a colon")
 
 // ParsePattern reads a specifier: "git commit:*" or "git commit *" is these words and whatever follows, "git status"
@@ -123,7 +123,7 @@ type Match int
 const (
 	No Match = iota
 	Maybe
-	Undecided // which program it is, or what text a shell runs, only the shell knows
+	Undecided // which program it is, or what text a shell runs, is known only at run time
 	Yes
 )
 
@@ -230,9 +230,9 @@ func given(c *bash.Command, r program.Runner, flags []string) bool {
 	return slices.Contains(flags, program.Always)
 }
 
-// IsLiteral reports whether every word is known to the byte or is a glob that can only stand for file names.
+// IsLiteral reports whether every word is known exactly, or is a glob that can only match file names.
 func IsLiteral(c *bash.Command) bool {
-	ended := slices.Index(c.Words, bash.Word{Text: "--"}) // what follows is no flag
+	ended := slices.Index(c.Words, bash.Word{Text: "--"}) // what follows isn't a flag
 	for i, w := range c.Words {
 		isFile := w.Kind == bash.Glob && i > 0 && (!w.CanBeFlag() || ended > 0 && ended < i || program.ReadOnly().Safe(c.Name()))
 		if w.Kind != bash.Literal && !isFile {

@@ -17,10 +17,10 @@ type flag struct {
 type Args struct {
 	Cmd      *bash.Command
 	Program  *Program
-	Held     bool // a sandbox enforces that the command only reads: words may come to anything
+	Held     bool // a sandbox enforces that the command only reads: words may expand to anything
 	Flags    []flag
 	Operands []bash.Word
-	Ended    int // operands from here on stand behind a --; -1: none does
+	Ended    int // index of the first operand after a --; -1: none
 	words    []bash.Word
 }
 
@@ -74,7 +74,7 @@ func (a *Args) unknown(w bash.Word) string {
 	return NotLiteral(w.Text)
 }
 
-// flag takes in the flag w. It returns how many of the next words were its value.
+// flag adds the flag w. It returns how many of the next words are its value.
 func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
 	name, value, attached := strings.Cut(w.Text, "=")
 	if a.Program.Expression || a.Program.Flags[w.Text] != 0 {
@@ -100,7 +100,7 @@ func (a *Args) flag(w bash.Word, next []bash.Word) (used int, why string) {
 	return 0, ""
 }
 
-// cluster takes in short flags that stand in one word.
+// cluster adds the short flags in one word.
 func (a *Args) cluster(w bash.Word, next []bash.Word) (used int, why string) {
 	set := a.Program.Flags
 	if set["-#"] != 0 && (strings.Trim(w.Text[1:], "0123456789") == "" || w.Kind == bash.Unknown && strings.IndexByte("$\"", w.Text[1]) >= 0) {
@@ -124,7 +124,7 @@ func (a *Args) cluster(w bash.Word, next []bash.Word) (used int, why string) {
 	return 0, ""
 }
 
-// nextValue takes in the words behind a flag that are its value.
+// nextValue adds a flag whose value is in the next words.
 func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
 	switch used = 1; a.Program.Flags[name] {
 	case paired:
@@ -142,7 +142,7 @@ func (a *Args) nextValue(name string, next []bash.Word) (used int, why string) {
 	return used, ""
 }
 
-// check holds the words against the attributes of the program.
+// check checks the words against the attributes of the program.
 func (a *Args) check(name string) string {
 	p, n := a.Program, len(a.Operands)
 	isSet := func(w bash.Word) bool {

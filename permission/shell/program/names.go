@@ -6,7 +6,7 @@ import (
 	"github.com/adze-dev/adze/permission/shell/bash"
 )
 
-// ExecEnd is where the command behind an -exec at i ends.
+// ExecEnd returns the end of the command after an -exec at i.
 func ExecEnd(words []bash.Word, i int) int {
 	end := i + 1
 	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
@@ -28,7 +28,7 @@ func HeldVar(name string) bool {
 	return bash.IsScratchVar(name) || p.form.matches(name+"\n") && !p.ban.matches(name)
 }
 
-// ContainsWord reports whether word stands in s with no letter on either side.
+// ContainsWord reports whether s contains word without a letter on either side.
 func ContainsWord(s, word string) bool {
 	for from := 0; ; {
 		i := strings.Index(s[from:], word)
@@ -44,7 +44,7 @@ func ContainsWord(s, word string) bool {
 	}
 }
 
-// IsLetter reports whether c may stand in a word of a program.
+// IsLetter reports whether c can be part of a name in a program.
 func IsLetter(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }

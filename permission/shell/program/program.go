@@ -12,7 +12,7 @@ import (
 //go:embed programs.txt
 var programsText string
 
-// Program is what is known of a read-only command: the flags with which it stays so, and what its operands are. The
+// Program is what is known of a read-only command: the flags with which it is read-only, and what its operands are. The
 // fields are described in programs.txt.
 type Program struct {
 	None, Text, Files, Names, Pattern, Script bool // what operands are
@@ -92,7 +92,7 @@ func parsePrograms(text string) (Programs, error) {
 	return ps, err
 }
 
-// detail takes in an indented line of programs.txt: flags, a form, an example.
+// detail adds an indented line of programs.txt: flags, a form, an example.
 func (p *Program) detail(line string) {
 	sign, rest, _ := strings.Cut(line, " ")
 	switch sign {

@@ -50,7 +50,7 @@ func parseRunners(text string) (map[string]Runner, error) {
 	return table, err
 }
 
-// SkipOptions is what follows the options of a wrapper. unsure: there was one that we do not know.
+// SkipOptions returns the words after the options of a wrapper. unsure means that an option is unknown.
 func SkipOptions(c *bash.Command, w Runner) (rest []bash.Word, unsure bool) {
 	words := c.Words[1:]
 	for i := 0; i < len(words); i++ {
@@ -109,7 +109,7 @@ func Cluster(s string) bool {
 // Shells read a command line from -c, a file or their input.
 var Shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
 
-// Replaced is the text in the words of xargs that it puts what it reads in the place of; "" if there is none.
+// Replaced returns the text that xargs replaces with its input; "" if it replaces nothing.
 func Replaced(c *bash.Command) string {
 	for i, w := range c.Words {
 		switch {
@@ -131,10 +131,10 @@ func Wraps(c *bash.Command) bool {
 	return RunnerOf(c.Base()).Wraps || slices.Contains(Shells, c.Base()) || slices.Contains(bash.ChangesShellState, c.Base())
 }
 
-// RunWords are the words after which those that are no wrappers themselves name a command: npm exec -- x, uv run x.
+// RunWords are the words after which commands that aren't wrappers name a command: npm exec -- x, uv run x.
 var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 
-// RunsOf is what is known of the command, whatever number stands behind its name.
+// RunsOf returns what is known of the command, without a version number in its name.
 func RunsOf(c *bash.Command) Runner {
 	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
 }
@@ -154,5 +154,5 @@ func ReadsProgram(c *bash.Command) bool {
 	})
 }
 
-// Renamed are programs that stand under a name with a g in front where GNU's are not the system's own.
+// Renamed are programs that have a g before their name where GNU's aren't the system's own.
 var Renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

@@ -63,7 +63,7 @@ type Certainty uint8
 const (
 	Named Certainty = iota // it is named in a word
 	Sure                   // it is touched if the command runs
-	Vague                  // some files below it are, which is unknown: only rules on paths apply to them
+	Vague                  // some unknown files below it are: only rules on paths apply
 )
 
 // PatternOf is the pattern that a word of the shell is.
@@ -102,8 +102,8 @@ func unlisted(name string) Proof {
 func Prove(c *bash.Command) Proof { return prove(c, false) }
 
 // ProveHeld is Prove for a command that runs where a sandbox enforces that it only reads, and only what it may. There its
-// program and its literal flags decide: whatever its other words come to, nothing is written, reached or disclosed. Literal
-// paths are still reported, so that the user is asked before a secret or a file elsewhere is read.
+// program and its literal flags decide: whatever its other words expand to, nothing is written, reached or disclosed. Literal
+// paths are still reported, so that reading a secret or a file elsewhere requires approval.
 func ProveHeld(c *bash.Command) Proof {
 	p := prove(c, false)
 	if p.Why != "" {
@@ -152,7 +152,7 @@ func prove(c *bash.Command, held bool) Proof {
 	return proof(c, touches(a), held)
 }
 
-// unmarked are words in which what runs the command puts a text: their values are unknown.
+// unmarked returns the words, unknown if the command that runs this one replaces a part of them.
 func unmarked(c *bash.Command, words []bash.Word) []bash.Word {
 	words = slices.Clone(words)
 	for i, w := range words {
@@ -169,7 +169,7 @@ var (
 	harmlessRunners  = []string{"find", "xargs"}
 )
 
-// surroundings says what around the words keeps a command from being read-only.
+// surroundings returns what besides its words keeps a command from being read-only.
 func surroundings(c *bash.Command, held bool) string {
 	switch {
 	case c.Place == bash.Function:

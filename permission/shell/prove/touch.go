@@ -9,7 +9,7 @@ import (
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
-// touches are the files among the words. Where a sandbox enforces reads, those that aren't known are left out.
+// touches returns the files among the words, without unknown ones if a sandbox enforces reads.
 func touches(a *program.Args) (ts []Touch) {
 	p, list := a.Program, files(a)
 	for _, w := range readFlags(a) {
@@ -71,17 +71,16 @@ func files(a *program.Args) []bash.Word {
 		a.Has("-e", "-f", "--regexp", "--file", "--expression", "--files", "--type-list"):
 		return list
 	}
-	switch { // a pattern without quotes may come out as a text and files
+	switch { // a pattern without quotes may expand to a text and files
 	case list[0].Kind == bash.Literal || a.Held:
 		return list[1:]
-	case len(list) == 1: // or as one text, and then it searches here
+	case len(list) == 1: // or to one text, and then it searches the current directory
 		return []bash.Word{list[0], {Text: ".", Kind: bash.Literal}}
 	}
 	return list
 }
 
-// chosen are the files that grep and rg are told to look into below a directory: a pattern that asks for .env asks for it
-// by name.
+// chosen returns the files that a flag of grep or rg selects below a directory: a pattern that matches .env names it.
 func chosen(a *program.Args) (ts []Touch) {
 	for _, f := range a.Flags {
 		if !slices.Contains(a.Program.Chooses, f.Name) || strings.HasPrefix(f.Value.Text, "!") {
@@ -103,8 +102,8 @@ func chosen(a *program.Args) (ts []Touch) {
 	return ts
 }
 
-// ignoreFiles are the ignore files that rg reads where it starts and above: it prints the lines of them that it can't
-// read, and they may be links. Those below are looked at with the rest.
+// ignoreFiles returns the ignore files that rg reads in its starting directories and above: it prints lines of them that it
+// can't parse, and they may be links. Those below are searched with the other files.
 func ignoreFiles(starts []bash.Word) (ts []Touch) {
 	const most = 200 // for a path of many components
 	for _, w := range append(slices.Clip(starts), bash.Word{Text: "."}) {

@@ -87,7 +87,7 @@ func wrapped(r bash.Reader, c *bash.Command, w program.Runner) {
 		line := bash.Join(c.Words[i:])
 		line.Text = line.Text[strings.IndexAny(line.Text, "S= ")+1:]
 		r.Line(c, line)
-		r.Unknown(c) // env has quotes and signs of its own
+		r.Unknown(c) // env has its own quotes and escapes
 	}
 	if unsure {
 		guesses(r, c, w, rest, true)
@@ -134,11 +134,11 @@ var changesDir = regexp.MustCompile(`^(-|-[^-=][^=]*)[CDR]|^--(c|ch[a-z]*|w[a-z-
 // isLine reports whether a word looks like a command line.
 func isLine(w bash.Word) bool { return strings.ContainsAny(w.Text, " \t\n;|&") }
 
-// guesses adds what c may run: every word may begin a command if options that are not known may have taken the others.
-// Else the first one may, unless it is a subcommand of c, and those behind words such as exec: npx X, npm exec -- X.
+// guesses adds what c may run: every word may start a command if unknown options may have taken the others. Otherwise the
+// first one may, unless it is a subcommand of c, and those after words such as exec: npx X, npm exec -- X.
 func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word, every bool) {
 	if every {
-		words = words[:min(len(words), 12)] // enough for a command line that is no attack
+		words = words[:min(len(words), 12)] // enough for an ordinary command line
 	}
 	first := !w.Subcommands
 	for i, word := range words {
@@ -225,7 +225,7 @@ func alias(r bash.Reader, c *bash.Command) {
 	}
 }
 
-// execs adds the commands behind -exec and the like.
+// execs adds the commands after -exec and the like.
 func execs(r bash.Reader, c *bash.Command, w program.Runner) {
 	words := c.Words
 	for i := 1; i < len(words); i++ {
