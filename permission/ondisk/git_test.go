@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -84,6 +85,10 @@ func (s *stage) write(name, text string, mode os.FileMode) {
 		s.t.Fatal(err)
 	}
 	text = strings.NewReplacer("$PROGRAM", s.program, "$BASE", s.base).Replace(text)
+	// A process that is forked for another test meanwhile would have the file open for writing until it executes its own
+	// program, and this file could not be executed ("text file busy").
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(full, []byte(text), mode); err != nil {
 		s.t.Fatal(err)
 	}
