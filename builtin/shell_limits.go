@@ -109,8 +109,12 @@ func (l *limiter) start() error {
 	return l.err
 }
 
-// firstWait is how long a command waits for the list of hidden files.
-const firstWait = 200 * time.Millisecond
+// How long a command waits for the list of hidden files: before its verdict, which may do without it, and after a verdict
+// that relied on it.
+const (
+	firstWait   = 200 * time.Millisecond
+	reliantWait = 30 * time.Second
+)
 
 // ready reports whether auto-approved commands are limited from now on.
 func (l *limiter) ready() bool {
@@ -130,8 +134,12 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	if l == nil || l.start() != nil {
 		return nil, nil
 	}
-	limits, err := l.limited(d.Grant[1:])
-	if err != nil && l.promised.Load() {
+	promised, wait := l.promised.Load(), firstWait
+	if promised {
+		wait = reliantWait
+	}
+	limits, err := l.limited(d.Grant[1:], wait)
+	if err != nil && promised {
 		return nil, err
 	}
 	if err != nil { // the verdict didn't rely on it; files outside the workspace stay inaccessible
@@ -142,8 +150,8 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 }
 
 // limited returns what a command may read, and the files that look empty to it.
-func (l *limiter) limited(grant []tool.Access) (*sandbox.Limits, error) {
-	hide, ok := l.finder.List(firstWait)
+func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Limits, error) {
+	hide, ok := l.finder.List(wait)
 	if !ok {
 		return nil, fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
 	}

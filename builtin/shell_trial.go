@@ -133,7 +133,7 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := b.limiter.limited(nil)
+	limits, err := b.limiter.limited(nil, reliantWait)
 	if err != nil {
 		return nil, err
 	}

@@ -244,7 +244,7 @@ func (h *hostile) lookAround(t *testing.T, binary string, least map[string]int) 
 			}
 		}
 		if n < least || least == 0 && n > 0 {
-			t.Errorf("%s was executed %d times of %d, not %d: %v\n%.3000s", name, n, len(seen), least, seen, out)
+			t.Errorf("%s was executed %d times of %d, not %d: %v\n%s", name, n, len(seen), least, seen, out)
 		}
 	}
 }
