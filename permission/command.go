@@ -84,7 +84,7 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 				text = c.Source
 			}
 			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
-			if !c.MayRun && !c.IsCase {
+			if !c.MayRun {
 				read.Text = visible(shell.Understood(c))
 			}
 			found = append(found, read)

@@ -122,7 +122,7 @@ func matchCommand(rules []*rule, c *bash.Command) (*rule, match.Match) {
 
 // cover reports whether allow rules cover a command: exactly its words, and nothing around them.
 func (w *commandJudge) cover(s *commandVerdict) {
-	plain := match.IsLiteral(s.cmd) && !s.cmd.IsCase && len(s.cmd.Prefix) == 0 && s.cmd.Place != bash.Substitution && s.cmd.Place != bash.Function && len(s.cmd.Words) > 0
+	plain := match.IsLiteral(s.cmd) && !s.cmd.Valued && len(s.cmd.Prefix) == 0 && s.cmd.Place != bash.Substitution && s.cmd.Place != bash.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
 		plain = plain && !d.File && d.Target.Kind == bash.Literal
 	}

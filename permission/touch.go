@@ -27,7 +27,7 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 		}
 	}
 	from := 0
-	value := s.cmd.IsCase && !s.proved // its variables may have other values
+	value := s.cmd.Valued && !s.proved // its variables may have other values
 	for i := range f.touches {
 		if w.step() {
 			return

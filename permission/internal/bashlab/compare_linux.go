@@ -160,7 +160,7 @@ func explanation(script *bash.Script, c call) *bash.Command {
 		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
 			continue
 		}
-		if len(cmd.Words) > 0 && !cmd.Filled() && fits(cmd.Words, c, cmd.AddsArgs) {
+		if len(cmd.Words) > 0 && fits(cmd.Words, c, cmd.AddsArgs) {
 			return cmd
 		}
 	}

@@ -11,16 +11,26 @@ import (
 // call reads a simple command. The commands in its substitutions and those that it runs are added.
 func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
 	cmd := &Command{Source: r.text(s), Stdin: r.stdin, around: len(r.redirs), Redirs: append(slices.Clip(r.redirs), r.redirects(s)...)}
+	own := r // a value may depend on those before it
 	for _, a := range c.Assigns {
-		cmd.Prefix = append(cmd.Prefix, r.assign(a))
-		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
-			r.Line(cmd, r.word(a.Value), true)
+		own.vars = own.vars.with(a.Name.Value, Word{Kind: Unknown})
+	}
+	for _, a := range c.Assigns {
+		cmd.Prefix = append(cmd.Prefix, own.assign(a))
+		if own.nested(a); a.Name.Value == "PROMPT_COMMAND" {
+			own.Line(cmd, own.word(a.Value), true)
 		}
 	}
 	cmd.Words = make([]Word, 0, len(c.Args))
-	for _, w := range c.Args {
+	bare := r
+	bare.vars = nil
+	for i, w := range c.Args {
 		r.nested(w)
-		cmd.Words = append(cmd.Words, r.words(w)...)
+		plain, words := bare.words(w), r.words(w)
+		if i == 0 {
+			words = plain // which program it is isn't left to variables
+		}
+		cmd.Words, cmd.Valued = append(cmd.Words, words...), cmd.Valued || !slices.Equal(words, plain)
 	}
 	if r.Add(cmd); r.hooks != nil {
 		r.hooks.Unwrap(&r, cmd)

@@ -37,10 +37,10 @@ type Command struct {
 	Doubtful bool   // it may not run: a text as shells other than bash may read it, an -exec that a word may expand to
 	Stdin    *Word  // what it reads from a pipe or a wrapper; nil: unknown
 	around   int    // the number of its redirections that belong to groups
-	IsCase   bool   // it is a command of the line with values in place of variables
+	Valued   bool   // it has values of variables
 	Start    string // the directory the line starts in
 
-	Globs []Word // if there are no words: patterns that the shell expands
+	Values []Word // if it is a for: what it loops over
 }
 
 // Assign is an assignment before a command.
@@ -146,12 +146,6 @@ func Join(words []Word) Word {
 		parts = append(parts, w.Text)
 	}
 	return Word{strings.Join(parts, " "), Literal}
-}
-
-// Filled reports whether the same command follows in the script with every value that its variables may have.
-func (c *Command) Filled() bool {
-	return slices.ContainsFunc(c.Words, func(w Word) bool { return w.Kind == Filled }) ||
-		slices.ContainsFunc(c.Redirs, func(d Redirect) bool { return d.Target.Kind == Filled })
 }
 
 // Marked reports whether the command that runs c replaces a part of a word with an unknown text.

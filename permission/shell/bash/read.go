@@ -86,18 +86,16 @@ func names(line, variable string) bool {
 // branch stay there.
 type Reader struct {
 	*reading
-	Dirs    []string // the directories that the next command may run in; nil: unknown
-	Place   Place
-	Nest    int // depth of lines within lines
-	source  string
-	by      *Command
-	guess   bool       // by may run it or not
-	redirs  []Redirect // of the groups around
-	stdin   *Word      // the input of the next command; nil: unknown
-	known   variables  // the values that the line gives variables
-	certain bool       // there are no others
-	set     []string   // variables that have one of them for sure
-	isCase  bool       // the line has values in place of variables
+	Dirs   []string // the directories that the next command may run in; nil: unknown
+	Place  Place
+	Nest   int // depth of lines within lines
+	source string
+	by     *Command
+	guess  bool       // by may run it or not
+	redirs []Redirect // of the groups around
+	stdin  *Word      // the input of the next command; nil: unknown
+	vars   variables
+	copies int // how often the loops around are unrolled
 }
 
 // reading collects what is read of a line and of the lines within it.
@@ -123,39 +121,15 @@ func (r Reader) read(line string) error {
 	if err != nil {
 		return err
 	}
-	r.source, r.known, r.set, r.certain = line, nil, nil, false
-	var cases []parsedLine
-	if r.Nest == 0 && strings.Contains(line, "$") {
-		r.known, r.certain = r.values(file)
-		var sure bool
-		cases, sure = r.filledLines(line, file)
-		r.certain, r.set = r.certain && sure, []string{"PWD"}
+	r.source, r.vars, r.copies = line, variables{}, 1
+	if len(r.Dirs) == 1 {
+		r.vars["PWD"] = Word{r.Dirs[0], Literal}
 	}
 	r.stmts(file.Stmts)
-	r.isCase, r.known, r.certain = true, nil, false
-	for _, one := range cases {
-		r.source = one.source
-		r.stmts(one.file.Stmts)
-	}
 	if time.Now().After(r.options.Deadline) {
 		return ErrTooSlow
 	}
 	return nil
-}
-
-// filledLines returns the line with each value in place of its variables. sure means that one of them is what runs.
-func (r Reader) filledLines(line string, file *syntax.File) (lines []parsedLine, sure bool) {
-	sure = true
-	for _, values := range r.known.cases() {
-		text, complete := fill(line, file, values)
-		filled, err := r.parse(text)
-		if err != nil {
-			return nil, false
-		}
-		lines = append(lines, parsedLine{text, filled})
-		sure = sure && complete
-	}
-	return lines, sure && lines != nil
 }
 
 // parse parses a line once, even if it occurs several times.
@@ -218,11 +192,7 @@ func (r Reader) Add(c *Command) {
 	if c.By == nil {
 		c.By = r.by
 	}
-	c.MayRun, c.IsCase = c.MayRun || r.guess, r.isCase
-	same := func(o *Command) bool { return o.Source == c.Source && !o.IsCase }
-	if r.isCase && slices.ContainsFunc(r.script.Commands, same) {
-		return // it has no variables
-	}
+	c.MayRun, c.Valued = c.MayRun || r.guess, c.Valued || c.By != nil && c.By.Valued
 	r.script.Commands = append(r.script.Commands, c)
 }
 

@@ -37,7 +37,7 @@ func (r Reader) stmts(list []*syntax.Stmt) outcome {
 	for _, s := range list {
 		o = next.stmt(s)
 		next.Dirs = o.all()
-		next.set = append(slices.Clip(next.set), assigned(s)...)
+		next.vars = next.after(s)
 	}
 	return o
 }
@@ -70,6 +70,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	r.redirs = append(slices.Clip(r.redirs), own...)
 	r.addOpened(s, own)
 	same := outcome{r.Dirs, r.Dirs}
+	r.vars = r.after(s)
 	switch c := s.Cmd.(type) {
 	case nil:
 	case *syntax.BinaryCmd:
@@ -84,11 +85,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	case *syntax.WhileClause:
 		return r.loop(c.Cond, c.Do)
 	case *syntax.ForClause:
-		r.forHead(c)
-		if loop, ok := c.Loop.(*syntax.WordIter); ok {
-			r.set = append(slices.Clip(r.set), loop.Name.Value)
-		}
-		return r.loop(c.Do)
+		return r.forLoop(c)
 	case *syntax.CaseClause:
 		all := r.cases(c)
 		return outcome{all, all}
@@ -154,9 +151,15 @@ func (r Reader) binary(c *syntax.BinaryCmd) outcome {
 		c = left
 		chain = append(chain, c)
 	}
-	x := r.stmt(c.X)
+	x, before := r.stmt(c.X), r.vars
+	r.vars = r.after(c.X)
 	for _, c := range slices.Backward(chain) {
-		x = r.right(c, x)
+		if c.Op != syntax.AndStmt {
+			r.vars = before
+		}
+		if x = r.right(c, x); c.Op == syntax.AndStmt {
+			r.vars = r.after(c.Y)
+		}
 	}
 	return x
 }
@@ -251,36 +254,36 @@ func moves(list []*syntax.Stmt) (found bool) {
 	return found
 }
 
-// forHead reads for NAME in WORDS, which assigns to NAME.
-func (r Reader) forHead(c *syntax.ForClause) {
+// forLoop reads for NAME in WORDS. If the words are known, the body is read for each of them.
+func (r Reader) forLoop(c *syntax.ForClause) (o outcome) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	switch {
 	case c.Select:
 		r.note("has a select", c)
 	case !ok:
 		r.noteHeld("has a C-style for loop", c)
+		r.nested(c.Loop)
+		return r.loop(c.Do)
 	case !IsScratchVar(loop.Name.Value):
 		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
-	if !ok {
-		r.nested(c.Loop)
-		return
-	}
-	var globs []Word
+	words := []Word{}
 	for _, w := range loop.Items {
 		r.nested(w)
 		if r.build(w).odd {
 			r.noteHeld("loops over unknown words", w)
 		}
-		for _, word := range r.words(w) {
-			if word.Kind == Glob {
-				globs = append(globs, word)
-			}
-		}
+		words = append(words, r.words(w)...)
 	}
-	if len(globs) > 0 { // this lists the directory
-		r.Add(&Command{Source: "for " + r.text(loop), Globs: globs})
+	r.Add(&Command{Source: "for " + r.text(loop), Values: words})
+	if r.copies *= len(words); r.copies == 0 || r.copies > maxUnrolled || slices.ContainsFunc(words, func(w Word) bool { return w.Kind > Glob }) {
+		return r.loop(c.Do)
 	}
+	for _, w := range words {
+		r.vars = r.vars.with(loop.Name.Value, w)
+		o = r.loop(c.Do)
+	}
+	return o
 }
 
 // cases returns the directories that the shell may be in after a case.

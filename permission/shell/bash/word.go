@@ -18,7 +18,6 @@ type Kind int
 const (
 	Literal   Kind = iota // known exactly
 	Glob                  // with an unquoted *, ? or [: names of files, or itself
-	Filled                // with variables whose values are all read in commands that follow
 	Printable             // one word that may be shown: public variables, those that the line sets, what its commands print
 	Unknown               // known only at run time
 )
@@ -146,7 +145,6 @@ type builder struct {
 	text      strings.Builder // a pattern, in which quoted special characters are escaped
 	glob      bool            // it has an unquoted *, ? or [
 	printable bool
-	filled    bool
 	unknown   bool
 	odd       bool // its expansion may have side effects: assign, calculate
 	started   bool // something came before: ~ is the home only at the start
@@ -167,8 +165,6 @@ func (b *builder) word(source string) Word {
 	switch {
 	case b.unknown, b.printable && b.glob: // it may match anything, and expand to several words
 		return Word{source, Unknown}
-	case b.filled:
-		return Word{source, Filled}
 	case b.printable:
 		return Word{source, Printable}
 	case b.glob && s != "[":
@@ -279,7 +275,7 @@ func (b *builder) quoted(s string) {
 // doubleEscapes removes the backslashes from a text in double quotes, and the line ends after them.
 var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 
-// param reads a variable: $HOME is known, some may be printed, all others are unknown.
+// param reads a variable: $HOME and those that the line sets are known, some may be printed, all others are unknown.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	b.started = true
 	if !plainParam(p) {
@@ -287,9 +283,12 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	name := p.Param.Value
-	switch {
-	case b.isSet(name):
-		b.filled = true
+	switch value, known := b.vars[name]; {
+	case known && value.Kind == Glob && quoted && only(value.Text, patternBytes):
+		b.glob = true
+		b.text.WriteString(value.Text)
+	case known && value.Kind == Literal && (quoted || value.Text != "" && only(value.Text, plainBytes)):
+		b.quoted(value.Text)
 	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
 		b.quoted(b.options.Home)
 	case slices.Contains(publicNumbers, name), quoted && (slices.Contains(publicVars, name) || IsScratchVar(name)):

@@ -184,8 +184,6 @@ func (a *Args) checkScripts(name string) string {
 	for _, f := range a.Flags {
 		if f.Name == "-e" && f.Value.Text != "" || f.Name == "--expression" {
 			scripts = append(scripts, f.Value)
-		} else if a.Cmd.IsCase && f.Value.Kind != bash.Literal {
-			return NotLiteral(f.Value.Text)
 		}
 	}
 	if len(scripts) == 0 {
@@ -196,7 +194,7 @@ func (a *Args) checkScripts(name string) string {
 	}
 	isOpen := func(w bash.Word) bool {
 		literal := w.Kind == bash.Literal
-		return !literal && (w.Kind == bash.Glob || !a.Held || a.Cmd.IsCase) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
+		return !literal && (w.Kind == bash.Glob || !a.Held) || literal && a.Program.form.text != "" && !a.Program.form.matches(w.Text)
 	}
 	isBanned := func(w bash.Word) bool { return a.Program.ban.matches(w.Text) }
 	if slices.ContainsFunc(scripts, isOpen) || slices.ContainsFunc(append(scripts, a.Operands...), isBanned) {

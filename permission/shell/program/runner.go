@@ -126,11 +126,6 @@ func Replaced(c *bash.Command) string {
 	return ""
 }
 
-// Wraps reports whether a command runs another one.
-func Wraps(c *bash.Command) bool {
-	return RunnerOf(c.Base()).Wraps || slices.Contains(Shells, c.Base()) || slices.Contains(bash.ChangesShellState, c.Base())
-}
-
 // RunWords are the words after which commands that aren't wrappers name a command: npm exec -- x, uv run x.
 var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
 

@@ -97,8 +97,7 @@ func unlisted(name string) Proof {
 	return Proof{Why: name + " is not on the read-only list", Unlisted: name}
 }
 
-// Prove says whether a command is read-only, whatever its paths are: they still have to be judged. One whose variables
-// have known values is read-only if the commands with these values are.
+// Prove says whether a command is read-only, whatever its paths are: they still have to be judged.
 func Prove(c *bash.Command) Proof { return prove(c, false) }
 
 // ProveHeld is Prove for a command that runs where a sandbox enforces that it only reads, and only what it may. There its
@@ -115,9 +114,6 @@ func ProveHeld(c *bash.Command) Proof {
 func prove(c *bash.Command, held bool) Proof {
 	if why := surroundings(c, held); why != "" {
 		return Proof{Why: why}
-	}
-	if c.Filled() && !program.Wraps(c) { // what a wrapper runs is read from its words as they stand
-		return Proof{}
 	}
 	if c.Keyword || len(c.Words) == 0 {
 		return proof(c, nil, held)

@@ -140,9 +140,18 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	for _, t := range ts {
 		p.add(t, dirs)
 	}
-	for _, w := range append(slices.Clip(c.Words), c.Globs...) {
+	for _, w := range append(slices.Clip(c.Words), c.Values...) {
 		if w.Kind == bash.Glob && c.Name() != "[[" {
 			p.add(Touch{Path: w.Text, Pattern: Glob, Use: Names, Flag: w.CanBeFlag() && !held && len(c.Words) > 0}, dirs)
+		}
+	}
+	values := c.Values
+	for i := 0; i < len(c.Prefix) && len(c.Words) == 0; i++ {
+		values = append(values, c.Prefix[i].Value)
+	}
+	for _, w := range values { // which a command may read that isn't told of it
+		if w.Kind == bash.Literal && dirs != nil {
+			p.add(Touch{Path: w.Text}, dirs)
 		}
 	}
 	for _, d := range c.Redirs {
