@@ -21,7 +21,7 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	}
 	sum, commands := w.judgeLine(script.Script)
 	if e.overdue() {
-		return e.unread(j, len(w.deny) > 0, bash.ErrTooSlow)
+		return e.unread(j, len(w.deny) > 0, errTooSlow)
 	}
 	j.commands, j.forced = commands, sum.forced
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {

@@ -32,7 +32,7 @@ type World struct {
 	Enforced func() bool
 
 	elsewhere string        // the description of a path outside the workspace
-	patience  time.Duration // how long a judgment may take; 0: shell.MaxTime
+	patience  time.Duration // how long a judgment may take; 0: maxTime
 
 	// The same directories, cleaned.
 	roots, system      []string

@@ -14,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
-	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -197,10 +196,10 @@ func (s slowDisk) Secret(p string, l permission.Search) (string, bool) {
 	return s.plainDisk.Secret(p, l)
 }
 
-// A command that takes longer than bash.MaxTime to check is not judged, whatever takes the time.
+// A command that takes longer than a second to check is not judged, whatever takes the time.
 // It is denied if a rule denies any command, and otherwise requires approval, whatever rules and mode would allow.
 func TestTooSlowIsNotJudged(t *testing.T) {
-	eachSlow(t, bash.MaxTime/4, func(t *testing.T, d tool.Decision, want tool.Verdict) {
+	eachSlow(t, time.Second/4, func(t *testing.T, d tool.Decision, want tool.Verdict) {
 		if d.Verdict != want || !strings.Contains(d.Reason, "the command can't be checked: the command takes too long") || len(d.Offer) > 0 || len(d.Grant) > 0 {
 			t.Errorf("%v, want %v: %.200s", d.Verdict, want, d.Reason)
 		}

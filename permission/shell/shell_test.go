@@ -17,14 +17,8 @@ import (
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
-// patient are options with a long time limit: on a busy machine, with the race detector, any command can take MaxTime.
-func patient(o bash.Options) bash.Options {
-	o.Deadline = time.Now().Add(time.Minute)
-	return o
-}
-
 func ExampleRead() {
-	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, bash.Options{Dir: "/home/me/app", Deadline: time.Now().Add(time.Minute)})
+	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, bash.Options{Dir: "/home/me/app"})
 	for _, c := range script.Commands {
 		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, prove.Prove(c).Why)
 	}
@@ -50,7 +44,7 @@ func TestWordsAreBash(t *testing.T) {
 			t.Fatalf("%s: %v", words, err)
 		}
 		want := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-		script, err := shell.Read("cmd "+words, patient(bash.Options{Dir: "/"}))
+		script, err := shell.Read("cmd "+words, bash.Options{Dir: "/"})
 		if err != nil {
 			t.Errorf("%s: %v", words, err)
 			continue
@@ -110,7 +104,7 @@ func TestDirs(t *testing.T) {
 		"trap x EXIT; cd a":              "?",
 		"alias y=x; cd a; y":             "?",
 	} {
-		script, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"}))
+		script, err := shell.Read(line, bash.Options{Dir: "/w", Home: "/h"})
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -137,14 +131,14 @@ func TestOddLinesAreNotRead(t *testing.T) {
 		"echo $(cat <<E\nE)\ntouch x\nE\n)", "echo $(<<E\nE\nsort;ls -o x)", "echo $(cat <<E\nx\nE\nsort;ls -o x)", "diff <(cat <<E\nx\nE\nsort; ls -o x) y", "time -- ls", "coproc ls", "coproc A { ls; }", "coproc A ls", "coproc A ls | cat", "coproc A=1 ls", `coproc A="" ls`, "echo $(coproc ls)", `\x=[ ls`, "}=[", "ls &\\\n>x a", "ls 2\\\n>x", "ls >\\\n\\\n&x", "(''\\\n#\n)", "+=[", "coproc p #\\\ntouch x", "ls | time cat", "ls @(a)", "echo `ls \\* `", "!(touch x)", "[[ a = @($(touch x)) ]]", "ls >&'$(touch x)'", "ls >&-x", "cat <&-x", "sort -t <() -k -o x", "echo \"`echo \"{a,b}\"`\"",
 		"time -\\\n- ls", "ls <&-''", "bash -c 'ls \\\r\ntouch x'",
 	} {
-		if script, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"})); err == nil {
+		if script, err := shell.Read(line, bash.Options{Dir: "/w", Home: "/h"}); err == nil {
 			t.Errorf("%q is read: %v", line, script.Commands[0])
 		}
 	}
 	for _, line := range []string{
 		"ls # x\nls", "ls |\\\ncat", "ls \\\n| cat", "ls a\\\n;ls", "ls;# x", "(# x\nls)", "cat <<E\na \\\nb\nE\nls", "cat <<'E'\na \\\nE", "x=$(cat <<E\na\nE\n)", "git commit -m \"$(cat <<'EOF'\na; b\n\nc\nEOF\n)\" && git status", "[[ a = @(a|b) ]]", "ls >&2", "ls >&-", "ls >&x", "ls 2>&1-", "echo \"`ls`\" {a,b}", "time -p ls",
 	} {
-		if _, err := shell.Read(line, patient(bash.Options{Dir: "/w", Home: "/h"})); err != nil {
+		if _, err := shell.Read(line, bash.Options{Dir: "/w", Home: "/h"}); err != nil {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
@@ -189,7 +183,7 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 		"colons":    strings.Repeat("a:", 30000),
 	} {
 		for _, command := range []string{"git commit -m", "python3 -c", "mytool"} {
-			s, err := shell.Read(command+" '"+text+"'", bash.Options{Dir: "/p", Home: "/home/me", Deadline: time.Now().Add(time.Minute)})
+			s, err := shell.Read(command+" '"+text+"'", bash.Options{Dir: "/p", Home: "/home/me"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +202,7 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 func TestLongPathsAreMentioned(t *testing.T) {
 	dots := strings.Repeat("./", 3000)
 	for _, line := range []string{"git add " + dots + "secret", "mytool --file=" + dots + "secret", "mytool a," + dots + "secret,b", "python3 -c 'f(\"" + dots + "secret\")'"} {
-		s, err := shell.Read(line, patient(bash.Options{Dir: "/p"}))
+		s, err := shell.Read(line, bash.Options{Dir: "/p"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,12 +220,52 @@ func TestLongPathsAreMentioned(t *testing.T) {
 // An argument of git that ends in a backslash caused endless recursion.
 func TestGitWordEndsInBackslash(t *testing.T) {
 	for _, line := range []string{`git log 'x\'`, `git diff -- '\'`, `git show 'HEAD:a\\\'`} {
-		script, err := shell.Read(line, patient(bash.Options{Dir: "/x"}))
+		script, err := shell.Read(line, bash.Options{Dir: "/x"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if p := prove.Prove(script.Commands[0]); p.Why != "" {
 			t.Errorf("%s: %s", line, p.Why)
+		}
+	}
+}
+
+// Lines that are made to take long are read, or refused, in a moment. A hang would take minutes.
+func TestHostileLines(t *testing.T) {
+	for name, line := range map[string]string{
+		"list":       strings.Repeat("a;", 32<<10),
+		"or":         "x=a;" + strings.Repeat("true||", 10<<10) + "b",
+		"and":        "x=a" + strings.Repeat("&&cd b", 10<<10),
+		"pipes":      "a" + strings.Repeat("|a", 30<<10),
+		"runners":    strings.Repeat("npx ", 16<<10) + "x",
+		"wrappers":   strings.Repeat("env ", 16<<10) + "x",
+		"guesses":    strings.Repeat("sudo --new npx docker exec ", 2<<10),
+		"git":        "git " + strings.Repeat("run foreach ", 4<<10) + "x",
+		"eval":       strings.Repeat("eval ", 12<<10) + "x",
+		"texts":      strings.Repeat("eval 'a b'; ", 5<<10),
+		"loops":      strings.Repeat("for i in 1 2 3; do ", 60) + "x $i" + strings.Repeat("; done", 60),
+		"variables":  strings.Repeat("x=a; y=$x; ", 5<<10),
+		"braces":     "x " + strings.Repeat("{a,b}", 12<<10),
+		"words":      "for f in" + strings.Repeat(" a", 30<<10) + "; do x $f; done",
+		"functions":  strings.Repeat("f() { x=a; }; ", 4<<10),
+		"twice":      "(( x )); " + strings.Repeat("y='$(a)'; ", 6<<10),
+		"quotes":     "x " + strings.Repeat(`"$(a)" '$'`, 5<<10),
+		"subshells":  strings.Repeat("(", 60) + strings.Repeat("x=$(a);", 8<<10) + strings.Repeat(")", 60),
+		"here":       strings.Repeat("cat <<E\na\nE\n", 5<<10),
+		"tests":      "[[ a" + strings.Repeat(" && -f b", 7<<10) + " ]]",
+		"find":       "find ." + strings.Repeat(" -exec npx b {} +", 3<<10),
+		"backquotes": strings.Repeat("`", 120) + strings.Repeat("a ", 20<<10),
+	} {
+		start := time.Now()
+		script, err := shell.Read(line[:min(len(line), bash.MaxBytes)], bash.Options{Dir: "/w", Home: "/h"})
+		took := time.Since(start)
+		n := 0
+		if script != nil {
+			n = len(script.Commands)
+		}
+		t.Logf("%s: %d commands, %v, %v", name, n, err, took.Round(time.Millisecond))
+		if took > 30*time.Second {
+			t.Errorf("%s: took %v", name, took)
 		}
 	}
 }

@@ -9,32 +9,29 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
 // Limits of what is read. A command beyond them is not judged at all.
 const (
-	MaxBytes = 64 << 10
-	MaxTime  = time.Second // commands take microseconds; with 50 ms, a busy machine could not check ls
-	MaxNest  = 40          // of commands within commands: bash -c "bash -c …", env nice sudo …
-	maxDepth = 64          // of parentheses and the like in one line
+	MaxBytes    = 64 << 10
+	MaxNest     = 40   // of commands within commands: bash -c "bash -c …", env nice sudo …
+	maxDepth    = 64   // of parentheses and the like in one line
+	maxCommands = 4096 // with those that others run
 )
 
 // Options is what a command line depends on besides itself.
 type Options struct {
 	Dir  string // the directory it runs in, absolute
 	Home string // the value of ~ and $HOME; "": unknown
-	// Deadline ends the reading. Zero means MaxTime from now.
-	Deadline time.Time
 }
 
 // Why a line is not read.
 var (
 	ErrTooLong = fmt.Errorf("the command is longer than %d KB", MaxBytes>>10)
 	ErrTooDeep = errors.New("the command is nested too deeply")
-	ErrTooSlow = errors.New("the command takes too long to check")
+	ErrTooMany = fmt.Errorf("the line runs more than %d commands", maxCommands)
 )
 
 // Script is a command line that was read.
@@ -63,9 +60,6 @@ type Hooks interface {
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
 // before it. h knows the commands that run others; with nil, these are not read.
 func Read(line string, o Options, h Hooks) (*Script, error) {
-	if o.Deadline.IsZero() {
-		o.Deadline = time.Now().Add(MaxTime)
-	}
 	if names(line, "HOME") {
 		o.Home = ""
 	}
@@ -105,7 +99,7 @@ type reading struct {
 	hooks   Hooks
 	parser  *syntax.Parser
 	lines   []parsedLine
-	steps   int   // statements read
+	size    int   // of the lines
 	Err     error // a line within the line could not be read
 }
 
@@ -126,9 +120,6 @@ func (r Reader) read(line string) error {
 		r.vars["PWD"] = Word{r.Dirs[0], Literal}
 	}
 	r.stmts(file.Stmts)
-	if time.Now().After(r.options.Deadline) {
-		return ErrTooSlow
-	}
 	return nil
 }
 
@@ -137,8 +128,8 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 	if i := slices.IndexFunc(r.lines, func(l parsedLine) bool { return l.source == line }); i >= 0 {
 		return r.lines[i].file, nil
 	}
-	switch {
-	case len(line) > MaxBytes:
+	switch r.size += len(line); {
+	case len(line) > MaxBytes, r.size > 16*MaxBytes:
 		return nil, ErrTooLong
 	case tooDeep(line), r.Nest > MaxNest:
 		return nil, ErrTooDeep
@@ -149,10 +140,8 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 	case joinedSigns.MatchString(line):
 		return nil, odd("an operator continued on the next line")
 	}
-	file, err := r.parser.Parse(&timed{strings.NewReader(line), r.options.Deadline}, "")
+	file, err := r.parser.Parse(strings.NewReader(line), "")
 	switch {
-	case errors.Is(err, ErrTooSlow):
-		return nil, ErrTooSlow
 	case err != nil:
 		return nil, fmt.Errorf("syntax error at %w", err)
 	case oddComment(file, line):
@@ -188,6 +177,10 @@ func (r Reader) Unknown(by *Command) {
 
 // Add adds a command to the script.
 func (r Reader) Add(c *Command) {
+	if len(r.script.Commands) == maxCommands {
+		r.Err = ErrTooMany
+		return
+	}
 	c.Place, c.Dirs, c.Start = r.Place, r.Dirs, r.options.Dir
 	if c.By == nil {
 		c.By = r.by
@@ -212,23 +205,4 @@ func (r Reader) text(n syntax.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(r.source[from:to])
-}
-
-// late reports whether the deadline is over. It checks the clock once in 16 calls.
-func (r Reader) late() bool {
-	r.steps++
-	return r.steps%16 == 0 && time.Now().After(r.options.Deadline)
-}
-
-// timed stops a parser at its deadline.
-type timed struct {
-	r        *strings.Reader
-	deadline time.Time
-}
-
-func (t *timed) Read(p []byte) (int, error) {
-	if time.Now().After(t.deadline) {
-		return 0, ErrTooSlow
-	}
-	return t.r.Read(p[:min(len(p), 4096)])
 }

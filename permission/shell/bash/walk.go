@@ -43,7 +43,7 @@ func (r Reader) stmts(list []*syntax.Stmt) outcome {
 }
 
 func (r Reader) stmt(s *syntax.Stmt) outcome {
-	if r.late() {
+	if r.Err != nil {
 		return outcome{}
 	}
 	before := r.Dirs

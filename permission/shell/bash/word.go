@@ -60,8 +60,11 @@ const (
 // only reports whether all bytes of s are among bytes.
 func only(s, bytes string) bool { return strings.Trim(s, bytes) == "" }
 
-// maxBraced is the maximum number of words that a word with braces may expand to.
-const maxBraced = 64
+// Limits of the braces in a word, and of the words that it may expand to.
+const (
+	maxBraces = 16
+	maxBraced = 64
+)
 
 // words reads a word and expands its braces.
 func (r Reader) words(w *syntax.Word) []Word {
@@ -74,7 +77,12 @@ func (r Reader) words(w *syntax.Word) []Word {
 		lit, ok := p.(*syntax.Lit)
 		return ok && strings.Contains(lit.Value, "{")
 	}
-	if !slices.ContainsFunc(w.Parts, opens) || !syntax.SplitBraces(split) && !oddBraces.MatchString(source) {
+	switch {
+	case !slices.ContainsFunc(w.Parts, opens):
+		return []Word{r.word(w)}
+	case strings.Count(source, "{") > maxBraces:
+		return []Word{{source, Unknown}}
+	case !syntax.SplitBraces(split) && !oddBraces.MatchString(source):
 		return []Word{r.word(w)}
 	}
 	var out []Word

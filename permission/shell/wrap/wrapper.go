@@ -165,6 +165,8 @@ func mayRun(r bash.Reader, c *bash.Command, words []bash.Word) {
 func run(r bash.Reader, inner *bash.Command) {
 	if r.Nest > bash.MaxNest {
 		r.Err = bash.ErrTooDeep
+	}
+	if r.Err != nil {
 		return
 	}
 	if inner.Marked(inner.Words[0]) { // find . -exec {} \;
