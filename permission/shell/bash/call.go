@@ -2,6 +2,7 @@ package bash
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -71,21 +72,17 @@ func (r Reader) moved(c *Command) outcome {
 	case name != "cd":
 		return outcome{}
 	}
-	to, ok := r.cdTarget(c)
-	if !ok || r.Dirs == nil {
+	to, next := r.cdTarget(c), []string{}
+	if to == "" || r.Dirs == nil {
 		return outcome{nil, r.Dirs}
 	}
-	next := []string{}
-	named := func(name string) bool { return name != "" && name != "." && name != ".." }
-	up := !slices.ContainsFunc(strings.Split(to, "/"), named) // parent directories exist
 	for _, d := range r.Dirs {
 		full := to
 		if !path.IsAbs(to) {
 			full = d + "/" + to
 		}
 		// cd resolves .. in the path as it is written; if that doesn't exist, it follows links.
-		next = union(next, []string{path.Clean(full)})
-		if strings.Contains(full+"/", "/../") && !(up && path.Clean(d) == d) {
+		if next = union(next, []string{path.Clean(full)}); strings.Contains(full+"/", "/../") {
 			next = union(next, []string{full})
 		}
 	}
@@ -110,33 +107,25 @@ func moving(name string) bool {
 	return name == "HOME" || name == "CDPATH" || name == "PWD" || name == "OLDPWD"
 }
 
-// cdTarget returns the directory that a cd names.
-func (r Reader) cdTarget(c *Command) (to string, ok bool) {
+// cdTarget returns the directory that a cd names; "" if it is unknown.
+func (r Reader) cdTarget(c *Command) string {
 	words := c.Words[1:]
-	if len(words) > 0 && words[0].Kind == Literal && (words[0].Text == "--" || words[0].Text == "-L") {
+	if len(words) > 0 && (words[0] == (Word{"--", Literal}) || words[0] == (Word{"-L", Literal})) {
 		words = words[1:]
 	}
 	switch {
 	case len(words) == 0:
-		return r.options.Home, r.options.Home != ""
-	case len(words) > 1 || words[0].Kind != Literal || strings.HasPrefix(words[0].Text, "-") || words[0].Text == "":
-		return "", false
+		return r.options.Home
+	case len(words) > 1 || words[0].Kind != Literal || strings.HasPrefix(words[0].Text, "-"):
+		return ""
 	}
-	return words[0].Text, true
+	return words[0].Text
 }
 
-// SetsPlainly reports whether the words of set only make the shell stricter or more verbose: -e, -u, -x, -o pipefail.
+// SetsPlainly reports whether the words of set only make the shell stricter or more verbose.
 func SetsPlainly(words []Word) bool {
-	for i := 0; i < len(words); i++ {
-		s := words[i].Text
-		if words[i].Kind != Literal || len(s) < 2 || s[0] != '-' && s[0] != '+' || strings.Trim(s[1:], "euxo") != "" {
-			return false
-		}
-		for range strings.Count(s, "o") {
-			if i++; i == len(words) || words[i].Kind != Literal || !slices.Contains([]string{"pipefail", "errexit", "nounset", "xtrace"}, words[i].Text) {
-				return false
-			}
-		}
-	}
-	return len(words) > 0
+	all := Join(words)
+	return all.Kind == Literal && plainSet.MatchString(all.Text+" ")
 }
+
+var plainSet = regexp.MustCompile(`^([-+]([eux]+|[eux]*o (pipefail|errexit|nounset|xtrace)) )+$`)

@@ -90,37 +90,27 @@ func (r Reader) document(n *syntax.Redirect) Word {
 	return Word{b.String(), Literal}
 }
 
-// test reads [[ … ]]. Tests of files and comparisons of texts are harmless. Arithmetic may run commands.
+// test reads [[ … ]].
 func (r Reader) test(c *syntax.TestClause) {
 	r.nested(c)
-	cmd := &Command{Source: r.text(c), Words: []Word{{"[[", Literal}}}
-	if !r.testExpr(cmd, c.X) {
-		r.noteHeld("has a test that may run commands", c)
-	}
-	cmd.Words = append(cmd.Words, Word{"]]", Literal})
-	r.Add(cmd)
+	words := append([]Word{{"[[", Literal}}, r.testWords(c.X)...)
+	r.Add(&Command{Source: r.text(c), Words: append(words, Word{"]]", Literal})})
 }
 
-func (r Reader) testExpr(cmd *Command, x syntax.TestExpr) bool {
+func (r Reader) testWords(x syntax.TestExpr) []Word {
 	switch x := x.(type) {
 	case *syntax.Word:
 		w := r.word(x)
 		if w.Kind == Unknown && !r.build(x).odd { // here it is one word and not an operator, whatever its value
 			w.Kind = Printable
 		}
-		cmd.Words = append(cmd.Words, w)
-		return w.Kind != Unknown
+		return []Word{w}
 	case *syntax.ParenTest:
-		return r.testExpr(cmd, x.X)
+		return r.testWords(x.X)
 	case *syntax.UnaryTest:
-		op := x.Op.String()
-		cmd.Words = append(cmd.Words, Word{op, Literal})
-		return r.testExpr(cmd, x.X) && (op == "!" || strings.Contains(" -e -f -d -s -r -w -x -L -h -z -n ", " "+op+" "))
+		return append([]Word{{x.Op.String(), Literal}}, r.testWords(x.X)...)
 	case *syntax.BinaryTest:
-		ok := r.testExpr(cmd, x.X)
-		op := x.Op.String()
-		cmd.Words = append(cmd.Words, Word{op, Literal})
-		return r.testExpr(cmd, x.Y) && ok && strings.Contains(" && || = == != < > -nt -ot -ef ", " "+op+" ")
+		return append(append(r.testWords(x.X), Word{x.Op.String(), Literal}), r.testWords(x.Y)...)
 	}
-	return false
+	return []Word{{r.text(x), Unknown}}
 }

@@ -102,23 +102,6 @@ var (
 	plainBraces = regexp.MustCompile(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
 )
 
-// ExpandBraces expands the braces of a text without quotes. ok is false if that gives too many words.
-func ExpandBraces(s string) (words []string, ok bool) {
-	w := &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}
-	syntax.SplitBraces(w)
-	for one, err := range expand.BracesSeq(nil, w) {
-		if err != nil || len(words) == maxBraced {
-			return nil, false
-		}
-		text := ""
-		for _, p := range one.Parts {
-			text += p.(*syntax.Lit).Value
-		}
-		words = append(words, text)
-	}
-	return words, true
-}
-
 // word reads a word without expanding braces.
 func (r Reader) word(w *syntax.Word) Word {
 	if w == nil {
@@ -182,16 +165,9 @@ func (b *builder) word(source string) Word {
 }
 
 // Unescaped returns a pattern without its backslashes.
-func Unescaped(s string) string {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+func Unescaped(s string) string { return escaped.ReplaceAllString(s, "$1") }
+
+var escaped = regexp.MustCompile(`(?s)\\(.)`)
 
 func (b *builder) part(p syntax.WordPart, last bool) {
 	switch p := p.(type) {
@@ -272,16 +248,15 @@ func (b *builder) tilde(rest string, last bool) {
 // quoted adds text without special meaning.
 func (b *builder) quoted(s string) {
 	b.started = true
-	for i := range len(s) {
-		if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
-			b.text.WriteByte('\\')
-		}
-		b.text.WriteByte(s[i])
-	}
+	b.text.WriteString(patternEscapes.Replace(s))
 }
 
-// doubleEscapes removes the backslashes from a text in double quotes, and the line ends after them.
-var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
+// patternEscapes escapes what is special in a pattern. doubleEscapes removes the backslashes from a text in double quotes,
+// and the line ends after them.
+var (
+	patternEscapes = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, `\`, `\\`)
+	doubleEscapes  = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
+)
 
 // param reads a variable: $HOME and those that the line sets are known, some may be printed, all others are unknown.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {

@@ -38,7 +38,8 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 	return runsInput && slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool { return strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) })
 }
 
-func (p *Pattern) inText(text string) bool { return program.ContainsWord(text, p.program) }
+// inText reports whether a text contains the rule's program as a word.
+func (p *Pattern) inText(text string) bool { return p.mention.MatchString(text) }
 
 // begins reports whether the rule's command may begin with the first of words.
 func (p *Pattern) begins(words []bash.Word) bool {

@@ -21,3 +21,14 @@ func TestMayRun(t *testing.T) {
 		}
 	}
 }
+
+func TestInText(t *testing.T) {
+	p, _ := ParsePattern("rm", true)
+	for text, want := range map[string]bool{
+		"rm": true, "a;rm -rf": true, "rmdir": false, "arm": false, "rmrm rm": true, "/bin/rm": true, "rm_x": false, "": false,
+	} {
+		if got := p.inText(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ type Pattern struct {
 	any   bool // every command
 	open  bool // more words may follow
 
-	program  string     // the first word, without a directory
+	program  string // the first word, without a directory
+	mention  *regexp.Regexp
 	flags    [][]string // the flags among the others, each with all its names
 	operands []string
 }
@@ -51,6 +53,7 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 		return Pattern{}, err
 	}
 	p := Pattern{words: words, open: open || loose, program: path.Base(words[0])}
+	p.mention = regexp.MustCompile(`(?:^|\W)` + regexp.QuoteMeta(p.program) + `(?:\W|$)`)
 	for _, w := range words[1:] {
 		if len(w) > 1 && w[0] == '-' && w != "--" {
 			p.flags = append(p.flags, spellings(program.RunnerOf(p.program), w)...)

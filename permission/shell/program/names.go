@@ -1,10 +1,6 @@
 package program
 
-import (
-	"strings"
-
-	"github.com/adze-dev/adze/permission/shell/bash"
-)
+import "github.com/adze-dev/adze/permission/shell/bash"
 
 // ExecEnd returns the end of the command after an -exec at i.
 func ExecEnd(words []bash.Word, i int) int {
@@ -26,22 +22,6 @@ func FindTakes(test string) bool {
 func HeldVar(name string) bool {
 	p := ReadOnly().Enforced["NAME"]
 	return bash.IsScratchVar(name) || p.form.matches(name+"\n") && !p.ban.matches(name)
-}
-
-// ContainsWord reports whether s contains word without a letter on either side.
-func ContainsWord(s, word string) bool {
-	for from := 0; ; {
-		i := strings.Index(s[from:], word)
-		if i < 0 {
-			return false
-		}
-		i += from
-		end := i + len(word)
-		if (i == 0 || !IsLetter(s[i-1])) && (end == len(s) || !IsLetter(s[end])) {
-			return true
-		}
-		from = i + 1
-	}
 }
 
 // IsLetter reports whether c can be part of a name in a program.

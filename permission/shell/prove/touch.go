@@ -2,6 +2,7 @@ package prove
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -86,21 +87,26 @@ func chosen(a *program.Args) (ts []Touch) {
 		if !slices.Contains(a.Program.Chooses, f.Name) || strings.HasPrefix(f.Value.Text, "!") {
 			continue
 		}
-		each, ok := bash.ExpandBraces(strings.TrimLeft(f.Value.Text, "/"))
-		if !ok || strings.HasPrefix(f.Value.Text, "#") || strings.ContainsAny(strings.Join(each, ""), "{ \t") { // to rg {env} is env
-			each = []string{"*.env"}
+		script, err := bash.Read(": "+strings.TrimLeft(f.Value.Text, "/"), bash.Options{}, nil) // it has braces as bash has
+		each := []bash.Word{{Text: "*.env", Kind: bash.Glob}}
+		if err == nil && plainChoice.MatchString(f.Value.Text) {
+			each = script.Commands[0].Words[1:]
 		}
-		for _, p := range each {
-			switch isGlob := strings.ContainsAny(p, "*?["); {
-			case !isGlob:
-				ts = append(ts, Touch{Path: bash.Unescaped(p)})
+		for _, w := range each {
+			switch {
+			case w.Kind == bash.Unknown || strings.Contains(w.Text, "{"): // to rg {env} is env
+				ts = append(ts, Touch{Path: "*.env", Pattern: GitGlob})
+			case w.Kind != bash.Glob:
+				ts = append(ts, Touch{Path: w.Text})
 			case !a.Held:
-				ts = append(ts, Touch{Path: p, Pattern: GitGlob})
+				ts = append(ts, Touch{Path: w.Text, Pattern: GitGlob})
 			}
 		}
 	}
 	return ts
 }
+
+var plainChoice = regexp.MustCompile(`^[\w./*?\[\]{},^:@+\\-]+$`)
 
 // ignoreFiles returns the ignore files that rg reads in its starting directories and above: it prints lines of them that it
 // can't parse, and they may be links. Those below are searched with the other files.
