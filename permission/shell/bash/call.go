@@ -67,7 +67,7 @@ func (r Reader) moved(c *Command) outcome {
 		return same
 	case c.Words[0].Kind == Literal && name != "cd" && !slices.Contains(ChangesShellState, name):
 		return same
-	case name == "set" && SetsPlainly(c.Words[1:]), name == "command" && (Queries(c) || commandRuns(c)):
+	case name == "set" && SetsPlainly(c.Words[1:]), name == "command" && Queries(c):
 		return same
 	case name != "cd":
 		return outcome{}
@@ -92,15 +92,6 @@ func (r Reader) moved(c *Command) outcome {
 // ChangesShellState are the builtins after which the shell may be in any directory, now or later: they run texts or
 // functions in the shell itself, or change the meaning of cd.
 var ChangesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
-
-// commandRuns reports whether command runs something that doesn't change the directory.
-func commandRuns(c *Command) bool {
-	rest := c.Words[1:]
-	if len(rest) > 0 && rest[0] == (Word{"--", Literal}) {
-		rest = rest[1:]
-	}
-	return len(rest) > 0 && rest[0].Kind == Literal && rest[0].Text != "cd" && !strings.HasPrefix(rest[0].Text, "-") && !slices.Contains(ChangesShellState, rest[0].Text)
-}
 
 // moving reports whether a variable changes the meaning of cd and ~.
 func moving(name string) bool {

@@ -32,7 +32,7 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 			return true
 		}
 		isSetting = isSetting || slices.Contains(r.Runs, w.Text) && !strings.HasPrefix(w.Text, "-")
-		isCommand = isCommand || uses.Own && slices.Contains(program.RunWords, w.Text)
+		isCommand = isCommand || uses.Own && slices.Contains(program.RunnerOf("*").Before, w.Text)
 	}
 	runsInput := isText || isCommand && (!uses.Own || program.StartsShell(c))
 	return runsInput && slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool { return strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) })

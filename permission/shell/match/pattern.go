@@ -151,7 +151,7 @@ func sameProgram(a, b string) bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(a), ".exe"), strings.TrimSuffix(strings.ToLower(b), ".exe"))
 	}
-	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(program.Renamed, b)
+	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(program.RunnerOf("*").Renamed, b)
 }
 
 // matchWords looks for the rule's operands and flags in a call of its program.

@@ -19,10 +19,10 @@ var runnersText string
 type Runner struct {
 	Data, Own, Interprets                                         bool // what it may do with its words
 	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool // how it runs another command
-	Subcommands, Dashed, Bundled, Program                         bool // how its words are written
+	Subcommands, Dashed, Bundled, Program, Shell                  bool // how its words are written
 	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
 	Values, Mark, Writes                                          string
-	Long, Bare, Text, Exec, Runs                                  []string
+	Long, Bare, Text, Exec, Runs, Before, Renamed                 []string
 	Reads, Changes, Shows, Unless, Into, Deep, Lists              []string
 	Same                                                          [][]string
 	Operands                                                      int
@@ -106,9 +106,6 @@ func Cluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Shells read a command line from -c, a file or their input.
-var Shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish", "yash", "posh", "csh", "tcsh"}
-
 // Replaced returns the text that xargs replaces with its input; "" if it replaces nothing.
 func Replaced(c *bash.Command) string {
 	for i, w := range c.Words {
@@ -126,9 +123,6 @@ func Replaced(c *bash.Command) string {
 	return ""
 }
 
-// RunWords are the words after which commands that aren't wrappers name a command: npm exec -- x, uv run x.
-var RunWords = []string{"exec", "x", "run", "dlx", "--", "start", "record", "stat", "rsh", "ssh", "sh", "devenv", "-E"}
-
 // RunsOf returns what is known of the command, without a version number in its name.
 func RunsOf(c *bash.Command) Runner {
 	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
@@ -139,7 +133,7 @@ func Interprets(c *bash.Command) bool { return RunsOf(c).Interprets }
 
 // StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
 func StartsShell(c *bash.Command) bool {
-	return RunsOf(c).Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return slices.Contains(Shells, path.Base(w.Text)) })
+	return RunsOf(c).Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return RunnerOf(path.Base(w.Text)).Shell })
 }
 
 // ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
@@ -148,6 +142,3 @@ func ReadsProgram(c *bash.Command) bool {
 		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
 	})
 }
-
-// Renamed are programs that have a g before their name where GNU's aren't the system's own.
-var Renamed = strings.Fields("rm mv cp ln dd rmdir unlink shred truncate chmod chown chgrp mkdir touch tee kill install sed awk find xargs tar env timeout nice nohup stdbuf")

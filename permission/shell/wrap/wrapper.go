@@ -19,13 +19,13 @@ func (Wrapping) Unwrap(r *bash.Reader, c *bash.Command) { unwrap(*r, c) }
 
 // Piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it.
 func (Wrapping) Piped(r *bash.Reader, right *bash.Command, line bash.Word) {
-	isShell := slices.Contains(program.Shells, right.Base()) || program.StartsShell(right) || program.RunnerOf(right.Base()).Input
+	isShell := program.RunnerOf(right.Base()).Shell || program.StartsShell(right) || program.RunnerOf(right.Base()).Input
 	isLiteral := line.Kind == bash.Literal
 	if isLiteral {
 		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
 	}
 	switch {
-	case isShell && isLiteral && (right.Stdin == nil || !slices.Contains(program.Shells, right.Base())):
+	case isShell && isLiteral && (right.Stdin == nil || !program.RunnerOf(right.Base()).Shell):
 		r.Line(right, line, true)
 	case isShell:
 	case isLiteral && program.Interprets(right) && prove.Prove(right).Why != "":
@@ -38,7 +38,7 @@ func (Wrapping) Piped(r *bash.Reader, right *bash.Command, line bash.Word) {
 // unwrap adds the commands that c runs.
 func unwrap(r bash.Reader, c *bash.Command) {
 	name := c.Base()
-	if plain, ok := strings.CutPrefix(name, "g"); ok && slices.Contains(program.Renamed, plain) {
+	if plain, ok := strings.CutPrefix(name, "g"); ok && slices.Contains(program.RunnerOf("*").Renamed, plain) {
 		name = plain
 	}
 	w := program.RunnerOf(name)
@@ -47,7 +47,7 @@ func unwrap(r bash.Reader, c *bash.Command) {
 		mayRun(r, c, append([]bash.Word{{Text: "git"}, {Text: sub}}, c.Words[1:]...))
 	case name == "hub": // it takes git's words
 		mayRun(r, c, append([]bash.Word{{Text: "git"}}, c.Words[1:]...))
-	case slices.Contains(program.Shells, name), (name == "source" || name == ".") && len(c.Words) > 1:
+	case w.Shell, (name == "source" || name == ".") && len(c.Words) > 1:
 		shellRuns(r, c, w)
 	case name == "alias":
 		alias(r, c)
@@ -147,7 +147,7 @@ func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word
 		case isLine(word): // npx -c 'rm x'
 			r.Line(c, word, true)
 		case strings.HasPrefix(word.Text, "-"), every && i == 0 && !w.May && w.Operands == 0:
-		case every || first || i > 0 && slices.Contains(program.RunWords, words[i-1].Text):
+		case every || first || i > 0 && slices.Contains(program.RunnerOf("*").Before, words[i-1].Text):
 			mayRun(r, c, words[i:])
 			first = false
 		}
@@ -187,7 +187,12 @@ func shellRuns(r bash.Reader, c *bash.Command, w program.Runner) {
 	}
 	switch {
 	case hasLetter("c") && len(rest) > 0:
-		shellLine(r, c, rest[0])
+		r.Line(c, rest[0])
+		if c.Base() != "bash" && ofBash.MatchString(rest[0].Text) {
+			other := c.Inner([]bash.Word{{Text: c.Source, Kind: bash.Unknown}}) // other shells may read it in another way
+			other.Doubtful = true
+			r.Add(other)
+		}
 	case hasLetter("c"), len(rest) > 0 && (rest[0].Kind != bash.Literal || strings.HasPrefix(rest[0].Text, "+")):
 		r.Unknown(c)
 	case isGiven("--version"), isGiven("--help"):
@@ -196,16 +201,7 @@ func shellRuns(r bash.Reader, c *bash.Command, w program.Runner) {
 	}
 }
 
-// shellLine reads the line after -c.
-func shellLine(r bash.Reader, c *bash.Command, line bash.Word) {
-	r.Line(c, line)
-	ofBash := []string{"$'", `$"`, "{", "<(", "&>", ">&", "((", "[["}
-	if c.Base() != "bash" && slices.ContainsFunc(ofBash, func(s string) bool { return strings.Contains(line.Text, s) }) {
-		other := c.Inner([]bash.Word{{Text: c.Source, Kind: bash.Unknown}}) // other shells may read it in another way
-		other.Doubtful = true
-		r.Add(other)
-	}
-}
+var ofBash = regexp.MustCompile(`\$['"]|\{|<\(|&>|>&|\(\(|\[\[`)
 
 // input reads the program that a shell is given on its standard input.
 func input(r bash.Reader, c *bash.Command) {
@@ -269,18 +265,18 @@ func gitRuns(r bash.Reader, c *bash.Command, w program.Runner) {
 			lines = append(lines, bash.Word{Text: strings.TrimPrefix(value, "!"), Kind: setting.Kind})
 		}
 	}
+	if i := slices.IndexFunc(c.Words, func(w bash.Word) bool { return w.Text == "run" || w.Text == "foreach" }); i > 0 { // bisect run, submodule foreach
+		rest, _ := program.SkipOptions(&bash.Command{Words: c.Words[i:]}, program.Runner{})
+		lines = append(lines, bash.Join(rest))
+	}
 	for i, word := range c.Words[1:] {
 		for _, prefix := range []string{"-O", "--open-files-in-pager=", "!"} { // config alias.x '!rm x'
 			if line, ok := strings.CutPrefix(word.Text, prefix); ok && line != "" {
 				lines = append(lines, bash.Word{Text: line, Kind: word.Kind})
 			}
 		}
-		switch {
-		case strings.HasSuffix(c.Words[i].Text, "-filter"):
+		if strings.HasSuffix(c.Words[i].Text, "-filter") {
 			lines = append(lines, word)
-		case word.Text == "run", word.Text == "foreach": // bisect run, submodule foreach
-			rest, _ := program.SkipOptions(&bash.Command{Words: c.Words[i+1:]}, program.Runner{})
-			lines = append(lines, bash.Join(rest))
 		}
 	}
 	for _, line := range lines {
