@@ -23,7 +23,7 @@ import (
 // Read reads a command line as bash would, with the commands that others run. A line with a syntax error gives an error
 // although bash runs the lines before it.
 func Read(line string, o bash.Options) (*bash.Script, error) {
-	return bash.Read(line, o, wrap.Wrapping{})
+	return bash.Read(line, o, wrap.Unwrap)
 }
 
 // Understood says what a command runs: its words after quote removal, what it opens, and which command runs it where that is

@@ -33,8 +33,8 @@ func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
 		}
 		cmd.Words, cmd.Valued = append(cmd.Words, words...), cmd.Valued || !slices.Equal(words, plain)
 	}
-	if r.Add(cmd); r.hooks != nil {
-		r.hooks.Unwrap(&r, cmd)
+	if r.Add(cmd); r.unwrap != nil {
+		r.unwrap(r, cmd)
 	}
 	return r.moved(cmd)
 }

@@ -1,7 +1,7 @@
 // Package bash reads a bash command line: which simple commands run, in which directory, with which words after quote
 // removal, and which files the shell opens for them. What can't be read exactly is marked unknown, never guessed.
 //
-// It knows no programs. [Hooks] adds the commands that others run.
+// It knows no programs.
 package bash
 
 import (
@@ -49,21 +49,13 @@ type Note struct {
 	Held   bool   // it doesn't matter if a sandbox enforces reads
 }
 
-// Hooks know the commands that run others.
-type Hooks interface {
-	// Unwrap adds the commands that c runs.
-	Unwrap(r *Reader, c *Command)
-	// Piped adds what right may run of the text that it reads from a pipe.
-	Piped(r *Reader, right *Command, text Word)
-}
-
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
-// before it. h knows the commands that run others; with nil, these are not read.
-func Read(line string, o Options, h Hooks) (*Script, error) {
+// before it. unwrap adds the commands that a command runs; with nil, these are not read.
+func Read(line string, o Options, unwrap func(Reader, *Command)) (*Script, error) {
 	if names(line, "HOME") {
 		o.Home = ""
 	}
-	r := Reader{reading: &reading{options: o, hooks: h, parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}, Dirs: []string{o.Dir}}
+	r := Reader{reading: &reading{options: o, unwrap: unwrap, parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}, Dirs: []string{o.Dir}}
 	if err := errors.Join(r.read(line), r.Err); err != nil {
 		return nil, err
 	}
@@ -96,7 +88,7 @@ type Reader struct {
 type reading struct {
 	script  Script
 	options Options
-	hooks   Hooks
+	unwrap  func(Reader, *Command)
 	parser  *syntax.Parser
 	lines   []parsedLine
 	size    int   // of the lines

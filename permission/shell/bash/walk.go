@@ -186,33 +186,31 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 		r.Err = odd("time after a |") // to bash it is a program there
 	}
 	// Both sides of a pipe run in subshells.
-	mark := len(r.script.Commands)
-	text, exact := r.echoed(c.X)
 	right := r
-	if _, simple := c.Y.Cmd.(*syntax.CallExpr); simple && exact {
-		right.stdin = &text
+	if _, simple := c.Y.Cmd.(*syntax.CallExpr); simple {
+		right.stdin = r.echoed(c.X)
 	}
 	right.stmt(c.Y)
-	if mark < len(r.script.Commands) && r.hooks != nil {
-		r.hooks.Piped(&r, r.script.Commands[mark], text)
-	}
 	return outcome{before, before}
 }
 
-// echoed returns what an echo or printf prints; unknown for other commands. exact means that it prints its words unchanged,
-// without flags, escapes or formats.
-func (r Reader) echoed(s *syntax.Stmt) (text Word, exact bool) {
+// echoed returns what an echo or printf prints. It is literal if its words are printed unchanged, without flags, escapes or
+// formats, and printable if not all is known.
+func (r Reader) echoed(s *syntax.Stmt) *Word {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "echo" && call.Args[0].Lit() != "printf" {
-		return Word{r.text(s), Unknown}, false
+		return &Word{Kind: Unknown}
 	}
 	var words []Word
 	for _, w := range call.Args[1:] {
 		words = append(words, r.words(w)...)
 	}
-	text = Join(words)
-	plain := text.Kind == Literal && !decorated(s) && len(call.Assigns) == 0 && !strings.HasPrefix(text.Text, "-") && !strings.Contains(text.Text, `\`)
-	return text, plain && (call.Args[0].Lit() == "echo" || len(words) == 1 && !strings.Contains(text.Text, "%"))
+	text := Join(words)
+	odd := decorated(s) || len(call.Assigns) > 0 || strings.HasPrefix(text.Text, "-") || strings.Contains(text.Text, `\`)
+	if odd || call.Args[0].Lit() == "printf" && (len(words) > 1 || strings.Contains(text.Text, "%")) {
+		text = Word{strings.ReplaceAll(text.Text, `\n`, "\n"), max(text.Kind, Printable)}
+	}
+	return &text
 }
 
 // branches returns the directories that the shell may be in after an if.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/program"
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // mayRun reports whether a command may run the one that the rule means: by its words, its input, or a variable that it is
@@ -34,8 +35,9 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 		isSetting = isSetting || slices.Contains(r.Runs, w.Text) && !strings.HasPrefix(w.Text, "-")
 		isCommand = isCommand || uses.Own && slices.Contains(program.RunnerOf("*").Before, w.Text)
 	}
+	input := c.Input()
 	runsInput := isText || isCommand && (!uses.Own || program.StartsShell(c))
-	return runsInput && slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool { return strings.HasPrefix(d.Op, "<<") && p.inText(d.Target.Text) })
+	return input != nil && (runsInput && p.inText(input.Text) && prove.Prove(c).Why != "" || input.Kind == bash.Unknown && program.ReadsProgram(c))
 }
 
 // inText reports whether a text contains the rule's program as a word.

@@ -14,9 +14,10 @@ import (
 type mentions struct {
 	*bash.Command
 	program.Runner
-	visit  func(prove.Touch) bool
-	all    bool // there are no others
-	enough bool // visit wants no more
+	visit   func(prove.Touch) bool
+	certain prove.Certainty // of the paths in a text
+	all     bool            // there are no others
+	enough  bool            // visit wants no more
 }
 
 // Mentions gives visit the paths that the words and redirections of a command name, whatever it does with them, and
@@ -78,14 +79,15 @@ func (m *mentions) input() {
 		name, _, _ := strings.Cut(w.Text, "=")
 		return slices.Contains(program.RunnerOf("*").Lists, name)
 	})
-	unknown := reads
-	for _, d := range m.Redirs {
-		if strings.HasPrefix(d.Op, "<<") && (reads || program.Interprets(m.Command)) {
-			m.text(d.Target.Text, true)
-			unknown = reads && d.Target.Kind != bash.Literal
+	input := m.Command.Input()
+	if input != nil && (reads || program.Interprets(m.Command)) {
+		if input == m.Stdin {
+			m.certain = prove.Vague
 		}
+		m.text(input.Text, true)
+		m.certain = prove.Named
 	}
-	m.all = m.all && !unknown
+	m.all = m.all && !(reads && (input == nil || input.Kind != bash.Literal))
 }
 
 // use is what a command does with a path that it opens.
@@ -175,7 +177,7 @@ func (m *mentions) made(file, to string) string {
 // text adds the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, in a script of sed
 // what follows a letter that reads or writes a file, and in a program every piece between quotes and brackets.
 func (m *mentions) text(word string, isProgram bool) {
-	add := func(name string) { m.add(m.Dirs, prove.Touch{Path: name}) }
+	add := func(name string) { m.add(m.Dirs, prove.Touch{Path: name, Certain: m.certain}) }
 	isSed := strings.HasSuffix(m.Base(), "sed")
 	isGlued := len(word) > 2 && word[0] == '-' && word[1] != '-' // sort -uosecret.txt
 	for i := 1; i < len(word); i++ {

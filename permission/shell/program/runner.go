@@ -106,21 +106,14 @@ func Cluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// Replaced returns the text that xargs replaces with its input; "" if it replaces nothing.
+// Replaced returns the text that xargs replaces with its input.
 func Replaced(c *bash.Command) string {
-	for i, w := range c.Words {
-		switch {
-		case (w.Text == "-I" || w.Text == "-J") && i+1 < len(c.Words):
-			return c.Words[i+1].Text
-		case w.Text == "-i" || w.Text == "--replace":
-			return "{}"
-		case strings.HasPrefix(w.Text, "--replace="):
-			return strings.TrimPrefix(w.Text, "--replace=")
-		case strings.HasPrefix(w.Text, "-I"), strings.HasPrefix(w.Text, "-J"), strings.HasPrefix(w.Text, "-i"):
-			return w.Text[2:]
+	for _, w := range c.Words {
+		if text, ok := strings.CutPrefix(w.Text, "--replace="); ok {
+			return text
 		}
 	}
-	return ""
+	return append(OptionValues(c.Words, []string{"-I", "-J"}), bash.Word{Text: "{}"})[0].Text
 }
 
 // RunsOf returns what is known of the command, without a version number in its name.

@@ -47,7 +47,7 @@ func TestOptionValues(t *testing.T) {
 
 func TestReplaced(t *testing.T) {
 	for line, want := range map[string]string{
-		"xargs -I {} rm {}": "{}", "xargs -I% rm %": "%", "xargs -i rm": "{}", "xargs --replace=X rm X": "X", "xargs rm": "",
+		"xargs -I {} rm {}": "{}", "xargs -I% rm %": "%", "xargs -i rm": "{}", "xargs --replace=X rm X": "X", "xargs rm": "{}",
 	} {
 		if got := Replaced(&bash.Command{Words: testWords(line)}); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)

@@ -8,35 +8,10 @@ import (
 
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/program"
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
-// Wrapping is what is known of the commands that run others, for the reader of lines.
-type Wrapping struct{}
-
 // Unwrap adds the commands that c runs.
-func (Wrapping) Unwrap(r *bash.Reader, c *bash.Command) { unwrap(*r, c) }
-
-// Piped looks at what a shell or an interpreter right of a pipe is given by an echo left of it.
-func (Wrapping) Piped(r *bash.Reader, right *bash.Command, line bash.Word) {
-	isShell := program.RunnerOf(right.Base()).Shell || program.StartsShell(right) || program.RunnerOf(right.Base()).Input
-	isLiteral := line.Kind == bash.Literal
-	if isLiteral {
-		line.Text = strings.ReplaceAll(line.Text, `\n`, "\n") // by printf, or echo -e
-	}
-	switch {
-	case isShell && isLiteral && (right.Stdin == nil || !program.RunnerOf(right.Base()).Shell):
-		r.Line(right, line, true)
-	case isShell:
-	case isLiteral && program.Interprets(right) && prove.Prove(right).Why != "":
-		mayRun(*r, right, []bash.Word{right.Words[0], line}) // like a word of the interpreter
-	case !isLiteral && program.ReadsProgram(right):
-		mayRun(*r, right, []bash.Word{line})
-	}
-}
-
-// unwrap adds the commands that c runs.
-func unwrap(r bash.Reader, c *bash.Command) {
+func Unwrap(r bash.Reader, c *bash.Command) {
 	name := c.Base()
 	if plain, ok := strings.CutPrefix(name, "g"); ok && slices.Contains(program.RunnerOf("*").Renamed, plain) {
 		name = plain
@@ -57,6 +32,8 @@ func unwrap(r bash.Reader, c *bash.Command) {
 		gitRuns(r, c, w)
 	case w.Wraps:
 		wrapped(r, c, w)
+	case program.StartsShell(c) && c.Stdin != nil:
+		r.Line(c, *c.Stdin, true)
 	}
 }
 
@@ -174,7 +151,7 @@ func run(r bash.Reader, inner *bash.Command) {
 	}
 	r.Nest, r.Dirs = r.Nest+1, inner.Dirs
 	r.Add(inner)
-	unwrap(r, inner)
+	Unwrap(r, inner)
 }
 
 // shellRuns reads the words of a shell: -c LINE, or its input if it is given no file.
@@ -205,7 +182,7 @@ var ofBash = regexp.MustCompile(`\$['"]|\{|<\(|&>|>&|\(\(|\[\[`)
 
 // input reads the program that a shell is given on its standard input.
 func input(r bash.Reader, c *bash.Command) {
-	if text := c.Input(); text != nil {
+	if text := c.Input(); text != nil && *text != (bash.Word{Kind: bash.Unknown}) {
 		r.Line(c, *text)
 		return
 	}

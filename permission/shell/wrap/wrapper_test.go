@@ -51,7 +51,7 @@ func TestUnwrap(t *testing.T) {
 		"sudo --unknown a rm x":        "sudo --unknown a rm x ? rm x ? x > a rm x",
 		"sudo -s -- 'rm x'":            "sudo -s -- rm x ? rm x ? rm x > rm x",
 		"strace -f -o y rm x":          "strace -f -o y rm x ? y rm x ? rm x ? x",
-		"echo 'rm x' | python3":        "echo rm x > python3 ? python3 rm x",
+		"echo 'rm x' | python3":        "echo rm x > python3",
 		"su me -c 'rm x'":              "su me -c rm x > rm x",
 		"flock f -c 'rm x'":            "flock f -c rm x > rm x > -c rm x",
 		"command -v rm":                "command -v rm",
@@ -60,7 +60,7 @@ func TestUnwrap(t *testing.T) {
 		"echo $(rm x)":                 "rm x > echo $(rm x)",
 		"for f in a b; do rm $f; done": " > rm a > rm b",
 	} {
-		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Wrapping{})
+		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Unwrap)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
@@ -85,7 +85,7 @@ func TestUnwrap(t *testing.T) {
 // exactly "npm test", the line "xargs nice npm test" was allowed.
 func TestAddedWords(t *testing.T) {
 	for _, line := range []string{"xargs nice npm test", "xargs env nice npm test", "find . -exec nice npm test {} +"} {
-		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Wrapping{})
+		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Unwrap)
 		if err != nil {
 			t.Fatal(err)
 		}
