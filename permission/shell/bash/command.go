@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -109,10 +110,8 @@ func (c *Command) Inner(words []Word) *Command {
 
 // SystemName returns the name of a command, without a directory of the system.
 func SystemName(name string) string {
-	for _, dir := range []string{"/bin/", "/usr/bin/", "/usr/local/bin/"} {
-		if base, ok := strings.CutPrefix(name, dir); ok && !strings.Contains(base, "/") {
-			return base
-		}
+	if dir, base := path.Split(name); dir == "/bin/" || dir == "/usr/bin/" || dir == "/usr/local/bin/" {
+		return base
 	}
 	return name
 }

@@ -10,7 +10,10 @@ import (
 // redirects returns the redirections of a statement.
 func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	for _, n := range s.Redirs {
-		d := Redirect{Op: n.Op.String(), Target: r.oneWord(n.Word), Dirs: r.Dirs}
+		d := Redirect{Op: n.Op.String(), Target: Word{r.text(n.Word), Unknown}, Dirs: r.Dirs}
+		if words := r.words(n.Word); len(words) == 1 {
+			d.Target = words[0]
+		}
 		if n.N != nil {
 			d.Number = n.N.Value
 		}

@@ -305,9 +305,6 @@ func (r Reader) cases(c *syntax.CaseClause) []string {
 // time reads the keyword, which is a wrapper.
 func (r Reader) time(c *syntax.TimeClause) outcome {
 	wrapper := &Command{Words: []Word{{"time", Literal}}, Source: r.text(c), Redirs: r.redirs, Keyword: true}
-	if c.PosixFormat {
-		wrapper.Words = append(wrapper.Words, Word{"-p", Literal})
-	}
 	r.Add(wrapper)
 	if c.Stmt == nil {
 		return outcome{r.Dirs, r.Dirs}
@@ -321,11 +318,6 @@ func (r Reader) time(c *syntax.TimeClause) outcome {
 
 // nested reads the commands in the substitutions of a node.
 func (r Reader) nested(n syntax.Node) {
-	if w, ok := n.(*syntax.Word); ok {
-		if _, ok := plainLiteral(w); ok {
-			return
-		}
-	}
 	_, inTest := n.(*syntax.TestClause)
 	top := n
 	syntax.Walk(n, func(n syntax.Node) bool {

@@ -110,14 +110,6 @@ func (r Reader) word(w *syntax.Word) Word {
 	return r.build(w).word(r.text(w))
 }
 
-// oneWord reads a word that must expand to one, such as the target of a redirection.
-func (r Reader) oneWord(w *syntax.Word) Word {
-	if words := r.words(w); len(words) == 1 {
-		return words[0]
-	}
-	return Word{r.text(w), Unknown}
-}
-
 // plainLiteral returns the text of a word without quotes or special characters.
 func plainLiteral(w *syntax.Word) (string, bool) {
 	if len(w.Parts) != 1 {

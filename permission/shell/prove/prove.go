@@ -122,9 +122,6 @@ func prove(c *bash.Command, held bool) Proof {
 		return Proof{Why: program.NotLiteral(c.Words[0].Text)}
 	}
 	name, words := bash.SystemName(c.Name()), c.Words[1:]
-	if held {
-		words = unmarked(c, words)
-	}
 	if name == "git" {
 		return proveGit(c, words, held)
 	}
@@ -146,17 +143,6 @@ func prove(c *bash.Command, held bool) Proof {
 		return Proof{Why: why}
 	}
 	return proof(c, touches(a), held)
-}
-
-// unmarked returns the words, unknown if the command that runs this one replaces a part of them.
-func unmarked(c *bash.Command, words []bash.Word) []bash.Word {
-	words = slices.Clone(words)
-	for i, w := range words {
-		if c.Marked(w) {
-			words[i].Kind = bash.Unknown
-		}
-	}
-	return words
 }
 
 // Commands that run nothing but a command that is judged on its own, and those that do so with arguments that they read.

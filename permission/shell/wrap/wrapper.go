@@ -24,8 +24,8 @@ func Unwrap(r bash.Reader, c *bash.Command) {
 		mayRun(r, c, append([]bash.Word{{Text: "git"}}, c.Words[1:]...))
 	case w.Shell, (name == "source" || name == ".") && len(c.Words) > 1:
 		shellRuns(r, c, w)
-	case name == "alias":
-		alias(r, c)
+	case name == "alias" && slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return w.Kind != bash.Literal || strings.Contains(w.Text, "=") }):
+		r.Unknown(c)
 	case w.Exec != nil:
 		execs(r, c, w)
 	case name == "git":
@@ -61,9 +61,6 @@ func wrapped(r bash.Reader, c *bash.Command, w program.Runner) {
 		return strings.HasPrefix(w.Text, "--s") || isShort(w) && strings.Contains(w.Text, "S")
 	}
 	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" { // -iS or --split-string
-		line := bash.Join(c.Words[i:])
-		line.Text = line.Text[strings.IndexAny(line.Text, "S= ")+1:]
-		r.Line(c, line)
 		r.Unknown(c) // env has its own quotes and escapes
 	}
 	if unsure {
@@ -187,17 +184,6 @@ func input(r bash.Reader, c *bash.Command) {
 		return
 	}
 	r.Unknown(c)
-}
-
-// alias reads the values of alias NAME=LINE.
-func alias(r bash.Reader, c *bash.Command) {
-	r.Dirs = nil // it runs later
-	for _, w := range c.Words[1:] {
-		name, value, found := strings.Cut(w.Text, "=")
-		if w.Kind != bash.Literal || found && name != "" {
-			r.Line(c, bash.Word{Text: value, Kind: w.Kind})
-		}
-	}
 }
 
 // execs adds the commands after -exec and the like.
