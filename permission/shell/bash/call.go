@@ -24,7 +24,7 @@ func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
 	}
 	cmd.Words = make([]Word, 0, len(c.Args))
 	bare := r
-	bare.vars = nil
+	bare.vars, bare.Dirs = nil, nil
 	for i, w := range c.Args {
 		r.nested(w)
 		plain, words := bare.words(w), r.words(w)

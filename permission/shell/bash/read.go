@@ -108,9 +108,6 @@ func (r Reader) read(line string) error {
 		return err
 	}
 	r.source, r.vars, r.copies = line, variables{}, 1
-	if len(r.Dirs) == 1 {
-		r.vars["PWD"] = Word{r.Dirs[0], Literal}
-	}
 	r.stmts(file.Stmts)
 	return nil
 }

@@ -7,15 +7,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirects returns the redirections of a statement.
+// redirects reads the redirections of a statement, and the commands in them. It rejects ambiguous ones.
 func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	for _, n := range s.Redirs {
+		r.nested(n.Word)
 		d := Redirect{Op: n.Op.String(), Target: Word{r.text(n.Word), Unknown}, Dirs: r.Dirs}
 		if words := r.words(n.Word); len(words) == 1 {
 			d.Target = words[0]
 		}
 		if n.N != nil {
-			d.Number = n.N.Value
+			if d.Number = n.N.Value; strings.Trim(d.Number, "0123456789") != "" {
+				r.note("opens a file descriptor by name", n)
+			}
 		}
 		switch n.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
@@ -24,6 +27,9 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
 			d.File, d.Write = !isNumber(d.Target), n.Op == syntax.DplOut
+			if source := r.text(n.Word); !only(source, plainBytes) || len(source) > 1 && source[0] == '-' {
+				r.Err = odd("the word after " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
+			}
 		default:
 			d.File, d.Write = true, n.Op != syntax.RdrIn
 		}
@@ -44,42 +50,20 @@ func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
 	r.Add(&Command{Source: r.text(s), Redirs: own})
 }
 
-// checkRedirect reads the commands in a redirection, and rejects ambiguous ones.
-func (r Reader) checkRedirect(n *syntax.Redirect) {
-	r.nested(n.Word)
-	if n.Hdoc != nil {
-		r.nested(n.Hdoc)
-	}
-	if n.N != nil && strings.Trim(n.N.Value, "0123456789") != "" {
-		r.note("opens a file descriptor by name", n)
-	}
-	switch n.Op {
-	case syntax.DplIn, syntax.DplOut:
-		if source := r.text(n.Word); !only(source, plainBytes) || len(source) > 1 && source[0] == '-' {
-			r.Err = odd("the word after " + n.Op.String()) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
-		}
-	case syntax.Hdoc, syntax.DashHdoc:
-		delimiter := r.word(n.Word)
-		if !plainDelimiter(delimiter) {
-			r.note("has an unusual end of a here-document", n)
-		}
-		if n.Hdoc != nil && delimiter.Kind == Literal {
-			r.checkDocument(n.Hdoc, delimiter.Text, n.Word.Lit() == "")
-		}
-	}
-}
-
 // isNumber reports whether the target of >& or <& is a number, or the - that closes.
 func isNumber(w Word) bool {
 	return w.Kind == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")
 }
 
-// plainDelimiter reports whether bash and the parser agree on the end of a here-document with this delimiter.
-func plainDelimiter(w Word) bool { return w.Kind == Literal && only(w.Text, nameBytes) }
-
 // document reads the text of a here-document. It is expanded unless the delimiter is quoted.
 func (r Reader) document(n *syntax.Redirect) Word {
-	if !plainDelimiter(r.word(n.Word)) {
+	delimiter := r.word(n.Word)
+	if n.Hdoc != nil {
+		r.nested(n.Hdoc)
+		r.checkDocument(n.Hdoc, delimiter.Text, n.Word.Lit() == "")
+	}
+	if delimiter.Kind != Literal || !only(delimiter.Text, nameBytes) { // bash and the parser may not agree on its end
+		r.note("has an unusual end of a here-document", n)
 		return Word{r.text(n.Word), Unknown}
 	}
 	var b strings.Builder

@@ -42,24 +42,34 @@ func IsScratchVar(name string) bool {
 // after returns the variables after a statement: those that it assigns plainly are known, others that it may set are not.
 func (r Reader) after(s *syntax.Stmt) variables {
 	v := r.vars
-	forget := func(name string) { v = v.with(name, Word{Kind: Unknown}) }
+	forget := func(name string) {
+		if _, known := v[name]; known {
+			v = v.with(name, Word{Kind: Unknown})
+		}
+	}
 	syntax.Walk(s, func(n syntax.Node) bool {
+		any := r.readsTwice(n) // it may set any variable, now or later
 		switch n := n.(type) {
+		case *syntax.FuncDecl:
+			any = true
+		case *syntax.Redirect: // {x}< file
+			any = n.N != nil && strings.HasPrefix(n.N.Value, "{")
+		case *syntax.WordIter:
+			forget(n.Name.Value)
 		case *syntax.Assign:
 			if n.Name != nil {
 				forget(n.Name.Value)
+				any = any || n.Name.Value == "IFS"
 			}
-		case *syntax.WordIter:
-			forget(n.Name.Value)
+		case *syntax.ParamExp:
+			any = any || n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull)
 		case *syntax.CallExpr:
-			for i := 1; i < len(n.Args) && n.Args[0].Lit() == "read"; i++ {
-				forget(n.Args[i].Lit())
+			for _, w := range n.Args {
+				forget(w.Lit()) // read x
 			}
-			if len(n.Args) > 0 && n.Args[0].Lit() == "cd" {
-				forget("PWD")
-			}
+			any = len(n.Args) > 0 && r.callSetsAny(n)
 		}
-		if r.setsAny(n) {
+		if any {
 			v = nil
 		}
 		return v != nil
@@ -79,27 +89,10 @@ func (r Reader) after(s *syntax.Stmt) variables {
 	return v
 }
 
-// setsAny reports whether a node may set any variable, now or later.
-func (r Reader) setsAny(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.FuncDecl:
-		return true
-	case *syntax.ForClause:
-		return n.Select
-	case *syntax.Redirect: // {x}< file
-		return n.N != nil && strings.HasPrefix(n.N.Value, "{")
-	case *syntax.Assign:
-		return n.Name != nil && n.Name.Value == "IFS" || r.readsTwice(n)
-	case *syntax.ParamExp:
-		return n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) || r.readsTwice(n)
-	case *syntax.CallExpr:
-		if len(n.Args) == 0 {
-			return false
-		}
-		name, plain := plainLiteral(n.Args[0])
-		isName := func(w *syntax.Word) bool { return w.Lit() != "" && only(w.Lit(), nameBytes+"-") } // of a variable, or a flag
-		return !plain && n.Args[0].Lit() != "[" || name == "exec" || slices.Contains(ChangesShellState, name) ||
-			r.readsTwice(n) && !(name == "read" && !slices.ContainsFunc(n.Args, func(w *syntax.Word) bool { return !isName(w) }))
-	}
-	return r.readsTwice(n)
+// callSetsAny reports whether a simple command may set any variable. read sets those that are its words.
+func (r Reader) callSetsAny(c *syntax.CallExpr) bool {
+	name, plain := plainLiteral(c.Args[0])
+	isOdd := func(w *syntax.Word) bool { return w.Lit() == "" || !only(w.Lit(), nameBytes+"-") }
+	return !plain && c.Args[0].Lit() != "[" || name == "exec" || slices.Contains(ChangesShellState, name) ||
+		r.readsTwice(c) && (name != "read" || slices.ContainsFunc(c.Args, isOdd))
 }

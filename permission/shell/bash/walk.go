@@ -59,9 +59,6 @@ func (r Reader) stmt(s *syntax.Stmt) outcome {
 
 // command reads a statement without its ! and &.
 func (r Reader) command(s *syntax.Stmt) outcome {
-	for _, d := range s.Redirs {
-		r.checkRedirect(d)
-	}
 	call, simple := s.Cmd.(*syntax.CallExpr)
 	if simple {
 		return r.call(call, s)

@@ -258,14 +258,19 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	name := p.Param.Value
-	switch value, known := b.vars[name]; {
+	value, known := b.vars[name]
+	switch {
+	case name == "HOME":
+		value, known = Word{b.options.Home, Literal}, b.options.Home != ""
+	case name == "PWD" && len(b.Dirs) == 1 && !names(b.source, name):
+		value, known = Word{b.Dirs[0], Literal}, true
+	}
+	switch {
 	case known && value.Kind == Glob && quoted && only(value.Text, patternBytes):
 		b.glob = true
 		b.text.WriteString(value.Text)
 	case known && value.Kind == Literal && (quoted || value.Text != "" && only(value.Text, plainBytes)):
 		b.quoted(value.Text)
-	case name == "HOME" && b.options.Home != "" && (quoted || only(b.options.Home, plainBytes)):
-		b.quoted(b.options.Home)
 	case slices.Contains(publicNumbers, name), quoted && (slices.Contains(publicVars, name) || IsScratchVar(name)):
 		b.printable = true
 	default:

@@ -135,3 +135,8 @@ func ReadsProgram(c *bash.Command) bool {
 		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
 	})
 }
+
+// IsLetter reports whether c can be part of a name in a program.
+func IsLetter(c byte) bool {
+	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
