@@ -74,7 +74,7 @@ func (r Reader) moved(c *Command) outcome {
 	}
 	to, next := r.cdTarget(c), []string{}
 	if to == "" || r.Dirs == nil {
-		return outcome{nil, r.Dirs}
+		return outcome{}
 	}
 	for _, d := range r.Dirs {
 		full := to
@@ -86,7 +86,7 @@ func (r Reader) moved(c *Command) outcome {
 			next = union(next, []string{full})
 		}
 	}
-	return outcome{next, r.Dirs}
+	return outcome{next, union(next, r.Dirs)}
 }
 
 // ChangesShellState are the builtins after which the shell may be in any directory, now or later: they run texts or

@@ -178,13 +178,9 @@ func (r Reader) Add(c *Command) {
 	r.script.Commands = append(r.script.Commands, c)
 }
 
-func (r Reader) note(what string, n syntax.Node) {
-	r.script.Notes = append(r.script.Notes, Note{What: what, Source: r.text(n)})
-}
-
-// noteHeld is note for what doesn't matter if a sandbox enforces reads.
-func (r Reader) noteHeld(what string, n syntax.Node) {
-	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), true})
+// note adds a note. held: it doesn't matter if a sandbox enforces reads.
+func (r Reader) note(what string, n syntax.Node, held bool) {
+	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), held})
 }
 
 // text returns the source of a node.

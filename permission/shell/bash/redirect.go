@@ -17,7 +17,7 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 		}
 		if n.N != nil {
 			if d.Number = n.N.Value; strings.Trim(d.Number, "0123456789") != "" {
-				r.note("opens a file descriptor by name", n)
+				r.note("opens a file descriptor by name", n, false)
 			}
 		}
 		switch n.Op {
@@ -63,7 +63,7 @@ func (r Reader) document(n *syntax.Redirect) Word {
 		r.checkDocument(n.Hdoc, delimiter.Text, n.Word.Lit() == "")
 	}
 	if delimiter.Kind != Literal || !only(delimiter.Text, nameBytes) { // bash and the parser may not agree on its end
-		r.note("has an unusual end of a here-document", n)
+		r.note("has an unusual end of a here-document", n, false)
 		return Word{r.text(n.Word), Unknown}
 	}
 	var b strings.Builder

@@ -7,11 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// outcome is the directories that the shell may be in after a statement, if it succeeded and if it failed. nil: unknown.
-type outcome struct{ ok, failed []string }
-
-// all returns both.
-func (o outcome) all() []string { return union(o.ok, o.failed) }
+// outcome is the directories that the shell may be in after a statement: if it succeeded, and in any case. nil: unknown.
+type outcome struct{ ok, all []string }
 
 // maxDirs is the number of directories beyond which the directory counts as unknown.
 const maxDirs = 6
@@ -36,7 +33,7 @@ func (r Reader) stmts(list []*syntax.Stmt) outcome {
 	next, o := r, outcome{r.Dirs, r.Dirs}
 	for _, s := range list {
 		o = next.stmt(s)
-		next.Dirs = o.all()
+		next.Dirs = o.all
 		next.vars = next.after(s)
 	}
 	return o
@@ -52,7 +49,7 @@ func (r Reader) stmt(s *syntax.Stmt) outcome {
 	case s.Background:
 		return outcome{before, before}
 	case s.Negated:
-		return outcome{o.failed, o.ok}
+		return outcome{o.all, o.all}
 	}
 	return o
 }
@@ -91,7 +88,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	case *syntax.TestClause:
 		r.test(c)
 	case *syntax.FuncDecl:
-		r.note("defines a function", c)
+		r.note("defines a function", c, false)
 		r.Place, r.Dirs = Function, nil
 		r.stmt(c.Body)
 		return outcome{} // its caller may be anywhere
@@ -100,7 +97,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	case *syntax.DeclClause:
 		return r.declaration(c)
 	default: // let, (( … )), and syntax of future parsers
-		r.noteHeld("evaluates arithmetic, which may run commands", c)
+		r.note("evaluates arithmetic, which may run commands", c, true)
 		r.nested(c)
 		name := "(("
 		if _, ok := c.(*syntax.LetClause); ok {
@@ -113,7 +110,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 
 // declaration reads export, declare and the like as a command with assignments before it.
 func (r Reader) declaration(c *syntax.DeclClause) outcome {
-	r.note("declares variables", c)
+	r.note("declares variables", c, false)
 	r.nested(c)
 	cmd := &Command{Words: []Word{{c.Variant.Value, Literal}}, Source: r.text(c), Redirs: r.redirs}
 	o := outcome{r.Dirs, r.Dirs}
@@ -168,16 +165,15 @@ func decorated(s *syntax.Stmt) bool {
 
 // right reads the right side of an operator. x is the outcome of the left side.
 func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
-	before := r.Dirs
 	switch c.Op {
 	case syntax.AndStmt:
 		r.Dirs = x.ok
 		y := r.stmt(c.Y)
-		return outcome{y.ok, union(x.failed, y.failed)}
+		return outcome{y.ok, union(x.all, y.all)}
 	case syntax.OrStmt:
-		r.Dirs = x.failed
+		r.Dirs = x.all
 		y := r.stmt(c.Y)
-		return outcome{union(x.ok, y.ok), y.failed}
+		return outcome{union(x.ok, y.ok), union(x.all, y.all)}
 	}
 	if _, timed := c.Y.Cmd.(*syntax.TimeClause); timed {
 		r.Err = odd("time after a |") // to bash it is a program there
@@ -188,7 +184,7 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 		right.stdin = r.echoed(c.X)
 	}
 	right.stmt(c.Y)
-	return outcome{before, before}
+	return outcome{r.Dirs, r.Dirs}
 }
 
 // echoed returns what an echo or printf prints. It is literal if its words are printed unchanged, without flags, escapes or
@@ -213,8 +209,8 @@ func (r Reader) echoed(s *syntax.Stmt) *Word {
 // branches returns the directories that the shell may be in after an if.
 func (r Reader) branches(c *syntax.IfClause) []string {
 	all := r.Dirs
-	r.Dirs = r.stmts(c.Cond).all()
-	all = union(all, union(r.Dirs, r.stmts(c.Then).all()))
+	r.Dirs = r.stmts(c.Cond).all
+	all = union(all, union(r.Dirs, r.stmts(c.Then).all))
 	if c.Else != nil {
 		all = union(all, r.branches(c.Else))
 	}
@@ -223,30 +219,15 @@ func (r Reader) branches(c *syntax.IfClause) []string {
 
 // loop reads a body that runs any number of times. If it changes the directory, the directory is unknown.
 func (r Reader) loop(parts ...[]*syntax.Stmt) outcome {
-	if slices.ContainsFunc(parts, moves) {
-		r.Dirs = nil
-	}
+	before, dirs := r.script, r.Dirs
 	for _, p := range parts {
-		r.stmts(p)
+		dirs = union(dirs, r.stmts(p).all)
 	}
-	return outcome{r.Dirs, r.Dirs}
-}
-
-// moves reports whether a command in list changes the directory.
-func moves(list []*syntax.Stmt) (found bool) {
-	for _, s := range list {
-		syntax.Walk(s, func(n syntax.Node) bool {
-			if _, apart := n.(*syntax.Subshell); apart {
-				return false
-			}
-			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
-				name, plain := plainLiteral(c.Args[0]) // \cd and {cd,..} are not
-				found = found || !plain && c.Args[0].Lit() != "[" || name == "cd" || slices.Contains(ChangesShellState, name)
-			}
-			return !found
-		})
+	if slices.Equal(dirs, r.Dirs) && (dirs == nil) == (r.Dirs == nil) {
+		return outcome{dirs, dirs}
 	}
-	return found
+	r.script, r.Dirs = before, nil
+	return r.loop(parts...)
 }
 
 // forLoop reads for NAME in WORDS. If the words are known, the body is read for each of them.
@@ -254,19 +235,19 @@ func (r Reader) forLoop(c *syntax.ForClause) (o outcome) {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	switch {
 	case c.Select:
-		r.note("has a select", c)
+		r.note("has a select", c, false)
 	case !ok:
-		r.noteHeld("has a C-style for loop", c)
+		r.note("has a C-style for loop", c, true)
 		r.nested(c.Loop)
 		return r.loop(c.Do)
 	case !IsScratchVar(loop.Name.Value):
-		r.note("assigns the variable "+loop.Name.Value, loop)
+		r.note("assigns the variable "+loop.Name.Value, loop, false)
 	}
 	words := []Word{}
 	for _, w := range loop.Items {
 		r.nested(w)
 		if r.build(w).odd {
-			r.noteHeld("loops over unknown words", w)
+			r.note("loops over unknown words", w, true)
 		}
 		words = append(words, r.words(w)...)
 	}
@@ -285,16 +266,16 @@ func (r Reader) forLoop(c *syntax.ForClause) (o outcome) {
 func (r Reader) cases(c *syntax.CaseClause) []string {
 	r.nested(c.Word)
 	if r.build(c.Word).odd {
-		r.noteHeld("depends on an unknown value", c.Word)
+		r.note("depends on an unknown value", c.Word, true)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
 			if r.word(p).Kind == Unknown {
-				r.noteHeld("depends on an unknown pattern", p)
+				r.note("depends on an unknown pattern", p, true)
 			}
 		}
-		r.Dirs = union(r.Dirs, r.stmts(item.Stmts).all())
+		r.Dirs = union(r.Dirs, r.stmts(item.Stmts).all)
 	}
 	return r.Dirs
 }
@@ -324,7 +305,7 @@ func (r Reader) nested(n syntax.Node) {
 			r.substituted(n, n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			r.noteHeld("substitutes a process", n)
+			r.note("substitutes a process", n, true)
 			r.substituted(n, n.Stmts)
 			return false
 		}

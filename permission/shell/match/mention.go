@@ -64,10 +64,10 @@ func (m *mentions) add(dirs []string, t prove.Touch) {
 		return
 	}
 	if path.IsAbs(name) {
-		dirs, name = []string{"/"}, name[1:]
+		dirs = []string{"/"}
 	}
 	for _, d := range dirs {
-		t.Path = prove.Join2(d, name)
+		t.Path = prove.Join(d, name)
 		m.enough = m.enough || !m.visit(t)
 	}
 }
@@ -165,7 +165,7 @@ func (m *mentions) target(operands []bash.Word) (to bash.Word, isDir bool) {
 func (m *mentions) made(file, to string) string {
 	switch {
 	case m.Copies && file != to:
-		return prove.Join2(to, path.Base(file))
+		return prove.Join(to, path.Base(file))
 	case m.Fetches:
 		return path.Base(file[:strings.IndexAny(file+"?", "?#")])
 	case m.Strips:

@@ -47,18 +47,13 @@ func splitGit(words []bash.Word) (at bash.Word, own, rest []bash.Word) {
 	return at, words[:n], words[n:]
 }
 
-// into is where a path leads from each of dirs; nil: unknown. Nothing is cleaned away: the system goes through links.
+// into is where a path leads from each of dirs; nil: unknown.
 func into(dirs []string, at bash.Word) (out []string) {
-	switch {
-	case at.Text == "":
+	if at.Text == "" {
 		return dirs
-	case at.Kind != bash.Literal:
-		return nil
-	case strings.HasPrefix(at.Text, "/"):
-		return []string{at.Text}
 	}
-	for _, d := range dirs {
-		out = append(out, Join2(d, at.Text))
+	for i := 0; i < len(dirs) && at.Kind == bash.Literal; i++ {
+		out = append(out, Join(dirs[i], at.Text))
 	}
 	return out
 }

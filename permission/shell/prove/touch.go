@@ -115,7 +115,7 @@ func ignoreFiles(starts []bash.Word) (ts []Touch) {
 	for _, w := range append(slices.Clip(starts), bash.Word{Text: "."}) {
 		for dir := path.Clean(w.Text); len(ts) < most; dir = path.Dir(dir) {
 			for _, name := range []string{".gitignore", ".ignore", ".rgignore"} {
-				ts = append(ts, Touch{Path: Join2(dir, name)})
+				ts = append(ts, Touch{Path: Join(dir, name)})
 			}
 			if dir == "." || path.IsAbs(dir) || strings.HasPrefix(dir, "..") {
 				break
@@ -174,11 +174,10 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 
 // add adds what is touched in every directory that the command may run in.
 func (p *Proof) add(t Touch, dirs []string) {
-	isAbs := path.IsAbs(t.Path)
 	switch {
 	case t.Path == "", t.Path == "/dev/null":
 		return // opens nothing
-	case isAbs:
+	case path.IsAbs(t.Path):
 		dirs = []string{"/"}
 	case dirs == nil && !p.Open:
 		p.Why = "its working directory is unknown"
@@ -188,9 +187,7 @@ func (p *Proof) add(t Touch, dirs []string) {
 	}
 	for _, d := range dirs {
 		at := t
-		if !isAbs {
-			at.Path = Join2(d, t.Path)
-		}
+		at.Path = Join(d, t.Path)
 		if p.size += len(at.Path); p.size > maxTouched {
 			p.Why = "it names too many paths to check"
 			return
@@ -202,7 +199,10 @@ func (p *Proof) add(t Touch, dirs []string) {
 // maxTouched bounds the paths of a proof, in bytes.
 const maxTouched = 4 << 20
 
-// Join2 joins without cleaning: what .. means depends on links.
-func Join2(dir, name string) string {
+// Join joins a path to the directory that it is relative to. It cleans nothing: what .. means depends on links.
+func Join(dir, name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
 	return strings.TrimSuffix(dir, "/") + "/" + name
 }
