@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
@@ -85,7 +84,7 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 			}
 			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
 			if !c.MayRun {
-				read.Text = visible(shell.Understood(c))
+				read.Text = visible(readingOf(c))
 			}
 			found = append(found, read)
 		}

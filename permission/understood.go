@@ -1,8 +1,10 @@
 package permission
 
 import (
+	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -35,4 +37,22 @@ func (p *Policy) Understood(r tool.Request) []Reading {
 		}
 	}
 	return out
+}
+
+// readingOf says what a command runs: its words after quote removal, what it opens, and which command runs it where that is
+// not the shell. It is for users who are asked, and shows what rules are compared with.
+func readingOf(c *bash.Command) string {
+	parts := []string{c.String()}
+	if c.AddsArgs {
+		parts = append(parts, "…")
+	}
+	for _, d := range c.Redirs {
+		if d.File {
+			parts = append(parts, d.Number+d.Op+" "+d.Target.String())
+		}
+	}
+	if c.By != nil {
+		parts = append(parts, "(run by "+c.By.Base()+")")
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
 }

@@ -14,8 +14,6 @@
 package shell
 
 import (
-	"strings"
-
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/wrap"
 )
@@ -24,22 +22,4 @@ import (
 // although bash runs the lines before it.
 func Read(line string, o bash.Options) (*bash.Script, error) {
 	return bash.Read(line, o, wrap.Unwrap)
-}
-
-// Understood says what a command runs: its words after quote removal, what it opens, and which command runs it where that is
-// not the shell. It is for users who are asked, and shows what rules are compared with.
-func Understood(c *bash.Command) string {
-	parts := []string{c.String()}
-	if c.AddsArgs {
-		parts = append(parts, "…")
-	}
-	for _, d := range c.Redirs {
-		if d.File {
-			parts = append(parts, d.Number+d.Op+" "+d.Target.String())
-		}
-	}
-	if c.By != nil {
-		parts = append(parts, "(run by "+c.By.Base()+")")
-	}
-	return strings.TrimSpace(strings.Join(parts, " "))
 }

@@ -167,7 +167,6 @@ func FuzzRead(f *testing.F) {
 			p.Match(c)
 			p.Covers(c)
 			_ = c.String()
-			_ = shell.Understood(c)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (r Reader) moved(c *Command) outcome {
 		return same
 	case c.Words[0].Kind == Literal && name != "cd" && !slices.Contains(ChangesShellState, name):
 		return same
-	case name == "set" && SetsPlainly(c.Words[1:]), name == "command" && Queries(c):
+	case name == "set" && plainSet.MatchString(Join(c.Words[1:]).Text+" "), name == "command" && Queries(c):
 		return same
 	case name != "cd":
 		return outcome{}
@@ -113,10 +113,5 @@ func (r Reader) cdTarget(c *Command) string {
 	return words[0].Text
 }
 
-// SetsPlainly reports whether the words of set only make the shell stricter or more verbose.
-func SetsPlainly(words []Word) bool {
-	all := Join(words)
-	return all.Kind == Literal && plainSet.MatchString(all.Text+" ")
-}
-
+// plainSet matches words of set that only make the shell stricter or more verbose.
 var plainSet = regexp.MustCompile(`^([-+]([eux]+|[eux]*o (pipefail|errexit|nounset|xtrace)) )+$`)

@@ -26,7 +26,7 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 		case syntax.WordHdoc: // a here-string, without brace expansion
 			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
-			d.File, d.Write = !isNumber(d.Target), n.Op == syntax.DplOut
+			d.File, d.Write = strings.Trim(d.Target.Text, "0123456789") != "" && d.Target.Text != "-", n.Op == syntax.DplOut
 			if source := r.text(n.Word); !only(source, plainBytes) || len(source) > 1 && source[0] == '-' {
 				r.Err = odd("the word after " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
 			}
@@ -48,11 +48,6 @@ func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
 		return
 	}
 	r.Add(&Command{Source: r.text(s), Redirs: own})
-}
-
-// isNumber reports whether the target of >& or <& is a number, or the - that closes.
-func isNumber(w Word) bool {
-	return w.Kind == Literal && (w.Text == "-" || w.Text != "" && strings.Trim(w.Text, "0123456789") == "")
 }
 
 // document reads the text of a here-document. It is expanded unless the delimiter is quoted.

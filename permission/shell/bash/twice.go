@@ -111,7 +111,7 @@ func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 		set, _, assigns := strings.Cut(source, "=")                               // env PS4=…
 		index := strings.HasPrefix(source, "{") && strings.HasSuffix(source, "}") // {a[i]}> file
 		return index || assigns && slices.Contains(twiceVars, set) ||
-			tests && (strings.HasPrefix(text, "-v") || text == "-R" || strings.HasPrefix(source, "$(") || strings.HasPrefix(source, "`") || FormatAssigns(text))
+			tests && (strings.HasPrefix(text, "-v") || text == "-R" || strings.HasPrefix(source, "$(") || strings.HasPrefix(source, "`") || assigningFormat.MatchString(strings.ReplaceAll(text, "%%", "")))
 	})
 }
 
@@ -121,10 +121,6 @@ func constant(x syntax.ArithmExpr) bool {
 	return x == nil || ok && (w.Lit() == "@" || w.Lit() == "*" || w.Lit() != "" && strings.Trim(w.Lit(), "0123456789") == "")
 }
 
-// FormatAssigns reports whether a format has %n, which assigns to the variable that its operand names. An index in that name
-// is evaluated, which may run a command.
-func FormatAssigns(format string) bool {
-	return assigningFormat.MatchString(strings.ReplaceAll(format, "%%", ""))
-}
-
+// assigningFormat matches %n, which assigns to the variable that an operand names. An index in that name is evaluated, which
+// may run a command.
 var assigningFormat = regexp.MustCompile(`%[-0-9.*+# 'hlLqjzt$]*n`)

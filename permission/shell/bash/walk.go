@@ -43,11 +43,10 @@ func (r Reader) stmt(s *syntax.Stmt) outcome {
 	if r.Err != nil {
 		return outcome{}
 	}
-	before := r.Dirs
 	o := r.command(s)
 	switch {
 	case s.Background:
-		return outcome{before, before}
+		return outcome{r.Dirs, r.Dirs}
 	case s.Negated:
 		return outcome{o.all, o.all}
 	}
@@ -74,15 +73,13 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	case *syntax.Subshell:
 		r.stmts(c.Stmts)
 	case *syntax.IfClause:
-		all := r.branches(c)
-		return outcome{all, all}
+		return r.branches(c)
 	case *syntax.WhileClause:
 		return r.loop(c.Cond, c.Do)
 	case *syntax.ForClause:
 		return r.forLoop(c)
 	case *syntax.CaseClause:
-		all := r.cases(c)
-		return outcome{all, all}
+		return r.cases(c)
 	case *syntax.TimeClause:
 		return r.time(c)
 	case *syntax.TestClause:
@@ -206,15 +203,15 @@ func (r Reader) echoed(s *syntax.Stmt) *Word {
 	return &text
 }
 
-// branches returns the directories that the shell may be in after an if.
-func (r Reader) branches(c *syntax.IfClause) []string {
+// branches reads an if.
+func (r Reader) branches(c *syntax.IfClause) outcome {
 	all := r.Dirs
 	r.Dirs = r.stmts(c.Cond).all
 	all = union(all, union(r.Dirs, r.stmts(c.Then).all))
 	if c.Else != nil {
-		all = union(all, r.branches(c.Else))
+		all = union(all, r.branches(c.Else).all)
 	}
-	return all
+	return outcome{all, all}
 }
 
 // loop reads a body that runs any number of times. If it changes the directory, the directory is unknown.
@@ -262,8 +259,8 @@ func (r Reader) forLoop(c *syntax.ForClause) (o outcome) {
 	return o
 }
 
-// cases returns the directories that the shell may be in after a case.
-func (r Reader) cases(c *syntax.CaseClause) []string {
+// cases reads a case.
+func (r Reader) cases(c *syntax.CaseClause) outcome {
 	r.nested(c.Word)
 	if r.build(c.Word).odd {
 		r.note("depends on an unknown value", c.Word, true)
@@ -277,7 +274,7 @@ func (r Reader) cases(c *syntax.CaseClause) []string {
 		}
 		r.Dirs = union(r.Dirs, r.stmts(item.Stmts).all)
 	}
-	return r.Dirs
+	return outcome{r.Dirs, r.Dirs}
 }
 
 // time reads the keyword, which is a wrapper.

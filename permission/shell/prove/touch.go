@@ -106,7 +106,7 @@ func chosen(a *program.Args) (ts []Touch) {
 	return ts
 }
 
-var plainChoice = regexp.MustCompile(`^[\w./*?\[\]{},^:@+\\-]+$`)
+var plainChoice = regexp.MustCompile(`^(?:[\w./*?\[\]{},^:@+-]|\\.)+$`)
 
 // ignoreFiles returns the ignore files that rg reads in its starting directories and above: it prints lines of them that it
 // can't parse, and they may be links. Those below are searched with the other files.
