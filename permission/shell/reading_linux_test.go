@@ -18,6 +18,9 @@ func TestReadingIsBash(t *testing.T) {
 	for range soak.Count(500, 50000) {
 		r.Check(t, g.Syntax(), bashlab.Pick(s, bashlab.Locales))
 	}
+	for range soak.Count(200, 20000) {
+		r.Check(t, g.Flow(), bashlab.Pick(s, bashlab.Locales))
+	}
 	t.Log(r)
 }
 
