@@ -9,7 +9,6 @@ import (
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/match"
-	"github.com/adze-dev/adze/permission/shell/program"
 	"github.com/adze-dev/adze/permission/shell/prove"
 	"github.com/adze-dev/adze/tool"
 )
@@ -170,7 +169,7 @@ func (e *engine) fact(c *bash.Command) *fact {
 			}
 		}
 	case e.pass == held: // it requires approval, whatever it reads
-	case !c.MayRun || program.Interprets(c): // the input that an echo gives to an interpreter is a guess, and names files
+	case !c.MayRun:
 		f.all = match.Mentions(c, func(t prove.Touch) bool { return e.touch(f, t) })
 	}
 	return f
@@ -191,7 +190,7 @@ func (e *engine) touch(f *fact, t prove.Touch) bool {
 	return true
 }
 
-// runsGit says why git may run a program in a folder.
+// runsGit says why git may run a program in a directory.
 func (e *engine) runsGit(dir string) string {
 	why, known := e.git[dir]
 	if !known {

@@ -228,7 +228,7 @@ func TestGitWordEndsInBackslash(t *testing.T) {
 	}
 }
 
-// Lines that are made to take long are read, or refused, in a moment. A hang would take minutes.
+// Lines that are made to take long are read, or refused, in a moment. One that isn't hangs until the timeout.
 func TestHostileLines(t *testing.T) {
 	for name, line := range map[string]string{
 		"list":       strings.Repeat("a;", 32<<10),
@@ -254,16 +254,8 @@ func TestHostileLines(t *testing.T) {
 		"find":       "find ." + strings.Repeat(" -exec npx b {} +", 3<<10),
 		"backquotes": strings.Repeat("`", 120) + strings.Repeat("a ", 20<<10),
 	} {
-		start := time.Now()
-		script, err := shell.Read(line[:min(len(line), bash.MaxBytes)], bash.Options{Dir: "/w", Home: "/h"})
-		took := time.Since(start)
-		n := 0
-		if script != nil {
-			n = len(script.Commands)
-		}
-		t.Logf("%s: %d commands, %v, %v", name, n, err, took.Round(time.Millisecond))
-		if took > 30*time.Second {
-			t.Errorf("%s: took %v", name, took)
+		if _, err := shell.Read(line[:min(len(line), bash.MaxBytes)], bash.Options{Dir: "/w", Home: "/h"}); err != nil {
+			t.Logf("%s: %v", name, err)
 		}
 	}
 }

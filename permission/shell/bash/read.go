@@ -107,7 +107,9 @@ func (r Reader) read(line string) error {
 	if err != nil {
 		return err
 	}
-	r.source, r.vars, r.copies = line, variables{}, 1
+	if r.source, r.vars, r.copies = line, nil, 1; strings.Contains(line, "$") {
+		r.vars = variables{}
+	}
 	r.stmts(file.Stmts)
 	return nil
 }

@@ -42,6 +42,9 @@ func IsScratchVar(name string) bool {
 // after returns the variables after a statement: those that it assigns plainly are known, others that it may set are not.
 func (r Reader) after(s *syntax.Stmt) variables {
 	v := r.vars
+	if v == nil {
+		return nil
+	}
 	forget := func(name string) {
 		if _, known := v[name]; known {
 			v = v.with(name, Word{Kind: Unknown})

@@ -157,7 +157,12 @@ func (b *builder) word(source string) Word {
 }
 
 // Unescaped returns a pattern without its backslashes.
-func Unescaped(s string) string { return escaped.ReplaceAllString(s, "$1") }
+func Unescaped(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return escaped.ReplaceAllString(s, "$1")
+}
 
 var escaped = regexp.MustCompile(`(?s)\\(.)`)
 

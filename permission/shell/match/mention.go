@@ -48,7 +48,7 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 		case w.Kind == bash.Glob:
 			m.add(m.Dirs, prove.Touch{Path: w.Text, Pattern: prove.Glob})
 		default:
-			m.text(w.Text, program.Interprets(c))
+			m.text(w.Text, program.RunsOf(c).Interprets)
 		}
 	}
 	return m.all && !m.enough
@@ -80,7 +80,7 @@ func (m *mentions) input() {
 		return slices.Contains(program.RunnerOf("*").Lists, name)
 	})
 	input := m.Command.Input()
-	if input != nil && (reads || program.Interprets(m.Command)) {
+	if input != nil && (reads || program.RunsOf(m.Command).Interprets) {
 		if input == m.Stdin {
 			m.certain = prove.Vague
 		}

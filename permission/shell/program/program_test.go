@@ -41,7 +41,10 @@ func TestSedScript(t *testing.T) {
 
 // Forms are compiled when they are needed, so this compiles all of them.
 func TestForms(t *testing.T) {
-	ps := ReadOnly()
+	ps, err := parsePrograms(programsText)
+	if err != nil {
+		t.Error(err)
+	}
 	for _, p := range slices.Concat(slices.Collect(maps.Values(ps.Plain)), slices.Collect(maps.Values(ps.Enforced))) {
 		p.form.matches("")
 		p.ban.matches("")

@@ -28,7 +28,10 @@ type Runner struct {
 	Operands                                                      int
 }
 
-var runners = sync.OnceValue(func() map[string]Runner { return must(parseRunners(runnersText)) })
+var runners = sync.OnceValue(func() map[string]Runner {
+	table, _ := parseRunners(runnersText)
+	return table
+})
 
 // RunnerOf is what is known of a name; the zero value is nothing.
 func RunnerOf(name string) Runner { return runners()[name] }
@@ -120,9 +123,6 @@ func Replaced(c *bash.Command) string {
 func RunsOf(c *bash.Command) Runner {
 	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
 }
-
-// Interprets reports whether c may run, or do, what the text in its words says.
-func Interprets(c *bash.Command) bool { return RunsOf(c).Interprets }
 
 // StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
 func StartsShell(c *bash.Command) bool {

@@ -91,7 +91,7 @@ func runWords(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Wor
 	if c.Base() == "xargs" {
 		inner.Mark = program.Replaced(c)
 	}
-	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return changesDir.MatchString(w.Text) }) {
+	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:len(c.Words)-len(words)], func(w bash.Word) bool { return changesDir.MatchString(w.Text) }) {
 		inner.Dirs = nil
 	}
 	run(r, inner)
