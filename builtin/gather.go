@@ -19,16 +19,16 @@ import (
 
 // target is a path or pattern of a call, resolved.
 type target struct {
-	spec    string         // as given
-	at      workspace.Path // the file, or the directory to search
-	folder  bool
-	pattern string // of paths below at; "": all
-	refused error
-	missing bool // the file doesn't exist: at is where it would be
+	spec      string         // as given
+	at        workspace.Path // the file, or the directory to search
+	directory bool
+	pattern   string // of paths below at; "": all
+	refused   error
+	missing   bool // the file doesn't exist: at is where it would be
 }
 
 func (t target) access() tool.Access {
-	if t.folder {
+	if t.directory {
 		return tool.Access{Verb: tool.Reads, Target: below(t.at.Abs)}
 	}
 	return tool.Access{Verb: tool.Reads, Target: t.at.Abs}
@@ -83,8 +83,8 @@ func (f *files) target(name string) (target, bool, error) {
 	}
 	if err == nil && p.Exists {
 		info, err := p.Stat()
-		t := target{at: p, folder: err == nil && info.IsDir()}
-		if v := f.refusal(p, ignore.Kind(t.folder)); v.State == ignore.Refused {
+		t := target{at: p, directory: err == nil && info.IsDir()}
+		if v := f.refusal(p, ignore.Kind(t.directory)); v.State == ignore.Refused {
 			t.refused = v
 		}
 		return t, true, nil
@@ -97,8 +97,8 @@ func (f *files) target(name string) (target, bool, error) {
 	if err != nil || !p.Exists {
 		return target{}, false, nil
 	}
-	t := target{at: p, folder: true, pattern: filepath.ToSlash(pattern)}
-	if v := f.refusal(p, ignore.Folder); v.State == ignore.Refused {
+	t := target{at: p, directory: true, pattern: filepath.ToSlash(pattern)}
+	if v := f.refusal(p, ignore.Directory); v.State == ignore.Refused {
 		t.refused = v
 	}
 	return t, true, nil
@@ -163,11 +163,11 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 			g.skip(t.spec, "file not found")
 		case t.refused != nil:
 			g.skip(t.at.Rel, "%v", t.refused)
-		case !t.folder && !once[t.at.Abs]:
+		case !t.directory && !once[t.at.Abs]:
 			once[t.at.Abs] = true
 			g.files = append(g.files, candidate{t.at, true})
-		case t.folder:
-			if err := f.gatherFolder(ctx, g, t, w, once); err != nil {
+		case t.directory:
+			if err := f.gatherDirectory(ctx, g, t, w, once); err != nil {
 				return g, err
 			}
 		}
@@ -175,7 +175,7 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 	return g, nil
 }
 
-func (f *files) gatherFolder(ctx context.Context, g *gathered, t target, w wish, once map[string]bool) error {
+func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wish, once map[string]bool) error {
 	req := search.FilesRequest{
 		Scope:   search.Scope{Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit},
 		Pattern: t.pattern, Order: search.ByPath, Limit: maxGathered,

@@ -32,7 +32,7 @@ func glob(f *files) tool.Tool {
 			if strings.TrimSpace(a.Pattern) == "" {
 				return nil, tool.BadParam("pattern", "must not be empty. Use ** to find all files.")
 			}
-			where, err := f.searchPlace(a.Path, folderOnly)
+			where, err := f.searchPlace(a.Path, directoryOnly)
 			inv := &tool.Invocation{Description: fmt.Sprintf("glob %s in %s", label(a.Pattern), where.name), Access: where.access}
 			if err != nil {
 				return inv, err

@@ -230,8 +230,8 @@ type searchPlace struct {
 type placeKind bool
 
 const (
-	anyPlace   placeKind = false
-	folderOnly placeKind = true
+	anyPlace      placeKind = false
+	directoryOnly placeKind = true
 )
 
 var toSearch = action{"search", "search_path_not_found"}
@@ -251,7 +251,7 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	if strings.HasPrefix(name, "~/") || !filepath.IsAbs(name) {
 		name = filepath.Join(f.ws.Project(), name)
 	}
-	p, err := f.at(toSearch, "path", name, ignore.Folder)
+	p, err := f.at(toSearch, "path", name, ignore.Directory)
 	w := searchPlace{name: shownName(p.Rel), paths: []string{p.Abs}, access: reads(p.Abs)}
 	if err != nil {
 		return w, err
@@ -262,7 +262,7 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 		return w, tool.Errorf("search_path_not_found", "search %s: file not found%s", p.Rel, f.offer.hint("glob", "; use glob to find files by name"))
 	case info.IsDir():
 		w.access = reads(below(p.Abs))
-	case kind == folderOnly:
+	case kind == directoryOnly:
 		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a directory%s", p.Rel, f.offer.hint("read_file", "; use read_file"))
 	default:
 		w.named = true

@@ -54,12 +54,12 @@ func listDirectory(f *files) tool.Tool {
 		Summary:     "List a directory",
 		Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LS", "LSTool", "ReadFolder"}, Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
-			p, err := f.at(toList, "path", a.Path, ignore.Folder)
+			p, err := f.at(toList, "path", a.Path, ignore.Directory)
 			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}
 			if err != nil {
 				return inv, err
 			}
-			if err := f.checkFolder(p); err != nil {
+			if err := f.checkDirectory(p); err != nil {
 				return inv, err
 			}
 			l := directoryListing{files: f, dir: p, without: a.Ignore, showIgnored: a.Filter.showsIgnored()}
@@ -69,7 +69,7 @@ func listDirectory(f *files) tool.Tool {
 	})
 }
 
-func (f *files) checkFolder(p workspace.Path) error {
+func (f *files) checkDirectory(p workspace.Path) error {
 	info, err := p.Stat()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -97,12 +97,12 @@ type directoryListing struct {
 
 // listed is an entry that is shown.
 type listed struct {
-	name   string
-	entry  fs.DirEntry
-	target string // of a link
-	at     workspace.Path
-	lost   bool // a dangling link
-	folder bool
+	name      string
+	entry     fs.DirEntry
+	target    string // of a link
+	at        workspace.Path
+	lost      bool // a dangling link
+	directory bool
 }
 
 func (l directoryListing) run(ctx context.Context) (tool.Result, error) {
@@ -121,9 +121,9 @@ func (l directoryListing) run(ctx context.Context) (tool.Result, error) {
 	}
 	slices.SortStableFunc(l.shown, func(a, b listed) int {
 		switch {
-		case a.folder == b.folder:
+		case a.directory == b.directory:
 			return 0 // they are sorted by name
-		case a.folder:
+		case a.directory:
 			return -1
 		}
 		return 1
@@ -134,12 +134,12 @@ func (l directoryListing) run(ctx context.Context) (tool.Result, error) {
 // add shows or counts an entry.
 func (l *directoryListing) add(e fs.DirEntry) {
 	at := l.dir.Join(e.Name())
-	item := listed{name: e.Name(), entry: e, folder: e.IsDir(), at: at}
+	item := listed{name: e.Name(), entry: e, directory: e.IsDir(), at: at}
 	v := l.rules.Match(e.Name(), ignore.Kind(e.IsDir()))
 	if e.Type()&fs.ModeSymlink != 0 && v.State != ignore.Refused {
 		l.follow(&item)
 		if item.at.Abs != at.Abs {
-			if t := l.files.ignore.Check(item.at.Abs, ignore.Kind(item.folder)); t.State == ignore.Refused {
+			if t := l.files.ignore.Check(item.at.Abs, ignore.Kind(item.directory)); t.State == ignore.Refused {
 				v = t
 			}
 		}
@@ -165,13 +165,13 @@ func (l *directoryListing) follow(item *listed) {
 		return
 	}
 	info, err := p.Stat()
-	item.at, item.folder, item.lost = p, err == nil && info.IsDir(), errors.Is(err, fs.ErrNotExist)
+	item.at, item.directory, item.lost = p, err == nil && info.IsDir(), errors.Is(err, fs.ErrNotExist)
 }
 
 func (l *directoryListing) leavesOut(item listed) bool {
 	for _, pattern := range l.without {
-		name, onlyFolders := strings.CutSuffix(pattern, "/")
-		if (!onlyFolders || item.folder) && matchName(name, item.name) {
+		name, onlyDirectories := strings.CutSuffix(pattern, "/")
+		if (!onlyDirectories || item.directory) && matchName(name, item.name) {
 			return true
 		}
 	}
@@ -237,7 +237,7 @@ func (i listed) line() string {
 	switch {
 	case i.lost:
 		return s + " (dangling link)"
-	case i.folder:
+	case i.directory:
 		return "[DIR] " + s
 	}
 	info, err := i.at.Stat()

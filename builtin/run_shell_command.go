@@ -119,7 +119,7 @@ func (s *shell) directory(name string) (dir workspace.Path, err error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.files.ws.Project(), name)
 	}
-	dir, err = s.files.at(toRunIn, "directory", name, ignore.Folder)
+	dir, err = s.files.at(toRunIn, "directory", name, ignore.Directory)
 	if err != nil {
 		return dir, err
 	}

@@ -72,7 +72,7 @@ func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 		if name == ".git" {
 			return at, false
 		}
-		if r.shell.files.ignore.Check(at, ignore.Folder).State == ignore.Hidden {
+		if r.shell.files.ignore.Check(at, ignore.Directory).State == ignore.Hidden {
 			return at, true
 		}
 	}

@@ -193,19 +193,19 @@ func (w *World) pathRules(subject string, f *finding) []candidate {
 			cs = append(cs, candidate{subject + "(" + strings.TrimSuffix(p, "/") + suffix + ")", offered})
 		}
 	}
-	folder := filepath.Dir(f.path)
+	directory := filepath.Dir(f.path)
 	if f.dir {
-		folder = f.path
+		directory = f.path
 	} else {
 		add(f.path, "", true)
 	}
 	if f.exact && !f.dir {
 		return cs
 	}
-	add(folder, "/**", f.exact || !w.broad(folder))
-	for up := filepath.Dir(folder); !f.exact && up != folder; up = filepath.Dir(folder) {
+	add(directory, "/**", f.exact || !w.broad(directory))
+	for up := filepath.Dir(directory); !f.exact && up != directory; up = filepath.Dir(directory) {
 		add(up, "/**", w.isRoot(up))
-		folder = up
+		directory = up
 	}
 	return cs
 }
@@ -229,15 +229,15 @@ func literal(path string) bool {
 }
 
 // broad reports whether a directory is too large for one rule: it contains the home directory or the workspace.
-func (w World) broad(folder string) bool {
-	if within(w.Home, folder) {
+func (w World) broad(directory string) bool {
+	if within(w.Home, directory) {
 		return true
 	}
 	for _, r := range w.Roots {
-		if within(r, folder) && filepath.Clean(r) != folder {
+		if within(r, directory) && filepath.Clean(r) != directory {
 			return true
 		}
 	}
-	_, system := names.Within(folder, w.System)
-	return system || filepath.Dir(folder) == folder
+	_, system := names.Within(directory, w.System)
+	return system || filepath.Dir(directory) == directory
 }

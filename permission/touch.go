@@ -140,10 +140,10 @@ func anywhere() *resolvedPath { return &resolvedPath{path: "*"} }
 // one, and so does one that a rule on paths may match.
 func (e *engine) globTargets(out []target, t prove.Touch) []target {
 	fixed := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
-	folder := e.at(fixed + ".")
-	out = append(out, target{resolvedPath: folder})
-	if e.patternRuled(folder.path) {
-		out = append(out, target{resolvedPath: folder.allBelow(t.Use == prove.Names)})
+	directory := e.at(fixed + ".")
+	out = append(out, target{resolvedPath: directory})
+	if e.patternRuled(directory.path) {
+		out = append(out, target{resolvedPath: directory.allBelow(t.Use == prove.Names)})
 	}
 	starred := false
 	for c := range strings.SplitSeq(t.Path, "/") {
@@ -173,7 +173,7 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 		if t.Flag && strings.HasPrefix(strings.TrimPrefix(p, fixed), "-") {
 			out = append(out, target{resolvedPath: anywhere()}) // grep foo *.md, with a file called -Re.|x.md
 		}
-		if at := e.at(p); t.Use != prove.Names || !within(at.path, folder.path) { // names within it aren't secret
+		if at := e.at(p); t.Use != prove.Names || !within(at.path, directory.path) { // names within it aren't secret
 			out = append(out, target{resolvedPath: at, sure: true})
 		}
 	}
@@ -185,20 +185,20 @@ func (e *engine) globTargets(out []target, t prove.Touch) []target {
 
 // belowTargets adds everything below the directories that a pattern matches now: grep -r KEY src? reads src1/.env.
 func (e *engine) belowTargets(out []target, t prove.Touch) []target {
-	folders, ok := e.disk.Glob(t.Path + "/.")
+	directories, ok := e.disk.Glob(t.Path + "/.")
 	if !ok {
 		return append(out, target{resolvedPath: anywhere()})
 	}
-	for _, path := range folders {
+	for _, path := range directories {
 		out = e.pathTargets(out, t, e.at(path))
 	}
 	return out
 }
 
 // patternRuled reports whether a rule on paths may match something in a directory.
-func (e *engine) patternRuled(folder string) bool {
+func (e *engine) patternRuled(directory string) bool {
 	_, ok := e.pathRule()
-	return ok && folder != "/"
+	return ok && directory != "/"
 }
 
 // pathRule returns a deny or ask rule about paths, if there is one.

@@ -18,7 +18,7 @@ type World struct {
 	Home   string   // the user's home directory
 	State  string   // $ADZE_HOME: everything below it is protected
 	Spill  string   // directory of results that were too large for the model: reading it needs no approval
-	System []string // directories of the system that may be read; nil: SystemFolders
+	System []string // directories of the system that may be read; nil: SystemDirectories
 	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: no command that names a
 	// path is auto-approved.
 	Disk func() Disk
@@ -42,7 +42,7 @@ type World struct {
 // filled returns the world with defaults.
 func (w World) filled() World {
 	if w.System == nil {
-		w.System = SystemFolders()
+		w.System = SystemDirectories()
 	}
 	w.elsewhere = w.outside()
 	w.home, w.state, w.spill = tidied(w.Home), tidied(w.State), tidied(w.Spill)
@@ -51,23 +51,23 @@ func (w World) filled() World {
 }
 
 // tidied returns a cleaned directory; "" stays "".
-func tidied(folder string) string {
-	if folder == "" {
+func tidied(directory string) string {
+	if directory == "" {
 		return ""
 	}
-	return filepath.Clean(folder)
+	return filepath.Clean(directory)
 }
 
-func allTidied(folders []string) []string {
-	out := make([]string, len(folders))
-	for i, f := range folders {
+func allTidied(directories []string) []string {
+	out := make([]string, len(directories))
+	for i, f := range directories {
 		out[i] = filepath.Clean(f)
 	}
 	return out
 }
 
-// SystemFolders returns the directories that every program reads, without /proc.
-func SystemFolders() []string {
+// SystemDirectories returns the directories that every program reads, without /proc.
+func SystemDirectories() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/etc",
 		"/private/etc", // the target of /etc on macOS
@@ -197,13 +197,13 @@ func (w *World) inside(path string) bool {
 }
 
 // lies reports whether a cleaned path is a directory or below it; an unknown directory contains nothing.
-func lies(path, folder string) bool {
-	rest, ok := strings.CutPrefix(path, folder)
-	return ok && folder != "" && (rest == "" || rest[0] == filepath.Separator || folder[len(folder)-1] == filepath.Separator)
+func lies(path, directory string) bool {
+	rest, ok := strings.CutPrefix(path, directory)
+	return ok && directory != "" && (rest == "" || rest[0] == filepath.Separator || directory[len(directory)-1] == filepath.Separator)
 }
 
-func liesIn(path string, folders []string) bool {
-	for _, f := range folders {
+func liesIn(path string, directories []string) bool {
+	for _, f := range directories {
 		if lies(path, f) {
 			return true
 		}

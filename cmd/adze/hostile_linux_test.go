@@ -187,7 +187,7 @@ func lookingModel(t *testing.T, dir string) string {
 }
 
 // Whatever a user starts in such a directory, no program of the directory is executed before they approve it.
-func TestHostileFolderRunsNothing(t *testing.T) {
+func TestHostileDirectoryRunsNothing(t *testing.T) {
 	binary := plainProgram(t)
 	h := newHostile(t)
 	starts := [][]string{

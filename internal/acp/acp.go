@@ -27,8 +27,8 @@ type Options struct {
 	Version string
 	// Open opens a session.
 	Open func(Start) (*session.Session, error)
-	// Folder returns a directory without a session.
-	Folder func(dir string) (session.Folder, error)
+	// Directory returns a directory without a session.
+	Directory func(dir string) (session.Directory, error)
 	// Limits apply to every conversation.
 	Limits session.Limits
 	// Show returns the text of a slash command's result for the user.

@@ -64,7 +64,7 @@ func answers(why tool.Decision, effects bool) []permissionOption {
 
 // save saves a rule for the project or, if that fails, applies it for the session.
 func (t *talk) save(r tool.Request, offer string) {
-	if _, err := t.session.Folder.SaveRule(session.ForProject, offer); err != nil {
+	if _, err := t.session.Directory.SaveRule(session.ForProject, offer); err != nil {
 		t.note("warning: the rule applies to this session only: " + err.Error())
 	}
 	t.session.Policy.Remember(r, offer)

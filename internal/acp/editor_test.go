@@ -80,7 +80,7 @@ func (e *editor) start() {
 	go func() {
 		err := Serve(context.Background(), Options{
 			In: in, Out: out, Version: "test", Show: func(x session.Expansion) string { return x.Print },
-			Folder: env.Folder, Doctor: func(context.Context, string) string { return "model: none" },
+			Directory: env.Directory, Doctor: func(context.Context, string) string { return "model: none" },
 			Open: func(s Start) (*session.Session, error) {
 				own := env
 				own.Tell = s.Tell

@@ -227,17 +227,17 @@ func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
 
 // continued opens a recorded session and replays it.
 func (s *server) continued(ctx context.Context, p sessionParams, servers map[string]discover.Server, replay bool) (*talk, error) {
-	folder, err := s.o.Folder(session.Canonical(p.CWD))
+	directory, err := s.o.Directory(session.Canonical(p.CWD))
 	if err != nil {
 		return nil, err
 	}
-	id, err := folder.Sessions().Find(p.SessionID)
+	id, err := directory.Sessions().Find(p.SessionID)
 	if err != nil || id != p.SessionID {
 		return nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 	}
 	record := &session.Recording{Resume: id}
-	if info, err := os.Stat(folder.Sessions().Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
-		if err := folder.DeleteSession(id); err != nil {
+	if info, err := os.Stat(directory.Sessions().Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
+		if err := directory.DeleteSession(id); err != nil {
 			return nil, err
 		}
 		record, replay = &session.Recording{ID: id, Keep: true}, false
@@ -247,7 +247,7 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 		return nil, err
 	}
 	if replay {
-		if err := t.replay(folder.Sessions()); err != nil {
+		if err := t.replay(directory.Sessions()); err != nil {
 			t.close()
 			return nil, err
 		}
@@ -324,11 +324,11 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 		return nil, errorf(codeInvalidParams, "cwd: expected an absolute path, got %q", p.CWD)
 	}
 	return func(context.Context) (any, func(), error) {
-		folder, err := s.o.Folder(session.Canonical(p.CWD))
+		directory, err := s.o.Directory(session.Canonical(p.CWD))
 		if err != nil {
 			return nil, nil, err
 		}
-		found, err := folder.Recorded(p.CWD == "")
+		found, err := directory.Recorded(p.CWD == "")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -384,16 +384,16 @@ func (s *server) deleteSession(raw json.RawMessage) (runner, error) {
 		dir := ""
 		if t, o, err := s.named(ctx, p.SessionID); err == nil {
 			s.forget(p.SessionID, o)
-			dir = t.session.Folder.Path
+			dir = t.session.Directory.Path
 			t.close()
 		}
-		folder, err := s.o.Folder(dir)
+		directory, err := s.o.Directory(dir)
 		if err != nil {
 			return nil, nil, err
 		}
-		if id, err := folder.Sessions().Find(p.SessionID); err != nil || id != p.SessionID {
+		if id, err := directory.Sessions().Find(p.SessionID); err != nil || id != p.SessionID {
 			return nil, nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 		}
-		return nil, nil, folder.DeleteSession(p.SessionID)
+		return nil, nil, directory.DeleteSession(p.SessionID)
 	}, nil
 }

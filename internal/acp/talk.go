@@ -237,7 +237,7 @@ func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) 
 	t.session.Outside.WaitLikely(ctx)
 	m, err := t.session.Models.Open(ctx)
 	if err != nil {
-		return nil, t.server.noModel(ctx, t.session.Folder.Path, err)
+		return nil, t.server.noModel(ctx, t.session.Directory.Path, err)
 	}
 	talk := t.session.Converse(t.server.ctx, session.ConversationOptions{Model: m, Limits: t.server.o.Limits, Observe: t.observe})
 	t.mu.Lock()

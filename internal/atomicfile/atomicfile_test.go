@@ -14,7 +14,7 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-func folderOf(t *testing.T) string {
+func directoryOf(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -53,7 +53,7 @@ func noTemps(t *testing.T, dir string) {
 }
 
 func TestWriteNew(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	path := filepath.Join(dir, "a", "b", "new.txt")
 	out, err := Write(path, []byte("hello"), Options{})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestWriteNew(t *testing.T) {
 }
 
 func TestWriteReplaces(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	path := filepath.Join(dir, "f")
 	old := put(t, path, "old")
 	if _, err := Write(path, []byte("new"), Options{Old: old}); err != nil {
@@ -107,7 +107,7 @@ func TestWriteReplaces(t *testing.T) {
 }
 
 func TestWriteThroughLinks(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	target := filepath.Join(dir, "target")
 	link := filepath.Join(dir, "link")
 	old := put(t, target, "old")
@@ -133,7 +133,7 @@ func TestWriteThroughLinks(t *testing.T) {
 }
 
 func TestHardLinksStay(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	path, other := filepath.Join(dir, "f"), filepath.Join(dir, "other")
 	old := put(t, path, "old content")
 	if err := os.Link(path, other); err != nil || runtime.GOOS == "windows" {
@@ -157,7 +157,7 @@ func TestHardLinksStay(t *testing.T) {
 }
 
 func TestOnlyRegularFiles(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	os.Mkdir(filepath.Join(dir, "sub"), 0o755)
 	put(t, filepath.Join(dir, "file"), "x")
 	var irregular *nofollow.NotRegularError
@@ -172,8 +172,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 }
 
-func TestFailureLeavesNoFolders(t *testing.T) {
-	dir := folderOf(t)
+func TestFailureLeavesNoDirectories(t *testing.T) {
+	dir := directoryOf(t)
 	long := filepath.Join(dir, "a", "b", strings.Repeat("n", 300))
 	if _, err := Write(long, nil, Options{}); err == nil {
 		t.Fatal("a name that is too long was written")
@@ -184,7 +184,7 @@ func TestFailureLeavesNoFolders(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	dead := filepath.Join(dir, ".adze-999999999-0123456789abcdef.tmp")
 	others := []string{".adze-notes.tmp", ".adze-12-short.tmp", "x.adze-999999999-0123456789abcdef.tmp"}
 	put(t, dead, "half")

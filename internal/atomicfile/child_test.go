@@ -108,7 +108,7 @@ func countUp(path, name string) error {
 }
 
 func startFile(t *testing.T) string {
-	path := filepath.Join(folderOf(t), "f")
+	path := filepath.Join(directoryOf(t), "f")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 func TestAttributesStay(t *testing.T) {
-	path := filepath.Join(folderOf(t), "f")
+	path := filepath.Join(directoryOf(t), "f")
 	old := put(t, path, "old")
 	if err := unix.Setxattr(path, "user.adze", []byte("kept"), 0); err != nil {
 		t.Skipf("no extended attributes here: %v", err)
@@ -33,7 +33,7 @@ func TestAttributesStay(t *testing.T) {
 // A real full disk, a real mount point and a real read-only file system, in
 // namespaces of their own.
 func TestFullDisk(t *testing.T) {
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	cmd := command("full", dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,

@@ -18,7 +18,7 @@ import (
 
 func TestModeStays(t *testing.T) {
 	for _, mode := range []fs.FileMode{0o600, 0o644, 0o755, 0o444, 0o755 | fs.ModeSetuid, 0o750 | fs.ModeSetgid, 0o640 | fs.ModeSticky} {
-		path := filepath.Join(folderOf(t), "f")
+		path := filepath.Join(directoryOf(t), "f")
 		old := put(t, path, "old")
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
@@ -42,14 +42,14 @@ func TestAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become nobody")
 	}
-	dir := nobodysFolder(t)
+	dir := nobodysDirectory(t)
 	if out, err := command("nobody", dir).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-// nobodysFolder is in a directory that every user can enter, unlike t.TempDir's parents under some settings.
-func nobodysFolder(t *testing.T) string {
+// nobodysDirectory is in a directory that every user can enter, unlike t.TempDir's parents under some settings.
+func nobodysDirectory(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "adze-nobody-")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestOwnerStays(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")
 	}
-	path := filepath.Join(folderOf(t), "f")
+	path := filepath.Join(directoryOf(t), "f")
 	old := put(t, path, "old")
 	if err := os.Chown(path, 1234, 4321); err != nil {
 		t.Skipf("chown: %v", err)

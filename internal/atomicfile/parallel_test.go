@@ -21,9 +21,9 @@ func asChanged(err error, changed **ChangedError) bool { return errors.As(err, c
 // Whenever a writer is killed, the file is old or new, and the next writer removes its temporary files.
 func TestKilledWriters(t *testing.T) {
 	kills := soak.Count(40, 2000)
-	dir := folderOf(t)
+	dir := directoryOf(t)
 	if !soak.On() { // a busy disk's fsync would make it slow
-		dir = memoryFolder(t)
+		dir = memoryDirectory(t)
 	}
 	path := filepath.Join(dir, "f")
 	if err := os.WriteFile(path, pattern(1), 0o644); err != nil {
@@ -67,10 +67,10 @@ func TestKilledWriters(t *testing.T) {
 	t.Logf("%d kills, %d of them between temporary file and rename", kills, left)
 }
 
-func memoryFolder(t *testing.T) string {
+func memoryDirectory(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "adze-killed-")
 	if err != nil {
-		return folderOf(t)
+		return directoryOf(t)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
@@ -123,7 +123,7 @@ func TestParallelProcesses(t *testing.T) {
 
 // Of writers that all make the same new file, one does.
 func TestOneOfManyCreates(t *testing.T) {
-	path := filepath.Join(folderOf(t), "sub", "new")
+	path := filepath.Join(directoryOf(t), "sub", "new")
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	made := 0

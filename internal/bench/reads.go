@@ -63,7 +63,7 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 	defer os.RemoveAll(dir)
 	var took [2][]time.Duration
 	var calls [2]func() error
-	for i, limits := range []*builtin.ReadLimits{nil, {System: permission.SystemFolders()}} {
+	for i, limits := range []*builtin.ReadLimits{nil, {System: permission.SystemDirectories()}} {
 		set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper, Sandbox: builtin.Sandbox{
 			Limits: limits, Environ: func(env []string) []string { return environ.AutoApproved(env, dir) },
 		}})

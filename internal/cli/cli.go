@@ -300,7 +300,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, &usage), errors.Is(err, session.ErrFolders):
+	case errors.As(err, &usage), errors.Is(err, session.ErrDirectories):
 		return exitUsage
 	case errors.As(err, &setting), errors.As(err, &value), errors.Is(err, session.ErrRules):
 		return exitSettings

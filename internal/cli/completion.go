@@ -236,11 +236,11 @@ func nounOffers(env Env, n noun) []offer {
 			out = append(out, offer{k.Key, k.About})
 		}
 	case aSession:
-		folder, err := workingFolder(env, &options{})
+		directory, err := workingDirectory(env, &options{})
 		if err != nil {
 			return nil
 		}
-		found, err := folder.Recorded(false)
+		found, err := directory.Recorded(false)
 		if err != nil {
 			return nil
 		}

@@ -18,11 +18,11 @@ import (
 
 // loadedSettings are the settings of the directory that the command line names.
 func loadedSettings(env Env, o *options) (*settings.Settings, error) {
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return nil, err
 	}
-	s, _, err := folder.Settings()
+	s, _, err := directory.Settings()
 	return s, err
 }
 
@@ -85,11 +85,11 @@ func configSet(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 2, configSetUsage); err != nil {
 		return err
 	}
-	folder, err := settingsFolder(env, o)
+	directory, err := settingsDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	c, err := folder.SetSetting(o.scope, words[0], words[1])
+	c, err := directory.SetSetting(o.scope, words[0], words[1])
 	if err != nil {
 		return err
 	}
@@ -97,10 +97,10 @@ func configSet(_ context.Context, env Env, o *options, words []string) error {
 		env.tell(c.Warning)
 	}
 	fmt.Fprintln(env.Stdout, c)
-	if folder, err = workingFolder(env, o); err != nil {
+	if directory, err = workingDirectory(env, o); err != nil {
 		return nil // the change is made
 	}
-	untrusted, note := folder.TakesEffect(c)
+	untrusted, note := directory.TakesEffect(c)
 	if note != "" {
 		env.tell(note)
 	}
@@ -138,12 +138,12 @@ func configPath(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "config path [--scope user|project] [--json]"); err != nil {
 		return err
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
 	if !o.json {
-		_, err := fmt.Fprintln(env.Stdout, folder.File(o.scope))
+		_, err := fmt.Fprintln(env.Stdout, directory.File(o.scope))
 		return err
 	}
 	type file struct {
@@ -152,7 +152,7 @@ func configPath(_ context.Context, env Env, o *options, words []string) error {
 		Exists bool   `json:"exists"`
 	}
 	files := []file{}
-	for _, f := range folder.Files() {
+	for _, f := range directory.Files() {
 		_, err := os.Lstat(f.Path)
 		files = append(files, file{f.Path, f.Scope, err == nil})
 	}
@@ -285,11 +285,11 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if len(words) == 1 {
 		o.cwd = words[0]
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	dir, store := folder.Path, folder.Trust()
+	dir, store := directory.Path, directory.Trust()
 	if o.remove {
 		state, err := store.State(dir, nil)
 		if err == nil && state == trust.Unknown {
@@ -302,7 +302,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		_, err = fmt.Fprintf(env.Stdout, "Removed trust for %s.\n", dir)
 		return err
 	}
-	items, err := folder.Requests()
+	items, err := directory.Requests()
 	if err != nil {
 		return err
 	}

@@ -177,11 +177,11 @@ func demoOnScreen(env Env) bool {
 	if !in || !out || env.Getenv("TERM") == "dumb" {
 		return false
 	}
-	folder, err := env.session().Folder(env.Dir)
+	directory, err := env.session().Directory(env.Dir)
 	if err != nil {
 		return true // the demo needs no settings
 	}
-	set, _, err := folder.Settings()
+	set, _, err := directory.Settings()
 	return err != nil || !set.UI.ScreenReader
 }
 

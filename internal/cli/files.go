@@ -47,7 +47,7 @@ type fileList struct {
 }
 
 func newFileList(s *session.Session) *fileList {
-	return &fileList{root: s.Folder.Path, limit: maxFiles, now: time.Now}
+	return &fileList{root: s.Directory.Path, limit: maxFiles, now: time.Now}
 }
 
 // complete shows the files that match a pattern: at once those that are known, and again if a newer list has others.

@@ -17,8 +17,8 @@ import (
 // header is what a conversation starts with: the directory, trust, notices and, for a fresh one, examples. The model is found
 // meanwhile.
 func (h *screenHost) header(notices []string, fresh bool) []tui.Row {
-	place := homeRelative(h.session.Folder.Path, h.env.Home)
-	if branch := branchOf(h.session.Folder.Path); branch != "" {
+	place := homeRelative(h.session.Directory.Path, h.env.Home)
+	if branch := branchOf(h.session.Directory.Path); branch != "" {
 		place += " (" + branch + ")"
 	}
 	rows := []tui.Row{{Label: "Adze", Text: place}}
@@ -69,7 +69,7 @@ const mostListed = 500
 // examples are prompts that fit the project.
 func (h *screenHost) examples() []string {
 	fails := "why does the last test fail?"
-	if name := testFile(h.session.Folder.Path); name != "" {
+	if name := testFile(h.session.Directory.Path); name != "" {
 		fails = "why does the test in " + tool.Visible(name) + " fail?"
 	}
 	return []string{"what does this project do?", fails, "/plan add a --json flag to the list command"}

@@ -269,21 +269,21 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 	if !continues {
 		return out, nil
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case r.latest:
-		out.Resume, err = folder.Latest()
+		out.Resume, err = directory.Latest()
 	case r.id != "":
-		out.Resume, err = folder.Sessions().Find(r.id)
+		out.Resume, err = directory.Sessions().Find(r.id)
 		var unknown *journal.UnknownError
 		if errors.As(err, &unknown) && !startsUUID(r.id) {
-			out.Resume, err = chooseSession(ctx, env, folder, r.id)
+			out.Resume, err = chooseSession(ctx, env, directory, r.id)
 		}
 	default:
-		out.Resume, err = chooseSession(ctx, env, folder, "")
+		out.Resume, err = chooseSession(ctx, env, directory, "")
 	}
 	var own *exit
 	if errors.As(err, &own) {

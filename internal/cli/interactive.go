@@ -86,7 +86,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""), Lookup: h.lookup,
 			Prompt: o.firstPrompt, Command: command, Earlier: earlier(s),
 			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
-			History: promptHistory(s.Folder.Home), Editor: editorOf(env), Keys: ui.Keys,
+			History: promptHistory(s.Directory.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
 	h.relay(h.front.Tell)
@@ -288,8 +288,8 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 // Status is what the status line shows.
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
-		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Folder.Path),
-		Branch: branchOf(h.session.Folder.Path), Jobs: h.session.Running(),
+		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Directory.Path),
+		Branch: branchOf(h.session.Directory.Path), Jobs: h.session.Running(),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if cost, ok := h.session.Cost(); ok && cost > 0 {
@@ -350,9 +350,9 @@ func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (strin
 	var err error
 	switch scope {
 	case tui.ForProject:
-		path, err = h.session.Folder.SaveRule(session.ForProject, offer)
+		path, err = h.session.Directory.SaveRule(session.ForProject, offer)
 	case tui.ForUser:
-		path, err = h.session.Folder.SaveRule(session.ForUser, offer)
+		path, err = h.session.Directory.SaveRule(session.ForUser, offer)
 	}
 	if err == nil {
 		h.session.Policy.Remember(r, offer)
@@ -457,11 +457,11 @@ func pickFirst(env Env, o *options) (string, error) {
 	if !r.resume || r.id != "" || r.latest || r.fork || r.off || r.newID != "" || o.firstPrompt != "" {
 		return "", nil
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return "", err
 	}
-	if _, err := folder.Latest(); err != nil {
+	if _, err := directory.Latest(); err != nil {
 		return "", session.SessionError(err)
 	}
 	o.record.resume = false

@@ -141,7 +141,7 @@ func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	defer closeSession(env, s)
-	lines, err := discover.LogFile(s.Folder.MCPState(), words[0])
+	lines, err := discover.LogFile(s.Directory.MCPState(), words[0])
 	if err != nil {
 		return err
 	}
@@ -377,20 +377,20 @@ func elsewhere(env Env, o *options, alias string) string {
 
 // changeSettings rewrites the settings file that the command line means.
 func changeSettings(env Env, o *options, change func(path string, text []byte) ([]byte, error)) (string, error) {
-	folder, err := settingsFolder(env, o)
+	directory, err := settingsDirectory(env, o)
 	if err != nil {
 		return "", err
 	}
-	return folder.Change(o.scope, change)
+	return directory.Change(o.scope, change)
 }
 
-// settingsFolder is where settings are changed. The user's own settings need no directory.
-func settingsFolder(env Env, o *options) (session.Folder, error) {
-	folder, err := env.session().Folder("")
+// settingsDirectory is where settings are changed. The user's own settings need no directory.
+func settingsDirectory(env Env, o *options) (session.Directory, error) {
+	directory, err := env.session().Directory("")
 	if err == nil && o.scope == session.ForProject {
-		folder.Path, err = workingDir(env, o.cwd)
+		directory.Path, err = workingDir(env, o.cwd)
 	}
-	return folder, err
+	return directory, err
 }
 
 // openBrowser opens an address if this system has a known way to. The address is printed anyway, so that nothing is

@@ -75,15 +75,15 @@ func (c *checker) close() {
 
 // one judges a command with the rules of settings and of the line.
 func (c *checker) one(ctx context.Context, command string) error {
-	folder, err := workingFolder(c.env, c.o)
+	directory, err := workingDirectory(c.env, c.o)
 	if err != nil {
 		return err
 	}
-	s, _, err := folder.Settings()
+	s, _, err := directory.Settings()
 	if err != nil {
 		return err
 	}
-	q := checkLine{Cmd: &command, Cwd: folder.Path}
+	q := checkLine{Cmd: &command, Cwd: directory.Path}
 	q.Mode = s.Tools.ApprovalMode
 	if c.o.tryMode != "" {
 		q.Mode = c.o.tryMode

@@ -64,7 +64,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	s.Outside.Connect()
 	if env.Terminal {
 		t := newTerminal(env, side, s.Policy)
-		t.save = s.Folder.SaveRule
+		t.save = s.Directory.SaveRule
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}

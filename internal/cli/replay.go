@@ -79,11 +79,11 @@ func sessionReplay(ctx context.Context, env Env, o *options, words []string) err
 	if out == nil {
 		return writeReplay(ctx, env, o.replay, all, id, log)
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	set, _, err := folder.Settings()
+	set, _, err := directory.Settings()
 	if err != nil {
 		return err
 	}

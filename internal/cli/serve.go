@@ -68,7 +68,7 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 	}
 	defer closeSession(env, s)
 	if o.tools == "" {
-		return nil, s.Folder.Path, nil
+		return nil, s.Directory.Path, nil
 	}
 	for name := range strings.SplitSeq(o.tools, ",") {
 		if name = strings.TrimSpace(name); name == "" {
@@ -87,7 +87,7 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 	if names == nil {
 		return nil, "", usagef("--tools: no tool named\nSee 'adze tool list'.")
 	}
-	return names, s.Folder.Path, nil
+	return names, s.Directory.Path, nil
 }
 
 // openConnection is the session of one client.
@@ -103,7 +103,7 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy, filepath.Join(s.Folder.Home, "settings.json")))
+	s.Executor.Ask = s.Asking(remembering(c.Ask, s.Policy, filepath.Join(s.Directory.Home, "settings.json")))
 	return s.Executor, func() { closeSession(env, s) }, nil
 }
 
@@ -215,7 +215,7 @@ func serveEditor(ctx context.Context, env Env, o *options, words []string) error
 				SystemPrompt: o.systemPrompt, AppendSystemPrompt: o.appendPrompt,
 			})
 		},
-		Folder: func(dir string) (session.Folder, error) { return env.session().Folder(dir) },
+		Directory: func(dir string) (session.Directory, error) { return env.session().Directory(dir) },
 		Doctor: func(ctx context.Context, dir string) string {
 			var text bytes.Buffer
 			own, choices := env, *o

@@ -152,13 +152,13 @@ func settingFlags(o *options) []settings.Flag {
 	return fs
 }
 
-// workingFolder is the directory that the command line names, for commands that open no session.
-func workingFolder(env Env, o *options) (session.Folder, error) {
+// workingDirectory is the directory that the command line names, for commands that open no session.
+func workingDirectory(env Env, o *options) (session.Directory, error) {
 	dir, err := workingDir(env, o.cwd)
 	if err != nil {
-		return session.Folder{}, err
+		return session.Directory{}, err
 	}
-	return env.session().Folder(dir)
+	return env.session().Directory(dir)
 }
 
 // workingDir is the absolute working directory.

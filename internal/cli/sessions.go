@@ -20,11 +20,11 @@ func sessionList(_ context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "session list [--all] [--json]"); err != nil {
 		return err
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	found, err := folder.Recorded(o.record.all)
+	found, err := directory.Recorded(o.record.all)
 	if err != nil {
 		return err
 	}
@@ -32,9 +32,9 @@ func sessionList(_ context.Context, env Env, o *options, words []string) error {
 		return printJSON(env.Stdout, append([]journal.Info{}, found...))
 	}
 	if len(found) == 0 {
-		where := "in " + folder.Path + ". List all with 'adze session list --all'."
+		where := "in " + directory.Path + ". List all with 'adze session list --all'."
 		if o.record.all {
-			where = "in " + folder.Home + "."
+			where = "in " + directory.Home + "."
 		}
 		_, err := fmt.Fprintln(env.Stdout, "No recorded sessions "+where)
 		return err
@@ -79,11 +79,11 @@ func shortest(all []journal.Info) int {
 
 // found is the session that a word of the command line names.
 func found(env Env, o *options, word string) (journal.Sessions, string, error) {
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return journal.Sessions{}, "", err
 	}
-	all := folder.Sessions()
+	all := directory.Sessions()
 	id, err := all.Find(word)
 	if err != nil {
 		return all, "", session.SessionError(err)
@@ -140,12 +140,12 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
 	copied := session.NewID()
-	if err := folder.Fork(id, upTo, copied); err != nil {
+	if err := directory.Fork(id, upTo, copied); err != nil {
 		return session.SessionError(err)
 	}
 	if o.json {
@@ -160,7 +160,7 @@ func sessionDelete(_ context.Context, env Env, o *options, words []string) error
 	if len(words) == 0 {
 		return usagef("usage: adze session delete ID…")
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func sessionDelete(_ context.Context, env Env, o *options, words []string) error
 		}
 	}
 	for _, id := range ids {
-		if err := folder.DeleteSession(id); err != nil {
+		if err := directory.DeleteSession(id); err != nil {
 			return session.SessionError(err)
 		}
 		if !o.json {
@@ -193,17 +193,17 @@ const maxListed = 20
 
 // chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given and one
 // session has them, it is that one.
-func chooseSession(ctx context.Context, env Env, folder session.Folder, words string) (string, error) {
-	found, err := folder.Recorded(false)
+func chooseSession(ctx context.Context, env Env, directory session.Directory, words string) (string, error) {
+	found, err := directory.Recorded(false)
 	if err != nil {
 		return "", err
 	}
 	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" || !hasWords(s.Title, words) })
 	switch {
 	case len(found) == 0 && words == "":
-		return "", fmt.Errorf("no session to resume in %s", folder.Path)
+		return "", fmt.Errorf("no session to resume in %s", directory.Path)
 	case len(found) == 0:
-		return "", fmt.Errorf("no session with %q in its title in %s\nSee 'adze session list'.", words, folder.Path)
+		return "", fmt.Errorf("no session with %q in its title in %s\nSee 'adze session list'.", words, directory.Path)
 	case len(found) == 1 && words != "":
 		return found[0].ID, nil
 	case !env.Terminal && words != "":
@@ -247,9 +247,9 @@ func sessionExport(_ context.Context, env Env, o *options, words []string) error
 	if err != nil {
 		return err
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	return folder.Export(env.Stdout, id, o.record.format)
+	return directory.Export(env.Stdout, id, o.record.format)
 }

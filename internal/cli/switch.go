@@ -208,7 +208,7 @@ func callHead(s *session.Session, c model.Call) string {
 			continue
 		case string:
 			if !key && depth == 1 {
-				text := strings.Join(strings.Fields(strings.TrimPrefix(t, s.Folder.Path+"/")), " ")
+				text := strings.Join(strings.Fields(strings.TrimPrefix(t, s.Directory.Path+"/")), " ")
 				if r := []rune(text); len(r) > 100 {
 					text = string(r[:99]) + "…"
 				}
@@ -232,7 +232,7 @@ func (h *screenHost) setTheme(name string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	h.session.Settings.UI.Theme = name // only this goroutine uses it: prompts run one after the other
-	path, err := h.session.Folder.Change(session.ForUser, func(path string, text []byte) ([]byte, error) {
+	path, err := h.session.Directory.Change(session.ForUser, func(path string, text []byte) ([]byte, error) {
 		return settings.SetKey(path, text, "ui.theme", value)
 	})
 	if err != nil {

@@ -103,7 +103,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	if env.Terminal && !o.json {
 		t := newTerminal(env, newScreen(env), s.Policy)
-		t.save = s.Folder.SaveRule
+		t.save = s.Directory.SaveRule
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
 	}
 	batch := s.Executor.Batch(ctx)

@@ -24,8 +24,8 @@ import (
 )
 
 // trialRun runs a command in a trial, shows its effects and asks whether to keep them.
-func trialRun(ctx context.Context, env Env, o *options, folder session.Folder, c proc.Command, write []string) (err error) {
-	layers, roots, err := folder.Trials(write, c.Env)
+func trialRun(ctx context.Context, env Env, o *options, directory session.Directory, c proc.Command, write []string) (err error) {
+	layers, roots, err := directory.Trials(write, c.Env)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func trialRun(ctx context.Context, env Env, o *options, folder session.Folder, c
 	if ok, why := layers.Supported(); !ok {
 		return exitf(exitError, "run a trial: %s\nUse another --mode, such as workspace.", why)
 	}
-	limits := sandbox.Surroundings{Roots: roots, System: permission.SystemFolders(), Env: c.Env}.Limits()
+	limits := sandbox.Surroundings{Roots: roots, System: permission.SystemDirectories(), Env: c.Env}.Limits()
 	finder := secretfiles.New(secretfiles.Options{Roots: roots})
 	hide, ok := finder.List(10 * time.Second)
 	finder.Close()
@@ -58,7 +58,7 @@ func trialRun(ctx context.Context, env Env, o *options, folder session.Folder, c
 	if err != nil {
 		return err
 	}
-	r := tried{env: env, t: t, out: out, effects: e, root: folder.Path}
+	r := tried{env: env, t: t, out: out, effects: e, root: directory.Path}
 	if err := r.judge(ctx, o.yes); err != nil {
 		return err
 	}
@@ -248,11 +248,11 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	if len(words) == 0 {
 		return usagef("usage: adze sandbox run [--mode MODE] [--backend NAME] -- COMMAND [ARGUMENTS]")
 	}
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	set, _, err := folder.Settings(settingFlags(o)...)
+	set, _, err := directory.Settings(settingFlags(o)...)
 	if err != nil {
 		return err
 	}
@@ -261,19 +261,19 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	switch o.tryMode {
 	case "":
 	case string(sandbox.Trial):
-		return trialRun(ctx, env, o, folder, proc.Command{Argv: words, Dir: folder.Path, Env: environ}, folder.SandboxWrite(set.Tools))
+		return trialRun(ctx, env, o, directory, proc.Command{Argv: words, Dir: directory.Path, Env: environ}, directory.SandboxWrite(set.Tools))
 	default:
 		if mode, err = sandbox.ParseMode(o.tryMode); err != nil {
 			return usagef("--mode: %v", err)
 		}
 	}
-	spec := sandbox.For(mode, []string{folder.Path}, folder.SandboxWrite(set.Tools), environ, func(path string) bool {
+	spec := sandbox.For(mode, []string{directory.Path}, directory.SandboxWrite(set.Tools), environ, func(path string) bool {
 		_, ok := names.Protected(path)
 		return ok
 	})
 	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == session.Bubblewrap
 	// What is typed is for the command to answer, and does not end it here.
-	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{Argv: words, Dir: folder.Path, Env: environ, Sandbox: spec}, env.tell)
+	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{Argv: words, Dir: directory.Path, Env: environ, Sandbox: spec}, env.tell)
 	if errors.Is(err, exec.ErrNotFound) {
 		return exitf(127, "%v", err) // as shells have it
 	}

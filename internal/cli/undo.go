@@ -72,15 +72,15 @@ func runRedo(ctx context.Context, env Env, o *options, words []string) error {
 
 // takeBack lists what an undo or a redo changes, asks, and does it.
 func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (err error) {
-	folder, err := workingFolder(env, o)
+	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
 	}
-	id, err := undoSession(folder, o)
+	id, err := undoSession(directory, o)
 	if err != nil {
 		return err
 	}
-	u, err := folder.OpenUndo(id, sel, env.Environ)
+	u, err := directory.OpenUndo(id, sel, env.Environ)
 	if err != nil {
 		return undoError(id, err)
 	}
@@ -89,7 +89,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	if sel.Redo {
 		verb = "Redo"
 	}
-	fmt.Fprint(env.Stdout, u.List(folder.Path))
+	fmt.Fprint(env.Stdout, u.List(directory.Path))
 	if o.dryRun {
 		return leftAlone(u.Left)
 	}
@@ -107,27 +107,27 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		return err
 	}
 	for _, l := range left[len(u.Left):] { // the others are listed
-		fmt.Fprint(env.Stdout, session.LeftLine(l, folder.Path))
+		fmt.Fprint(env.Stdout, session.LeftLine(l, directory.Path))
 	}
 	fmt.Fprintf(env.Stdout, "%s restored.\n", counted(todo-len(left)+len(u.Left), "path"))
 	return leftAlone(left)
 }
 
 // undoSession is the session that the command is about.
-func undoSession(folder session.Folder, o *options) (string, error) {
+func undoSession(directory session.Directory, o *options) (string, error) {
 	if o.undo.session != "" {
-		id, err := folder.Sessions().Find(o.undo.session)
+		id, err := directory.Sessions().Find(o.undo.session)
 		if err != nil {
 			return "", session.SessionError(err)
 		}
 		return id, nil
 	}
-	all, err := folder.Recorded(false)
+	all, err := directory.Recorded(false)
 	if err != nil {
 		return "", err
 	}
 	if len(all) == 0 {
-		return "", exitf(exitError, "no recorded session in %s\nSee 'adze session list --all', and use --session ID.", folder.Path)
+		return "", exitf(exitError, "no recorded session in %s\nSee 'adze session list --all', and use --session ID.", directory.Path)
 	}
 	return all[0].ID, nil
 }

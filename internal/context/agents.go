@@ -29,7 +29,7 @@ func Agents(p Places) ([]Agent, []string) {
 	var all []Agent
 	var notes []string
 	ignored := p.ignored()
-	for _, dir := range p.folders("agents") {
+	for _, dir := range p.directories("agents") {
 		entries, err := dir.entries()
 		if err != nil {
 			notes = append(notes, err.Error())
@@ -121,7 +121,7 @@ func Skills(p Places) ([]Skill, []string) {
 	var all []Skill
 	var notes []string
 	ignored := p.ignored()
-	for _, dir := range p.folders("skills") {
+	for _, dir := range p.directories("skills") {
 		entries, err := dir.entries()
 		if err != nil {
 			notes = append(notes, err.Error())

@@ -83,7 +83,7 @@ func Commands(p Places) ([]Command, []string) {
 	var notes []string
 	ignored := p.ignored()
 	p.Trusted = true
-	for _, dir := range p.folders("commands") {
+	for _, dir := range p.directories("commands") {
 		files, err := dir.commandFiles()
 		if err != nil {
 			notes = append(notes, err.Error())

@@ -83,7 +83,7 @@ func Load(o Options) Loaded {
 			l.top(filepath.Join(dir, name), userArea(dir))
 		}
 	}
-	for _, dir := range folders(o.Root, o.Dir) {
+	for _, dir := range directories(o.Root, o.Dir) {
 		for _, name := range o.Names {
 			l.top(filepath.Join(dir, name), l.projectArea())
 		}
@@ -109,8 +109,8 @@ func Root(dir, home string) string {
 	}
 }
 
-// folders returns the directories from root down to dir.
-func folders(root, dir string) []string {
+// directories returns the directories from root down to dir.
+func directories(root, dir string) []string {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil || !filepath.IsLocal(rel) {
 		return []string{dir}

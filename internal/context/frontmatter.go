@@ -39,8 +39,8 @@ type definitionDir struct {
 	roots []string // nil: links may lead anywhere
 }
 
-// folders returns the directories of one kind, strongest first: a definition hides those of the same name in later ones.
-func (p Places) folders(kind string) (found []definitionDir) {
+// directories returns the directories of one kind, strongest first: a definition hides those of the same name in later ones.
+func (p Places) directories(kind string) (found []definitionDir) {
 	if p.Trusted {
 		for _, dir := range p.project(kind) {
 			found = append(found, definitionDir{filepath.Join(p.Project, dir), Project, []string{real(p.Project)}})

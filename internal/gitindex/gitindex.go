@@ -18,10 +18,10 @@ var ErrMalformed = errors.New("the index of the repository could not be read")
 
 // File types in an entry's mode.
 const (
-	TypeMask = 0o170000
-	Regular  = 0o100000
-	Gitlink  = 0o160000
-	folder   = 0o040000 // of a sparse index: the files below aren't listed
+	TypeMask  = 0o170000
+	Regular   = 0o100000
+	Gitlink   = 0o160000
+	directory = 0o040000 // of a sparse index: the files below aren't listed
 )
 
 // Entry is one file of an index.
@@ -45,7 +45,7 @@ func Parse(data []byte, hashSize int, visit func(Entry) error) (split *Split, er
 	var replacements []Entry // they have no name: they have that of the entry they replace
 	for ; count > 0; count-- {
 		entry, ok := e.next()
-		if !ok || entry.Mode&TypeMask == folder {
+		if !ok || entry.Mode&TypeMask == directory {
 			return nil, ErrMalformed
 		}
 		if len(entry.Name) == 0 {

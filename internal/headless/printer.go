@@ -142,7 +142,7 @@ func (j *Printer) Begin() {
 	}
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
-		"cwd": s.Folder.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
+		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
 		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(s), "agents": agentNames(s),
 		"adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})

@@ -24,7 +24,7 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	}
 	var total used
 	models, days, sessions := map[string]*used{}, map[string]*used{}, map[string]bool{}
-	for s, err := range h.session.Folder.Sessions().Spent(since) {
+	for s, err := range h.session.Directory.Sessions().Spent(since) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}

@@ -38,8 +38,8 @@ const (
 type Kind bool
 
 const (
-	File   Kind = false
-	Folder Kind = true
+	File      Kind = false
+	Directory Kind = true
 )
 
 // Verdict is the verdict on one path. File, Line and Pattern name the rule that decided; they are empty if no rule matched,

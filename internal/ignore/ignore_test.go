@@ -47,7 +47,7 @@ func expect(t *testing.T, r *Rules, top string, want map[string]string) {
 	for path, w := range want {
 		kind := File
 		if strings.HasSuffix(path, "/") {
-			kind = Folder
+			kind = Directory
 		}
 		v := r.Check(filepath.Join(top, path), kind)
 		got := string("-hr"[v.State])
@@ -140,7 +140,7 @@ func TestWhereGitRulesBegin(t *testing.T) {
 		t.Error("a walk that begins outside every root must honour the .gitignore it begins at")
 	}
 	d, v = r.Start(filepath.Join(top, "home/proj/vendor"))
-	if v.State != Hidden || d.Match("lib", Folder).State != Clear {
+	if v.State != Hidden || d.Match("lib", Directory).State != Clear {
 		t.Errorf("a walk that is told to begin in an ignored folder must see what is in it: %v", v)
 	}
 }

@@ -66,7 +66,7 @@ func (r *Rules) Check(path string, kind Kind) Verdict {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if kind == Folder {
+	if kind == Directory {
 		return r.reach(p).own()
 	}
 	parent := r.reach(p[:cut])
@@ -86,10 +86,10 @@ func (r *Rules) Check(path string, kind Kind) Verdict {
 // Start returns the directory at which a walk begins, and the verdict on that directory itself. The caller decides whether
 // to walk a named directory that is hidden: if so, git's rules start again there, because the rules that hide the directory
 // would hide all its content. A Dir from Start, and those entered from it, see the disk as it was when they were made.
-func (r *Rules) Start(folder string) (*Dir, Verdict) {
+func (r *Rules) Start(directory string) (*Dir, Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := r.reach(slashed(folder))
+	p := r.reach(slashed(directory))
 	v := p.own()
 	if v.State != Hidden && p.dir.git != nil {
 		return p.dir, v
@@ -125,15 +125,15 @@ func (p *dirState) own() Verdict {
 }
 
 // reach updates the states from the root directory down to a directory.
-func (r *Rules) reach(folder string) *dirState {
+func (r *Rules) reach(directory string) *dirState {
 	if len(r.places) > maxPlaces {
 		clear(r.places)
 	}
-	volume := filepath.ToSlash(filepath.VolumeName(filepath.FromSlash(folder)))
+	volume := filepath.ToSlash(filepath.VolumeName(filepath.FromSlash(directory)))
 	chain := []string{volume}
-	for i := len(volume) + 1; i <= len(folder); i++ {
-		if i == len(folder) || folder[i] == '/' {
-			chain = append(chain, folder[:i])
+	for i := len(volume) + 1; i <= len(directory); i++ {
+		if i == len(directory) || directory[i] == '/' {
+			chain = append(chain, directory[:i])
 		}
 	}
 	marks := make([]Marks, len(chain))
@@ -216,13 +216,13 @@ func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirS
 func (r *Rules) judge(p *dirState, name string) {
 	p.refused = p.parent.refused
 	if p.refused.State != Refused {
-		p.refused = p.parent.dir.Refusal(name, Folder)
+		p.refused = p.parent.dir.Refusal(name, Directory)
 	}
 	if p.begins || (!p.within && p.marks&markRepo != 0) {
 		return
 	}
 	p.hidden = p.parent.hidden
 	if p.hidden.State != Hidden {
-		p.hidden = p.parent.dir.hidden(name, Folder)
+		p.hidden = p.parent.dir.hidden(name, Directory)
 	}
 }

@@ -61,7 +61,7 @@ func (s *set) note(m map[string]last, key string, i int) map[string]last {
 }
 
 func (l last) index(kind Kind) int {
-	if kind == Folder {
+	if kind == Directory {
 		return max(l.any, l.dir) - 1
 	}
 	return l.any - 1
@@ -87,7 +87,7 @@ func (s *set) find(d *Dir, l *level, name string, kind Kind) int {
 			break
 		}
 		p := &s.patterns[i]
-		if (!p.dirOnly || kind == Folder) && s.matchesName(p, name) {
+		if (!p.dirOnly || kind == Directory) && s.matchesName(p, name) {
 			best = i
 			break
 		}
@@ -102,7 +102,7 @@ func (s *set) find(d *Dir, l *level, name string, kind Kind) int {
 			break
 		}
 		p := &s.patterns[i]
-		if (!p.dirOnly || kind == Folder) && p.matchesPath(view(path), s.fold) {
+		if (!p.dirOnly || kind == Directory) && p.matchesPath(view(path), s.fold) {
 			return i
 		}
 	}

@@ -29,7 +29,7 @@ type program struct {
 
 // built is the program, built once, in a directory that TestMain removes.
 var built = sync.OnceValues(func() (path string, err error) {
-	path = filepath.Join(os.Getenv(ownFolder), "adze")
+	path = filepath.Join(os.Getenv(ownDirectory), "adze")
 	build := exec.Command("go", "build", "-trimpath", "-o", path, "../../cmd/adze")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
 	out, err := build.CombinedOutput()

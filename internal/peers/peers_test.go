@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	dir, err := os.MkdirTemp("", "adze-peers-")
 	if err == nil {
-		err = os.Setenv(ownFolder, dir)
+		err = os.Setenv(ownDirectory, dir)
 	}
 	if err != nil {
 		exit(err)
@@ -43,8 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// ownFolder names the directory for what all tests share.
-const ownFolder = "ADZE_PEERS_FOLDER"
+// ownDirectory names the directory for what all tests share.
+const ownDirectory = "ADZE_PEERS_FOLDER"
 
 func exit(err error) {
 	if err != nil {

@@ -25,9 +25,9 @@ type way struct {
 	suffix  string // with anyDepth: the required suffix of the last element, if that is the whole pattern
 	plain   bool   // no wildcard: compared as text
 	// anyDepth means that the pattern is "**/" and a pattern for the last element, by far the most common form.
-	anyDepth bool
-	folders  []string // the leading elements without wildcards, which decide where to search
-	depth    int      // number of elements; 0 if "**" makes it unlimited
+	anyDepth    bool
+	directories []string // the leading elements without wildcards, which decide where to search
+	depth       int      // number of elements; 0 if "**" makes it unlimited
 }
 
 const maxWays = 512
@@ -84,7 +84,7 @@ func (g *glob) add(pattern string) {
 		if strings.ContainsAny(s, `*?[\`) {
 			break
 		}
-		w.folders = append(w.folders, s)
+		w.directories = append(w.directories, s)
 	}
 	if len(segments) == 2 && segments[0] == "**" && segments[1] != "**" {
 		w.anyDepth, w.name = true, segments[1]
@@ -131,7 +131,7 @@ func (g *glob) reaches(dir string) bool {
 }
 
 func (w *way) reaches(dir string, fold bool) bool {
-	if w.anyDepth || (len(w.folders) == 0 && w.depth == 0) {
+	if w.anyDepth || (len(w.directories) == 0 && w.depth == 0) {
 		return true
 	}
 	for i := 0; dir != ""; i++ {
@@ -140,7 +140,7 @@ func (w *way) reaches(dir string, fold bool) bool {
 		if w.depth > 0 && i+1 >= w.depth {
 			return false
 		}
-		if i < len(w.folders) && !same(w.folders[i], first, fold) {
+		if i < len(w.directories) && !same(w.directories[i], first, fold) {
 			return false
 		}
 	}

@@ -408,7 +408,7 @@ func (k *worker) enters(at *openDir, name string) bool {
 			return enter
 		}
 	}
-	return !at.rules.Hidden(name, ignore.Folder)
+	return !at.rules.Hidden(name, ignore.Directory)
 }
 
 func (k *worker) skipped(at *openDir, name string) bool {

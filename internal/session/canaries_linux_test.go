@@ -128,7 +128,7 @@ func (tree *canaryTree) discloses(text string) bool {
 // saved returns the text of the results that were too long, which are removed.
 func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 	var all strings.Builder
-	filepath.WalkDir(s.Folder.Home, func(path string, d fs.DirEntry, err error) error {
+	filepath.WalkDir(s.Directory.Home, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && d.Name() != "settings.json" && !strings.Contains(path, "/proc/") {
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -144,7 +144,7 @@ func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 
 // limits returns those of auto-approved commands in the tree.
 func (tree *canaryTree) limits() *sandbox.Limits {
-	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemFolders(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
+	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemDirectories(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
 	filepath.WalkDir(tree.work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if _, secret := names.Secret(path); secret && !strings.Contains(path, "/.git/") {

@@ -49,7 +49,7 @@ func (s *Session) customSlashes() []Slash {
 // expandFile returns the prompt of a command file with its placeholders replaced, in order. Nothing runs from a project that
 // isn't trusted, and commands are judged like those of the model.
 func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
-	file := shortPath(c.Path, s.Folder.Path)
+	file := shortPath(c.Path, s.Directory.Path)
 	if c.Runs() && c.Scope == contextfiles.Project {
 		how := "'adze trust'"
 		if s.front&Answers != 0 {

@@ -146,7 +146,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 	if plan {
 		memory += "\n" + planText + s.planEnd()
 	}
-	return agent.Surroundings{Workspace: s.Folder.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
+	return agent.Surroundings{Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
 }
 
 // planEnd returns the instruction for the plan. Without a user to approve it, the plan is the answer.

@@ -17,17 +17,17 @@ import (
 type Definitions struct {
 	Roles []agent.Role // of subagents, beside the built-in ones
 
-	folder Folder
-	places contextfiles.Places
-	skills []builtin.Skill
+	directory Directory
+	places    contextfiles.Places
+	skills    []builtin.Skill
 	// commands are the command files at the start. Trust in a project covers the programs that these run.
 	commands []contextfiles.Command
 	trusted  bool
 	names    []string // of context files; nil: the usual ones
 }
 
-func readDefinitions(f Folder, trusted bool, set settings.Context) *Definitions {
-	d := &Definitions{folder: f, trusted: trusted, places: f.places(trusted), names: settings.Texts(set.FileNames)}
+func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitions {
+	d := &Definitions{directory: f, trusted: trusted, places: f.places(trusted), names: settings.Texts(set.FileNames)}
 	agents, notes := contextfiles.Agents(d.places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
@@ -75,14 +75,14 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
-	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.folder.Path, Home: d.folder.env.Home, Names: d.names})
+	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names})
 }
 
 // Describe returns the content of the context files for a user; without any, where they could be.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
-		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.folder.Path, names, d.folder.Home)
+		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.directory.Path, names, d.directory.Home)
 	}
 	return memory.Text
 }

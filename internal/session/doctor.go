@@ -40,7 +40,7 @@ func (c *Checkup) Failed(found sandbox.Support, err error) {
 func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
 	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
 	c.trials(ctx, s)
-	c.sandboxSettings(s.Folder, s.Settings.Tools)
+	c.sandboxSettings(s.Directory, s.Settings.Tools)
 	c.settings(s, warnings)
 	c.section("model")
 	name := ""
@@ -78,7 +78,7 @@ func (c *Checkup) sessions(s *Session) {
 	if !g.ChatRecording {
 		c.plain("sessions aren't recorded (general.chatRecording)")
 	}
-	use, err := s.Folder.Use()
+	use, err := s.Directory.Use()
 	if err != nil {
 		c.bad(err.Error())
 		return
@@ -86,7 +86,7 @@ func (c *Checkup) sessions(s *Session) {
 	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", counted(use.Count, "recorded session"),
 		size(use.Sessions), size(use.Contents), size(use.Results), size(use.Other)))
 	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
-		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Folder.Home, size(g.MaxStateBytes)))
+		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Directory.Home, size(g.MaxStateBytes)))
 	}
 }
 
@@ -117,7 +117,7 @@ func (c *Checkup) commands(health proc.Health) {
 // settings reports the settings that a user might not expect, and the warnings about them.
 func (c *Checkup) settings(s *Session, warnings []string) {
 	c.section("settings")
-	c.plain("user settings: " + filepath.Join(s.Folder.Home, "settings.json"))
+	c.plain("user settings: " + filepath.Join(s.Directory.Home, "settings.json"))
 	mode := "approval mode: " + s.Policy.Mode().String()
 	if s.Policy.Mode() == permission.Yolo {
 		c.warn(mode + " (everything runs without approval)")
@@ -382,7 +382,7 @@ func layerNames(l sandbox.Layers) []string {
 }
 
 // sandboxSettings reports the user's sandbox settings.
-func (c *Checkup) sandboxSettings(f Folder, t settings.Tools) {
+func (c *Checkup) sandboxSettings(f Directory, t settings.Tools) {
 	c.plain("tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend)
 	for _, path := range f.SandboxWrite(t) {
 		if _, err := os.Stat(path); err != nil {

@@ -175,12 +175,12 @@ type Kind string
 
 // The kinds.
 const (
-	ErrFolders Kind = "invalid directories"
-	ErrRules   Kind = "invalid rules"
-	ErrModel   Kind = "no model"
-	ErrPrompt  Kind = "invalid prompt"
-	ErrSession Kind = "invalid session"
-	ErrHook    Kind = "stopped by a hook"
+	ErrDirectories Kind = "invalid directories"
+	ErrRules       Kind = "invalid rules"
+	ErrModel       Kind = "no model"
+	ErrPrompt      Kind = "invalid prompt"
+	ErrSession     Kind = "invalid session"
+	ErrHook        Kind = "stopped by a hook"
 	// ErrUnstructured reports a model that didn't return a result of the schema.
 	ErrUnstructured Kind = "the model replied without calling structured_output, so there is no result"
 )
@@ -223,7 +223,7 @@ func (s *Session) warnIgnored() {
 		}
 	}
 	s.warnAll(unknown)
-	for _, path := range s.Folder.qwenFiles() {
+	for _, path := range s.Directory.qwenFiles() {
 		s.env.warn("%s: not supported by Adze, ignored", path)
 	}
 }
@@ -288,7 +288,7 @@ func didYouMean(name string, names []string) string {
 }
 
 // qwenFiles returns files and directories that Qwen Code uses and Adze doesn't.
-func (f Folder) qwenFiles() []string {
+func (f Directory) qwenFiles() []string {
 	var found []string
 	for _, dir := range []string{filepath.Join(f.env.Home, ".qwen"), filepath.Join(f.Path, ".qwen")} {
 		for _, name := range []string{"extensions", ".env"} {

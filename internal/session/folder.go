@@ -22,21 +22,21 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// Folder is a working directory: its settings, and whether the user trusts it.
-type Folder struct {
+// Directory is a working directory: its settings, and whether the user trusts it.
+type Directory struct {
 	Path string // absolute and canonical
 	Home string // Adze's own directory
 
 	env Env
 }
 
-// Folder returns the Folder of an absolute and canonical path.
-func (env Env) Folder(path string) (Folder, error) {
+// Directory returns the Directory of an absolute and canonical path.
+func (env Env) Directory(path string) (Directory, error) {
 	home, err := settings.Home(env.Getenv, env.Home)
-	return Folder{Path: path, Home: home, env: env}, err
+	return Directory{Path: path, Home: home, env: env}, err
 }
 
-func (f Folder) sources() settings.Sources {
+func (f Directory) sources() settings.Sources {
 	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
 }
 
@@ -44,7 +44,7 @@ func (f Folder) sources() settings.Sources {
 const Untried = "untrusted"
 
 // Settings reads the settings. Those of the directory apply in full only if the user trusts exactly what they request.
-func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
+func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
 	src := f.sources()
 	src.Flags = flags
 	s, err = settings.Load(src)
@@ -72,7 +72,7 @@ func (f Folder) Settings(flags ...settings.Flag) (s *settings.Settings, trusted 
 
 // tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, because adze trust
 // shows them; an interactive front end counts them itself.
-func (f Folder) tellNotes(s *settings.Settings, interactive bool) {
+func (f Directory) tellNotes(s *settings.Settings, interactive bool) {
 	withheld := map[settings.Place]bool{}
 	for _, w := range s.Withheld() {
 		withheld[w.From] = true
@@ -92,10 +92,10 @@ func (f Folder) tellNotes(s *settings.Settings, interactive bool) {
 }
 
 // Trust returns the store of the user's trusted projects.
-func (f Folder) Trust() *trust.Store { return trust.Open(f.Home) }
+func (f Directory) Trust() *trust.Store { return trust.Open(f.Home) }
 
 // places returns the directories of definitions.
-func (f Folder) places(trusted bool) contextfiles.Places {
+func (f Directory) places(trusted bool) contextfiles.Places {
 	user := []string{f.Home}
 	if f.env.Home != "" {
 		user = append(user, filepath.Join(f.env.Home, ".qwen"))
@@ -116,7 +116,7 @@ const (
 )
 
 // File returns the path of the settings file of a scope.
-func (f Folder) File(scope Scope) string {
+func (f Directory) File(scope Scope) string {
 	if scope == ForProject {
 		return filepath.Join(f.Path, ".adze", "settings.json")
 	}
@@ -124,11 +124,11 @@ func (f Folder) File(scope Scope) string {
 }
 
 // Files returns all settings files that are read, weakest first, whether they exist or not.
-func (f Folder) Files() []settings.File { return f.sources().Files() }
+func (f Directory) Files() []settings.File { return f.sources().Files() }
 
 // Change rewrites the settings file of the scope atomically and returns its path. It never replaces a file that can't be
 // read.
-func (f Folder) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
+func (f Directory) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
 	path := f.File(scope)
 	how := atomicfile.Options{Backup: f.Home, Mode: 0o600}
 	if scope == ForProject {
@@ -197,7 +197,7 @@ func isBelow(path, dir string) bool {
 }
 
 // included returns the further directories in settings. A missing one is reported and skipped.
-func (f Folder) included(s *settings.Settings) []string {
+func (f Directory) included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {
 		path := f.settled(e.Text)
@@ -211,7 +211,7 @@ func (f Folder) included(s *settings.Settings) []string {
 }
 
 // settled resolves a path of settings, which may begin at the home directory or at the working directory.
-func (f Folder) settled(path string) string {
+func (f Directory) settled(path string) string {
 	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.env.Home != "" {
 		path = filepath.Join(f.env.Home, rest)
 	}
@@ -222,7 +222,7 @@ func (f Folder) settled(path string) string {
 }
 
 // MCPState returns the directory for manifests, logs and logins of servers.
-func (f Folder) MCPState() string { return filepath.Join(f.Home, "mcp") }
+func (f Directory) MCPState() string { return filepath.Join(f.Home, "mcp") }
 
 // maxNamed is the maximum number of files whose content is bound. A directory whose settings name more is unusual, and its
 // settings are bound in any case.
@@ -264,7 +264,7 @@ func namedFiles(value any, dir, at string, named map[string]bool) {
 
 // unchanged returns a check that the files of the directory that a command names are unchanged. Otherwise a model that edits
 // such a file would decide what runs, without approval and sandbox.
-func (f Folder) unchanged(command string) func() error {
+func (f Directory) unchanged(command string) func() error {
 	now := func() map[string]string {
 		named := map[string]bool{}
 		namedFiles(command, f.Path, f.Path, named)

@@ -152,7 +152,7 @@ func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 		Description string          `json:"description"`
 		Parameters  json.RawMessage `json:"parameters"`
 	}
-	size := len(agent.SystemPrompt(agent.Surroundings{Workspace: s.Folder.Path, Date: time.Now()}))
+	size := len(agent.SystemPrompt(agent.Surroundings{Workspace: s.Directory.Path, Date: time.Now()}))
 	for _, d := range s.Executor.Registry.All() {
 		b, err := json.Marshal(function{d.Name, d.Description, d.Parameters})
 		if err != nil {

@@ -56,7 +56,7 @@ func (s *Session) openHooks() error {
 			}
 			for i, h := range found {
 				if h.Command != "" {
-					found[i].Check = s.Folder.unchanged(h.Command)
+					found[i].Check = s.Directory.unchanged(h.Command)
 				}
 			}
 			for _, h := range found {
@@ -88,8 +88,8 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		return
 	}
 	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(hook.Options{
-		Hooks: more, Dir: s.Folder.Path, Environ: append(slices.Clip(s.env.environ()), discover.Nested+"=1"),
-		Helper: s.env.Helper, State: filepath.Join(s.Folder.Home, "run"), Tell: s.env.tell,
+		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.env.environ()), discover.Nested+"=1"),
+		Helper: s.env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.env.tell,
 	})}
 	s.Executor.Before = s.hooks.before
 	outer := s.Executor.Around
@@ -104,11 +104,11 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 // input returns the fields that every hook gets.
 func (h *hooks) input(e hook.Event) hook.Input {
 	in := hook.Input{
-		SessionID: h.s.ID, CWD: h.s.Folder.Path, Event: e, Timestamp: h.s.env.now().UTC(),
+		SessionID: h.s.ID, CWD: h.s.Directory.Path, Event: e, Timestamp: h.s.env.now().UTC(),
 		PermissionMode: h.s.Policy.Mode().String(),
 	}
 	if h.s.recorder != nil {
-		in.TranscriptPath = h.s.Folder.Sessions().Path(h.s.ID)
+		in.TranscriptPath = h.s.Directory.Sessions().Path(h.s.ID)
 	}
 	return in
 }

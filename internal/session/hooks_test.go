@@ -307,7 +307,7 @@ func TestHooksOfAProject(t *testing.T) {
 			if runs() {
 				t.Error("an untrusted hook ran")
 			}
-			f, err := Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }}.Folder(d.dir)
+			f, err := Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }}.Directory(d.dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,12 +38,12 @@ func (p Problem) String() string {
 
 // Outside is the external tools of a session. It has none until it is connected.
 type Outside struct {
-	env      Env
-	folder   Folder
-	settings *settings.Settings
-	executor *tool.Executor
-	models   *Models
-	sample   func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
+	env       Env
+	directory Directory
+	settings  *settings.Settings
+	executor  *tool.Executor
+	models    *Models
+	sample    func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
 
 	settling  sync.Mutex // calls may wait concurrently
 	connected bool
@@ -170,7 +170,7 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) 
 		return
 	}
 	o.servers = discover.Open(servers, discover.Options{
-		Registry: o.executor.Registry, Dir: o.folder.Path, State: o.folder.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
+		Registry: o.executor.Registry, Dir: o.directory.Path, State: o.directory.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
 		OpenURL: o.env.Show, Sample: o.sample, Hurry: o.env.Hurry,
 	})
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
@@ -342,7 +342,7 @@ type discovery struct {
 // discover runs the discovery command in the background.
 func (o *Outside) discover() *discovery {
 	c := discover.Command{
-		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.folder.Path, Env: o.env.Environ,
+		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.directory.Path, Env: o.env.Environ,
 		Timeout: time.Duration(o.settings.Tools.CallTimeout) * time.Millisecond,
 	}
 	life, stop := context.WithCancel(context.Background())

@@ -50,7 +50,7 @@ func (o *Recording) id() string {
 }
 
 // Sessions returns the recorded sessions.
-func (f Folder) Sessions() journal.Sessions { return journal.Sessions{Home: f.Home} }
+func (f Directory) Sessions() journal.Sessions { return journal.Sessions{Home: f.Home} }
 
 // record starts recording, and restores the state of a resumed session.
 func (s *Session) record(o *Recording) error {
@@ -60,9 +60,9 @@ func (s *Session) record(o *Recording) error {
 		}
 		return nil
 	}
-	all := s.Folder.Sessions()
+	all := s.Directory.Sessions()
 	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
-		return journal.Opened{ID: s.ID, CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
+		return journal.Opened{ID: s.ID, CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
 	}}
 	if o.Elsewhere != nil {
 		return s.recordElsewhere(o.Elsewhere)
@@ -136,7 +136,7 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	id := s.ID
 	var err error
 	if o.Fork {
-		if err = s.Folder.Fork(o.Resume, 0, s.ID); readOnly(err) {
+		if err = s.Directory.Fork(o.Resume, 0, s.ID); readOnly(err) {
 			id = o.Resume // it is only read
 		} else if err != nil {
 			return err
@@ -256,7 +256,7 @@ func SessionError(err error) error {
 const maxMatches = 8
 
 // Recorded returns the recorded sessions of the directory, or of all directories, the newest first.
-func (f Folder) Recorded(all bool) ([]journal.Info, error) {
+func (f Directory) Recorded(all bool) ([]journal.Info, error) {
 	found, err := f.Sessions().List()
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func (f Folder) Recorded(all bool) ([]journal.Info, error) {
 }
 
 // Latest returns the ID of the directory's newest session that has a prompt.
-func (f Folder) Latest() (string, error) {
+func (f Directory) Latest() (string, error) {
 	found, err := f.Recorded(false)
 	if err != nil {
 		return "", err
@@ -282,7 +282,7 @@ func (f Folder) Latest() (string, error) {
 }
 
 // DeleteSession deletes a session and its saved results.
-func (f Folder) DeleteSession(id string) error {
+func (f Directory) DeleteSession(id string) error {
 	if err := f.Sessions().Delete(id); err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (f Folder) DeleteSession(id string) error {
 }
 
 // removeRest removes the data of a session besides its journal, and returns its size.
-func (f Folder) removeRest(id string) (int64, error) {
+func (f Directory) removeRest(id string) (int64, error) {
 	results, err := spill.Remove(f.Home, id)
 	saved, failed := undo.RemoveStore(f.Home, id)
 	return results + saved, errors.Join(err, failed)
@@ -320,13 +320,13 @@ func (s *Session) retain() {
 
 // clean deletes until ctx ends.
 func (s *Session) clean(ctx context.Context) error {
-	all, g := s.Folder.Sessions(), s.Settings.General
+	all, g := s.Directory.Sessions(), s.Settings.General
 	stop := func() bool { return ctx.Err() != nil }
-	results, rest := s.Folder.otherBytes(stop)
+	results, rest := s.Directory.otherBytes(stop)
 	_, err := all.Clean(journal.Limits{
 		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest, Now: s.env.now(),
 		Removed: func(id string) int64 {
-			n, _ := s.Folder.removeRest(id) // tried again next time
+			n, _ := s.Directory.removeRest(id) // tried again next time
 			return n
 		},
 		Stop: stop,
@@ -335,15 +335,15 @@ func (s *Session) clean(ctx context.Context) error {
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
-	err = errors.Join(err, s.Folder.cleanStores(ids, stop))
-	return errors.Join(err, spill.Clean(s.Folder.Home, s.env.now(), spill.Age, func(id string) bool {
+	err = errors.Join(err, s.Directory.cleanStores(ids, stop))
+	return errors.Join(err, spill.Clean(s.Directory.Home, s.env.now(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
 		return found || stop()
 	}))
 }
 
 // cleanStores removes undo data of sessions that no longer exist, and data that killed ones don't need.
-func (f Folder) cleanStores(ids []string, stop func() bool) error {
+func (f Directory) cleanStores(ids []string, stop func() bool) error {
 	stores, err := undo.Stores(f.Home)
 	for _, id := range stores {
 		if stop() {
@@ -360,7 +360,7 @@ func (f Folder) cleanStores(ids []string, stop func() bool) error {
 }
 
 // compact drops saved workspace data that a killed session doesn't need.
-func (f Folder) compact(id string) error {
+func (f Directory) compact(id string) error {
 	lock, _, err := f.Sessions().Open(id)
 	if err != nil {
 		return nil // it is running, or can't be read
@@ -388,7 +388,7 @@ type Use struct {
 func (u Use) Total() int64 { return u.Sessions + u.Contents + u.Results + u.Other }
 
 // Use measures Adze's directory.
-func (f Folder) Use() (Use, error) {
+func (f Directory) Use() (Use, error) {
 	size, err := f.Sessions().Size()
 	use := Use{Size: size}
 	use.Results, use.Other = f.otherBytes(func() bool { return false })
@@ -396,7 +396,7 @@ func (f Folder) Use() (Use, error) {
 }
 
 // otherBytes returns the space besides sessions and their contents: that of saved results, and of the rest.
-func (f Folder) otherBytes(stop func() bool) (results, rest int64) {
+func (f Directory) otherBytes(stop func() bool) (results, rest int64) {
 	_ = filepath.WalkDir(f.Home, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case stop():

@@ -63,7 +63,7 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 		s.tools.RestoreSeen(records(state))
 		s.restoreTodos(first.Todos)
 	})
-	here := journal.Resumed{CWD: s.Folder.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
+	here := journal.Resumed{CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
 	if _, err := w.Write("", here); err != nil {
 		return nil, err
 	}
@@ -293,7 +293,7 @@ const maxListed = 100
 // slashResume has the user choose another session of the directory, or uses the one with an ID.
 func slashResume(_ context.Context, s *Session, words string) (Expansion, error) {
 	if words != "" {
-		id, err := s.Folder.Sessions().Find(words)
+		id, err := s.Directory.Sessions().Find(words)
 		if err != nil {
 			return Expansion{}, SessionError(err)
 		}
@@ -302,13 +302,13 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 		}
 		return Expansion{Resume: id}, nil
 	}
-	found, err := s.Folder.Recorded(false)
+	found, err := s.Directory.Recorded(false)
 	if err != nil {
 		return Expansion{}, err
 	}
 	found = slices.DeleteFunc(found, func(i journal.Info) bool { return i.Title == "" || i.ID == s.ID })
 	if len(found) == 0 {
-		return Expansion{Print: "No other session in " + tool.Visible(s.Folder.Path) + ". List all with: adze session list --all."}, nil
+		return Expansion{Print: "No other session in " + tool.Visible(s.Directory.Path) + ". List all with: adze session list --all."}, nil
 	}
 	c := &Choice{Title: "Resume which session?"}
 	if n := s.Running(); n > 0 {

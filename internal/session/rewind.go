@@ -31,7 +31,7 @@ func (s *Session) prompts() ([]past, error) {
 		return nil, errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
 	}
 	s.recorder.sync()
-	all := s.Folder.Sessions()
+	all := s.Directory.Sessions()
 	log, err := all.Entries(s.ID)
 	if err != nil {
 		return nil, nil // there are no messages yet
@@ -135,7 +135,7 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 	}
 	c.Options = []Option{{Text: "conversation only", About: "files stay as they are", Run: then(nil)}}
 	if u != nil {
-		c.View = u.List(s.Folder.Path)
+		c.View = u.List(s.Directory.Path)
 		for i, step := range u.Todo() {
 			if i == maxPreview {
 				c.Detail = append(c.Detail, fmt.Sprintf("              and %d more", len(u.Todo())-i))
@@ -145,7 +145,7 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 			if i == 0 {
 				label = "files"
 			}
-			c.Detail = append(c.Detail, fmt.Sprintf("%-13s %s %s", label, step.Verb(), shortPath(step.Path, s.Folder.Path)))
+			c.Detail = append(c.Detail, fmt.Sprintf("%-13s %s %s", label, step.Verb(), shortPath(step.Path, s.Directory.Path)))
 		}
 		if n := len(u.Left); n > 0 {
 			c.Detail = append(c.Detail, fmt.Sprintf("left alone    %s that changed since", counted(n, "path")))
@@ -187,7 +187,7 @@ func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error
 	}
 	s.recorder.write("", journal.Undone{To: p.seq - 1})
 	s.recorder.sync()
-	log, state, err := s.Folder.Sessions().View(s.ID)
+	log, state, err := s.Directory.Sessions().View(s.ID)
 	if err != nil {
 		return Expansion{}, SessionError(err)
 	}
@@ -205,7 +205,7 @@ func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error
 		text += fmt.Sprintf(" %s restored.", counted(restored, "path"))
 	}
 	for _, l := range left {
-		text += "\n" + strings.TrimRight(LeftLine(l, s.Folder.Path), "\n")
+		text += "\n" + strings.TrimRight(LeftLine(l, s.Directory.Path), "\n")
 	}
 	return Expansion{Print: text, Edit: p.text}, nil
 }

@@ -135,7 +135,7 @@ const maxApprovals = 1000
 // Asking wraps ask: it first shows what has changed in a tool since the user approved it, and saves approvals that the user
 // wants to save.
 func (s *Session) Asking(ask tool.Asker) tool.Asker {
-	a := &approvals{path: filepath.Join(s.Folder.MCPState(), "approved.json")}
+	a := &approvals{path: filepath.Join(s.Directory.MCPState(), "approved.json")}
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 		s.tracker.Prepare(context.WithoutCancel(ctx), r.Access)
 		shown := r
@@ -224,7 +224,7 @@ func (a *approvals) add(d tool.Declaration) {
 
 // SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has nothing
 // to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
-func (f Folder) SaveRule(scope Scope, offer string) (string, error) {
+func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 	if scope == ForProject {
 		before, err := f.Requests()
 		if err != nil {
@@ -369,12 +369,12 @@ func (s *Session) listSettings() Expansion {
 }
 
 func (s *Session) changeSetting(key, value string) (Expansion, error) {
-	c, err := s.Folder.SetSetting(ForUser, key, value)
+	c, err := s.Directory.SetSetting(ForUser, key, value)
 	if err != nil {
 		return Expansion{}, err
 	}
 	text := c.String() + ".\nIt takes effect in the next session."
-	for _, note := range []string{c.Warning, second(s.Folder.TakesEffect(c))} {
+	for _, note := range []string{c.Warning, second(s.Directory.TakesEffect(c))} {
 		if note != "" {
 			text += "\n" + note
 		}
@@ -417,8 +417,8 @@ func DescribeRequests(items []trust.Item) string {
 
 // slashTrust shows what the project requests, and trusts it if the user approves.
 func slashTrust(ctx context.Context, s *Session, _ string) (Expansion, error) {
-	dir, store := s.Folder.Path, s.Folder.Trust()
-	items, err := s.Folder.Requests()
+	dir, store := s.Directory.Path, s.Directory.Trust()
+	items, err := s.Directory.Requests()
 	if err != nil {
 		return Expansion{}, err
 	}

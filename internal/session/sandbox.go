@@ -26,12 +26,12 @@ const Bubblewrap = "bubblewrap"
 // sandbox returns the sandbox of the session's commands. A verdict about a command is only valid in the environment that the
 // command parser assumes.
 func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
-	f := s.Folder
+	f := s.Directory
 	return builtin.Sandbox{
 		Trial: t.Trial == "auto",
 		Mode:  t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
 		Limits: &builtin.ReadLimits{
-			System: permission.SystemFolders(),
+			System: permission.SystemDirectories(),
 			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
 			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
@@ -68,7 +68,7 @@ func (s *Session) readsEnforced() bool {
 }
 
 // SandboxWrite returns the paths that settings make writable in sandboxes.
-func (f Folder) SandboxWrite(t settings.Tools) []string {
+func (f Directory) SandboxWrite(t settings.Tools) []string {
 	var paths []string
 	for _, e := range t.SandboxWrite {
 		paths = append(paths, f.settled(e.Text))
@@ -80,7 +80,7 @@ func (f Folder) SandboxWrite(t settings.Tools) []string {
 const trialDir = "trial"
 
 // Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
-func (f Folder) Trials(write, environ []string) (*trial.Layers, []string, error) {
+func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
 	protected := func(path string) bool {
 		_, ok := protectednames.Protected(path)
 		return ok
@@ -95,7 +95,7 @@ func (f Folder) Trials(write, environ []string) (*trial.Layers, []string, error)
 
 // recoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
 func (s *Session) recoverTrials() {
-	if err := trial.Recover(filepath.Join(s.Folder.Home, trialDir), s.tools.Roots()); err != nil {
+	if err := trial.Recover(filepath.Join(s.Directory.Home, trialDir), s.tools.Roots()); err != nil {
 		s.env.warn("%v", err)
 	}
 }
@@ -123,7 +123,7 @@ func (c *Checkup) trials(ctx context.Context, s *Session) {
 
 // tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.
 func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
-	f := s.Folder
+	f := s.Directory
 	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.env.Environ)
 	if err != nil {
 		return "", err

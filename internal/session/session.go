@@ -39,7 +39,7 @@ import (
 // Session is the tools of one run, with their policy.
 type Session struct {
 	ID          string
-	Folder      Folder
+	Directory   Directory
 	Settings    *settings.Settings
 	Definitions *Definitions
 	Policy      *permission.Policy
@@ -99,35 +99,35 @@ type Options struct {
 
 // Open reads the settings and makes the tools and the policy. It starts no external tools.
 func Open(env Env, o Options) (*Session, error) {
-	folder, err := env.Folder(o.Dir)
+	directory, err := env.Directory(o.Dir)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{
-		ID: o.Record.id(), Folder: folder, env: env, warnsAll: o.AllWarnings, front: o.Front,
+		ID: o.Record.id(), Directory: directory, env: env, warnsAll: o.AllWarnings, front: o.Front,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false
-	if s.Settings, trusted, err = folder.Settings(o.Flags...); err != nil {
+	if s.Settings, trusted, err = directory.Settings(o.Flags...); err != nil {
 		return nil, err
 	}
-	s.Definitions = readDefinitions(folder, trusted, s.Settings.Context)
-	folder.tellNotes(s.Settings, o.Front&Quits != 0)
+	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
+	directory.tellNotes(s.Settings, o.Front&Quits != 0)
 	s.warnIgnored()
 	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
-	s.Models = &Models{env: env, home: folder.Home, settings: s.Settings, log: requestlog.New(o.Log, env.warn)}
+	s.Models = &Models{env: env, home: directory.Home, settings: s.Settings, log: requestlog.New(o.Log, env.warn)}
 	if err = s.selectTools(); err != nil {
 		return nil, err
 	}
-	if s.long.Dir, err = spill.Open(folder.Home, s.ID, spill.Limits{}); err != nil {
+	if s.long.Dir, err = spill.Open(directory.Home, s.ID, spill.Limits{}); err != nil {
 		return nil, err
 	}
 	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
-		return nil, errors.Join(errorf(ErrFolders, "%v", err), s.long.Close())
+		return nil, errors.Join(errorf(ErrDirectories, "%v", err), s.long.Close())
 	}
 	s.recoverTrials()
 	s.world = permission.World{
-		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(folder.Home),
+		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
 		Disk:  ondisk.New(s.tools.Roots()), Path: sync.OnceValue(s.path), Enforced: s.readsEnforced,
 	}
@@ -148,7 +148,7 @@ func Open(env Env, o Options) (*Session, error) {
 	if err := s.openHooks(); err != nil {
 		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
 	}
-	s.Outside = &Outside{env: s.env, folder: folder, settings: s.Settings, executor: s.Executor, models: s.Models}
+	s.Outside = &Outside{env: s.env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}
@@ -171,7 +171,7 @@ func (s *Session) registry(single bool) *tool.Registry {
 
 // toolOptions returns the options of the tools.
 func (s *Session) toolOptions(o Options) builtin.Options {
-	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Folder.included(s.Settings))
+	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Directory.included(s.Settings))
 	if o.Within != nil {
 		dirs = o.Within
 	}
@@ -181,7 +181,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	}
 	return builtin.Options{
 		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.Folder.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
 		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,

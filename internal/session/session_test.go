@@ -109,7 +109,7 @@ func TestKindsOfMistakes(t *testing.T) {
 		text string
 		err  error
 	}{
-		{session.ErrFolders, "/no/such/folder", open(`{}`, session.Options{AddDirs: []string{"/no/such/folder"}}, nil)},
+		{session.ErrDirectories, "/no/such/folder", open(`{}`, session.Options{AddDirs: []string{"/no/such/folder"}}, nil)},
 		{session.ErrRules, "read the rules in settings: ", open(`{"permissions":{"deny":["Nonsense("]}}`, session.Options{}, nil)},
 		{session.ErrModel, "no model configured", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, err := s.Models.Open(t.Context())

@@ -62,7 +62,7 @@ func (c SettingChange) String() string {
 }
 
 // SetSetting changes a setting in the file of a scope. The text is JSON; other text is a string.
-func (f Folder) SetSetting(scope Scope, name, text string) (c SettingChange, err error) {
+func (f Directory) SetSetting(scope Scope, name, text string) (c SettingChange, err error) {
 	if c.Key, err = settings.Canonical(name); err != nil {
 		return c, err
 	}
@@ -94,7 +94,7 @@ func settingJSON(text string) (json.RawMessage, error) {
 
 // TakesEffect reports what prevents a changed setting from taking effect: the project isn't trusted, or another file
 // overrides it. Errors in other settings are ignored.
-func (f Folder) TakesEffect(c SettingChange) (untrusted bool, note string) {
+func (f Directory) TakesEffect(c SettingChange) (untrusted bool, note string) {
 	s, _, err := f.Settings()
 	if err != nil {
 		return false, ""
@@ -112,7 +112,7 @@ func (f Folder) TakesEffect(c SettingChange) (untrusted bool, note string) {
 
 // Requests returns what the project's files request, bound to what would run: the exact settings, and the content of the
 // project's own programs that they name.
-func (f Folder) Requests() ([]trust.Item, error) {
+func (f Directory) Requests() ([]trust.Item, error) {
 	s, err := settings.Load(f.sources())
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (f Folder) Requests() ([]trust.Item, error) {
 	return f.wants(s), nil
 }
 
-func (f Folder) wants(s *settings.Settings) []trust.Item {
+func (f Directory) wants(s *settings.Settings) []trust.Item {
 	var items []trust.Item
 	named := map[string]bool{}
 	for _, w := range s.Withheld() {

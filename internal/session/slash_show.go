@@ -234,7 +234,7 @@ func (s *Session) Diff() (string, error) {
 	var b strings.Builder
 	for _, step := range u.Todo() {
 		now, before, err := u.Contents(step)
-		name := shortPath(step.Path, s.Folder.Path)
+		name := shortPath(step.Path, s.Directory.Path)
 		switch {
 		case err != nil:
 			fmt.Fprintf(&b, "%s: %v\n", name, err)
@@ -257,7 +257,7 @@ func (s *Session) Diff() (string, error) {
 		}
 	}
 	for _, l := range u.Left {
-		fmt.Fprintf(&b, "%s: %s\n", shortPath(l.Path, s.Folder.Path), tool.Visible(l.Why))
+		fmt.Fprintf(&b, "%s: %s\n", shortPath(l.Path, s.Directory.Path), tool.Visible(l.Why))
 	}
 	return b.String(), nil
 }
@@ -277,7 +277,7 @@ func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
 func ExportFormats() []string { return []string{"md", "html", "json"} }
 
 // Export writes a recorded session in a format for users or programs; "" is Markdown.
-func (f Folder) Export(w io.Writer, id, format string) error {
+func (f Directory) Export(w io.Writer, id, format string) error {
 	all := f.Sessions()
 	log, err := all.Entries(id)
 	if err != nil {
@@ -324,14 +324,14 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		file = filepath.Join(s.env.Home, rest)
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.Folder.Path, file)
+		file = filepath.Join(s.Directory.Path, file)
 	}
 	if s.recorder == nil {
 		return Expansion{}, errorf(ErrSession, "/export: this session isn't recorded (general.chatRecording)")
 	}
 	s.recorder.sync()
 	var b bytes.Buffer
-	err := s.Folder.Export(&b, s.ID, format)
+	err := s.Directory.Export(&b, s.ID, format)
 	var unknown *journal.UnknownError
 	if errors.As(err, &unknown) {
 		return Expansion{Print: "Nothing to export: the conversation has not started."}, nil
@@ -349,7 +349,7 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 func (s *Session) addedDirs() []string {
 	var out []string
 	for _, root := range s.tools.Roots() {
-		if root != s.Folder.Path {
+		if root != s.Directory.Path {
 			out = append(out, tool.Visible(root))
 		}
 	}
@@ -363,7 +363,7 @@ func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error)
 	if words == "" {
 		return Expansion{Print: "Workspace:\n  " + tool.Visible(strings.Join(roots, "\n  ")) + "\nAdd a directory with /add-dir DIR."}, nil
 	}
-	path := s.Folder.settled(strings.ReplaceAll(words, `\ `, " "))
+	path := s.Directory.settled(strings.ReplaceAll(words, `\ `, " "))
 	if err := CheckAdded(path, s.env.Home); err != nil {
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: %v", err)
 	}

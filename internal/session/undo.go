@@ -19,7 +19,7 @@ import (
 func (s *Session) track() *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
-		Home: Canonical(s.Folder.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running,
+		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
 }
@@ -65,11 +65,11 @@ func noted(o tool.Outcome, notes []string) tool.Outcome {
 
 // closeTracker drops saved contents that no journal entry names.
 func (s *Session) closeTracker() error {
-	return s.tracker.Close(func() (map[string]bool, error) { return s.Folder.undoNames(s.ID) })
+	return s.tracker.Close(func() (map[string]bool, error) { return s.Directory.undoNames(s.ID) })
 }
 
 // undoNames returns the contents that undo needs for a session.
-func (f Folder) undoNames(id string) (map[string]bool, error) {
+func (f Directory) undoNames(id string) (map[string]bool, error) {
 	all := f.Sessions()
 	log, err := all.Entries(id)
 	var unknown *journal.UnknownError
@@ -84,7 +84,7 @@ func (f Folder) undoNames(id string) (map[string]bool, error) {
 }
 
 // Fork copies a session up to an entry, with its undo data.
-func (f Folder) Fork(id string, seq int64, newID string) error {
+func (f Directory) Fork(id string, seq int64, newID string) error {
 	if err := f.Sessions().Fork(id, seq, newID); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ type NothingError struct{ text string }
 func (e *NothingError) Error() string { return e.text }
 
 // OpenUndo plans an undo in a recorded session that isn't in use. Close it.
-func (f Folder) OpenUndo(id string, sel Selection, environ []string) (*Undo, error) {
+func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, error) {
 	all := f.Sessions()
 	log, state, err := openFree(all, id)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Session) Undo(sel Selection) (*Undo, error) {
 	if s.recorder == nil {
 		return nil, errorf(ErrSession, "this session isn't recorded, so nothing can be undone")
 	}
-	all := s.Folder.Sessions()
+	all := s.Directory.Sessions()
 	store, err := s.tracker.Store()
 	if err != nil {
 		return nil, err

@@ -85,7 +85,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 	if err != nil {
 		return Expansion{}, errorf(ErrPrompt, "%v", err)
 	}
-	list := u.List(s.Folder.Path)
+	list := u.List(s.Directory.Path)
 	if !yes && len(u.Todo()) > 0 {
 		again := strings.TrimSpace("/" + name + " " + words)
 		return Expansion{Choice: s.askUndo(u), Print: list + "Type '" + again + " --yes' to continue."}, nil
@@ -95,7 +95,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 		return Expansion{}, err
 	}
 	for _, l := range left[len(u.Left):] { // the others are listed already
-		list += LeftLine(l, s.Folder.Path)
+		list += LeftLine(l, s.Directory.Path)
 	}
 	if len(left) > 0 {
 		return Expansion{Print: fmt.Sprintf("%sLeft alone: %d. Use --force to restore what changed since; the current content is saved first.", list, len(left))}, nil
@@ -138,13 +138,13 @@ func (s *Session) askUndo(u *Undo) *Choice {
 	if u.redo > 0 {
 		verb, mark = "redo", "↷ "
 	}
-	list := u.List(s.Folder.Path)
-	return &Choice{Title: mark + u.Summary(s.Folder.Path), View: list, Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
+	list := u.List(s.Directory.Path)
+	return &Choice{Title: mark + u.Summary(s.Directory.Path), View: list, Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
 		left, err := u.Apply(ctx)
 		if err != nil {
 			return Expansion{}, err
 		}
-		return Expansion{Print: u.done(s.Folder.Path, left)}, nil
+		return Expansion{Print: u.done(s.Directory.Path, left)}, nil
 	}}}}
 }
 

@@ -109,10 +109,10 @@ func TestUndoOfAFork(t *testing.T) {
 		t.Error("the store still has what no call changed")
 	}
 	fork := NewID()
-	if err := s.Folder.Fork(s.ID, 0, fork); err != nil {
+	if err := s.Directory.Fork(s.ID, 0, fork); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Folder.DeleteSession(s.ID); err != nil {
+	if err := s.Directory.DeleteSession(s.ID); err != nil {
 		t.Fatal(err)
 	}
 	if stores, err := undo.Stores(d.home); err != nil || len(stores) != 1 || stores[0] != fork {
@@ -120,7 +120,7 @@ func TestUndoOfAFork(t *testing.T) {
 	}
 	for range 2 { // a store is as good after it was used
 		for _, sel := range []Selection{{}, {Redo: true}} {
-			u, err := s.Folder.OpenUndo(fork, sel, nil)
+			u, err := s.Directory.OpenUndo(fork, sel, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestUndoOfManyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.holds(t, "a-file-with-a-long-name-0007.go", "new\n")
-	u, err := s.Folder.OpenUndo(s.ID, Selection{}, nil)
+	u, err := s.Directory.OpenUndo(s.ID, Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +182,13 @@ func TestUndoAfterAKill(t *testing.T) {
 	if !undo.IsOpen(d.home, s.ID) {
 		t.Fatal("the store isn't open")
 	}
-	if err := s.Folder.cleanStores([]string{s.ID}, func() bool { return false }); err != nil {
+	if err := s.Directory.cleanStores([]string{s.ID}, func() bool { return false }); err != nil {
 		t.Fatal(err)
 	}
 	if undo.IsOpen(d.home, s.ID) {
 		t.Error("the store still has what no call changed")
 	}
-	u, err := s.Folder.OpenUndo(s.ID, Selection{}, nil)
+	u, err := s.Directory.OpenUndo(s.ID, Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if err := u.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if u, err = s.Folder.OpenUndo(s.ID, Selection{}, nil); err != nil {
+	if u, err = s.Directory.OpenUndo(s.ID, Selection{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	left, err := u.Apply(t.Context())

@@ -315,7 +315,7 @@ func TestFilesThatAreNone(t *testing.T) {
 }
 
 // A project whose .qwen is a file has no settings there.
-func TestFolderIsAFile(t *testing.T) {
+func TestDirectoryIsAFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, ".qwen"), nil, 0o600); err != nil {
 		t.Fatal(err)

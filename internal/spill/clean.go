@@ -17,7 +17,7 @@ const Age = 7 * 24 * time.Hour
 // Clean removes the directories of sessions that have ended and saved nothing for longer than age. Errors are returned and
 // don't stop it. keep reports which sessions to skip, whatever their age; nil: none.
 func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionID string) bool) error {
-	base := filepath.Join(stateDir, folder)
+	base := filepath.Join(stateDir, directory)
 	entries, err := os.ReadDir(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -47,7 +47,7 @@ func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionI
 
 // Remove removes the files of a session, unless it is running, and returns their size in bytes.
 func Remove(stateDir, sessionID string) (int64, error) {
-	path := filepath.Join(stateDir, folder, sessionFolder(sessionID))
+	path := filepath.Join(stateDir, directory, sessionDirectory(sessionID))
 	var bytes int64
 	if root, err := os.OpenRoot(path); err == nil {
 		bytes = size(root)

@@ -38,9 +38,9 @@ type Saved struct {
 var ErrFull = errors.New("the session's limit for saved results is reached")
 
 const (
-	folder   = "spill"  // below the state directory; a directory for each session in it
-	lockName = ".lock"  // locked while a session is running
-	goneName = ".gone-" // prefix of a directory that is being removed
+	directory = "spill"  // below the state directory; a directory for each session in it
+	lockName  = ".lock"  // locked while a session is running
+	goneName  = ".gone-" // prefix of a directory that is being removed
 )
 
 // Dir is the directory of one session. It is safe for concurrent use.
@@ -66,7 +66,7 @@ func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if limits.PerSession <= 0 {
 		limits.PerSession = 512 << 20
 	}
-	return &Dir{path: filepath.Join(resolve(stateDir), folder, sessionFolder(sessionID)), limits: limits}, nil
+	return &Dir{path: filepath.Join(resolve(stateDir), directory, sessionDirectory(sessionID)), limits: limits}, nil
 }
 
 // Root returns the directory's path with links resolved, whether it exists yet or not.
@@ -220,8 +220,8 @@ func safe(s, empty string) string {
 	return s
 }
 
-// sessionFolder returns a valid name that is unique for each session, even if the file system ignores case.
-func sessionFolder(id string) string {
+// sessionDirectory returns a valid name that is unique for each session, even if the file system ignores case.
+func sessionDirectory(id string) string {
 	name := strings.ToLower(safe(id, ""))
 	if name == id {
 		return name

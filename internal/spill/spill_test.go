@@ -201,7 +201,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestRemovedFolderIsMadeAnew(t *testing.T) {
+func TestRemovedDirectoryIsMadeAnew(t *testing.T) {
 	d := open(t, t.TempDir(), "s1", Limits{PerSession: 10})
 	save(t, d, "01234567")
 	if err := os.RemoveAll(d.Root()); err != nil {
@@ -212,7 +212,7 @@ func TestRemovedFolderIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestStateFolderIsAFile(t *testing.T) {
+func TestStateDirectoryIsAFile(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	if err := os.WriteFile(state, nil, 0o600); err != nil {
 		t.Fatal(err)

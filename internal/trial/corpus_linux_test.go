@@ -98,7 +98,7 @@ func TestCorpusInside(t *testing.T) {
 	b := &bench{t: t, root: corpusRoot}
 	b.openIn(Options{State: "/home/me/.adze/trial", Roots: []string{corpusRoot}, Temp: []string{"/tmp", "/var/tmp"}})
 	env := append(os.Environ(), "TMPDIR=/tmp")
-	limits := sandbox.Surroundings{Roots: []string{corpusRoot}, System: permission.SystemFolders(), Env: env}.Limits()
+	limits := sandbox.Surroundings{Roots: []string{corpusRoot}, System: permission.SystemDirectories(), Env: env}.Limits()
 	finder := secretfiles.New(secretfiles.Options{Roots: []string{corpusRoot}})
 	defer finder.Close()
 	var ok bool

@@ -75,12 +75,12 @@ func Hash(items []Item) string {
 }
 
 // State returns the state of a project. An unreadable store means not trusted.
-func (s *Store) State(folder string, items []Item) (State, error) {
+func (s *Store) State(directory string, items []Item) (State, error) {
 	grants, _, err := s.read()
 	if err != nil {
 		return Unknown, err
 	}
-	g, ok := grants[folder]
+	g, ok := grants[directory]
 	switch {
 	case !ok:
 		return Unknown, nil
@@ -91,15 +91,15 @@ func (s *Store) State(folder string, items []Item) (State, error) {
 }
 
 // Trust stores an approval of exactly these items.
-func (s *Store) Trust(folder string, items []Item) error {
+func (s *Store) Trust(directory string, items []Item) error {
 	return s.change(func(grants map[string]grant) {
-		grants[folder] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)}
+		grants[directory] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)}
 	})
 }
 
 // Forget revokes trust.
-func (s *Store) Forget(folder string) error {
-	return s.change(func(grants map[string]grant) { delete(grants, folder) })
+func (s *Store) Forget(directory string) error {
+	return s.change(func(grants map[string]grant) { delete(grants, directory) })
 }
 
 func (s *Store) read() (map[string]grant, []byte, error) {

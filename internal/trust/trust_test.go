@@ -11,9 +11,9 @@ import (
 func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 	s := Open(filepath.Join(t.TempDir(), "home"))
 	make := []Item{{What: "tools.toolDiscoveryCommand", Text: `"./tools"`}, {What: "permissions.allow", Text: `["Shell(make)"]`}}
-	state := func(folder string, items ...Item) State {
+	state := func(directory string, items ...Item) State {
 		t.Helper()
-		st, err := s.State(folder, items)
+		st, err := s.State(directory, items)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,9 +26,9 @@ func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		folder string
-		items  []Item
-		want   State
+		directory string
+		items     []Item
+		want      State
 	}{
 		{"/a", make, Trusted},
 		{"/a", []Item{make[1], make[0]}, Trusted},
@@ -37,8 +37,8 @@ func TestTrustIsBoundToWhatWasSeen(t *testing.T) {
 		{"/a", nil, Changed},
 		{"/a/b", make, Unknown},
 	} {
-		if got := state(c.folder, c.items...); got != c.want {
-			t.Errorf("%s %v: got %v, want %v", c.folder, c.items, got, c.want)
+		if got := state(c.directory, c.items...); got != c.want {
+			t.Errorf("%s %v: got %v, want %v", c.directory, c.items, got, c.want)
 		}
 	}
 	if err := s.Forget("/a"); err != nil {

@@ -14,7 +14,7 @@ import (
 
 // While a directory is swapped for a link that leads outside, again and again,
 // nothing outside is ever read or written through a path that was checked.
-func TestNoWayOutThroughSwappedFolder(t *testing.T) {
+func TestNoWayOutThroughSwappedDirectory(t *testing.T) {
 	dir := tree(t, "app/sub/file", "out/file")
 	w := open(t, filepath.Join(dir, "app"))
 	p, err := w.Resolve(filepath.Join(dir, "app", "sub", "file"))
@@ -57,17 +57,17 @@ func TestNoWayOutThroughSwappedFolder(t *testing.T) {
 	t.Logf("%d opened, %d refused", opened, refused)
 }
 
-func swapUntil(stop chan struct{}, folder, outside string) {
+func swapUntil(stop chan struct{}, directory, outside string) {
 	for {
 		select {
 		case <-stop:
 			return
 		default:
 		}
-		os.Rename(folder, folder+".real")
-		os.Symlink(outside, folder)
-		os.Remove(folder)
-		os.Rename(folder+".real", folder)
+		os.Rename(directory, directory+".real")
+		os.Symlink(outside, directory)
+		os.Remove(directory)
+		os.Rename(directory+".real", directory)
 		time.Sleep(50 * time.Microsecond) // not synchronization: time for the other side of the race
 	}
 }

@@ -36,7 +36,7 @@ func AutoApproved(environ []string, roots ...string) []string {
 	return append(out, quiet()...)
 }
 
-// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a folder
+// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a directory
 // in which one of the everyday commands leads there.
 func Path(path string, roots ...string) string {
 	var kept []string

@@ -173,7 +173,7 @@ func (r *repoReader) repository(gitDir, top string) error {
 	if err := c.all(gitDir, common, shared); err != nil {
 		return err
 	}
-	if c.worktree != "" && !c.sameFolder(gitDir, top) {
+	if c.worktree != "" && !c.sameDirectory(gitDir, top) {
 		return fmt.Errorf("%s: the files of the repository are elsewhere, in %s", gitDir, c.worktree)
 	}
 	if err := r.belongs(abs, common, top, c.worktree != ""); err != nil {

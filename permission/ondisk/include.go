@@ -92,8 +92,8 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 
 // include reads an included file, whose path is relative to the file that names it.
 func (c *configReader) include(s setting, file string, depth int) error {
-	folder := file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))]
-	path, ok := c.path(s.value, folder)
+	directory := file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))]
+	path, ok := c.path(s.value, directory)
 	if !ok {
 		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.value)
 	}
@@ -132,19 +132,19 @@ func (c *configReader) inWorkspace(abs string) bool {
 	return inside
 }
 
-// path returns a path as in git's configuration: ~ is the home directory, and relative paths start in folder.
-func (c *configReader) path(value, folder string) (string, bool) {
+// path returns a path as in git's configuration: ~ is the home directory, and relative paths start in directory.
+func (c *configReader) path(value, directory string) (string, bool) {
 	switch rest, atHome := strings.CutPrefix(value, "~/"); {
 	case atHome && c.disk.home != "":
 		return c.disk.home + "/" + rest, true
 	case value == "", value[0] == '~', strings.HasPrefix(value, "%("):
 		return "", false
 	}
-	return below(folder, value), true
+	return below(directory, value), true
 }
 
-// sameFolder reports whether core.worktree is where the repository was found anyway.
-func (c *configReader) sameFolder(gitDir, top string) bool {
+// sameDirectory reports whether core.worktree is where the repository was found anyway.
+func (c *configReader) sameDirectory(gitDir, top string) bool {
 	if top == "" {
 		return false
 	}

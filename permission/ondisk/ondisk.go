@@ -218,15 +218,15 @@ func runs(file string) bool {
 // now returns the disk for one decision, which caches what it looks up. It is for one goroutine.
 func (d *disk) now() *disk {
 	now := *d
-	now.memo = &memo{folders: map[string]dirListing{}, absent: map[string]bool{}}
+	now.memo = &memo{directories: map[string]dirListing{}, absent: map[string]bool{}}
 	return &now
 }
 
 // memo is the cache of one decision.
 type memo struct {
-	resolver realpath.Resolver
-	folders  map[string]dirListing
-	absent   map[string]bool // whether a path doesn't exist
+	resolver    realpath.Resolver
+	directories map[string]dirListing
+	absent      map[string]bool // whether a path doesn't exist
 }
 
 // dirListing is the content of a directory, or why it can't be listed.
@@ -261,7 +261,7 @@ func (m *memo) list(b *budget, dir string, visit func(os.DirEntry) bool) error {
 	if m == nil {
 		return b.list(dir, visit)
 	}
-	known, ok := m.folders[dir]
+	known, ok := m.directories[dir]
 	if !ok {
 		var all []os.DirEntry
 		stopped := false
@@ -271,7 +271,7 @@ func (m *memo) list(b *budget, dir string, visit func(os.DirEntry) bool) error {
 			return !stopped
 		})
 		if !stopped && (err == nil || absent(err)) {
-			m.folders[dir] = dirListing{all, err}
+			m.directories[dir] = dirListing{all, err}
 		}
 		return err
 	}

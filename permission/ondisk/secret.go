@@ -51,7 +51,7 @@ func (d *disk) secret(dir string, s permission.Search) string {
 		last := len(w.todo) - 1
 		next := w.todo[last]
 		w.todo = w.todo[:last]
-		w.folder(next)
+		w.directory(next)
 	}
 	return w.found
 }
@@ -70,7 +70,7 @@ type secretWalk struct {
 	found  string
 }
 
-func (w *secretWalk) folder(dir string) {
+func (w *secretWalk) directory(dir string) {
 	if !innocent(dir) {
 		// An ordinary name below it shows whether the directory is secret.
 		if _, ok := names.Secret(filepath.Join(dir, "x")); ok {
@@ -159,8 +159,8 @@ func (w *secretWalk) link(path string) {
 	}
 }
 
-// systemFolders are readable by everyone; links in every virtual environment lead there.
-var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"}
+// systemDirectories are readable by everyone; links in every virtual environment lead there.
+var systemDirectories = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix/store"}
 
 func (w *secretWalk) free(path string) bool {
 	_, inside := names.Within(path, w.disk.options.roots)
@@ -168,7 +168,7 @@ func (w *secretWalk) free(path string) bool {
 }
 
 func (w *secretWalk) ofSystem(path string) bool {
-	_, ok := names.Within(path, systemFolders)
+	_, ok := names.Within(path, systemDirectories)
 	return ok
 }
 

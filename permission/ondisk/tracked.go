@@ -13,14 +13,14 @@ import (
 // trackedWalk checks the files in git's index, which need not exist.
 type trackedWalk struct {
 	*secretWalk
-	begun   bool
-	folders map[string]bool // whether a directory is one, and not a link
+	begun       bool
+	directories map[string]bool // whether a directory is one, and not a link
 }
 
 // tracked is Secret for a search through tracked files. Git opens a file by its name in the index, even if a directory in
 // that name is a link now: everything behind such a link counts as secret.
 func (d *disk) tracked(w *secretWalk, dir string) string {
-	t := &trackedWalk{secretWalk: w, folders: map[string]bool{}}
+	t := &trackedWalk{secretWalk: w, directories: map[string]bool{}}
 	r := &repoReader{disk: d, budget: w.budget, seen: map[string]bool{}, index: t.read}
 	if err := r.around(dir); err != nil || !t.begun {
 		return unseen
@@ -79,7 +79,7 @@ func (t *trackedWalk) entry(top, name, path string) {
 	switch {
 	case !filepath.IsLocal(name):
 		t.found = unseen
-	case !t.inFolders(top, filepath.Dir(name)):
+	case !t.inDirectories(top, filepath.Dir(name)):
 		t.found = path
 	default:
 		if t.search == prove.Linked {
@@ -94,16 +94,16 @@ func (t *trackedWalk) entry(top, name, path string) {
 	}
 }
 
-// inFolders reports whether a directory, and all between it and top, are directories or don't exist.
-func (t *trackedWalk) inFolders(top, dir string) bool {
+// inDirectories reports whether a directory, and all between it and top, are directories or don't exist.
+func (t *trackedWalk) inDirectories(top, dir string) bool {
 	if dir == "." {
 		return true
 	}
-	is, known := t.folders[dir]
+	is, known := t.directories[dir]
 	if !known {
 		info, err := os.Lstat(filepath.Join(top, dir))
-		is = (err == nil && info.IsDir() || err != nil && absent(err)) && t.budget.spend(1) && t.inFolders(top, filepath.Dir(dir))
-		t.folders[dir] = is
+		is = (err == nil && info.IsDir() || err != nil && absent(err)) && t.budget.spend(1) && t.inDirectories(top, filepath.Dir(dir))
+		t.directories[dir] = is
 	}
 	return is
 }

@@ -38,7 +38,7 @@ func MaySecret(pattern string) (example string, ok bool) {
 func (t *secretTable) among(globs []glob) (example string, ok bool) {
 	for at := range globs {
 		for _, i := range t.byStart.of(firstOf(globs[at].tokens)) {
-			if n := &t.folders[i]; at+len(n.comps) <= len(globs) && overlaps(globs[at:], n.comps) {
+			if n := &t.directories[i]; at+len(n.comps) <= len(globs) && overlaps(globs[at:], n.comps) {
 				return n.example, true
 			}
 		}
@@ -54,8 +54,8 @@ type secretName struct {
 
 // secretTable has the names that patterns are compared with.
 type secretTable struct {
-	files, folders, system []secretName
-	byEnd, byStart         shortlist // file names by their last character, and directory names by their first
+	files, directories, system []secretName
+	byEnd, byStart             shortlist // file names by their last character, and directory names by their first
 }
 
 // shortlist selects the names that a pattern can match, by one of its characters.
@@ -107,13 +107,13 @@ var secretNames = sync.OnceValue(func() *secretTable {
 			t.files = append(t.files, newSecretName(name))
 		}
 	}
-	for _, r := range secretFolders {
-		t.folders = append(t.folders, newSecretName(r.chain))
+	for _, r := range secretDirectories {
+		t.directories = append(t.directories, newSecretName(r.chain))
 	}
 	for _, r := range systemSecrets {
 		t.system = append(t.system, newSecretName(r.chain))
 	}
-	t.byEnd, t.byStart = newShortlist(t.files, lastOf), newShortlist(t.folders, firstOf)
+	t.byEnd, t.byStart = newShortlist(t.files, lastOf), newShortlist(t.directories, firstOf)
 	return t
 })
 

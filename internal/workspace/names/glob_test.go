@@ -121,8 +121,8 @@ func maySecretSlowly(pattern string) bool {
 		found = found || overlap(&globs[len(globs)-1], t.files[i].comps[0])
 	}
 	for at := range globs {
-		for i := range t.folders {
-			n := &t.folders[i]
+		for i := range t.directories {
+			n := &t.directories[i]
 			found = found || at+len(n.comps) <= len(globs) && overlaps(globs[at:], n.comps)
 		}
 	}
@@ -136,7 +136,7 @@ func maySecretSlowly(pattern string) bool {
 // Only names with the right first or last character are held against a pattern; that leaves none out.
 func TestMaySecretAgainstSlow(t *testing.T) {
 	var comps []string
-	for _, table := range [][]rule{secretFiles, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{secretFiles, secretDirectories, systemSecrets} {
 		for _, r := range table {
 			comps = append(comps, strings.Split(strings.ReplaceAll(r.chain, "*", "x"), "/")...)
 		}

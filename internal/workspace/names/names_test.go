@@ -90,7 +90,7 @@ func TestSecret(t *testing.T) {
 
 // Every rule is written in folded form; otherwise it could never match.
 func TestRulesAreFolded(t *testing.T) {
-	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretDirectories, systemSecrets} {
 		for _, r := range table {
 			comps := parts("/" + r.chain)
 			got := ""

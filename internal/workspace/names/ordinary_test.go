@@ -23,22 +23,22 @@ func TestOrdinary(t *testing.T) {
 // In one directory all ordinary names are judged alike.
 func TestOrdinaryNamesAreAlike(t *testing.T) {
 	var comps []string
-	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretDirectories, systemSecrets} {
 		for _, r := range table {
 			comps = append(comps, strings.Split(strings.ReplaceAll(r.chain, "*", "x"), "/")...)
 		}
 	}
 	comp := rapid.OneOf(rapid.SampledFrom(comps), rapid.StringMatching(`[.a-zA-Z_: ]{1,6}`))
 	rapid.Check(t, func(t *rapid.T) {
-		folder := "/" + strings.Join(rapid.SliceOfN(comp, 0, 4).Draw(t, "folder"), "/") + "/"
+		directory := "/" + strings.Join(rapid.SliceOfN(comp, 0, 4).Draw(t, "folder"), "/") + "/"
 		name := comp.Draw(t, "name")
 		if !Ordinary(name) {
 			return
 		}
 		for _, judge := range []func(string) (string, bool){Secret, Protected} {
-			why, is := judge(folder + name)
-			if other, also := judge(folder + "nobody"); why != other || is != also {
-				t.Fatalf("%s%s: %q, but nobody there: %q", folder, name, why, other)
+			why, is := judge(directory + name)
+			if other, also := judge(directory + "nobody"); why != other || is != also {
+				t.Fatalf("%s%s: %q, but nobody there: %q", directory, name, why, other)
 			}
 		}
 	})

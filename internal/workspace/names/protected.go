@@ -105,7 +105,7 @@ type specials struct {
 
 var special = sync.OnceValue(func() *specials {
 	t := &specials{names: map[string]bool{}, endings: map[string]bool{}}
-	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretFolders, systemSecrets} {
+	for _, table := range [][]rule{protected, secretFiles, namedSecrets, secretDirectories, systemSecrets} {
 		for _, r := range table {
 			for c := range strings.SplitSeq(r.chain, "/") {
 				t.add(c)

@@ -26,7 +26,7 @@ func Secret(path string) (why string, ok bool) {
 // secret is Secret for the folded components of a path that isn't a backup.
 func secret(comps []string) (why string, ok bool) {
 	last := comps[len(comps)-1]
-	if shared(last) && !underSecretFolder(comps) {
+	if shared(last) && !underSecretDirectory(comps) {
 		return "", false
 	}
 	if rest, ok := strings.CutPrefix(last, ".env"); ok && (rest == "" || strings.IndexByte(".-_~", rest[0]) >= 0) {
@@ -36,7 +36,7 @@ func secret(comps []string) (why string, ok bool) {
 	if i := t.system.matchAt(comps, 0); i < len(t.system.rules) {
 		return t.system.rules[i].why, true
 	}
-	if why, ok := t.folders.match(comps); ok {
+	if why, ok := t.directories.match(comps); ok {
 		return why, true
 	}
 	if why, ok := t.files.match(comps[len(comps)-1:]); ok {
@@ -45,8 +45,8 @@ func secret(comps []string) (why string, ok bool) {
 	return t.named.match(comps[len(comps)-1:])
 }
 
-var secretTables = sync.OnceValue(func() (t struct{ system, folders, files, named *table }) {
-	t.system, t.folders, t.files, t.named = prepare(systemSecrets), prepare(secretFolders), prepare(secretFiles), prepare(namedSecrets)
+var secretTables = sync.OnceValue(func() (t struct{ system, directories, files, named *table }) {
+	t.system, t.directories, t.files, t.named = prepare(systemSecrets), prepare(secretDirectories), prepare(secretFiles), prepare(namedSecrets)
 	return t
 })
 
@@ -84,8 +84,8 @@ func shared(last string) bool {
 	return false
 }
 
-func underSecretFolder(comps []string) bool {
-	_, ok := secretTables().folders.match(comps)
+func underSecretDirectory(comps []string) bool {
+	_, ok := secretTables().directories.match(comps)
 	return ok
 }
 
@@ -134,8 +134,8 @@ var namedSecrets = []rule{
 	{".yarnrc.yml", whyToken}, {".secrets.*", whyToken}, {".envrc.*", whyEnv}, {".dev.vars", whyEnv}, {".flaskenv", whyEnv}, {".renviron", whyEnv},
 }
 
-// secretFolders are chains anywhere in a path; everything below them is secret.
-var secretFolders = []rule{
+// secretDirectories are chains anywhere in a path; everything below them is secret.
+var secretDirectories = []rule{
 	{".ssh", whyKey}, {".gnupg", whyKey}, {".password-store", whyKey}, {".config/sops", whyKey}, {".config/age", whyKey},
 
 	{".aws", whyToken}, {".azure", whyToken}, {".config/gcloud", whyToken}, {".kube/config*", whyToken},

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func folder(t *testing.T) string {
+func directory(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -29,7 +29,7 @@ func folder(t *testing.T) string {
 
 // The quick way and the portable one give the same answers.
 func TestOpen(t *testing.T) {
-	dir := folder(t)
+	dir := directory(t)
 	ways := map[string]func(string) (*os.File, error){
 		"quick":    Open,
 		"portable": func(p string) (*os.File, error) { return walkOpen(p, os.O_RDONLY) },
@@ -56,7 +56,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestOpenDir(t *testing.T) {
-	dir := folder(t)
+	dir := directory(t)
 	for way, open := range map[string]func(string) (*os.Root, error){"quick": OpenDir, "portable": walkDir} {
 		d, err := open(filepath.Join(dir, "real"))
 		if err != nil {
@@ -76,7 +76,7 @@ func TestOpenDir(t *testing.T) {
 }
 
 func TestLstat(t *testing.T) {
-	dir := folder(t)
+	dir := directory(t)
 	real := filepath.Join(dir, "real")
 	portable := func(p string) (fs.FileInfo, error) { return walkLstat(p, filepath.Dir(p), filepath.Base(p)) }
 	for way, lstat := range map[string]func(string) (fs.FileInfo, error){"quick": Lstat, "portable": portable} {

@@ -8,7 +8,7 @@ import (
 
 // Resolver resolves names and caches directories, so that many names in one directory take one lookup each. It is for short
 // use: changes of cached directories are not detected. It is not safe for concurrent use; its zero value is ready.
-type Resolver struct{ folders map[string]reached }
+type Resolver struct{ directories map[string]reached }
 
 // reached is the result of resolving a directory.
 type reached struct {
@@ -27,17 +27,17 @@ func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 		w, err := realDisk.walk(name)
 		return w.answer(name, err)
 	}
-	folder, seen := r.folders[name[:cut]]
+	directory, seen := r.directories[name[:cut]]
 	if !seen {
-		folder.walk = walk{disk: realDisk, at: string(filepath.Separator), exists: true, todo: components(name[:cut])}
-		folder.err = folder.walk.run()
-		if r.folders == nil {
-			r.folders = map[string]reached{}
+		directory.walk = walk{disk: realDisk, at: string(filepath.Separator), exists: true, todo: components(name[:cut])}
+		directory.err = directory.walk.run()
+		if r.directories == nil {
+			r.directories = map[string]reached{}
 		}
-		r.folders[name[:cut]] = folder
+		r.directories[name[:cut]] = directory
 	}
-	w := folder.walk
-	if err = folder.err; err == nil {
+	w := directory.walk
+	if err = directory.err; err == nil {
 		w.todo = []string{last}
 		err = w.run()
 	}
