@@ -2,6 +2,7 @@ package main
 
 import (
 	"debug/buildinfo"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +23,10 @@ type programs struct {
 // Run builds the plain program, puts it first in PATH, and runs the tests. No other goroutine starts a process yet, so
 // none inherits the file while it is open for writing.
 func (p programs) Run() int {
+	if err := flag.Set("test.parallel", "8"); err != nil { // most of these tests wait; -parallel on the command line overrides it
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "adze-program-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
