@@ -68,7 +68,9 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, n := range script.Notes {
-		found = append(found, Reading{line: "it " + n.What + ": " + brief(n.Source)})
+		if read := (Reading{line: "it " + n.What + ": " + brief(n.Source)}); !slices.Contains(found, read) {
+			found = append(found, read)
+		}
 		t.proved = t.proved && n.Held && w.pass == held
 		t.covered = t.covered && any
 	}
@@ -86,7 +88,9 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 			if !c.MayRun {
 				read.Text = visible(readingOf(c))
 			}
-			found = append(found, read)
+			if !slices.Contains(found, read) { // a loop may run it several times
+				found = append(found, read)
+			}
 		}
 		t.add(s, !w.noReadOnly)
 	}

@@ -234,6 +234,13 @@ func TestUnderstood(t *testing.T) {
 			t.Errorf("the explanation lacks %q:\n%s", c.Why, lines)
 		}
 	}
+	var loop []string
+	for _, c := range p.Understood(exec("for x in a b; do ls; cat $x; done")) {
+		loop = append(loop, c.Text)
+	}
+	if diff := cmp.Diff([]string{"ls", "cat a", "cat b"}, loop); diff != "" {
+		t.Errorf("a loop: %s", diff)
+	}
 	if got := p.Understood(exec("echo 'unclosed")); got != nil {
 		t.Errorf("a line that can't be read: %v", got)
 	}
