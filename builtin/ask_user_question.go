@@ -135,6 +135,7 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 		}
 	}
 	var b strings.Builder
+	var shown []string
 	answered := 0
 	for i, q := range questions {
 		name := fmt.Sprintf("q%d", i+1)
@@ -145,11 +146,17 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 			answered++
 		}
 		fmt.Fprintf(&b, "\n**%s**: %s", strings.TrimSpace(q.title()), answer)
+		if len(questions) > 1 {
+			answer = strings.TrimSpace(q.title()) + ": " + answer
+		}
+		shown = append(shown, answer)
 	}
 	if answered == 0 {
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: no answers came back; ask in your final answer, or continue with a reasonable assumption")
 	}
-	return tool.TextResult("The user answered:" + b.String()), nil
+	result := tool.TextResult("The user answered:" + b.String())
+	result.Display = tool.Markdown(strings.Join(shown, ", "))
+	return result, nil
 }
 
 // words returns the texts of an answer: one, or several.

@@ -110,7 +110,7 @@ func canTry() (bool, error) {
 	return ok, layers.Close()
 }
 
-// makeElsewhere makes directories outside of temp directories, which boxed commands may write to: elsewhere NAME...
+// makeElsewhere makes directories outside of temp directories, which sandboxed commands may write to: elsewhere NAME...
 // Their paths go into variables.
 func makeElsewhere(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {

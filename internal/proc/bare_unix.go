@@ -48,7 +48,7 @@ func startBare(s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 		defer f.Close()
 		files, argv = append(files, f), append(argv, "/dev/fd/3")
 	}
-	box, more, err := boxed(s, &argv, len(files))
+	box, more, err := withSandbox(s, &argv, len(files))
 	if err != nil {
 		r.Close()
 		s.errs.Close()
@@ -76,8 +76,8 @@ func startBare(s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	return t, r, e, nil
 }
 
-// boxed prepends the program that makes the sandbox to the command.
-func boxed(s *spec, argv *[]string, fd int) (box *sandbox.Box, more []*os.File, err error) {
+// withSandbox prepends the program that makes the sandbox to the command.
+func withSandbox(s *spec, argv *[]string, fd int) (box *sandbox.Box, more []*os.File, err error) {
 	if s.box == nil {
 		return nil, nil, nil
 	}

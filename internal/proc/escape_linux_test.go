@@ -71,7 +71,7 @@ func TestEscapes(t *testing.T) {
 	for _, e := range escapes {
 		t.Run(e.name, func(t *testing.T) {
 			for _, backend := range []string{"off", "built-in", "bubblewrap"} {
-				boxed := backend != "off"
+				sandboxed := backend != "off"
 				w := newEscape(t, first.base, e.setup)
 				dir := filepath.Join(w.base, "repo")
 				if e.dir != "" {
@@ -80,7 +80,7 @@ func TestEscapes(t *testing.T) {
 				env := append(os.Environ(), w.expand(append(e.env, "BASE="+w.base, "OUT="+w.base+"/outside"))...)
 				for _, step := range e.steps {
 					c := Command{Line: step, Dir: dir, Env: env, Timeout: time.Minute}
-					if boxed {
+					if sandboxed {
 						c.Sandbox = sandbox.For(sandbox.Workspace, []string{dir}, nil, env, func(path string) bool { _, ok := names.Protected(path); return ok })
 						c.Sandbox.Bubblewrap = backend == "bubblewrap"
 					}
@@ -90,9 +90,9 @@ func TestEscapes(t *testing.T) {
 				}
 				err := w.shell(e.check)
 				switch escaped := err == nil; {
-				case !boxed && !escaped:
+				case !sandboxed && !escaped:
 					t.Errorf("proves nothing: without a sandbox %s fails: %v", e.check, err)
-				case boxed && escaped:
+				case sandboxed && escaped:
 					t.Errorf("%s: it succeeded: %s", backend, e.check)
 				}
 			}
