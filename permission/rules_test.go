@@ -271,3 +271,19 @@ func TestAllowRulesAndVariables(t *testing.T) {
 		}
 	}
 }
+
+// A deny rule sees what a variable makes of a word, also where bash reads that word twice.
+func TestDenyRulesAndVariables(t *testing.T) {
+	rules, _, err := permission.ParseRules(nil, nil, []string{"Shell(touch)", "Read(secrets/**)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`c=touch; env $c x`, `for c in ls touch; do timeout 5 $c x; done`, `f=touch && sh -c "$f x"`, `d=secrets; cat $d/a`, `d=secrets && cd $d && cat a`, `f='x%n'; printf "$f" 'a[$(touch y)]'`, `o=-v; [ $o 'a[$(touch y)]' ]`,
+		`f=PS4; env $f='$(touch x)' bash -x -c ls`, `x='a[$(touch y)]'; echo $((x))`,
+	} {
+		if d, _ := permission.Check(plainWorld(), rules, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
+			t.Errorf("%s: %v", line, d.Verdict)
+		}
+	}
+}

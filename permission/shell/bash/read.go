@@ -92,6 +92,7 @@ type reading struct {
 	parser  *syntax.Parser
 	lines   []parsedLine
 	size    int   // of the lines
+	twice   bool  // a text is read twice
 	Err     error // a line within the line could not be read
 }
 

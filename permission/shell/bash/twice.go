@@ -14,7 +14,7 @@ import (
 
 // readTwice adds the commands in texts that may be read twice.
 func (r Reader) readTwice() {
-	twice := false
+	twice := r.twice
 	var texts []string
 	for _, l := range r.lines {
 		r.source = l.source
@@ -108,7 +108,7 @@ func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 	tests := name == "test" || name == "[" || name == "printf"
 	return slices.Contains(calculating, name) || slices.ContainsFunc(c.Args, func(w *syntax.Word) bool {
 		source, text := r.text(w), r.word(w).Text
-		set, _, assigns := strings.Cut(source, "=")                               // env PS4=…
+		set, _, assigns := strings.Cut(text, "=")                                 // env PS4=…
 		index := strings.HasPrefix(source, "{") && strings.HasSuffix(source, "}") // {a[i]}> file
 		return index || assigns && slices.Contains(twiceVars, set) ||
 			tests && (strings.HasPrefix(text, "-v") || text == "-R" || strings.HasPrefix(source, "$(") || strings.HasPrefix(source, "`") || assigningFormat.MatchString(strings.ReplaceAll(text, "%%", "")))

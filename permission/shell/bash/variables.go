@@ -52,6 +52,7 @@ func (r Reader) after(s *syntax.Stmt) variables {
 	}
 	syntax.Walk(s, func(n syntax.Node) bool {
 		any := r.readsTwice(n) // it may set any variable, now or later
+		r.twice = r.twice || any
 		switch n := n.(type) {
 		case *syntax.FuncDecl:
 			any = true
