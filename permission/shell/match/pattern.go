@@ -275,7 +275,9 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 }
 
 // inText reports whether a text contains the rule's program as a word.
-func (p *Pattern) inText(text string) bool { return p.mention.MatchString(text) }
+func (p *Pattern) inText(text string) bool {
+	return strings.Contains(text, p.program) && p.mention.MatchString(text)
+}
 
 // begins reports whether the rule's command may begin with the first of words.
 func (p *Pattern) begins(words []bash.Word) bool {
