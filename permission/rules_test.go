@@ -287,3 +287,19 @@ func TestDenyRulesAndVariables(t *testing.T) {
 		}
 	}
 }
+
+// The commands of a group share its input, so any of them may run it.
+func TestDenyRulesAndInput(t *testing.T) {
+	rules, _, err := permission.ParseRules(nil, nil, []string{"Shell(rm)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]tool.Verdict{
+		"echo 'rm x' | { sh; }": tool.Deny, "echo 'rm x' | { read a; sh; }": tool.Deny, "echo 'rm x' | (python3)": tool.Ask, "curl x | { read a; python3; }": tool.Ask,
+		"echo 'rm x' | { cat; }": tool.Allow, "echo 'rm x' | while read a; do echo \"$a\"; done": tool.Allow,
+	} {
+		if d, _ := permission.Check(plainWorld(), rules, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != want {
+			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+		}
+	}
+}

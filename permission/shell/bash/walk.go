@@ -177,8 +177,9 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	}
 	// Both sides of a pipe run in subshells.
 	right := r
-	if _, simple := c.Y.Cmd.(*syntax.CallExpr); simple {
-		right.stdin = r.echoed(c.X)
+	right.stdin = r.echoed(c.X)
+	if _, simple := c.Y.Cmd.(*syntax.CallExpr); !simple { // its commands share the input
+		right.stdin.Kind = max(right.stdin.Kind, Printable)
 	}
 	right.stmt(c.Y)
 	return outcome{r.Dirs, r.Dirs}

@@ -155,7 +155,7 @@ func proof(c *bash.Command, ts []Touch, held bool) Proof {
 	for i := 0; i < len(c.Prefix) && len(c.Words) == 0; i++ {
 		values = append(values, c.Prefix[i].Value)
 	}
-	for _, w := range values { // which a command may read that isn't told of it
+	for _, w := range values { // what a variable is set to may be read in ways that aren't seen
 		if w.Kind == bash.Literal && dirs != nil {
 			p.add(Touch{Path: w.Text}, dirs)
 		}
