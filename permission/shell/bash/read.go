@@ -117,13 +117,16 @@ func (r Reader) read(line string) error {
 
 // parse parses a line once, even if it occurs several times.
 func (r Reader) parse(line string) (*syntax.File, error) {
+	if r.Nest > MaxNest {
+		return nil, ErrTooDeep
+	}
 	if i := slices.IndexFunc(r.lines, func(l parsedLine) bool { return l.source == line }); i >= 0 {
 		return r.lines[i].file, nil
 	}
 	switch r.size += len(line); {
 	case len(line) > MaxBytes, r.size > 16*MaxBytes:
 		return nil, ErrTooLong
-	case tooDeep(line), r.Nest > MaxNest:
+	case tooDeep(line):
 		return nil, ErrTooDeep
 	case strings.Contains(line, "\r"): // a character of a word to bash, a blank or nothing to the parser
 		return nil, odd("a carriage return")

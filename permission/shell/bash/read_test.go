@@ -1,88 +1,54 @@
 package bash
 
 import (
-	"slices"
+	"errors"
 	"strings"
 	"testing"
 )
 
-// Words after quote removal, with their kinds.
-func TestRead(t *testing.T) {
-	lit := func(texts ...string) (words []Word) {
-		for _, s := range texts {
-			words = append(words, Word{s, Literal})
-		}
-		return words
-	}
-	for line, want := range map[string][]Word{
-		`a 'b c' "d"e\ f`:     lit("a", "b c", "de f"),
-		`a {b,c}d`:            lit("a", "bd", "cd"),
-		`a ~/x $HOME "$HOME"`: lit("a", "/home/me/x", "/home/me", "/home/me"),
-		`a $'b\n'`:            lit("a", "b\n"),
-		`a *.go`:              {{"a", Literal}, {"*.go", Glob}},
-		`a $x`:                {{"a", Literal}, {"$x", Unknown}},
-		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, Printable}},
-		`a $(b)`:              {{"a", Literal}, {"$(b)", Unknown}},
+// Lines beyond the limits are not read.
+func TestLimits(t *testing.T) {
+	for line, want := range map[string]error{
+		strings.Repeat("a", MaxBytes):         nil,
+		strings.Repeat("a", MaxBytes+1):       ErrTooLong,
+		strings.Repeat("a;", maxCommands):     nil,
+		strings.Repeat("a;", maxCommands+1):   ErrTooMany,
+		strings.Repeat("(", maxDepth+1) + "a": ErrTooDeep,
 	} {
-		script, err := Read(line, Options{Dir: "/w", Home: "/home/me"}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
-		if got := script.Commands[len(script.Commands)-1].Words; !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", line, got, want)
+		if _, err := Read(line, Options{Dir: "/w"}, nil); !errors.Is(err, want) {
+			t.Errorf("%.10s, %d bytes: %v, want %v", line, len(line), err, want)
 		}
 	}
 }
 
-// The values of variables that a line sets. Where a variable may have another value, its word stays unknown.
-func TestVariables(t *testing.T) {
+// A command that runs the last of its words as a line.
+func runsLast(r Reader, c *Command) {
+	if c.Name() == "run" {
+		r.Line(c, c.Words[len(c.Words)-1])
+	}
+}
+
+func TestLine(t *testing.T) {
 	for line, want := range map[string]string{
-		"for f in a b; do x $f; done":                          "x a; x b",
-		"for f in a b; do for g in c d; do x $f$g; done; done": "x ac; x ad; x bc; x bd",
-		"for f in a; do x $f; f=b; done":                       "x a",
-		"for f in a; do while c; do x $f; f=b; done; done":     "c; x $f",
-		"for f in $(c) a; do x $f; done":                       "c; x $f",
-		"for f; do x $f; done":                                 "x $f",
-		"for f in *.go; do x \"$f\"; x $f; done":               "x *.go; x $f",
-		"f=a; x $f \"$f\" '$f' ${f}b ${f:-c}":                  "x a a '$f' ab ${f:-c}",
-		"f=a && x $f":                                          "x a",
-		"f=a || x $f":                                          "x $f",
-		"f=a | true; x $f":                                     "true; x $f",
-		"true && f=a; x $f":                                    "true; x $f",
-		"f=b; true || f=a && x $f":                             "true; x $f",
-		"f=a; f=b; x $f":                                       "x b",
-		"f=a; (f=b); x $f":                                     "x $f",
-		"f=a; g=$(f=b); x $f":                                  "x $f",
-		"f=a; f=b g=$f; x $g":                                  "x $g",
-		"f=a; f=b x $f":                                        "f=b x a",
-		"f=a & x $f":                                           "x $f",
-		"if c; then f=a; x $f; fi; x $f":                       "c; x a; x $f",
-		"f=a; read f; x $f":                                    "read f; x $f",
-		"f=a; read 'b[f=1]'; x $f":                             "read 'b[f=1]'; x $f",
-		"f=a; eval f=b; x $f":                                  "eval f=b; x $f",
-		"f=a; (( f = 1 )); x $f":                               "'(('; x $f",
-		"f=a; echo ${f:=b} $((f=1)); x $f":                     "echo ${f:=b} $((f=1)); x $f",
-		"f() { f=b; }; f=a; f; x $f":                           "f; x $f",
-		"IFS=a; f=bab; x $f":                                   "x $f",
-		"f='a b'; x $f \"$f\"":                                 "x $f 'a b'",
-		"PATH=a; x $PATH":                                      "x $PATH",
-		"c=ls; $c $c":                                          "$c ls",
-		"x $PWD; cd a; x $PWD":                                 "x /w; cd a; x $PWD",
+		"run 'a b; c'": "run 'a b; c', a b, c", "run $x": "run $x, $x", "run 'run \"a b\"'": "run 'run \"a b\"', run 'a b', a b",
 	} {
-		script, err := Read(line, Options{Dir: "/w"}, nil)
+		script, err := Read(line, Options{Dir: "/w"}, runsLast)
 		if err != nil {
 			t.Errorf("%s: %v", line, err)
 			continue
 		}
 		var got []string
 		for _, c := range script.Commands {
-			if len(c.Words) > 0 {
-				got = append(got, c.String())
-			}
+			got = append(got, c.String())
 		}
-		if strings.Join(got, "; ") != want {
-			t.Errorf("%s: %s, want %s", line, strings.Join(got, "; "), want)
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
 		}
+	}
+	if _, err := Read("run 'a \"'", Options{Dir: "/w"}, runsLast); err == nil || !strings.Contains(err.Error(), "command run by run") {
+		t.Errorf("a syntax error in a line: %v", err)
+	}
+	if _, err := Read("run run", Options{Dir: "/w"}, runsLast); !errors.Is(err, ErrTooDeep) {
+		t.Errorf("a line that runs itself: %v", err)
 	}
 }

@@ -94,3 +94,25 @@ func TestAddedWords(t *testing.T) {
 		}
 	}
 }
+
+// Wrappers that run their command in another directory.
+func TestDirs(t *testing.T) {
+	for line, want := range map[string]bool{
+		"env -C a x":        false,
+		"env --ch=a x":      false,
+		"env -iCa x":        false,
+		"trap x EXIT; cd a": false,
+		"env ls -C a":       true, "timeout 5 x": true, "chroot a x": false,
+	} {
+		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Unwrap)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		for _, c := range script.Commands {
+			if c.By != nil && (c.Dirs != nil) != want {
+				t.Errorf("%s: in %q", line, c.Dirs)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package bash
+
+import (
+	"slices"
+	"testing"
+)
+
+// Words after quote removal, with their kinds.
+func TestWords(t *testing.T) {
+	lit := func(texts ...string) (words []Word) {
+		for _, s := range texts {
+			words = append(words, Word{s, Literal})
+		}
+		return words
+	}
+	for line, want := range map[string][]Word{
+		`a 'b c' "d"e\ f`:     lit("a", "b c", "de f"),
+		`a {b,c}d`:            lit("a", "bd", "cd"),
+		`a ~/x $HOME "$HOME"`: lit("a", "/home/me/x", "/home/me", "/home/me"),
+		`a $'b\n'`:            lit("a", "b\n"),
+		`a *.go`:              {{"a", Literal}, {"*.go", Glob}},
+		`a $x`:                {{"a", Literal}, {"$x", Unknown}},
+		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, Printable}},
+		`a $(b)`:              {{"a", Literal}, {"$(b)", Unknown}},
+	} {
+		script, err := Read(line, Options{Dir: "/w", Home: "/home/me"}, nil)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+			continue
+		}
+		if got := script.Commands[len(script.Commands)-1].Words; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestQuote(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": "a", "a b": "'a b'", "": "''", "it's": `'it'\''s'`, "a/b.c": "a/b.c", "~": "'~'", "a~": "a~", "a=~": "'a=~'", "*": "'*'", "$x": "'$x'",
+	} {
+		if got := Quote(text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestUnescaped(t *testing.T) {
+	for pattern, want := range map[string]string{`a\*b`: "a*b", `a`: "a", `\\`: `\`, "a\\\nb": "a\nb", `a\`: `a\`} {
+		if got := Unescaped(pattern); got != want {
+			t.Errorf("%q: %q, want %q", pattern, got, want)
+		}
+	}
+}
