@@ -29,55 +29,58 @@ type Dirs struct {
 	lock *os.File
 }
 
-// Open makes the directories of this process, and removes the clones of processes that no longer exist.
+// Open makes the directory of this process, and removes those of processes that no longer exist. A directory is made after
+// its lock is held, so one whose lock is free has no process.
 func Open(root string) (*Dirs, error) {
 	work := filepath.Join(root, "work")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return nil, err
 	}
-	own, err := os.MkdirTemp(work, "w")
+	f, err := os.CreateTemp(work, "w*"+lockSuffix)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockfile.Try(own + ".lock")
+	f.Close()
+	lock, err := lockfile.Try(f.Name())
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
-	d := &Dirs{Root: root, own: own, lock: lock}
+	d := &Dirs{Root: root, own: strings.TrimSuffix(f.Name(), lockSuffix), lock: lock}
+	if err := os.Mkdir(d.own, 0o700); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	return d, d.clean(work)
 }
 
-// clean removes directories whose owners don't have their locks anymore.
+// lockSuffix follows the name of a directory in that of its lock.
+const lockSuffix = ".lock"
+
+// clean removes directories whose locks are free.
 func (d *Dirs) clean(work string) error {
 	list, err := os.ReadDir(work)
 	if err != nil {
 		return err
 	}
 	for _, e := range list {
-		path := filepath.Join(work, e.Name())
-		if !e.IsDir() || path == d.own {
+		if !e.IsDir() {
 			continue
 		}
-		if _, err := os.Stat(path + ".lock"); errors.Is(err, os.ErrNotExist) {
-			if info, err := e.Info(); err != nil || !old(info) {
-				continue // its process is about to lock it
-			}
-		}
-		lock, err := lockfile.Try(path + ".lock")
-		if err != nil {
+		gone := &Dirs{own: filepath.Join(work, e.Name())}
+		if gone.lock, err = lockfile.Try(gone.own + lockSuffix); err != nil {
 			continue // in use
 		}
-		_ = removeAll(path) // the next start tries again
-		_ = os.Remove(path + ".lock")
-		lock.Close()
+		_ = gone.Close() // the next start tries again
 	}
 	return nil
 }
 
 // Close removes the clones of this process.
 func (d *Dirs) Close() error {
-	err := removeAll(d.own)
-	return errors.Join(err, os.Remove(d.own+".lock"), d.lock.Close())
+	err := errors.Join(removeAll(d.own), d.lock.Close()) // Windows removes no open files
+	if gone := os.Remove(d.own + lockSuffix); gone != nil && !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
 }
 
 // removeAll removes a directory, even if it has read-only directories.

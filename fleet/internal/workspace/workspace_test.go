@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -173,4 +174,29 @@ func TestLeftovers(t *testing.T) {
 			t.Fatal("the clone of a killed process is left")
 		}
 	}
+}
+
+// Processes that start and end at the same time don't remove each other's directories.
+func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 100 {
+				d, err := Open(root)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := os.MkdirTemp(d.own, "t"); err != nil {
+					t.Error(err)
+				}
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
 }
