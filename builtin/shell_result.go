@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ended returns the result of a command as the labelled lines that models know, and an error if it failed.
+// ended returns the result of a command as the labeled lines that models know, and an error if it failed.
 func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quiet time.Duration) (tool.Result, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.args.Command, c.shown, orEmpty(strings.TrimRight(o.Output.String(), "\n")))

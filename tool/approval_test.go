@@ -40,7 +40,7 @@ func TestAlwaysWithdrawsSiblings(t *testing.T) {
 			`success: a holds "1"`, `success: b holds "1"`, "denied: Permission denied: edit c: denied by the user. Don't retry it. Ask what they want instead, or continue without it.",
 		}, says(b.Wait()))
 		if n := judged.Load(); n > 12 {
-			t.Errorf("%d judgements for 3 calls", n)
+			t.Errorf("%d judgments for 3 calls", n)
 		}
 	})
 }

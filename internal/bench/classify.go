@@ -19,8 +19,8 @@ func share(took []time.Duration, of float64) time.Duration {
 	return took[min(len(took)-1, int(float64(len(took))*of))].Round(time.Microsecond)
 }
 
-// judgements is how often each command is judged.
-const judgements = 100
+// judgments is how often each command is judged.
+const judgments = 100
 
 // desk is a directory with the rules of a typical user, to judge commands in.
 type desk struct {
@@ -81,7 +81,7 @@ func printClassification(w io.Writer) error {
 	for _, size := range []int{1 << 10, 4 << 10, 16 << 10} {
 		var all []time.Duration
 		for _, s := range shapes(size) {
-			took := d.judge(s.line, judgements)
+			took := d.judge(s.line, judgments)
 			all = append(all, took...)
 			if size == 16<<10 {
 				fmt.Fprintf(w, "classification of 16 KB of %s\t%v, half under %v, p99 %v\t—\n", s.name, share(took, 0), share(took, 0.5), share(took, 0.99))

@@ -170,7 +170,7 @@ func (d *demo) model() (*replay.Model, error) {
 }
 
 // demoOnScreen reports whether the demo is a conversation on the screen: there is a terminal that can redraw, and the user
-// hasn't chosen labelled lines.
+// hasn't chosen labeled lines.
 func demoOnScreen(env Env) bool {
 	_, in := terminalFile(env.Stdin)
 	_, out := terminalFile(env.Stdout)

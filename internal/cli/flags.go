@@ -36,7 +36,7 @@ func workFlags(o *options) []flag {
 			}},
 		{long: "prompt-interactive", short: "i", value: "TEXT", on: cmdPrompt, about: "start a conversation in the terminal with this prompt",
 			to: text(&o.firstPrompt)},
-		{long: "screen-reader", on: cmdPrompt, about: "hold the conversation in labelled lines that are never redrawn",
+		{long: "screen-reader", on: cmdPrompt, about: "hold the conversation in labeled lines that are never redrawn",
 			to: yes(&o.screenReader)},
 		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
 			among: []string{string(formatText), string(formatJSON), string(formatStreamJSON)},

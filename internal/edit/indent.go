@@ -13,7 +13,7 @@ func reindented(text string, e Edit) []candidate {
 	const forgive = leading | trailing | typography
 	e, toLineEnd := settleEnd(e, forgive)
 	old, newline := strings.CutSuffix(e.Old, "\n")
-	have, want := normalise(text, forgive), normalise(old, forgive).text
+	have, want := normalize(text, forgive), normalize(old, forgive).text
 	if strings.TrimSpace(want) == "" {
 		return nil
 	}

@@ -25,8 +25,8 @@ type normal struct {
 // cut means that from offset at of the normal form on, bytes are delta further on in the original.
 type cut struct{ at, delta int }
 
-// normalise returns s in a form in which texts that differ only in what f ignores are equal.
-func normalise(s string, f forgiven) normal {
+// normalize returns s in a form in which texts that differ only in what f ignores are equal.
+func normalize(s string, f forgiven) normal {
 	n := normal{from: s}
 	var b strings.Builder
 	b.Grow(len(s))
@@ -216,7 +216,7 @@ func candidates(text string, e Edit, rung Rung) []candidate {
 // looksAlike finds the places that equal e.Old in normal form.
 func looksAlike(text string, e Edit, f forgiven) []candidate {
 	e, toLineEnd := settleEnd(e, f)
-	have, old := normalise(text, f), normalise(e.Old, f)
+	have, old := normalize(text, f), normalize(e.Old, f)
 	if strings.TrimSpace(old.text) == "" || have.text == text && old.text == e.Old && !toLineEnd {
 		return nil
 	}

@@ -269,7 +269,7 @@ func checkResult(t interface{ Fatalf(string, ...any) }, text string, e Edit, m M
 	}
 	fits := []string{unix.New, strings.TrimSuffix(unix.New, "\n")} // the second at the end of a text without newline
 	for _, new := range fits {
-		if normalise(after, f).text == normalise(text[:p.Start]+new+text[p.End:], f).text {
+		if normalize(after, f).text == normalize(text[:p.Start]+new+text[p.End:], f).text {
 			return
 		}
 	}

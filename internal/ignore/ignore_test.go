@@ -137,7 +137,7 @@ func TestWhereGitRulesBegin(t *testing.T) {
 	})
 	d, v := r.Start(filepath.Join(top, "outside"))
 	if v.State != Clear || d.Match("a.o", File).State != Hidden {
-		t.Error("a walk that begins outside every root must honour the .gitignore it begins at")
+		t.Error("a walk that begins outside every root must honor the .gitignore it begins at")
 	}
 	d, v = r.Start(filepath.Join(top, "home/proj/vendor"))
 	if v.State != Hidden || d.Match("lib", Directory).State != Clear {

@@ -37,7 +37,7 @@ type piece struct {
 // required returns the best literals of an expression. With crlf a carriage return may be the end of a line and not part of
 // it, so that finding it is not enough.
 func required(re *syntax.Regexp, crlf bool) literals {
-	p := analyse(re)
+	p := analyze(re)
 	best := p.exact
 	whole := p.exact != nil && p.plain && !(p.fold && p.cased)
 	if better(p.need, best) {
@@ -70,7 +70,7 @@ func leading(re *syntax.Regexp) literals {
 	}
 	run, out := []string{""}, literals{}
 	for _, sub := range subs {
-		p := analyse(sub)
+		p := analyze(sub)
 		joined, ok := cross(run, p.exact)
 		if !ok {
 			break
@@ -89,9 +89,9 @@ func leading(re *syntax.Regexp) literals {
 	return out
 }
 
-// analyse analyzes one part of an expression. A case-insensitive literal makes the whole case-insensitive, which only finds
+// analyze analyzes one part of an expression. A case-insensitive literal makes the whole case-insensitive, which only finds
 // more.
-func analyse(re *syntax.Regexp) piece {
+func analyze(re *syntax.Regexp) piece {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
 		return piece{exact: []string{""}, plain: true}
@@ -102,7 +102,7 @@ func analyse(re *syntax.Regexp) piece {
 	case syntax.OpCharClass:
 		return ofClass(re)
 	case syntax.OpCapture:
-		return analyse(re.Sub[0])
+		return analyze(re.Sub[0])
 	case syntax.OpConcat:
 		return ofConcat(re.Sub)
 	case syntax.OpAlternate:
@@ -110,7 +110,7 @@ func analyse(re *syntax.Regexp) piece {
 	case syntax.OpQuest:
 		return ofAlternate([]*syntax.Regexp{{Op: syntax.OpEmptyMatch}, re.Sub[0]})
 	case syntax.OpPlus:
-		return repeated(analyse(re.Sub[0]))
+		return repeated(analyze(re.Sub[0]))
 	case syntax.OpRepeat:
 		if re.Min == 0 {
 			return piece{}
@@ -122,7 +122,7 @@ func analyse(re *syntax.Regexp) piece {
 			}
 			return ofConcat(subs)
 		}
-		return repeated(analyse(re.Sub[0]))
+		return repeated(analyze(re.Sub[0]))
 	}
 	return piece{}
 }
@@ -192,7 +192,7 @@ func ofConcat(subs []*syntax.Regexp) piece {
 	out := piece{exact: []string{""}, plain: true}
 	run := []string{""} // the possible texts of the parts since the last unknown one
 	for _, sub := range subs {
-		p := analyse(sub)
+		p := analyze(sub)
 		out.fold, out.cased = out.fold || p.fold, out.cased || p.cased
 		out.plain = out.plain && p.plain
 		if joined, ok := cross(run, p.exact); ok {
@@ -239,7 +239,7 @@ func cross(a, b []string) ([]string, bool) {
 func ofAlternate(subs []*syntax.Regexp) piece {
 	out := piece{exact: []string{}, need: []string{}, plain: true}
 	for _, sub := range subs {
-		p := analyse(sub)
+		p := analyze(sub)
 		out.fold, out.cased = out.fold || p.fold, out.cased || p.cased
 		out.plain = out.plain && p.plain
 		need := p.need

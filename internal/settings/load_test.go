@@ -42,7 +42,7 @@ type summary struct {
 	Err              string
 }
 
-func summarise(dir string, s *Settings, err error) summary {
+func summarize(dir string, s *Settings, err error) summary {
 	short := func(s string) string {
 		return filepath.ToSlash(strings.ReplaceAll(s, dir+string(filepath.Separator), ""))
 	}
@@ -210,7 +210,7 @@ func TestLoad(t *testing.T) {
 				test.edit(&src)
 			}
 			s, err := Load(src)
-			if diff := cmp.Diff(test.want, summarise(dir, s, err)); diff != "" {
+			if diff := cmp.Diff(test.want, summarize(dir, s, err)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -252,7 +252,7 @@ func TestLoadErrors(t *testing.T) {
 			if !errors.As(err, &typed) {
 				t.Fatalf("%v is no *Error", err)
 			}
-			if diff := cmp.Diff(summary{Err: test.want}, summarise(dir, s, err)); diff != "" {
+			if diff := cmp.Diff(summary{Err: test.want}, summarize(dir, s, err)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -263,7 +263,7 @@ func TestLoadErrors(t *testing.T) {
 func TestUntrustedFileMustBeReadable(t *testing.T) {
 	dir, src := place(t, map[string]string{"app/.adze": `{"model":{"name":3}}`})
 	s, err := Load(src)
-	if got := summarise(dir, s, err).Err; got != "read settings app/.adze/settings.json:1:18: model.name must be a string, got 3" {
+	if got := summarize(dir, s, err).Err; got != "read settings app/.adze/settings.json:1:18: model.name must be a string, got 3" {
 		t.Error(got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // UI are the settings of the terminal.
 type UI struct {
-	ScreenReader bool              // labelled lines instead of a screen that is redrawn
+	ScreenReader bool              // labeled lines instead of a screen that is redrawn
 	Keys         map[string]string // keys by action
 	Theme        string            // auto, dark, light or high-contrast
 	// Notifications is how to notify a user whose window isn't focused: auto, bell or off.
@@ -30,7 +30,7 @@ func uiKeys() []key {
 	return []key{
 		{
 			name: "ui.accessibility.screenReader", preset: "false", shape: booleanShape, own: true,
-			about: "Hold conversations in labelled lines that are never redrawn, with numbers as answers.",
+			about: "Hold conversations in labeled lines that are never redrawn, with numbers as answers.",
 			put:   boolean(func(s *Settings) *bool { return &s.UI.ScreenReader }),
 		},
 		{

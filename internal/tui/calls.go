@@ -46,7 +46,7 @@ func (s *Screen) step(e tool.Event) {
 		c.trying = e.Stage == tool.Trying
 		c.movable = !c.trying && e.Request.Declaration.Kind == tool.Execute
 	case tool.Asking:
-		if c.trying { // it has ended: its effects are asked about
+		if c.trying { // it has ended: its effects need approval
 			c.began, c.trying = time.Time{}, false
 		}
 	case tool.Showing:

@@ -20,7 +20,7 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Lines is a conversation for screen readers and terminals that can't redraw: labelled lines, and numbers as answers. Nothing
+// Lines is a conversation for screen readers and terminals that can't redraw: labeled lines, and numbers as answers. Nothing
 // that was printed changes.
 type Lines struct {
 	host   Host
@@ -175,7 +175,7 @@ func (l *Lines) endText() {
 	l.text.Reset()
 }
 
-// say prints a labelled text. Further lines of it are indented.
+// say prints a labeled text. Further lines of it are indented.
 func (l *Lines) say(label, text string) {
 	lines := cell.CleanLines(strings.Trim(text, "\n"))
 	fmt.Fprintf(l.out, "%s: %s\n", label, strings.Join(lines, "\n  "))

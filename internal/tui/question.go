@@ -115,7 +115,7 @@ func (l *questionList) current() *question {
 	return l.open[l.at]
 }
 
-// add inserts a question in the order of the calls: several calls of an answer are asked about at once, and arrive in any
+// add inserts a question in the order of the calls: several calls of an answer need approval at once, and arrive in any
 // order. The question that the user reads stays.
 func (l *questionList) add(q *question, position func(tool.Call) int) {
 	at := position(q.r.Call)

@@ -189,7 +189,7 @@ type Screen struct {
 	testing       bool   // keys are shown instead of carried out
 	done          bool
 	broken        error             // why, if it was a panic
-	watch         func(paint.Frame) // sees every frame; nil: nobody does
+	watch         func(paint.Frame) // receives every frame, if set
 }
 
 // work is a prompt that runs.

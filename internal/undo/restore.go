@@ -18,23 +18,10 @@ import (
 
 // peek returns the state of a path, with the hash of its content, which isn't saved.
 func peek(path string) (State, error) {
-	info, err := nofollow.Lstat(path)
-	if gone(err) {
-		return State{}, nil
-	}
-	if err != nil {
-		return State{Is: isUnsaved}, err
-	}
-	switch info.Mode().Type() {
-	case fs.ModeSymlink:
-		target, err := os.Readlink(path)
-		return linkTo(target), err
-	case fs.ModeDir:
-		return State{isDir, info.Mode() & modeBits}, nil
-	case 0:
-	default:
-		return State{Is: isUnsaved}, fmt.Errorf("it is %s", nofollow.Kind(info.Mode()))
-	}
+	return stateOf(path, func(info fs.FileInfo) (State, error) { return hashFile(path, info) })
+}
+
+func hashFile(path string, info fs.FileInfo) (State, error) {
 	f, err := nofollow.Open(path)
 	if errors.Is(err, fs.ErrPermission) && os.Chmod(path, info.Mode()|0o400) == nil { // the call removed the permission
 		f, err = nofollow.Open(path)

@@ -119,6 +119,11 @@ func gone(err error) bool {
 // look returns the state of a path, and saves its content. A file over the limit has the state of an unsaved one, with an
 // error.
 func look(path string, limit int64, b *batch) (State, error) {
+	return stateOf(path, func(info fs.FileInfo) (State, error) { return lookFile(path, info, limit, b) })
+}
+
+// stateOf returns the state of a path: file returns that of a regular file.
+func stateOf(path string, file func(fs.FileInfo) (State, error)) (State, error) {
 	info, err := nofollow.Lstat(path)
 	if gone(err) {
 		return State{}, nil
@@ -133,7 +138,7 @@ func look(path string, limit int64, b *batch) (State, error) {
 	case fs.ModeDir:
 		return State{isDir, info.Mode() & modeBits}, nil
 	case 0:
-		return lookFile(path, info, limit, b)
+		return file(info)
 	}
 	return State{Is: isUnsaved}, fmt.Errorf("it is %s", nofollow.Kind(info.Mode()))
 }

@@ -16,7 +16,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/model"
@@ -36,7 +35,7 @@ const version = "2023-06-01"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", Models: "/models?limit=1000",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", Models: "/models?limit=1000", NameSet: "ANTHROPIC_MODEL",
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		h.Set("Anthropic-Version", version)
@@ -67,23 +66,12 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{client: client, name: o.Model, rejected: map[digest]bool{}}
-	if o.Model != "" {
-		return m, nil
-	}
-	if strings.TrimSpace(o.BaseURL) == "" {
-		return nil, model.Errorf(model.ErrRejected, "no model name set for %s\nSet ANTHROPIC_MODEL.", DefaultBaseURL)
-	}
-	list, err := m.Models(ctx)
-	if err == nil && len(list) == 0 {
-		err = model.Errorf(model.ErrRejected, "%s lists no models\nSet ANTHROPIC_MODEL.", client.Address())
-	}
+	name, err := client.ModelName(ctx)
 	if err != nil {
-		m.Close()
+		client.Close()
 		return nil, err
 	}
-	m.name = list[0].ID
-	return m, nil
+	return &Model{client: client, name: name, rejected: map[digest]bool{}}, nil
 }
 
 // Name returns the model's name.

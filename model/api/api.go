@@ -59,6 +59,7 @@ type API struct {
 	TryPlain bool
 	NextByte time.Duration                // default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
 	Models   string                       // path of the list of models
+	NameSet  string                       // what a user sets for the model, such as OPENAI_MODEL. Errors name it.
 	Header   func(key string) http.Header // of each request; the key may be ""
 }
 

@@ -49,6 +49,24 @@ func (c *Client) Models(ctx context.Context) ([]Info, error) {
 	}
 }
 
+// ModelName returns the name in the options or, if they have none, that of the first model in the server's list.
+func (c *Client) ModelName(ctx context.Context) (string, error) {
+	if c.Options.Model != "" {
+		return c.Options.Model, nil
+	}
+	if strings.TrimSpace(c.Options.BaseURL) == "" {
+		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet %s.", c.API.BaseURL, c.API.NameSet)
+	}
+	list, err := c.Models(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "", model.Errorf(model.ErrRejected, "%s lists no models\nLoad a model in the server, or set %s.", c.Address(), c.API.NameSet)
+	}
+	return list[0].ID, nil
+}
+
 func (c *Client) askModels(ctx context.Context) ([]Info, *Failure) {
 	ctx, p := newPatience(ctx, modelsTimeout, modelsTimeout)
 	defer p.stop()

@@ -30,7 +30,7 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000", NameSet: "GEMINI_MODEL",
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		if key != "" {
@@ -60,30 +60,14 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{client: client, name: o.Model, rejected: map[digest]bool{}}
-	if o.Model == "" {
-		if m.name, err = m.first(ctx); err != nil {
-			m.Close()
-			return nil, err
-		}
-	}
-	m.quirks.budgets = strings.Contains(m.name, "gemini-2") // saves a rejected request
-	return m, nil
-}
-
-// first returns the first model that the server lists.
-func (m *Model) first(ctx context.Context) (string, error) {
-	if strings.TrimSpace(m.client.Options.BaseURL) == "" {
-		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet GEMINI_MODEL.", DefaultBaseURL)
-	}
-	list, err := m.Models(ctx)
+	name, err := client.ModelName(ctx)
 	if err != nil {
-		return "", err
+		client.Close()
+		return nil, err
 	}
-	if len(list) == 0 {
-		return "", model.Errorf(model.ErrRejected, "%s lists no models\nSet GEMINI_MODEL.", m.client.Address())
-	}
-	return list[0].ID, nil
+	m := &Model{client: client, name: name, rejected: map[digest]bool{}}
+	m.quirks.budgets = strings.Contains(name, "gemini-2") // saves a rejected request
+	return m, nil
 }
 
 // Name returns the model's name.

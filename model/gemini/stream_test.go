@@ -214,7 +214,7 @@ func TestOpen(t *testing.T) {
 		{"the first one listed", gemini.Options{BaseURL: srv.URL, Key: "k"}, "gemini-x"},
 		{"with the version", gemini.Options{BaseURL: srv.URL + "/v1beta/", Key: "k"}, "gemini-x"},
 		{"no model and no base URL", gemini.Options{}, "no model name set for https://generativelanguage.googleapis.com\nSet GEMINI_MODEL."},
-		{"none listed", gemini.Options{BaseURL: empty.URL}, empty.URL + " lists no models\nSet GEMINI_MODEL."},
+		{"none listed", gemini.Options{BaseURL: empty.URL}, empty.URL + " lists no models\nLoad a model in the server, or set GEMINI_MODEL."},
 	} {
 		m, err := gemini.Open(t.Context(), tt.o)
 		got := fmt.Sprint(err)

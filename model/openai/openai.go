@@ -15,7 +15,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/model"
@@ -32,7 +31,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", NameSet: "OPENAI_MODEL",
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		if key != "" {
@@ -61,23 +60,12 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{client: client, name: o.Model}
-	if o.Model != "" {
-		return m, nil
-	}
-	if strings.TrimSpace(o.BaseURL) == "" {
-		return nil, model.Errorf(model.ErrRejected, "no model name set for %s\nSet OPENAI_MODEL.", DefaultBaseURL)
-	}
-	list, err := m.Models(ctx)
-	if err == nil && len(list) == 0 {
-		err = model.Errorf(model.ErrRejected, "%s has no model loaded\nLoad a model in the server, or set OPENAI_MODEL.", client.Address())
-	}
+	name, err := client.ModelName(ctx)
 	if err != nil {
-		m.Close()
+		client.Close()
 		return nil, err
 	}
-	m.name = list[0].ID
-	return m, nil
+	return &Model{client: client, name: name}, nil
 }
 
 // Name returns the model's name.

@@ -220,7 +220,7 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{"no model and no base URL", openai.Options{}, model.ErrRejected, "no model name set for https://api.openai.com/v1\nSet OPENAI_MODEL."},
 		{"not a URL", openai.Options{BaseURL: "localhost:8080", Model: "m"}, model.ErrRejected, `invalid base URL "localhost:8080" (expected a URL such as http://127.0.0.1:11434/v1)`},
-		{"no models there", openai.Options{BaseURL: empty.URL}, model.ErrRejected, empty.URL + " has no model loaded\nLoad a model in the server, or set OPENAI_MODEL."},
+		{"no models there", openai.Options{BaseURL: empty.URL}, model.ErrRejected, empty.URL + " lists no models\nLoad a model in the server, or set OPENAI_MODEL."},
 		{"a key is wanted", openai.Options{BaseURL: locked.URL}, model.ErrCredentials, "GET " + locked.URL + "/models: status 401: Incorrect API key provided\nThe server requires an API key."},
 	}
 	for _, tt := range tests {

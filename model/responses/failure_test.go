@@ -279,7 +279,7 @@ func TestNames(t *testing.T) {
 		t.Error("a base URL that is none")
 	}
 	empty := responsestest.Serve(t, script{Models: []string{}})
-	if _, err := responses.Open(t.Context(), responses.Options{BaseURL: empty.URL}); err == nil || !strings.Contains(err.Error(), "no model loaded") {
+	if _, err := responses.Open(t.Context(), responses.Options{BaseURL: empty.URL}); err == nil || !strings.Contains(err.Error(), "lists no models") {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,7 +30,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", NameSet: "OPENAI_MODEL",
 	NextByte: 300 * time.Second, // the server is silent while the model thinks
 	Header: func(key string) http.Header {
 		h := http.Header{}
@@ -62,23 +61,12 @@ func Open(ctx context.Context, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{client: client, name: o.Model, rejected: map[digest]bool{}}
-	if o.Model != "" {
-		return m, nil
-	}
-	if strings.TrimSpace(o.BaseURL) == "" {
-		return nil, model.Errorf(model.ErrRejected, "no model name set for %s\nSet OPENAI_MODEL.", DefaultBaseURL)
-	}
-	list, err := m.Models(ctx)
-	if err == nil && len(list) == 0 {
-		err = model.Errorf(model.ErrRejected, "%s has no model loaded\nLoad a model in the server, or set OPENAI_MODEL.", client.Address())
-	}
+	name, err := client.ModelName(ctx)
 	if err != nil {
-		m.Close()
+		client.Close()
 		return nil, err
 	}
-	m.name = list[0].ID
-	return m, nil
+	return &Model{client: client, name: name, rejected: map[digest]bool{}}, nil
 }
 
 // Name returns the model's name.

@@ -16,7 +16,7 @@
 //	             mounted read-only and protected paths are too, with few
 //	             devices and terminals of its own; an IPC namespace; a network
 //	             namespace that has nothing but its own loopback; a pid
-//	             namespace in which no other processes are seen or signalled
+//	             namespace in which no other processes are seen or signaled
 //	bubblewrap   instead of namespaces, if requested; Landlock runs inside
 //	seatbelt     on macOS; follows its documentation; untested
 //

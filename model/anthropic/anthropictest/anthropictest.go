@@ -53,7 +53,7 @@ type Answer struct {
 
 	Faults Faults `json:"faults,omitzero"`
 
-	// Raw is sent instead of a message: the events of a streamverbatim, or the body of another Status.
+	// Raw is sent instead of a message: the events of a stream as they are, or the body of another Status.
 	Raw    string            `json:"raw,omitempty"`
 	Status int               `json:"status,omitempty"`
 	Header map[string]string `json:"header,omitempty"`

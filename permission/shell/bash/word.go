@@ -178,7 +178,7 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 		b.unknown = b.unknown || !ok
 		b.quoted(s)
 	case *syntax.DblQuoted:
-		b.unknown = b.unknown || p.Dollar // translated by a catalogue of messages
+		b.unknown = b.unknown || p.Dollar // translated by a catalog of messages
 		b.started = true
 		for _, q := range p.Parts {
 			switch q := q.(type) {
