@@ -189,3 +189,18 @@ func TestRawLen(t *testing.T) {
 		}
 	})
 }
+
+// A \r that a change moves before a \n ends the line with it, whatever other \r there are.
+func TestReplaceJoinsLineEnd(t *testing.T) {
+	for _, content := range []string{"\rx\n", "\r\rx\n", "\r\r\n\rx\n"} {
+		d := mustDecode(t, libraryEncoding(t, UTF8), UTF8, content)
+		next, err := d.Replace(everyPlace(d.Text, "x", "")...)
+		if err != nil {
+			t.Errorf("%q: %v", content, err)
+			continue
+		}
+		if got, want := string(next.Bytes()), strings.ReplaceAll(content, "x", ""); got != want {
+			t.Errorf("%q became %q, want %q", content, got, want)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -264,8 +265,16 @@ func (w *writer) finish(body []byte, want string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if next.Text != want && joinLines(next.Text) != joinLines(want) {
+	if !sameLines(next.Text, want) {
 		return nil, fmt.Errorf("the change can't be written as %s: it is next to bytes that aren't valid in that encoding and would combine with them. Keep a character in between", w.doc.Encoding)
 	}
 	return next, nil
+}
+
+// endRuns matches a line ending, with every \r before it.
+var endRuns = regexp.MustCompile("\r+\n")
+
+// sameLines reports whether texts are equal except for each \r before a \n: one that a change moves there ends the line with it.
+func sameLines(a, b string) bool {
+	return a == b || joinLines(a) == joinLines(b) || endRuns.ReplaceAllString(a, "\n") == endRuns.ReplaceAllString(b, "\n")
 }
