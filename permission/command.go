@@ -109,8 +109,9 @@ func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
 	t.paths = min(t.paths, s.paths)
 	t.reads, t.anywhere = appendNew(t.reads, s.reads...), t.anywhere || s.anywhere
 	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which affects commands that a rule allows
+	runs := s.cmd.Values == nil                            // a for runs nothing itself
 	switch free := s.proved && s.paths == tool.Allow && !sets; {
-	case free && readOnly:
+	case free && (readOnly || !runs):
 	case s.covered != nil:
 		if by := s.covered.cite(false); !slices.Contains(t.by, by) {
 			t.by = append(t.by, by)

@@ -272,6 +272,47 @@ func TestAllowRulesAndVariables(t *testing.T) {
 	}
 }
 
+// A for runs nothing itself, so a rule for the commands in it covers the line.
+func TestAllowRulesAndLoops(t *testing.T) {
+	rules, _, err := permission.ParseRules([]string{"Shell(wc:*)"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]tool.Verdict{
+		"for f in a b; do wc -l a.txt; done":       tool.Allow,
+		"for f in a b; do wc -l a.txt; pwd; done":  tool.Ask,
+		"for f in ../b; do wc -l a.txt; done":      tool.Ask,
+		"for f in $(make); do wc -l a.txt; done":   tool.Ask,
+		"for PATH in a b; do wc -l a.txt; done":    tool.Ask,
+		"for f in a b; do wc -l a.txt; done > out": tool.Ask,
+	} {
+		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{NoReadOnly: true}, commandRequest(line)); d.Verdict != want {
+			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+		}
+	}
+}
+
+// A command is read-only only if everything that runs it is harmless, not just the last wrapper.
+func TestAllowRulesAndWrappers(t *testing.T) {
+	rules, _, err := permission.ParseRules([]string{"Shell(sudo:*)", "Shell(timeout:*)", "Shell(nohup:*)"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]tool.Verdict{
+		"timeout 5 ls":             tool.Allow,
+		"timeout 5 nice ls":        tool.Allow,
+		"sudo timeout 5 ls":        tool.Ask,
+		"nohup timeout 5 nice ls":  tool.Ask,
+		"nohup timeout 5 sudo ls":  tool.Ask,
+		"time timeout 5 ls":        tool.Allow,
+		"time nohup timeout 5 pwd": tool.Ask,
+	} {
+		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{}, commandRequest(line)); d.Verdict != want {
+			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+		}
+	}
+}
+
 // A deny rule sees what a variable makes of a word, also where bash reads that word twice.
 func TestDenyRulesAndVariables(t *testing.T) {
 	rules, _, err := permission.ParseRules(nil, nil, []string{"Shell(touch)", "Read(secrets/**)"})

@@ -156,9 +156,13 @@ func surroundings(c *bash.Command, held bool) string {
 	switch {
 	case c.Place == bash.Function:
 		return "it is in a function"
-	case c.Place == bash.Text, c.AddsArgs && !held,
-		c.By != nil && !c.By.Keyword && !slices.Contains(harmlessWrappers, c.By.Name()) && !(held && slices.Contains(harmlessRunners, bash.SystemName(c.By.Name()))):
+	case c.Place == bash.Text, c.AddsArgs && !held:
 		return "it is run by " + c.By.Name()
+	}
+	for by := c.By; by != nil; by = by.By {
+		if !by.Keyword && !slices.Contains(harmlessWrappers, by.Name()) && !(held && slices.Contains(harmlessRunners, bash.SystemName(by.Name()))) {
+			return "it is run by " + by.Name()
+		}
 	}
 	for _, a := range c.Prefix {
 		literal := a.Value.Kind <= bash.Glob && !a.Odd
