@@ -55,14 +55,23 @@ bench: build fleet ## sizes and speeds
 	go -C fleet run ./internal/bench ../bin/adze-fleet
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
-# New inputs are kept in the build cache, failing ones in testdata/fuzz.
+# Property tests try the same inputs each time, so that a failure is one of the change; make fuzz tries others.
+export RAPID_SEED ?= 1
+
+# New inputs are kept in the build cache, failing ones in testdata/fuzz and testdata/rapid.
 FUZZTIME ?= 30s
 FUZZ ?= .
-fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ
+fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ; property tests with 3,000 new inputs
 	@git grep -l '^func Fuzz' -- '*_test.go' | while read -r file; do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' $$file | grep -E '$(FUZZ)'); do \
 			echo "== $$(dirname $$file) $$name"; \
 			(cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) .) || exit 1; \
+		done || exit 1; \
+	done
+	@git grep -l 'rapid\.Check(' -- '*_test.go' | while read -r file; do \
+		for name in $$(awk '/^func Test/ {sub(/\(.*/, "", $$2); name = $$2} /rapid\.Check\(/ {print name}' $$file | grep -E '$(FUZZ)'); do \
+			echo "== $$(dirname $$file) $$name"; \
+			RAPID_SEED=0 RAPID_CHECKS=3000 go test -vet=off -count=1 -run "^$$name\$$" ./$$(dirname $$file) || exit 1; \
 		done || exit 1; \
 	done
 
