@@ -149,20 +149,34 @@ func TestVoiceFindsPhrases(t *testing.T) {
 	}
 }
 
+// phrasePattern finds a phrase. Most texts don't even contain its longest word.
+type phrasePattern struct {
+	*regexp.Regexp
+	longest string
+}
+
 // patterns returns those that find the phrases.
-func patterns(banned []bannedPhrase) []*regexp.Regexp {
-	var all []*regexp.Regexp
+func patterns(banned []bannedPhrase) []phrasePattern {
+	var all []phrasePattern
 	for _, b := range banned {
-		words := strings.Fields(regexp.QuoteMeta(b.phrase))
-		all = append(all, regexp.MustCompile(`(?i)\b`+strings.Join(words, `\s+`)+`\b`))
+		words := strings.Fields(strings.ToLower(b.phrase))
+		longest := slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
+		for i, w := range words {
+			words[i] = regexp.QuoteMeta(w)
+		}
+		all = append(all, phrasePattern{regexp.MustCompile(`(?i)\b` + strings.Join(words, `\s+`) + `\b`), longest})
 	}
 	return all
 }
 
 // quaint returns the banned phrases in text, each with its line number and the replacement.
-func quaint(text string, banned []bannedPhrase, patterns []*regexp.Regexp) []string {
+func quaint(text string, banned []bannedPhrase, patterns []phrasePattern) []string {
 	var found []string
+	lower := strings.ToLower(text)
 	for i, b := range banned {
+		if !strings.Contains(lower, patterns[i].longest) {
+			continue
+		}
 		for _, at := range patterns[i].FindAllStringIndex(text, -1) {
 			line := 1 + strings.Count(text[:at[0]], "\n")
 			found = append(found, strconv.Itoa(line)+": "+strconv.Quote(b.phrase)+": write "+strconv.Quote(b.instead))

@@ -41,7 +41,7 @@ func newSession(t testing.TB, seed uint64, groups int) (Sessions, *Memory) {
 
 func TestFoldIsTheSameFromFileMemoryAndTail(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(soak.Count(4, 40)) {
+	for seed := range uint64(soak.Count(3, 40)) {
 		s := Sessions{Home: t.TempDir()}
 		f, err := s.Create(testID)
 		if err != nil {

@@ -71,15 +71,15 @@ func TestLongData(t *testing.T) {
 		return parts
 	}
 	keys := map[string]int{}
-	for i := range 20_000 {
+	for i := range 15_000 {
 		keys[fmt.Sprint("a key that is not short ", i)] = i
 	}
 	object, _ := json.Marshal(keys)
 	for name, d := range map[string]Data{
-		"a text":       Message{Message: model.Prompt(strings.Repeat("x", 5<<20))},
-		"many texts":   Message{Message: model.Message{Role: model.User, Parts: many(100, strings.Repeat("\n", 30_000))}},
-		"short texts":  Message{Message: model.Message{Role: model.User, Parts: many(50_000, "short")}},
-		"media":        Message{Message: model.Message{Role: model.User, Parts: []model.Part{model.Media{Media: tool.Media{MIMEType: "image/png", Data: make([]byte, 3<<20)}}}}},
+		"a text":       Message{Message: model.Prompt(strings.Repeat("x", 1<<20))},
+		"many texts":   Message{Message: model.Message{Role: model.User, Parts: many(40, strings.Repeat("\n", 30_000))}},
+		"short texts":  Message{Message: model.Message{Role: model.User, Parts: many(25_000, "short")}},
+		"media":        Message{Message: model.Message{Role: model.User, Parts: []model.Part{model.Media{Media: tool.Media{MIMEType: "image/png", Data: make([]byte, 1<<20)}}}}},
 		"arguments":    Called{Call: model.Call{Call: tool.Call{ID: "a", Args: object}}},
 		"not JSON":     Called{Call: model.Call{Call: tool.Call{ID: "a", Args: json.RawMessage(strings.Repeat("{", 1<<20))}}},
 		"a long key":   Started{ID: "a", Args: json.RawMessage(`{"` + strings.Repeat("k", 1<<20) + `":1}`)},

@@ -274,7 +274,7 @@ func TestAllowRulesAndVariables(t *testing.T) {
 
 // A for runs nothing itself, so a rule for the commands in it covers the line.
 func TestAllowRulesAndLoops(t *testing.T) {
-	rules, _, err := permission.ParseRules([]string{"Shell(wc:*)"}, nil, nil)
+	rules, _, err := permission.ParseRules([]string{"Shell(wc:*)", "Shell(bash:*)"}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,6 +285,8 @@ func TestAllowRulesAndLoops(t *testing.T) {
 		"for f in $(make); do wc -l a.txt; done":   tool.Ask,
 		"for PATH in a b; do wc -l a.txt; done":    tool.Ask,
 		"for f in a b; do wc -l a.txt; done > out": tool.Ask,
+		"bash -c 'for f in a; do wc -l a; done'":   tool.Allow,
+		"bash -c 'for f in /x; do wc -l a; done'":  tool.Ask,
 	} {
 		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{NoReadOnly: true}, commandRequest(line)); d.Verdict != want {
 			t.Errorf("%s: %v, want %v", line, d.Verdict, want)

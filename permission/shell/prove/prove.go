@@ -154,6 +154,8 @@ var (
 // surroundings returns what besides its words keeps a command from being read-only.
 func surroundings(c *bash.Command, held bool) string {
 	switch {
+	case c.Values != nil: // a for, which runs nothing itself
+		return ""
 	case c.Place == bash.Function:
 		return "it is in a function"
 	case c.Place == bash.Text, c.AddsArgs && !held:
