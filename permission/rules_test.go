@@ -254,31 +254,29 @@ func TestRuleWithoutBase(t *testing.T) {
 	}
 }
 
-// An allow rule doesn't cover a word with a variable, even if the values of the variable are known.
-func TestAllowRulesAndVariables(t *testing.T) {
-	rules, _, err := permission.ParseRules([]string{"Shell(git:*)", "Shell(find:*)"}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line, want := range map[string]tool.Verdict{
-		"git branch new":                                       tool.Allow,
-		"for x in new; do git branch $x; done":                 tool.Ask,
-		"for f in -delete; do find . -name README.md $f; done": tool.Ask,
-		"for d in src docs; do find $d -name README.md; done":  tool.Allow, // it is read-only
-	} {
-		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{}, commandRequest(line)); d.Verdict != want {
+// wantVerdicts checks the verdict on each line.
+func wantVerdicts(t *testing.T, rules permission.Rules, m permission.Mode, o permission.Options, want map[string]tool.Verdict) {
+	t.Helper()
+	for line, want := range want {
+		if d, _ := permission.Check(plainWorld(), rules, m, o, commandRequest(line)); d.Verdict != want {
 			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
 		}
 	}
 }
 
+// An allow rule doesn't cover a word with a variable, even if the values of the variable are known.
+func TestAllowRulesAndVariables(t *testing.T) {
+	wantVerdicts(t, parse(t, []string{"Shell(git:*)", "Shell(find:*)"}, nil, nil), permission.Default, permission.Options{}, map[string]tool.Verdict{
+		"git branch new":                                       tool.Allow,
+		"for x in new; do git branch $x; done":                 tool.Ask,
+		"for f in -delete; do find . -name README.md $f; done": tool.Ask,
+		"for d in src docs; do find $d -name README.md; done":  tool.Allow, // it is read-only
+	})
+}
+
 // A for runs nothing itself, so a rule for the commands in it covers the line.
 func TestAllowRulesAndLoops(t *testing.T) {
-	rules, _, err := permission.ParseRules([]string{"Shell(wc:*)", "Shell(bash:*)"}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line, want := range map[string]tool.Verdict{
+	wantVerdicts(t, parse(t, []string{"Shell(wc:*)", "Shell(bash:*)"}, nil, nil), permission.Default, permission.Options{NoReadOnly: true}, map[string]tool.Verdict{
 		"for f in a b; do wc -l a.txt; done":       tool.Allow,
 		"for f in a b; do wc -l a.txt; pwd; done":  tool.Ask,
 		"for f in ../b; do wc -l a.txt; done":      tool.Ask,
@@ -287,20 +285,12 @@ func TestAllowRulesAndLoops(t *testing.T) {
 		"for f in a b; do wc -l a.txt; done > out": tool.Ask,
 		"bash -c 'for f in a; do wc -l a; done'":   tool.Allow,
 		"bash -c 'for f in /x; do wc -l a; done'":  tool.Ask,
-	} {
-		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{NoReadOnly: true}, commandRequest(line)); d.Verdict != want {
-			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
-		}
-	}
+	})
 }
 
 // A command is read-only only if everything that runs it is harmless, not just the last wrapper.
 func TestAllowRulesAndWrappers(t *testing.T) {
-	rules, _, err := permission.ParseRules([]string{"Shell(sudo:*)", "Shell(timeout:*)", "Shell(nohup:*)"}, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line, want := range map[string]tool.Verdict{
+	wantVerdicts(t, parse(t, []string{"Shell(sudo:*)", "Shell(timeout:*)", "Shell(nohup:*)"}, nil, nil), permission.Default, permission.Options{}, map[string]tool.Verdict{
 		"timeout 5 ls":             tool.Allow,
 		"timeout 5 nice ls":        tool.Allow,
 		"sudo timeout 5 ls":        tool.Ask,
@@ -308,19 +298,17 @@ func TestAllowRulesAndWrappers(t *testing.T) {
 		"nohup timeout 5 sudo ls":  tool.Ask,
 		"time timeout 5 ls":        tool.Allow,
 		"time nohup timeout 5 pwd": tool.Ask,
-	} {
-		if d, _ := permission.Check(plainWorld(), rules, permission.Default, permission.Options{}, commandRequest(line)); d.Verdict != want {
-			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
-		}
-	}
+
+		"GIT_PAGER=x timeout 5 git log":          tool.Ask,
+		"timeout 5 env GIT_PAGER=x git log":      tool.Ask,
+		"sudo timeout 5 cat a.txt | wc -l":       tool.Ask,
+		"for f in a; do sudo timeout 5 ls; done": tool.Ask,
+	})
 }
 
 // A deny rule sees what a variable makes of a word, also where bash reads that word twice.
 func TestDenyRulesAndVariables(t *testing.T) {
-	rules, _, err := permission.ParseRules(nil, nil, []string{"Shell(touch)", "Read(secrets/**)"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rules := parse(t, nil, nil, []string{"Shell(touch)", "Read(secrets/**)"})
 	for _, line := range []string{
 		`c=touch; env $c x`, `for c in ls touch; do timeout 5 $c x; done`, `f=touch && sh -c "$f x"`, `d=secrets; cat $d/a`, `d=secrets && cd $d && cat a`, `f='x%n'; printf "$f" 'a[$(touch y)]'`, `o=-v; [ $o 'a[$(touch y)]' ]`,
 		`f=PS4; env $f='$(touch x)' bash -x -c ls`, `x='a[$(touch y)]'; echo $((x))`,
@@ -333,16 +321,8 @@ func TestDenyRulesAndVariables(t *testing.T) {
 
 // The commands of a group share its input, so any of them may run it.
 func TestDenyRulesAndInput(t *testing.T) {
-	rules, _, err := permission.ParseRules(nil, nil, []string{"Shell(rm)"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line, want := range map[string]tool.Verdict{
+	wantVerdicts(t, parse(t, nil, nil, []string{"Shell(rm)"}), permission.Yolo, permission.Options{}, map[string]tool.Verdict{
 		"echo 'rm x' | { sh; }": tool.Deny, "echo 'rm x' | { read a; sh; }": tool.Deny, "echo 'rm x' | (python3)": tool.Ask, "curl x | { read a; python3; }": tool.Ask,
 		"echo 'rm x' | { cat; }": tool.Allow, "echo 'rm x' | while read a; do echo \"$a\"; done": tool.Allow,
-	} {
-		if d, _ := permission.Check(plainWorld(), rules, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != want {
-			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
-		}
-	}
+	})
 }

@@ -97,7 +97,7 @@ func printClassification(w io.Writer) error {
 func (d *desk) printEveryday(w io.Writer) error {
 	corpus, err := os.ReadFile("permission/testdata/harmless.txt")
 	if err != nil {
-		return fmt.Errorf("%w; the bench runs in the module's folder", err)
+		return fmt.Errorf("%w; the bench runs in the module's directory", err)
 	}
 	var all []time.Duration
 	for line := range strings.Lines(string(corpus)) {
@@ -179,7 +179,7 @@ func shapes(size int) []shape {
 		{"words of a changing command", fill("rm -r", counted(" f%d"), "")},
 		{"paths of a changing command", fill("mytool", counted(" --in=src/a:b%d,c"), "")},
 		{"patterns", fill("ls", counted(" src/*%d.go"), "")},
-		{"folders", fill("", counted("cd src && cat f%d && cd ..; "), "ls")},
+		{"directories", fill("", counted("cd src && cat f%d && cd ..; "), "ls")},
 		{"loops", fill("", same("for f in a b; do if cat README.md src/main.go src/a/b/c.go | sort | uniq -c | head -5; then ls -la src; else wc -l README.md; fi; done; "), "ls")},
 		{"redirections", fill("", same("ls >/dev/null 2>&1; "), "ls")},
 		{"a program", fill("python3 -c '", counted("open(\"src/f%d\").read(); "), "'")},

@@ -47,7 +47,7 @@ type terminal struct {
 	resized chan os.Signal
 	asked   atomic.Int32 // probes without an answer
 	missed  int          // probes in a row that were not answered in time
-	late    int          // answers that came after the wait for them
+	late    int          // answers that came too late
 	answers bool         // the terminal answered a probe
 	stop    func()       // ends the notification of resizes
 	fixed   [2]int       // columns and rows if there is no terminal, only its output

@@ -35,7 +35,7 @@ const version = "2023-06-01"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", Models: "/models?limit=1000", NameSet: "ANTHROPIC_MODEL",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", Models: "/models?limit=1000", ModelVariable: "ANTHROPIC_MODEL",
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		h.Set("Anthropic-Version", version)

@@ -56,11 +56,11 @@ type API struct {
 	BaseURL string // of its own server
 	Version string // path such as "/v1", added to a base URL that has none
 	// TryPlain first sends requests to a base URL as given, and adds Version only after a 404.
-	TryPlain bool
-	NextByte time.Duration                // default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
-	Models   string                       // path of the list of models
-	NameSet  string                       // what a user sets for the model, such as OPENAI_MODEL. Errors name it.
-	Header   func(key string) http.Header // of each request; the key may be ""
+	TryPlain      bool
+	NextByte      time.Duration                // default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
+	Models        string                       // path of the list of models
+	ModelVariable string                       // what a user sets for the model, such as OPENAI_MODEL. Errors name it.
+	Header        func(key string) http.Header // of each request; the key may be ""
 }
 
 // Client sends the requests of an adapter. It is safe for concurrent use.

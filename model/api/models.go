@@ -55,14 +55,14 @@ func (c *Client) ModelName(ctx context.Context) (string, error) {
 		return c.Options.Model, nil
 	}
 	if strings.TrimSpace(c.Options.BaseURL) == "" {
-		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet %s.", c.API.BaseURL, c.API.NameSet)
+		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet %s.", c.API.BaseURL, c.API.ModelVariable)
 	}
 	list, err := c.Models(ctx)
 	if err != nil {
 		return "", err
 	}
 	if len(list) == 0 {
-		return "", model.Errorf(model.ErrRejected, "%s lists no models\nLoad a model in the server, or set %s.", c.Address(), c.API.NameSet)
+		return "", model.Errorf(model.ErrRejected, "%s lists no models\nLoad a model in the server, or set %s.", c.Address(), c.API.ModelVariable)
 	}
 	return list[0].ID, nil
 }

@@ -30,7 +30,7 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000", NameSet: "GEMINI_MODEL",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000", ModelVariable: "GEMINI_MODEL",
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		if key != "" {

@@ -31,7 +31,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", NameSet: "OPENAI_MODEL",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", ModelVariable: "OPENAI_MODEL",
 	Header: func(key string) http.Header {
 		h := http.Header{}
 		if key != "" {

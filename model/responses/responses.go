@@ -30,7 +30,7 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", NameSet: "OPENAI_MODEL",
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", ModelVariable: "OPENAI_MODEL",
 	NextByte: 300 * time.Second, // the server is silent while the model thinks
 	Header: func(key string) http.Header {
 		h := http.Header{}

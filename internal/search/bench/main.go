@@ -21,7 +21,7 @@ func main() {
 		os.Exit(inner(os.Args[2]))
 	}
 	var o options
-	flag.StringVar(&o.node, "node", os.Getenv("ADZE_NODE"), "folder whose node_modules holds @vscode/ripgrep (env ADZE_NODE)")
+	flag.StringVar(&o.node, "node", os.Getenv("ADZE_NODE"), "directory whose node_modules holds @vscode/ripgrep (env ADZE_NODE)")
 	flag.StringVar(&o.rg, "rg", os.Getenv("ADZE_RG"), "ripgrep binary (env ADZE_RG); found in -node or PATH when empty")
 	flag.StringVar(&o.fd, "fd", "", "fd binary; fdfind or fd in PATH when empty")
 	flag.StringVar(&o.adze, "adze", "", "adze binary to measure as `adze tool call`; the engine in this program when empty")

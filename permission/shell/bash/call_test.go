@@ -11,11 +11,7 @@ func TestRedirects(t *testing.T) {
 		"x > a": "write a", "x < a": "read a", "x >> a 2>&1": "write a", "x &> a": "write a", "x <> a": "write a", "x > /dev/null": "", "x >& a": "write a", "x 2>&-": "", "{ x; } > a": "write a", "x > $y": "write $y", "x > a{b,c}": "write a{b,c}",
 		"x <<< 'a b'": "input a b", "x <<E\na\nE\n": "input a\n", "x <<E\n$y\nE\n": "input ?", "x <<'E'\n$y\nE\n": "input $y\n", "echo a b | x": "input a b", "echo -e a | x": "input ?", "ls | x": "input ?", "echo a | x < b": "read b", "{ y; x; } <<< a": "",
 	} {
-		script, err := Read(line, Options{Dir: "/w"}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
+		script := mustRead(t, line)
 		var got []string
 		for _, c := range script.Commands {
 			if c.Name() != "x" {
@@ -48,11 +44,7 @@ func TestTestWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"[[ -f a && ! ( b == c* ) ]]": "[[ -f a && ! b == c* ]]", "[[ $x = 'b c' ]]": "[[ $x = b c ]]", "[[ a -nt b || -n c ]]": "[[ a -nt b || -n c ]]",
 	} {
-		script, err := Read(line, Options{Dir: "/w"}, nil)
-		if err != nil || len(script.Commands) != 1 {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
+		script := mustRead(t, line)
 		if got := strings.Join(script.Commands[0].Argv(), " "); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}

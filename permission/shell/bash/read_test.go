@@ -6,6 +6,16 @@ import (
 	"testing"
 )
 
+// mustRead reads a line in /w, with the home directory /h.
+func mustRead(t *testing.T, line string) *Script {
+	t.Helper()
+	script, err := Read(line, Options{Dir: "/w", Home: "/h"}, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", line, err)
+	}
+	return script
+}
+
 // Lines beyond the limits are not read.
 func TestLimits(t *testing.T) {
 	for line, want := range map[string]error{

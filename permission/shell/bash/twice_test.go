@@ -12,11 +12,7 @@ func TestReadTwice(t *testing.T) {
 		`PS4='$(rm x)'; set -x`: "rm x", `env PS4='$(rm x)' bash -x`: "rm x", `read 'a[$(rm x)]'`: "rm x", `x='$'; y='(rm x)'; echo $(($x$y))`: "?", `echo $((a['$(rm "x")']))`: "?",
 		`echo '$(rm x)'`: "", `echo $((1+1)) '$(rm x)'`: "rm x", `echo $((1))`: "", `printf '%s' '$(rm x)'`: "", `[ a = '$(rm x)' ]`: "",
 	} {
-		script, err := Read(line, Options{Dir: "/w"}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
+		script := mustRead(t, line)
 		var got []string
 		for _, c := range script.Commands {
 			switch {

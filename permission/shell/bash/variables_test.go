@@ -40,11 +40,7 @@ func TestVariables(t *testing.T) {
 		"c=ls; $c $c":                                          "$c ls",
 		"x $PWD; cd a; x $PWD":                                 "x /w; cd a; x $PWD",
 	} {
-		script, err := Read(line, Options{Dir: "/w"}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
+		script := mustRead(t, line)
 		var got []string
 		for _, c := range script.Commands {
 			if len(c.Words) > 0 {

@@ -41,11 +41,7 @@ func TestDirs(t *testing.T) {
 		"echo $(cd a) && x":              "/w",
 		"f() { x; }; cd a; f":            "?",
 	} {
-		script, err := Read(line, Options{Dir: "/w", Home: "/h"}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
+		script := mustRead(t, line)
 		got := ""
 		for _, c := range script.Commands {
 			if c.Name() == "x" {
@@ -68,11 +64,7 @@ func TestNotes(t *testing.T) {
 		"for PATH in a; do ls; done": "assigns the variable PATH", "export A=1": "declares variables", "(( x ))": "evaluates arithmetic, which may run commands (held)", "ls {x}> a": "opens a file descriptor by name", "cat <<'a b'\nx\na b\n": "has an unusual end of a here-document",
 		"diff <(ls) a": "substitutes a process (held)", "case ${x@P} in a) ls;; esac": "depends on an unknown value (held)", "ls; (cd a && ls) | cat": "",
 	} {
-		script, err := Read(line, Options{Dir: "/w"}, nil)
-		if err != nil {
-			t.Errorf("%s: %v", line, err)
-			continue
-		}
+		script := mustRead(t, line)
 		var got []string
 		for _, n := range script.Notes {
 			if n.Held {

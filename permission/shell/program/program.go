@@ -57,11 +57,16 @@ type Programs struct {
 	Plain, Enforced map[string]*Program
 }
 
-// ReadOnly is what programs.txt says. A test reads it without an error.
-var ReadOnly = sync.OnceValue(func() Programs {
-	ps, _ := parsePrograms(programsText)
-	return ps
-})
+// ReadOnly is what programs.txt says.
+var ReadOnly = sync.OnceValue(func() Programs { return must(parsePrograms(programsText)) })
+
+// must returns a table that is part of the program: a test reads it without an error.
+func must[T any](table T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return table
+}
 
 // Find is the program of a name. held: a sandbox enforces that it only reads.
 func (ps Programs) Find(name string, held bool) *Program {

@@ -28,10 +28,7 @@ type Runner struct {
 	Operands                                                      int
 }
 
-var runners = sync.OnceValue(func() map[string]Runner {
-	table, _ := parseRunners(runnersText)
-	return table
-})
+var runners = sync.OnceValue(func() map[string]Runner { return must(parseRunners(runnersText)) })
 
 // RunnerOf is what is known of a name; the zero value is nothing.
 func RunnerOf(name string) Runner { return runners()[name] }
