@@ -208,12 +208,12 @@ func (g *grepText) add(s string) {
 
 // count writes "1 file", "2 files".
 func count(n int, noun string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + noun
-	}
-	first, rest, ok := strings.Cut(noun, " or ")
-	if ok {
-		return fmt.Sprintf("%d %ss or %ss", n, first, rest)
+	case strings.HasSuffix(noun, "directory"):
+		noun = strings.Replace(strings.TrimSuffix(noun, "y")+"ies", "file or", "files or", 1)
+		return fmt.Sprintf("%d %s", n, noun)
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -159,6 +159,15 @@ func (c *conversion) paragraph(r *run) {
 	}
 }
 
+// between writes a paragraph between the items of a list.
+func (c *conversion) between(r *run) {
+	if r.String() != "" {
+		c.out.separate(2)
+		c.paragraph(r)
+		c.out.separate(2)
+	}
+}
+
 // structural matches the beginning of a line that would look like a heading, a quotation, a list or a fence.
 var structural = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?m)^(#{1,6} |>|[-+*] |```|~~~|---|===)|^([0-9]{1,9})([.)] )")
@@ -198,11 +207,18 @@ func (c *conversion) list(n *node) {
 	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start >= 0 && start < 1_000_000_000 {
 		number = start
 	}
+	loose := c.newRun() // text between the items
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		if c.stopped() {
 			return
 		}
-		if child.kind != elementNode || c.dropped(child) {
+		if c.flows(child) {
+			loose.add(child, style{})
+			continue
+		}
+		c.between(loose)
+		loose = c.newRun()
+		if c.dropped(child) {
 			continue
 		}
 		if child.DataAtom != atom.Li {
@@ -220,6 +236,7 @@ func (c *conversion) list(n *node) {
 		c.out.pop()
 		c.out.gap = 1 // items are close together, whatever they contain
 	}
+	c.between(loose)
 	c.out.separate(gap)
 }
 

@@ -131,6 +131,13 @@ func TestMistakes(t *testing.T) {
 		`a</br>b`:                               "a\nb",
 		`<p/>a<br/>b`:                           "a\nb",
 		`x < y & z <3`:                          "x < y & z <3",
+		// Text in a list or table, but in no item or cell, was lost.
+		`<ul>only text</ul>`:                                      "only text",
+		`<ol>text <i>in</i> a list<li>item</li>end</ol>`:          "text *in* a list\n\n1. item\n\nend",
+		`<ul><li>a</li>between<li>b</li></ul>`:                    "- a\n\nbetween\n\n- b",
+		`<table>loose<tr><td>a</td><td>b</td></tr></table>`:       "loose\n\n|  |  |\n| --- | --- |\n| a | b |",
+		`<table><tr>in a row<td>a</td></tr><p>below</p></table>x`: "below\n\nin a row\na\n\nx",
+		`<table><tbody><b>bold</b><tr><th>a<th>b</table>`:         "**bold**\n\n| a | b |\n| --- | --- |",
 	} {
 		doc, err := Convert(t.Context(), in, Options{Base: base(t)})
 		if err != nil || doc.Text != want {

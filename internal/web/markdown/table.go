@@ -15,7 +15,10 @@ const (
 // table writes a data table as a table, and a layout table as its content.
 func (c *conversion) table(n *node) {
 	rows, caption := tableRows(n)
-	if !c.isData(n, rows) {
+	data := c.isData(n, rows)
+	c.out.separate(2)
+	c.misplaced(n, data)
+	if !data {
 		c.out.separate(2)
 		for _, row := range rows {
 			c.block(row)
@@ -36,6 +39,31 @@ func (c *conversion) table(n *node) {
 		g.add(row)
 	}
 	g.write()
+	c.out.separate(2)
+}
+
+// misplaced writes what is in a table but in none of its cells, before the table, as browsers show it. A layout
+// table writes its rows whole.
+func (c *conversion) misplaced(n *node, rows bool) {
+	run := c.newRun()
+	for child := n.FirstChild; child != nil; child = child.NextSibling {
+		switch child.DataAtom {
+		case atom.Td, atom.Th, atom.Caption, atom.Colgroup, atom.Col:
+		case atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot:
+			if (rows || child.DataAtom != atom.Tr) && !c.dropped(child) {
+				c.misplaced(child, rows)
+			}
+		default:
+			if c.flows(child) {
+				run.add(child, style{})
+				continue
+			}
+			c.paragraph(run)
+			run = c.newRun()
+			c.block(child)
+		}
+	}
+	c.paragraph(run)
 	c.out.separate(2)
 }
 
