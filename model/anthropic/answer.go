@@ -18,6 +18,7 @@ type answer struct {
 	order  []*part     // the open ones
 	held   model.Event // may be the truncated end of the answer: arguments that aren't JSON, or thinking without a signature
 	calls  int
+	begun  bool    // message_start came
 	spoken bool    // text was emitted
 	ended  bool    // a stop_reason came, or the last event
 	why    stopped // of the end
@@ -67,6 +68,10 @@ func unread(err error, data []byte) error {
 func (a *answer) take(e streamEvent, data []byte) (done bool, err error) {
 	switch e.Type {
 	case "message_start":
+		if a.begun { // a proxy sends the answer to another attempt in the same stream
+			return false, model.Errorf(model.ErrCut, "answer cut off: the server began another answer in the same stream")
+		}
+		a.begun = true
 		var m wholeMessage
 		if json.Unmarshal(e.Message, &m) == nil { // only its usage is used
 			a.usage.update(m.Usage)

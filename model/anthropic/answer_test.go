@@ -158,7 +158,6 @@ func TestBody(t *testing.T) {
 	for body, kind := range map[string]model.Kind{
 		`{"type":"error","error":{"type":"invalid_request_error","message":"no"}}`: model.ErrRejected,
 		`{"type":"message"}`: model.ErrWire,
-		`{"type":`:           model.ErrWire,
 	} {
 		m, _ := open(t, script{Answers: []answer{{Status: 200, Raw: body}}})
 		if got, err := play(t.Context(), m, request("hi")); !errors.Is(err, kind) || got != "" {

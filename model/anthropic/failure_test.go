@@ -18,6 +18,9 @@ func failed(status int, kind, message string) answer {
 	return answer{Status: status, Raw: fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_1"}`, kind, message)}
 }
 
+// badEvent is an event that was damaged on the way.
+const badEvent = "data: {\"type\":\n\ndata: {}\n\n"
+
 func TestFailures(t *testing.T) {
 	done := answer{Text: "done"}
 	for _, tt := range []struct {
@@ -43,7 +46,9 @@ func TestFailures(t *testing.T) {
 		{"overloaded in the stream", []answer{{Error: "overloaded_error"}, done}, "", "[server error 503, retrying"},
 		{"a stream that stops at once", []answer{{Text: "a", Faults: faults{Cut: 5}}, done}, "", "[answer cut off, retrying"},
 		{"an empty answer", []answer{{Raw: " "}, done}, "", "["},
-		{"malformed JSON", []answer{{Raw: "data: {\"type\":\n\ndata: {}\n\n"}}, model.ErrWire, "can't read an event"},
+		{"malformed JSON once", []answer{{Raw: badEvent}, done}, "", "[answer not understood, retrying"},
+		{"malformed JSON again", []answer{{Raw: badEvent}, {Raw: badEvent}}, model.ErrWire, "can't read an event"},
+		{"two answers in one stream", []answer{{Raw: events(starts, starts, begin(0, useF))}, done}, "", "[answer cut off, retrying"},
 		{"a block that isn't one", []answer{{Raw: events(starts, begin(0, `7`))}}, model.ErrWire, "can't read an event"},
 		{"arguments of no call", []answer{{Raw: events(starts, piece(0, args("{")))}}, model.ErrWire, "didn't begin"},
 		{"an error without a type", []answer{{Raw: "data: {\"error\":{\"message\":\"no such thing\",\"code\":400}}\n\n"}}, model.ErrRejected, "no such thing"},

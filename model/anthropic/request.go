@@ -43,6 +43,7 @@ const markedMessages = 2
 type encoding struct {
 	quirks   quirks
 	rejected int
+	sees     bool
 }
 
 // encode writes the request's body. Messages are written by hand, because encoding/json changes the whitespace of sealed data.
@@ -50,7 +51,7 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 	m.mu.Lock()
 	q, most := m.quirks, m.maxTokens(s)
 	messages := m.messages(s.Messages)
-	how := encoding{q, len(m.rejected)}
+	how := encoding{q, len(m.rejected), m.client.SendsImages()}
 	m.mu.Unlock()
 	out := request{Model: m.name, MaxTokens: most, Stream: true}
 	if err := q.think(&out, s); err != nil {
@@ -125,7 +126,7 @@ func (msg message) JSON() ([]byte, error) {
 // messages returns the API's messages for a conversation. Messages without content are omitted: the server rejects them. The
 // caller holds the lock.
 func (m *Model) messages(list []model.Message) []message {
-	sees := m.client.Options.Images.Sent(m.name)
+	sees := m.client.SendsImages()
 	var out []message
 	for _, msg := range list {
 		var blocks []block

@@ -74,9 +74,10 @@ type Client struct {
 	prefixes []string // paths to try after the base URL
 	secrets  []string // texts that no error contains
 
-	mu      sync.Mutex
-	prefix  int                        // index of the prefix that works, if known
-	schemas map[string]json.RawMessage // converted schemas of external tools, by original
+	mu       sync.Mutex
+	noImages bool                       // the server rejected images
+	prefix   int                        // index of the prefix that works, if known
+	schemas  map[string]json.RawMessage // converted schemas of external tools, by original
 }
 
 // versionPath matches base URLs that have a version path, also before a path such as /openai.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -78,7 +79,7 @@ func (c *Client) Stream(ctx context.Context, x Exchange) iter.Seq2[model.Event, 
 				yield(nil, err)
 				return
 			}
-			if !out.begun && learned < maxLearned && (c.nextPrefix(f) || x.Learn != nil && x.Learn(f)) {
+			if !out.begun && learned < maxLearned && (c.nextPrefix(f) || x.Learn != nil && x.Learn(f) || c.withoutImages(f)) {
 				learned++
 				if f.Note != nil && !yield(model.Retry{Attempt: learned, Err: f.Note}, nil) {
 					return
@@ -118,11 +119,11 @@ func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure 
 	prefix := c.currentPrefix()
 	resp, f := c.send(ctx, "POST", c.prefixes[prefix]+x.Path, payload)
 	if f != nil {
-		f.prefix = prefix
+		f.prefix, f.images = prefix, hasImages(payload)
 		return f
 	}
 	defer resp.Body.Close()
-	in := bufio.NewReader(body{resp.Body, ctx, p})
+	in := unzipped(bufio.NewReader(body{resp.Body, ctx, p}))
 	r := reading{Decoder: x.Decode(out), out: out}
 	streamed, err := isStream(in)
 	if err == nil {
@@ -132,10 +133,22 @@ func (c *Client) attempt(ctx context.Context, x Exchange, out *Output) *Failure 
 	}
 	if err != nil {
 		f = answerFailure(err)
-		f.prefix = prefix
+		f.prefix, f.images = prefix, hasImages(payload)
 		return f
 	}
 	return nil
+}
+
+// unzipped returns an answer without the compression that some servers use although it wasn't requested.
+func unzipped(in *bufio.Reader) *bufio.Reader {
+	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
+		return in
+	}
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return in
+	}
+	return bufio.NewReader(z)
 }
 
 // isStream reports whether a response is a stream by its first byte that isn't whitespace: JSON begins with a bracket, and a

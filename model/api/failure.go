@@ -1,8 +1,10 @@
 package api
 
 import (
+	"bufio"
 	"cmp"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +30,7 @@ type Failure struct {
 	busy   bool          // the server is overloaded: it may take minutes
 	after  time.Duration // how long the server asks to wait; 0: it doesn't
 	prefix int           // index of the version path
+	images bool          // the request had images
 }
 
 // Rejected reports whether the server rejected the content of the request, so that another request may succeed: status 400
@@ -40,7 +43,7 @@ func (f *Failure) Rejected() bool {
 
 // statusFailure returns the failure of a response that is not 200 OK.
 func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *Failure {
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10)) // the status alone is useful too
+	body, _ := io.ReadAll(io.LimitReader(unzipped(bufio.NewReader(resp.Body)), 64<<10)) // the status alone is useful too
 	e := readError(body)
 	kind := kindOf(resp.StatusCode, e)
 	f := &Failure{Message: e.Message, Code: Scalar(e.Code), Param: Scalar(e.Param), after: max(retryAfter(resp.Header, now), e.retryDelay())}
@@ -174,6 +177,8 @@ func answerFailure(err error) *Failure {
 	if !errors.As(err, &known) {
 		return &Failure{Err: err}
 	}
-	again := known.Kind == model.ErrCut || known.Kind == model.ErrRateLimit || known.Kind == model.ErrServer
-	return &Failure{Err: err, again: again, busy: known.Kind == model.ErrRateLimit || isBusy(known.Status) && known.Kind != model.ErrQuota}
+	var broken *json.SyntaxError // damaged on the way: once more, as after a cut
+	quick := known.Kind == model.ErrWire && errors.As(err, &broken)
+	again := quick || known.Kind == model.ErrCut || known.Kind == model.ErrRateLimit || known.Kind == model.ErrServer
+	return &Failure{Err: err, again: again, quick: quick, busy: known.Kind == model.ErrRateLimit || isBusy(known.Status) && known.Kind != model.ErrQuota}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -78,7 +79,7 @@ func (c *Client) askModels(ctx context.Context) ([]Info, *Failure) {
 		return nil, f
 	}
 	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(body{resp.Body, ctx, p}, maxEvent))
+	data, err := io.ReadAll(io.LimitReader(unzipped(bufio.NewReader(body{resp.Body, ctx, p})), maxEvent))
 	if err != nil {
 		return nil, c.dialFailure("GET "+c.Address()+path, err)
 	}

@@ -219,7 +219,7 @@ func TestLearns(t *testing.T) {
 	foreign := conversation([]model.Part{modelCall("x1", "f", `{}`)}, response("x1", "f"))
 	tools := request("hi")
 	tools.Tools = []tool.Declaration{
-		{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x","y"],"default":"x"},"b":{"type":"array"},"c":{"anyOf":[{"const":1},{"type":"object","additionalProperties":false,"properties":{"d":{"type":"integer","exclusiveMinimum":0}}}]}},"required":["a"],"additionalProperties":false}`)},
+		{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{"a":{"type":["string","null"],"enum":["x","y"],"default":"x"},"b":{"type":"array"},"e":{"type":"boolean","enum":["True","False"]},"c":{"anyOf":[{"const":1},{"type":"object","additionalProperties":false,"properties":{"d":{"type":"integer","exclusiveMinimum":0}}}]}},"required":["a"],"additionalProperties":false}`)},
 		{Name: "g"},
 	}
 	effort := request("hi")
@@ -234,7 +234,7 @@ func TestLearns(t *testing.T) {
 		{"media beside: an unknown field", `Invalid JSON payload received. Unknown name "parts" at 'contents[2].parts[0].function_response': Cannot find field.`, image, `"parts":[{"inlineData"`, beside},
 		{"a budget", "Thinking level is not supported for this model.", effort, `"thinkingLevel":"LOW"`, `"thinkingBudget":2048`},
 		{"schemas of OpenAPI", `Invalid JSON payload received. Unknown name "parametersJsonSchema" at 'tools[0].function_declarations[0]': Cannot find field.`, tools, `"parametersJsonSchema":{"type":"object"`,
-			`[{"name":"f","parameters":{"properties":{"a":{"enum":["x","y"],"nullable":true,"type":"string"},"b":{"items":{"type":"string"},"type":"array"},"c":{"anyOf":[{"type":"string"},{"properties":{"d":{"type":"integer"}},"type":"object"}]}},"required":["a"],"type":"object"}},{"name":"g"}]`},
+			`[{"name":"f","parameters":{"properties":{"a":{"enum":["x","y"],"nullable":true,"type":"string"},"b":{"items":{"type":"string"},"type":"array"},"c":{"anyOf":[{"type":"string"},{"properties":{"d":{"type":"integer"}},"type":"object"}]},"e":{"type":"boolean"}},"required":["a"],"type":"object"}},{"name":"g"}]`},
 		{"no thinking", "Thinking is not enabled for models/gemini-1", request("hi"), "includeThoughts", `"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`},
 		{"no signature that skips the check", "Corrupted thought signature.", foreign, "skip_thought", `{"functionCall":{"name":"f","args":{}}}`},
 		{"a signature that skips the check", "Function call is missing a thought_signature in functionCall parts.",

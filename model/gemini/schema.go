@@ -54,6 +54,9 @@ func subset(in map[string]any) map[string]any {
 			out[key] = nodes
 		}
 	}
+	if t, ok := out["type"]; ok && t != "string" {
+		delete(out, "enum") // the API rejects the whole request
+	}
 	if out["type"] == "array" && out["items"] == nil {
 		out["items"] = typed(nil)
 	}

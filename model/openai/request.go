@@ -131,7 +131,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if r.System != "" {
 		entries = append(entries, api.Entry{From: model.Prompt(r.System), Values: func() []any { return []any{chatMessage{Role: "system", Content: r.System}} }})
 	}
-	sees := m.client.Options.Images.Sent(m.name)
+	sees := m.client.SendsImages()
 	back := m.thoughts(q.thoughts, r.Messages)
 	for _, msg := range r.Messages {
 		entries = append(entries, api.Entry{From: msg, Values: func() []any { return encodeMessage(msg, sees, back) }})

@@ -2,7 +2,14 @@ package openai_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/adze-dev/adze/model"
@@ -110,7 +117,7 @@ func indent(t *testing.T, s string) string {
 func TestWhichModelsTakeImages(t *testing.T) {
 	for name, want := range map[string]bool{
 		"gpt-4o": true, "openai/gpt-5-mini": true, "o3": true, "o3-mini": false, "Qwen2.5-VL-7B": true, "qwen3-vl:8b": true,
-		"qwen3-coder": false, "deepseek-chat": false, "gemma3:4b": true, "llama3.1": false, "gpt-3.5-turbo": false,
+		"qwen3-coder": false, "deepseek-chat": false, "gemma3:4b": true, "llama3.1": true, "kimi-k2.5": true, "gpt-3.5-turbo": false,
 	} {
 		srv := openaitest.Serve(t, script{Answers: []answer{{Text: "ok"}}})
 		m, err := openai.Open(t.Context(), openai.Options{BaseURL: srv.URL, Model: name})
@@ -124,5 +131,60 @@ func TestWhichModelsTakeImages(t *testing.T) {
 		if got := bytes.Contains([]byte(srv.Requests()[0].Body), []byte("data:image/png")); got != want {
 			t.Errorf("%s: images sent: %v", name, got)
 		}
+	}
+}
+
+// A server that rejects images gets the request again without them, once, and the user sees why. Images used to be dropped
+// for every model name outside a list, without a word.
+func TestImagesRejected(t *testing.T) {
+	rejected := answer{Status: 400, Raw: `{"error":{"message":"unknown variant image_url, expected text"}}`}
+	srv := openaitest.Serve(t, script{Answers: []answer{rejected, {Text: "ok"}, {Text: "ok"}}})
+	m, err := openai.Open(t.Context(), openai.Options{BaseURL: srv.URL, Model: "some-model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for range 2 {
+		if _, err := play(t.Context(), m, conversation()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sent []bool
+	for _, r := range srv.Requests() {
+		sent = append(sent, strings.Contains(r.Body, "data:image/png"))
+	}
+	if want := []bool{true, false, false}; !slices.Equal(sent, want) {
+		t.Errorf("images sent: %v, want %v", sent, want)
+	}
+	if !strings.Contains(srv.Requests()[1].Body, "this model can't read it") {
+		t.Error("the model gets no note")
+	}
+	// A rejection for another reason keeps the images.
+	srv = openaitest.Serve(t, script{Answers: []answer{{Status: 400, Raw: `{"error":{"message":"temperature is too high"}}`}}})
+	if m, err = openai.Open(t.Context(), openai.Options{BaseURL: srv.URL, Model: "some-model"}); err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := play(t.Context(), m, conversation()); !errors.Is(err, model.ErrRejected) || len(srv.Requests()) != 1 {
+		t.Errorf("%v after %d requests", err, len(srv.Requests()))
+	}
+}
+
+// A server may compress its answer although that wasn't requested.
+func TestCompressedAnswer(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		defer z.Close()
+		io.WriteString(z, `data: {"choices":[{"delta":{"content":"packed"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer srv.Close()
+	m, err := openai.Open(t.Context(), openai.Options{BaseURL: srv.URL + "/v1", Model: "some-model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if got, err := play(t.Context(), m, conversation()); err != nil || !strings.Contains(got, "packed") {
+		t.Errorf("%q, %v", got, err)
 	}
 }

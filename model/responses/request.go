@@ -83,6 +83,7 @@ type content struct {
 type encoding struct {
 	quirks   quirks
 	rejected int
+	sees     bool
 }
 
 // encode writes the request's body.
@@ -117,7 +118,7 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	for _, d := range r.Tools {
 		out.Tools = append(out.Tools, declaration{Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d)})
 	}
-	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected)}, input, sampling(o.Sampling), o.Extra)
+	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected), m.client.SendsImages()}, input, sampling(o.Sampling), o.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
@@ -269,7 +270,7 @@ func inputText(s string) content { return content{Type: "input_text", Text: &s} 
 // media returns an image or a PDF, or a note in its place.
 func (m *Model) media(d tool.Media) content {
 	url := func() string { return "data:" + d.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(d.Data) }
-	sent := m.client.Options.Images.Sent(m.name)
+	sent := m.client.SendsImages()
 	switch {
 	case sent && strings.HasPrefix(d.MIMEType, "image/"):
 		return content{Type: "input_image", ImageURL: url()}
