@@ -143,6 +143,34 @@ func TestPromptBlocks(t *testing.T) {
 	}})
 }
 
+// Blocks without whitespace between them stay apart, and linked files are attached. They used to be joined:
+// compare@/w/notes.txt@/w/main.go.
+func TestPromptBlocksAreSeparate(t *testing.T) {
+	text := func(s string) content { return content{Type: "text", Text: &s} }
+	link := func(path string) content { return content{Type: "resource_link", URI: "file://" + path} }
+	for _, c := range []struct {
+		blocks []content
+		want   string
+	}{
+		{[]content{text("compare"), link("/w/notes.txt"), link("/w/main.go")}, "compare @/w/notes.txt @/w/main.go"},
+		{[]content{text("first"), text("second")}, "first\nsecond"},
+		{[]content{text("see "), link("/w/a b"), text(" now")}, `see @/w/a\ b now`},
+		{[]content{link("/w/a"), text("explain")}, "@/w/a explain"},
+	} {
+		if p, err := readPrompt(c.blocks); err != nil || p.text != c.want {
+			t.Errorf("got %q, %v, want %q", p.text, err, c.want)
+		}
+	}
+	e := open(t)
+	one, two := e.file("one.txt", "the first content\n"), e.file("two.txt", "the second content\n")
+	e.model(openaitest.Answer{Text: "ok", Expect: []string{"the first content", "the second content"}})
+	e.initialize(`{}`)
+	e.call("session/prompt", map[string]any{"sessionId": e.session(), "prompt": []any{
+		map[string]any{"type": "text", "text": "compare"}, map[string]any{"type": "resource_link", "uri": "file://" + one, "name": "one"},
+		map[string]any{"type": "resource_link", "uri": "file://" + two, "name": "two"},
+	}})
+}
+
 // A subagent's question names a call that the editor knows.
 func TestSubagentAsks(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -25,9 +27,9 @@ func readPrompt(blocks []content) (prompted, error) {
 			if b.Text == nil {
 				return p, errorf(codeInvalidParams, "prompt[%d].text: expected a text", i)
 			}
-			p.text += *b.Text
+			p.add(*b.Text, i > 0 && blocks[i-1].Type == "text")
 		case "resource_link":
-			p.text += mention(b.URI, b.Name)
+			p.add(mention(b.URI, b.Name), false)
 		case "image":
 			data, err := base64.StdEncoding.DecodeString(b.Data)
 			if err != nil || len(data) == 0 || !strings.HasPrefix(b.MIMEType, "image/") {
@@ -39,7 +41,7 @@ func readPrompt(blocks []content) (prompted, error) {
 			if err != nil {
 				return p, err
 			}
-			p.text += name
+			p.add(name, false)
 			p.parts = append(p.parts, part)
 		case "audio":
 			return p, errorf(codeInvalidParams, "prompt[%d]: audio isn't supported", i)
@@ -51,6 +53,21 @@ func readPrompt(blocks []content) (prompted, error) {
 		return p, errorf(codeInvalidParams, "prompt: expected at least one block with content")
 	}
 	return p, nil
+}
+
+// add adds the text of a block, separated from the text before it: by a line break if both are texts. Otherwise words and
+// paths would be joined, and a mention is only one after whitespace.
+func (p *prompted) add(text string, line bool) {
+	before, _ := utf8.DecodeLastRuneInString(p.text)
+	after, _ := utf8.DecodeRuneInString(text)
+	switch {
+	case p.text == "" || text == "" || unicode.IsSpace(before) || unicode.IsSpace(after):
+	case line:
+		p.text += "\n"
+	default:
+		p.text += " "
+	}
+	p.text += text
 }
 
 // mention returns a link for the text of a prompt.

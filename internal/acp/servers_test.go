@@ -71,8 +71,13 @@ func TestServersOfTheEditor(t *testing.T) {
 		}
 	}
 	e.mu.Lock()
-	asked := strings.Join(e.asked, " ")
+	asked, updates := strings.Join(e.asked, " "), fmt.Sprint(e.updates)
 	e.mu.Unlock()
+	for _, want := range []string{"Hello, Ada (from the editor)", "Bonjour, Bob"} { // results with text only were invisible
+		if !strings.Contains(updates, want) {
+			t.Errorf("no %q in the updates: %s", want, updates)
+		}
+	}
 	if strings.Count(asked, "session/request_permission") != 2 {
 		t.Errorf("the editor was asked: %s", asked)
 	}

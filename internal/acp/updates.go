@@ -261,8 +261,11 @@ func ended(id string, o tool.Outcome) toolCall {
 	if o.Status != tool.StatusSuccess {
 		c.Status = "failed"
 	}
-	if o.Result.Display != nil {
+	switch text := o.Result.Text(); {
+	case o.Result.Display != nil:
 		c.Content = shown(o.Result.Display)
+	case o.Error == nil && strings.TrimSpace(text) != "": // of an external tool
+		c.Content = []toolContent{block(textContent(excerpt(text)))}
 	}
 	if o.Error != nil {
 		c.Content = append(c.Content, block(textContent(tool.Visible(o.Error.Message))))
@@ -273,6 +276,18 @@ func ended(id string, o tool.Outcome) toolCall {
 		}
 	}
 	return c
+}
+
+// maxText is the maximum length of a result's text that an editor shows.
+const maxText = 4 << 10
+
+// excerpt returns the beginning of a text, with a note if it is longer.
+func excerpt(text string) string {
+	text = tool.Visible(text)
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + fmt.Sprintf("\n… (%d bytes)", len(text))
 }
 
 // shown converts a display to the protocol.
