@@ -77,7 +77,7 @@ func TestNoHomeAtAll(t *testing.T) {
 		cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, env}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: otherUID, Gid: otherUID}}
 		out, err := cmd.CombinedOutput()
-		if err != nil {
+		if err != nil && words[0] != "doctor" { // which finds no model
 			t.Errorf("%v: %v: %s", words, err, out)
 		}
 		return string(out)

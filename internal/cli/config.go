@@ -182,7 +182,9 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	if ctx.Err() != nil {
 		return exitf(exitInterrupted, "interrupted")
 	}
-	c.End()
+	if c.End() > 0 && err == nil {
+		return exitf(exitError, "")
+	}
 	return err
 }
 

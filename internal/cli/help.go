@@ -30,7 +30,7 @@ Exit codes:
   42    invalid prompt, session or --json-schema
   52    invalid settings
   53    --max-turns reached
-  54    a tool failed (--strict-tools)
+  54    a call failed or was denied (--strict-tools)
   55    --max-time, --max-tool-calls or --max-tokens reached
   130   interrupted
 `

@@ -75,15 +75,13 @@ func (c *checker) close() {
 
 // one judges a command with the rules of settings and of the line.
 func (c *checker) one(ctx context.Context, command string) error {
-	directory, err := workingDirectory(c.env, c.o)
+	opened, err := openSession(c.env, c.o, session.Options{SingleCall: true}) // it warns about settings and rules that have no effect
 	if err != nil {
 		return err
 	}
-	s, _, err := directory.Settings()
-	if err != nil {
-		return err
-	}
-	q := checkLine{Cmd: &command, Cwd: directory.Path}
+	defer closeSession(c.env, opened)
+	s := opened.Settings
+	q := checkLine{Cmd: &command, Cwd: opened.Directory.Path}
 	q.Mode = s.Tools.ApprovalMode
 	if c.o.tryMode != "" {
 		q.Mode = c.o.tryMode

@@ -103,7 +103,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return report(env, o, err)
 	}
 	if failed && o.strict {
-		return exitf(exitTools, "a tool failed (--strict-tools)")
+		return exitf(exitTools, "a call failed or was denied (--strict-tools)")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func limits(o *options) session.Limits {
 
 func anyFailed(outcomes []tool.Outcome) bool {
 	for _, o := range outcomes {
-		if o.Status == tool.StatusError {
+		if o.Status == tool.StatusError || o.Status == tool.StatusDenied {
 			return true
 		}
 	}

@@ -27,7 +27,7 @@ import (
 
 // mcpServe offers the built-in tools to another program. Nothing but the protocol goes to stdout.
 func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "mcp serve [--cwd DIR] [--approval-mode MODE] [--tools a,b] [--http 127.0.0.1:PORT]"); err != nil {
+	if err := takes(words, 0, "mcp serve [--cwd DIR] [--tools a,b] [--http 127.0.0.1:PORT] [FLAGS]"); err != nil {
 		return err
 	}
 	out := env.Stdout
@@ -92,8 +92,19 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 
 // openConnection is the session of one client.
 func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Executor, func(), error) {
+	added := absolute(env.Dir, o.addDirs)
+	for i, path := range added {
+		added[i] = session.Canonical(path)
+	}
 	within := narrowed(dir, c.Roots)
-	if len(c.Roots) > 0 && within == nil && !slices.ContainsFunc(c.Roots, func(root string) bool { return inside(session.Canonical(root), dir) }) {
+	if within != nil {
+		within = append(within, added...) // the user added them for this server
+	}
+	elsewhere := func(root string) bool {
+		real := session.Canonical(root)
+		return !inside(real, dir) && !slices.ContainsFunc(append(added, dir), func(dir string) bool { return inside(dir, real) })
+	}
+	if len(c.Roots) > 0 && !slices.ContainsFunc(c.Roots, func(root string) bool { return !elsewhere(root) }) {
 		env.tell(fmt.Sprintf("the client works in %s, outside %s; the tools work in %[2]s",
 			tool.Visible(strings.Join(c.Roots, ", ")), dir))
 	}
@@ -148,7 +159,7 @@ func narrowed(dir string, roots []string) []string {
 	for _, root := range roots {
 		real := session.Canonical(root)
 		switch {
-		case inside(real, dir): // all of the workspace, and more that is none of ours
+		case inside(real, dir): // all of the workspace, and more that isn't in it
 			return nil
 		case inside(dir, real):
 			within = append(within, real)
@@ -269,7 +280,7 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 	case err != nil:
 		return report(env, o, err)
 	case failed && o.strict:
-		return exitf(exitTools, "a tool failed (--strict-tools)")
+		return exitf(exitTools, "a call failed or was denied (--strict-tools)")
 	}
 	return nil
 }

@@ -97,6 +97,13 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 			return choice{}, false, errorf(ErrModel, "no model is selected\nUse --model with one of: %s.", strings.Join(ids, ", "))
 		}
 	}
+	if ids := c.ids(); name != "" && len(ids) > 0 {
+		text := fmt.Sprintf("unknown model %q\nmodelProviders has: %s.", name, strings.Join(ids, ", "))
+		if near := api.Close(name, infos(ids)); len(near) > 0 {
+			text = fmt.Sprintf("unknown model %q\nDid you mean %s? See 'adze models'.", name, strings.Join(near, ", "))
+		}
+		return choice{}, false, errorf(ErrModel, "%s", text)
+	}
 	if limit := c.settings.AuthType; limit != "" && limit != "openai" {
 		return choice{}, false, errorf(ErrModel, "no API key for %s\nSet %s.", limit, c.allowed[0].keys[0])
 	}
@@ -114,6 +121,14 @@ func (c chooser) ids() []string {
 		}
 	}
 	return ids
+}
+
+func infos(ids []string) []api.Info {
+	var out []api.Info
+	for _, id := range ids {
+		out = append(out, api.Info{ID: id})
+	}
+	return out
 }
 
 // entryProviders returns the APIs whose entries apply.

@@ -297,14 +297,15 @@ func (c *Checkup) line(mark, text string) {
 	}
 }
 
-// End prints the number of problems.
-func (c *Checkup) End() {
+// End prints the number of problems, and returns it.
+func (c *Checkup) End() int {
 	switch c.problems {
 	case 0:
 		fmt.Fprintln(c.w, "\nNo problems found.")
 	default:
 		fmt.Fprintf(c.w, "\n%s found.\n", counted(c.problems, "problem"))
 	}
+	return c.problems
 }
 
 // sandbox reports which kinds of sandboxes this system supports, and how well each mode is enforced.
