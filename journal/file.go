@@ -81,6 +81,17 @@ func (f *File) Last() int64 {
 	return f.last
 }
 
+// Torn reports whether the last line of the file is incomplete.
+func (f *File) Torn() bool {
+	info, err := f.f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false
+	}
+	last := []byte{0}
+	_, err = f.f.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
+}
+
 // Append writes an entry with a single write. If the disk is full, nothing of the entry stays in the file.
 func (f *File) Append(e Entry) error {
 	f.mu.Lock()

@@ -2,8 +2,11 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strconv"
 	"time"
@@ -13,7 +16,7 @@ import (
 const maxRead = 16 << 20
 
 // appendLine writes an entry as a line. Members have a fixed order with the data last, so that the start of a line
-// identifies it.
+// identifies it. "sum" is a checksum of the line without that member.
 func appendLine(b []byte, e Entry) ([]byte, error) {
 	start := len(b)
 	if end, ok := valueEnd(e.Data, 0, 0); !ok || end != len(e.Data) {
@@ -38,7 +41,10 @@ func appendLine(b []byte, e Entry) ([]byte, error) {
 		return nil, err
 	}
 	b = append(append(b, `,"type":`...), kind...)
-	b = append(b, `,"data":`...)
+	sum := len(b)
+	b = append(b, sumStart+"00000000\""...)
+	data := len(b)
+	b = append(b, dataStart...)
 	if bytes.IndexByte(e.Data, '\n') < 0 {
 		b = append(b, e.Data...)
 	} else {
@@ -48,11 +54,47 @@ func appendLine(b []byte, e Entry) ([]byte, error) {
 		}
 		b = append(b, compact.Bytes()...)
 	}
-	b = append(b, '}', '\n')
+	b = append(b, '}')
+	value := checksum(b[start:sum], b[data:])
+	copy(b[sum+len(sumStart):], value[:])
+	b = append(b, '\n')
 	if n := len(b) - start; n > MaxLine {
 		return nil, fmt.Errorf("append entry %d (%s): it has %d bytes, over %d", e.Seq, e.Type, n, MaxLine)
 	}
 	return b, nil
+}
+
+// sumStart and dataStart are the beginnings of these members. No string in a line contains them, because quotes are escaped.
+const (
+	sumStart  = `,"sum":"`
+	dataStart = `,"data":`
+)
+
+// checksum returns the checksum of a line in hexadecimal: of the parts before and after the member "sum".
+func checksum(before, after []byte) (out [8]byte) {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum(before, table), table, after)
+	hex.Encode(out[:], binary.BigEndian.AppendUint32(nil, sum))
+	return out
+}
+
+// intact reports whether a line without its newline matches its checksum. Lines of earlier versions have none.
+func intact(line []byte) bool {
+	data := bytes.Index(line, []byte(dataStart))
+	before := line
+	if data >= 0 {
+		before = line[:data]
+	}
+	at := bytes.Index(before, []byte(sumStart))
+	if at < 0 {
+		return true
+	}
+	sum := before[at+len(sumStart):]
+	if data < 0 || len(sum) != 9 || sum[8] != '"' {
+		return false
+	}
+	want := checksum(line[:at], line[data:])
+	return bytes.Equal(sum[:8], want[:])
 }
 
 // head reads the members of a line before its data. rest is the line after "data":. The line may be truncated there. It is
@@ -87,7 +129,10 @@ func head(line []byte) (e Entry, rest []byte, ok bool) {
 	}
 	kind, line, ok := cutText(line)
 	e.Type = Type(kind)
-	rest, ok2 = bytes.CutPrefix(line, []byte(`,"data":`))
+	if sum, found := bytes.CutPrefix(line, []byte(sumStart)); found && len(sum) > 8 {
+		line = sum[9:]
+	}
+	rest, ok2 = bytes.CutPrefix(line, []byte(dataStart))
 	return e, rest, ok && ok2
 }
 
@@ -112,8 +157,8 @@ func cutText(b []byte) (string, []byte, bool) {
 
 // parse reads a line without its newline. The entry's Data is a part of the line.
 func parse(line []byte) (Entry, bool) {
-	if bytes.IndexByte(line, 0) >= 0 {
-		return Entry{}, false // a block that was never written
+	if bytes.IndexByte(line, 0) >= 0 || !intact(line) {
+		return Entry{}, false // a block that was never written, or a damaged line
 	}
 	if e, rest, ok := head(line); ok {
 		if end, ok := valueEnd(rest, 0, 0); ok && string(rest[end:]) == "}" {

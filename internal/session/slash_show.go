@@ -291,9 +291,20 @@ func (f Directory) Export(w io.Writer, id, format string) error {
 	case "json":
 		write = export.JSON
 	}
+	empty := true
+	for range log.Read(1) {
+		empty = false
+		break
+	}
+	if empty {
+		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id, log.Path())
+	}
 	out := bufio.NewWriter(w)
 	if err := write(out, log.Read(1), all.Store()); err != nil {
 		return SessionError(err)
+	}
+	if log.Torn() {
+		f.env.warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}
 	return out.Flush()
 }

@@ -13,6 +13,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -282,7 +283,8 @@ func (g *Gateway) deny(w http.ResponseWriter, v *guest, reason Reason) {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"type":"error","error":{"type":"gateway","message":%s}}`, strconv.Quote(text))
+	quoted, _ := json.Marshal(text) // strconv.Quote writes \x00, which isn't JSON
+	fmt.Fprintf(w, `{"type":"error","error":{"type":"gateway","message":%s}}`, quoted)
 }
 
 // forward sends a request to the model server and its answer to the task. If the server is busy, it waits as long as the

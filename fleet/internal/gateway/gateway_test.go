@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +109,16 @@ func post(t *testing.T, url, token, body string) (int, string) {
 }
 
 // The server gets the key, the task never has it; another token gets nothing. The cost is what the server reports.
+// An error with any characters is JSON.
+func TestRefusalIsJSON(t *testing.T) {
+	w := httptest.NewRecorder()
+	refuse(w, http.StatusForbidden, "a\x00b\x7f \"c\" \u2028")
+	var e struct{ Error struct{ Message string } }
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Error.Message != "a\x00b\x7f \"c\" \u2028" {
+		t.Errorf("%v: %s", err, w.Body)
+	}
+}
+
 func TestForward(t *testing.T) {
 	t.Parallel()
 	g, c, u := start(t, Limits{})
