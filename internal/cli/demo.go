@@ -18,11 +18,13 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/replay"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -269,7 +271,7 @@ type demo struct {
 func (d *demo) quiet() Env {
 	env := d.env
 	env.Home = filepath.Join(d.scratch, "home")
-	path := d.env.Getenv("PATH")
+	path := environ.Path(d.env.Getenv("PATH"), contextfiles.Root(d.env.Dir, d.env.Home)) // nothing of the project runs
 	env.Getenv = func(string) string { return "" }
 	env.Terminal = true // the demo answers what it asks
 	env.Environ = []string{"PATH=" + path, "HOME=" + env.Home, "LC_ALL=C"}
