@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/trial"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -26,6 +27,7 @@ func (r *triedCall) effects() tool.Effects {
 	out := tool.Effects{
 		Command: tool.Command{Line: r.args.Command, Directory: r.command.Dir, Purpose: r.args.Description},
 		Ending:  r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network, Temp: r.found.NotKept,
+		Blocked: o.Suspect != "" || o.Limit != "" || o.Ended != proc.Exited || len(o.Hidden) > 0,
 	}
 	folded := map[string]int{}
 	room := maxDiff

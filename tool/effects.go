@@ -20,7 +20,12 @@ type Effects struct {
 	Changes  []Effect      // ordered by path; empty: nothing can be kept, and an approval runs the call
 	Temp     []string      // paths outside the workspace that it wrote, which are never kept
 	Warnings []string      // what the user should know before approving
+	Blocked  bool          // the trial denied it more than the network: a secret file, more time or memory, a system call
 }
+
+// CanRunAgain reports whether the call could end differently if it ran instead of keeping its effects: the trial denied it
+// something.
+func (f Effects) CanRunAgain() bool { return len(f.Changes) > 0 && (f.Blocked || len(f.Network) > 0) }
 
 // Effect is a path that a tried call changed.
 type Effect struct {
@@ -202,7 +207,7 @@ func (f Effects) Diff() string {
 // Markdown shows the command, what it did, and the diff.
 func (f Effects) Markdown() string {
 	var b strings.Builder
-	b.WriteString(Fence("sh", f.Command.Line) + "\n" + f.Headline())
+	b.WriteString(f.Command.Markdown() + "\n" + f.Headline())
 	for _, r := range f.Rows() {
 		for _, c := range r.Cells {
 			fmt.Fprintf(&b, "\n- %s %s", r.Label, c)

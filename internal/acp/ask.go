@@ -30,7 +30,15 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 		return t.askForm(ctx, r, why)
 	}
 	f, _ := r.Confirm.(tool.Effects)
-	answer, err := t.permission(ctx, r, answers(why, len(f.Changes) > 0))
+	answer, err := t.permission(ctx, r, answers(why, f))
+	for err == nil && answer == answerRun { // shows the command, and asks again
+		if answer, err = t.permission(ctx, runAgain(r, f), runAnswers()); answer == answerRun {
+			return approval.RunAgain(f), nil
+		}
+		if err == nil {
+			answer, err = t.permission(ctx, r, answers(why, f))
+		}
+	}
 	if err != nil {
 		return tool.Decision{}, unanswered(ctx, r, why, err)
 	}
@@ -40,26 +48,35 @@ func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	case answerAlways:
 		t.save(r, why.Offer[0])
 		return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, nil
-	case answerRun:
-		return approval.RunAgain(f), nil
 	}
 	return tool.Decision{}, nil
 }
 
 // answers returns the options for the user: for a call, or for the effects of a tried call.
-func answers(why tool.Decision, effects bool) []permissionOption {
+func answers(why tool.Decision, f tool.Effects) []permissionOption {
 	yes, no := "Allow once", "No"
-	if effects {
+	if len(f.Changes) > 0 {
 		yes, no = "Keep", "Discard"
 	}
 	out := []permissionOption{{answerOnce, yes, "allow_once"}}
 	if len(why.Offer) > 0 {
 		out = append(out, permissionOption{answerAlways, "Always allow " + approval.RuleList(why.Offer[0]), "allow_always"})
 	}
-	if effects {
-		out = append(out, permissionOption{answerRun, "Discard, and run again with network", "allow_once"})
+	if f.CanRunAgain() {
+		out = append(out, permissionOption{answerRun, "Discard, and run again with network …", "allow_once"})
 	}
 	return append(out, permissionOption{answerNo, no, "reject_once"})
+}
+
+// runAgain is the question whether a tried call runs for real.
+func runAgain(r tool.Request, f tool.Effects) tool.Request {
+	f.Command.Warnings = []string{"It runs with your permissions and the network. What the trial changed is discarded."}
+	r.Confirm = f.Command
+	return r
+}
+
+func runAnswers() []permissionOption {
+	return []permissionOption{{answerRun, "Run it", "allow_once"}, {answerNo, "Back", "reject_once"}}
 }
 
 // save saves a rule for the project or, if that fails, applies it for the session.

@@ -46,7 +46,8 @@ func TestTrial(t *testing.T) {
 			}
 			path := e.file("a.txt", "one\n")
 			var told []string
-			e.model(openaitest.Answer{Calls: []openaitest.Call{call("c1", "run_shell_command", map[string]any{"command": "echo two > a.txt; echo new > b.txt"})}},
+			whole := 0
+			e.model(openaitest.Answer{Calls: []openaitest.Call{call("c1", "run_shell_command", map[string]any{"command": "(exec 3<>/dev/tcp/127.0.0.1/1) 2>/dev/null\necho two > a.txt\n  echo new > b.txt"})}},
 				openaitest.Answer{Text: "ok"})
 			e.initialize(`{}`)
 			id := e.session()
@@ -57,6 +58,9 @@ func TestTrial(t *testing.T) {
 				}
 				told = append(told, names)
 				for _, c := range list(params["toolCall"].(map[string]any)["content"]) {
+					if text, ok := c["content"].(map[string]any); ok && strings.Contains(text["text"].(string), "\necho two > a.txt\n  echo new > b.txt\n") {
+						whole++ // the question has all of the command, and so does the one whether it runs again
+					}
 					if c["type"] == "diff" {
 						old, _ := c["oldText"].(string)
 						told = append(told, filepath.Base(c["path"].(string))+": "+old+" > "+c["newText"].(string))
@@ -68,9 +72,12 @@ func TestTrial(t *testing.T) {
 			if len(told) > 0 && strings.HasPrefix(told[0], "once=Allow once") {
 				t.Skip("commands can't be tried here: adze doctor says why")
 			}
-			if len(told) < 3 || !strings.HasPrefix(told[0], "once=Keep ") || !strings.HasSuffix(told[0], "run=Discard, and run again with network no=Discard ") ||
+			if len(told) < 3 || !strings.HasPrefix(told[0], "once=Keep ") || !strings.HasSuffix(told[0], "run=Discard, and run again with network … no=Discard ") ||
 				!slices.Contains(told, "a.txt: one\n > two\n") || !slices.Contains(told, "b.txt:  > new\n") {
 				t.Errorf("%q", told)
+			}
+			if asked := slices.Contains(told, "run=Run it no=Back "); asked != (tt.answer == "run") || whole != 1 && !asked || whole != 2 && asked {
+				t.Errorf("asked again: %v, %d questions had the whole command: %q", asked, whole, told)
 			}
 			if b, _ := os.ReadFile(path); string(b) != tt.a {
 				t.Errorf("%q", b)

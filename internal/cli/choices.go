@@ -25,6 +25,7 @@ func keyOf(typed string) string {
 type choices struct {
 	effects bool // of a call that was tried: they can be kept
 	files   bool // some of them can be kept
+	again   bool // it can run again, for real
 	edit    bool
 	session string // the rules that "s" applies; empty: not offered
 	saved   string // the rules that "p" and "u" save; empty: not offered
@@ -37,7 +38,7 @@ func (t *terminal) choices(r tool.Request, why tool.Decision) choices {
 		c.saved = why.Offer[0]
 	}
 	if f, ok := r.Confirm.(tool.Effects); ok {
-		c.effects, c.files = len(f.Changes) > 0, len(f.Changes) > 1
+		c.effects, c.files, c.again = len(f.Changes) > 0, len(f.Changes) > 1, f.CanRunAgain()
 	}
 	return c
 }
@@ -57,8 +58,11 @@ func (c choices) keys() string {
 	if c.edit {
 		keys += "e"
 	}
-	if c.effects {
+	switch {
+	case c.again:
 		return keys + "dr"
+	case c.effects:
+		return keys + "d"
 	}
 	return keys + "n"
 }
@@ -103,7 +107,11 @@ func (c choices) list() string {
 		fmt.Fprintf(&b, "  u  %s   %s~/.adze/settings.json\n", user, saved)
 	}
 	if c.effects {
-		b.WriteString("  d  discard    r  run with network    ?  help\n")
+		b.WriteString("  d  discard    ")
+		if c.again {
+			b.WriteString("r  run again with network    ")
+		}
+		b.WriteString("?  help\n")
 		return b.String()
 	}
 	b.WriteString("  ")
@@ -128,7 +136,7 @@ func (c choices) help() string {
 		about['y'], about['f'] = "keep what the command changed", "keep only some of it"
 		about['s'] = "keep it, and changes that match the rule for the rest of this session"
 		about['d'] = "discard it; type d and a reason to send the reason to the model"
-		about['r'] = "discard it and run the command again, with network and without a trial"
+		about['r'] = "discard it and run the command again, with your permissions and the network; asks first"
 	}
 	var b strings.Builder
 	for _, key := range c.keys() {

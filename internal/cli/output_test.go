@@ -166,7 +166,7 @@ func TestPromptOfEffects(t *testing.T) {
   s  keep, for this session         Edit(/dist/**)
   p  keep, always in this project   saves to .adze/settings.json
   u  keep, always, all projects     saves to ~/.adze/settings.json
-  d  discard    r  run with network    ?  help
+  d  discard    r  run again with network    ?  help
 Keep? [y/f/s/p/u/d/r] `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -182,7 +182,9 @@ func TestAnswersToEffects(t *testing.T) {
 		"d\n":            {Verdict: tool.Deny},
 		"d use prettier": {Verdict: tool.Deny, Reason: "use prettier"},
 		"n no thanks":    {Verdict: tool.Deny, Reason: "no thanks"},
-		"r\n":            {Verdict: tool.Allow, Direct: true},
+		"r\ny\n":         {Verdict: tool.Allow, Direct: true},
+		"r\nn\nd\n":      {Verdict: tool.Deny},
+		"r\n\nd\n":       {Verdict: tool.Deny},
 		"f\n2\n":         {Verdict: tool.Allow, Answer: []byte(`{"keep":["src/a.ts"]}`)},
 		"f\n9\nf\n1-2\n": {Verdict: tool.Allow, Answer: []byte(`{"keep":["dist/","src/a.ts"]}`)},
 		"e\nx\n?\ny\n":   {Verdict: tool.Allow},
@@ -195,9 +197,25 @@ func TestAnswersToEffects(t *testing.T) {
 			t.Errorf("%q: %+v, %v\n%s", typed, got, err, screen.String())
 		}
 	}
-	// Nothing changed: an approval runs it.
+	// A second question shows the whole command, lines as lines; a trial that wasn't denied anything offers no run.
 	r, why := triedRequest()
 	f := r.Confirm.(tool.Effects)
+	f.Command.Line = "cat > gen.py <<'PY'\n  indented\nPY\npython3 gen.py"
+	r.Confirm = f
+	var screen strings.Builder
+	env := Env{Stdin: strings.NewReader("r\ny\n"), Stderr: &screen, Getenv: func(string) string { return "" }}
+	if _, err := terminalOf(env, permission.New(permission.World{}, permission.Default)).ask(t.Context(), r, why); err != nil {
+		t.Error(err)
+	}
+	if _, second, _ := strings.Cut(screen.String(), "network:\n"); !strings.Contains(second, "  cat > gen.py <<'PY'\n    indented\n  PY\n  python3 gen.py\n") {
+		t.Error(screen.String())
+	}
+	f.Network = nil
+	r.Confirm = f
+	if c := (&terminal{}).choices(r, why); c.prompt() != "Keep? [y/f/s/d] " || strings.Contains(c.list(), "run") {
+		t.Errorf("%+v", c)
+	}
+	// Nothing changed: an approval runs it.
 	f.Changes = nil
 	r.Confirm = f
 	if c := (&terminal{}).choices(r, why); c.effects || c.prompt() != "Allow? [y/s/n] " {

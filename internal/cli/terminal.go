@@ -143,7 +143,12 @@ func (t *terminal) chooseEffects(ctx context.Context, f tool.Effects, typed stri
 	}
 	switch strings.ToLower(typed) {
 	case "r", "run":
-		return approval.RunAgain(f), true, nil
+		if !f.CanRunAgain() {
+			return d, false, nil
+		}
+		fmt.Fprintf(t.out, "Run again, with your permissions and the network:\n%s", indented(tool.Visible(f.Command.Line)))
+		line, err := t.read(ctx, "Discard the changes and run it? [y/n] ")
+		return approval.RunAgain(f), err == nil && approval.IsYes(line), err
 	case "f", "files":
 		if len(f.Changes) < 2 {
 			return d, false, nil

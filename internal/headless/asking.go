@@ -32,6 +32,9 @@ type canUseTool struct {
 
 // effects is what a tried call did, without lasting effects.
 type effects struct {
+	Command  string   `json:"command"`               // all of it
+	Purpose  string   `json:"description,omitempty"` // in the model's words
+	RunAgain bool     `json:"canRunAgain,omitempty"` // the trial denied it something: runAgain may help
 	Ending   string   `json:"ending"`
 	MS       int64    `json:"ms"`
 	Output   string   `json:"output,omitempty"` // its end
@@ -55,7 +58,10 @@ func effectsOf(d tool.Display) *effects {
 	if !ok {
 		return nil
 	}
-	out := &effects{Ending: f.Ending, MS: f.Took.Milliseconds(), Output: f.Output, Changes: []effect{}, Network: f.Network, Warnings: f.AllWarnings()}
+	out := &effects{
+		Command: f.Command.Line, Purpose: f.Command.Purpose, RunAgain: f.CanRunAgain(),
+		Ending: f.Ending, MS: f.Took.Milliseconds(), Output: f.Output, Changes: []effect{}, Network: f.Network, Warnings: f.AllWarnings(),
+	}
 	for _, c := range f.Changes {
 		out.Changes = append(out.Changes, effect{c.Path, c.Kind, c.Files, c.Added, c.Removed, c.Ignored, c.Diff})
 	}

@@ -11,12 +11,13 @@ import (
 // A program gets the effects of a tried call, and can keep all, some or none of them.
 func TestEffects(t *testing.T) {
 	f := tool.Effects{
+		Command: tool.Command{Line: "make\nmake test", Purpose: "check"},
 		Ending: "exit 0", Took: 2 * time.Second, Output: "ok", Network: []string{"registry.example"}, Warnings: []string{"careful"},
 		Changes: []tool.Effect{{Path: "a.ts", Kind: tool.EffectChanged, Files: 1, Counted: true, Added: 2, Removed: 1, Diff: "+a\n"}},
 	}
 	q := question(tool.Request{Invocation: tool.Invocation{Description: "run x", Confirm: f}}, tool.Decision{})
 	got, err := json.Marshal(q.Effects)
-	want := `{"ending":"exit 0","ms":2000,"output":"ok","changes":[{"path":"a.ts","kind":"changed","files":1,"added":2,"removed":1,"diff":"+a\n"}],` +
+	want := `{"command":"make\nmake test","description":"check","canRunAgain":true,"ending":"exit 0","ms":2000,"output":"ok","changes":[{"path":"a.ts","kind":"changed","files":1,"added":2,"removed":1,"diff":"+a\n"}],` +
 		`"network":["registry.example"],"warnings":["careful"]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)

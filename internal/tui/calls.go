@@ -54,7 +54,7 @@ func (s *Screen) step(e tool.Event) {
 			c.show(string(text))
 		}
 	case tool.Withdrawn:
-		s.questions.withdraw(e.Request.Call)
+		s.withdraw(e.Request.Call)
 	case tool.Done:
 		c.outcome = e.Outcome
 		s.todos.take(e)

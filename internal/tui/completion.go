@@ -44,7 +44,10 @@ func (c *completion) update(s *Screen, ctx context.Context) {
 	c.stop, c.asked, c.wanted = stop, word, false
 	host := s.o.Host
 	s.spawn(func() {
-		defer s.send(func(s *Screen) { // there is no list for the Tab
+		defer s.send(func(s *Screen) {
+			if s.complete.asked == word && s.complete.word != word { // there are none
+				s.complete.show(word, nil)
+			}
 			if s.complete.wanted && s.complete.asked == word {
 				s.complete.release(s, ctx)
 			}
@@ -84,6 +87,9 @@ func (c *completion) show(word string, list []Candidate) {
 
 // completable is what can be completed before the cursor: @path anywhere, or a command with its words.
 func completable(s *Screen) string {
+	if q := s.asked(); q != nil && q.typing { // it isn't a prompt
+		return ""
+	}
 	line, at := s.editor.Line()
 	before := line[:at]
 	word := before[strings.LastIndexAny(before, " \t")+1:]
@@ -103,43 +109,63 @@ func (c *completion) close() {
 	*c = completion{off: c.off}
 }
 
-// key handles a key while the list is open. It reports whether the key was for the list.
-func (c *completion) key(s *Screen, k keys.Key) bool {
-	if word := completable(s); len(c.list) == 0 || c.word == "" || c.word != word { // the list is of an earlier word
-		if c.wanted = k.String() == "tab" && word != "" && c.asked == word; c.wanted {
-			return true
-		}
-		return false
+// open reports whether the list is shown, or a Tab waits for it.
+func (c *completion) open(s *Screen) bool {
+	word := completable(s)
+	return c.wanted || word != "" && (c.word == word || c.asked == word) && (len(c.list) > 0 || c.note != "")
+}
+
+// await lets a Tab wait for the list of the word before the cursor. It reports whether there will be one.
+func (c *completion) await(s *Screen) bool {
+	word := completable(s)
+	c.wanted = word != "" && c.asked == word && c.word != word
+	return c.wanted
+}
+
+// key handles a key while the list is open. It reports whether the list used the key; others are for the prompt.
+func (c *completion) key(s *Screen, ctx context.Context, k keys.Key) bool {
+	if c.wanted {
+		return c.hold(s, k)
 	}
-	switch k.String() {
-	case "up":
-		c.at = (max(c.at, 0) + len(c.list) - 1) % len(c.list)
-	case "down":
-		c.at = (c.at + 1) % len(c.list)
-	case "tab":
-		c.take(s)
-	case "enter":
-		if c.at < 0 || c.list[c.at].Text == c.word {
-			c.close()
-			return false
-		}
-		c.take(s)
-	case "esc":
-		c.off = c.word
+	word := completable(s)
+	listed := c.word == word && len(c.list) > 0 // otherwise the list is of an earlier word
+	switch name := k.String(); {
+	case name == "esc":
+		c.off = word
 		c.close()
-	default:
+	case name == "enter" && (!listed || c.at < 0 || c.list[c.at].Text == word):
+		c.close()
 		return false
+	case name == "enter" || name == "tab" && listed:
+		c.take(s)
+		c.update(s, ctx) // what follows may be one of a list too
+	case name == "tab":
+		c.await(s)
+	case name == "up" && listed:
+		c.at = (max(c.at, 0) + len(c.list) - 1) % len(c.list)
+	case name == "down" && listed:
+		c.at = (c.at + 1) % len(c.list)
+	default:
+		return name == "up" || name == "down"
 	}
 	return true
 }
 
-// hold keeps a key that was pressed after a Tab that waits for its list. It reports whether it did.
-func (c *completion) hold(k keys.Key) bool {
-	if !c.wanted || k.String() == "esc" || k.String() == "ctrl+c" || len(c.held) >= maxHeld {
-		return false
+// hold keeps a key that was pressed after a Tab that waits for its list. Esc ends the waiting: of what was typed since, the text
+// remains.
+func (c *completion) hold(s *Screen, k keys.Key) bool {
+	name := k.String()
+	if name != "esc" && name != "ctrl+c" && len(c.held) < maxHeld {
+		c.held = append(c.held, k)
+		return true
 	}
-	c.held = append(c.held, k)
-	return true
+	held := c.held
+	c.off = completable(s)
+	c.close()
+	for _, h := range held {
+		s.editor.Insert(h.Text)
+	}
+	return name == "esc"
 }
 
 // maxHeld is how many keys wait for a list.

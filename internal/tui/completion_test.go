@@ -32,13 +32,30 @@ func TestTabBeforeTheList(t *testing.T) {
 	s := New(Options{Host: host})
 	s.editor.Insert("look at @gre")
 	s.complete.update(s, t.Context())
-	if !s.complete.key(s, keys.Key{Name: "tab"}) {
+	s.key(t.Context(), keys.Key{Name: "tab"})
+	if !s.complete.wanted {
 		t.Fatal("Tab did something else")
 	}
 	close(host.may)
 	(<-s.messages)(s)
 	if got := s.editor.Text(); got != "look at @greet.sh " || !s.urgent {
 		t.Errorf("%q, at once: %v", got, s.urgent)
+	}
+}
+
+// A Tab after a list that turned out empty is no reason to hold keys back: what was typed after it used to be invisible.
+func TestTabWithoutAList(t *testing.T) {
+	t.Parallel()
+	s := New(Options{Host: slowHost{may: make(chan struct{})}})
+	s.columns, s.rows = 80, 24
+	s.editor.Insert("@zzz")
+	s.complete.asked = "@zzz"
+	s.complete.show("@zzz", nil)
+	for _, k := range []keys.Key{{Name: "tab"}, {Name: "o", Text: "o"}} {
+		s.key(t.Context(), k)
+	}
+	if got := s.editor.Text(); got != "@zzzo" {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/approval"
@@ -13,7 +14,7 @@ import (
 
 // effectLines are what a tried call did, without its diff.
 func effectLines(f tool.Effects, width int) []cell.Line {
-	out := []cell.Line{cell.Styled("  "+visible(f.Headline()), cell.Dim)}
+	var out []cell.Line
 	for _, r := range f.Rows() {
 		head := cell.Line{{Text: fmt.Sprintf("    %-9s ", r.Label), Style: cell.Dim}}
 		line := append(cell.Line{}, head...)
@@ -47,7 +48,10 @@ func (q *question) effectChoices() []string {
 	if len(q.why.Offer) > 0 {
 		pairs = append(pairs, "a", "always")
 	}
-	pairs = append(pairs, "d", "discard", "v", "diff", "r", "run again with network")
+	pairs = append(pairs, "d", "discard", "v", "diff")
+	if f, _ := q.effects(); f.CanRunAgain() {
+		pairs = append(pairs, "r", "run again with network …")
+	}
 	if q.explain {
 		return append(pairs, "w", "less")
 	}
@@ -64,11 +68,35 @@ func (s *Screen) chooseEffects(q *question, name string) bool {
 	case "d":
 		s.reply(q, tool.Decision{Verdict: tool.Deny})
 	case "r":
-		s.reply(q, approval.RunAgain(f))
+		if !f.CanRunAgain() {
+			return false
+		}
+		s.space()
+		s.print(cell.Styled("? Run again, with your permissions and the network:", cell.Yellow))
+		s.print(commandText(f.Command)...)
+		q.stage, q.shown = rerunning, time.Time{}
 	default:
 		return false
 	}
 	return true
+}
+
+// rerunKey handles a key while the user decides whether a tried command runs again, for real.
+func (s *Screen) rerunKey(q *question, name string) {
+	switch name {
+	case "y":
+		if f, ok := q.effects(); ok && s.calm(q) {
+			s.reply(q, approval.RunAgain(f))
+		}
+	case "n", "esc":
+		q.stage, q.shown = choosing, time.Time{}
+	}
+}
+
+// rerunLines are what the user decides then, and the keys for it.
+func rerunLines(width int) (about, keys []cell.Line) {
+	text := "  Discard the changes and run the command above, with your permissions and the network?"
+	return cell.Wrap(cell.Text(text), width, cell.Text("  ")), hints("y", "run it", "n", "back")
 }
 
 // keepPicked keeps the effects that were taken.
@@ -115,14 +143,20 @@ func (l *Lines) effectChoices(q *lineQuestion, f tool.Effects) string {
 	if len(f.Changes) > 1 {
 		out += "5 choose files, "
 	}
-	return out + "6 run again with network. Number: "
+	if f.CanRunAgain() {
+		out += "6 run again with network, "
+	}
+	return strings.TrimSuffix(out, ", ") + ". Number: "
 }
 
 // chooseEffects does what the numbers stand for that only the effects of a tried call have.
 func (l *Lines) chooseEffects(ctx context.Context, q *lineQuestion, f tool.Effects, line string) (d tool.Decision, ok, handled bool) {
 	switch {
-	case line == "6":
-		return approval.RunAgain(f), true, true
+	case line == "6" && f.CanRunAgain():
+		l.say("run again", tool.Visible(f.Command.Line))
+		l.say("note", "this discards the changes and runs the command with your permissions and the network")
+		typed, err := l.number(ctx, q, "1 run it, 2 back. Number: ")
+		return approval.RunAgain(f), err == nil && typed == "1", true
 	case line != "5" || len(f.Changes) < 2:
 		return d, false, false
 	}

@@ -91,12 +91,10 @@ func (l *lookup) find(s *Screen, from int) {
 	}
 }
 
-// key handles a key while the search is active. Keys that don't belong to it end it, and keep what was found.
+// key handles a key of the search. Keys that don't belong to it end it, and keep what was found.
 func (l *lookup) key(s *Screen, k keys.Key) bool {
 	a, _ := s.keys.find(k)
 	switch name := k.String(); {
-	case !l.active:
-		return false
 	case a.name == searchAction:
 		return false
 	case name == "esc" || name == "ctrl+c" || name == "ctrl+g":

@@ -23,41 +23,24 @@ func (s *Screen) input(ctx context.Context, in arrival) {
 		return
 	}
 	s.keyAt = in.at
-	if s.view != nil {
-		s.viewInput(in.event)
-		s.lastKey = in.at
-		return
-	}
 	switch e := in.event.(type) {
 	case keys.Sent:
 		s.tested(e)
 	case keys.Paste:
-		s.paste(ctx, e.Text)
+		s.pasted(ctx, e.Text)
+		s.lastKey = in.at
 	case keys.Key:
 		s.key(ctx, e)
 		s.lastKey = in.at
 	}
 }
 
-// key handles a key: a question's first, then those of the table, then text.
-func (s *Screen) key(ctx context.Context, k keys.Key) {
-	s.note = ""
-	s.offered, s.offer = s.offer, nothing
-	if s.choice != nil {
-		s.choiceKey(ctx, k)
-		return
-	}
-	if q := s.questions.current(); q != nil && s.questionKey(q, k) {
-		return
-	}
-	if s.lookup.key(s, k) {
-		return
-	}
-	if s.complete.hold(k) {
-		return
-	}
-	if s.complete.key(s, k) {
-		s.complete.update(s, ctx) // what follows may be one of a list too
+// promptKey handles a key of the prompt: those of the table, then text.
+func (s *Screen) promptKey(ctx context.Context, k keys.Key) {
+	if k.String() == "tab" {
+		if q := s.asked(); !s.complete.await(s) && q != nil && !s.editor.Empty() {
+			s.focus(q)
+		}
 		return
 	}
 	if a, ok := s.keys.find(k); ok {
@@ -112,8 +95,6 @@ func (s *Screen) again(ctx context.Context) {
 // escape interrupts what runs; pressed twice, it clears the prompt, or rewinds if that is empty.
 func (s *Screen) escape(ctx context.Context) {
 	switch {
-	case s.showKeys:
-		s.showKeys = false
 	case s.work != nil:
 		s.interrupt()
 	case s.offered == escapes && s.editor.Empty():

@@ -222,6 +222,11 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		text += ". Needs approval: " + why
 	}
 	l.say(fmt.Sprintf("question %d", l.asked), text+".")
+	if c, ok := commandOf(q.r); ok {
+		for _, line := range commandDetails(c, 1000) {
+			fmt.Fprintln(l.out, line.String())
+		}
+	}
 	if tried {
 		l.effects(f)
 	}
@@ -305,7 +310,7 @@ func (l *Lines) choose(q *lineQuestion, line string) (d tool.Decision, ok bool) 
 	case n == 3:
 		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true
 	case n == 4:
-		for _, line := range details(q.r.Confirm, 1000) {
+		for _, line := range whole(q.r, 1000) {
 			fmt.Fprintln(l.out, line.String())
 		}
 	default:

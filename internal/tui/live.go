@@ -20,12 +20,8 @@ func (s *Screen) live() ([]cell.Line, paint.Position) {
 	var asked []cell.Line
 	if s.choice != nil {
 		asked = s.choice.live(width, s.rows)
-	} else if q := s.questions.current(); q != nil && !s.settling {
-		s.announce(q)
-		asked = q.live(s, max(room-1, min(room, 3))) // with a row for the rule, unless few are left
-		if q.shown.IsZero() {
-			q.shown = s.o.Now()
-		}
+	} else if q := s.asked(); q != nil {
+		asked = s.ask(q, max(room-1, min(room, 3))) // with a row for the rule, unless few are left
 	}
 	fixed := append([]cell.Line{cell.Styled(strings.Repeat("─", width), cell.Dim)}, asked...)
 	if len(fixed) > room {

@@ -134,7 +134,7 @@ func (p *Player) Ask(r tool.Request) {
 }
 
 // Answer removes the question about a call.
-func (p *Player) Answer(c tool.Call) { p.s.questions.withdraw(c) }
+func (p *Player) Answer(c tool.Call) { p.s.withdraw(c) }
 
 // Tell prints a notice.
 func (p *Player) Tell(text string) {
@@ -152,7 +152,7 @@ func (p *Player) Fail(err error) {
 // End shows that nothing runs anymore.
 func (p *Player) End() {
 	p.s.endText()
-	p.s.questions.withdrawAll()
+	p.s.questions.open = nil
 	p.s.calls.settle(p.s)
 	p.s.work = nil
 }

@@ -30,6 +30,8 @@ type question struct {
 	offer   int   // the rule that "always" would apply
 	scope   Scope // and for how long
 	problem string
+	typing  bool   // the text in the prompt is for it,
+	draft   string // and this was there before
 
 	fields []approval.Field // of a form
 	answer map[string]any
@@ -52,12 +54,13 @@ const (
 type stage uint8
 
 const (
-	choosing stage = iota
-	refusing       // typing why not
-	always         // choosing a rule
-	filling        // a form
-	editing        // the command
-	picking        // hunks of a diff
+	choosing  stage = iota
+	refusing        // typing why not
+	always          // choosing a rule
+	filling         // a form
+	editing         // the command
+	picking         // hunks of a diff
+	rerunning       // whether to run a tried call again, for real
 )
 
 // questionList is the open questions. The one at the index is shown.
@@ -99,7 +102,7 @@ func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (to
 	case d := <-q.reply:
 		return d, nil
 	case <-ctx.Done():
-		s.send(func(s *Screen) { s.questions.remove(q) })
+		s.send(func(s *Screen) { s.drop(func(o *question) bool { return o == q }) })
 		return tool.Decision{}, ctx.Err()
 	case <-s.quit:
 		return tool.Decision{}, context.Canceled
@@ -129,30 +132,45 @@ func (l *questionList) add(q *question, position func(tool.Call) int) {
 	l.open = slices.Insert(l.open, i, q)
 }
 
-func (l *questionList) remove(q *question) {
-	l.open = slices.DeleteFunc(l.open, func(o *question) bool { return o == q })
-	l.focused = false
+// remove removes questions. The one that the user reads stays, unless it is one of them.
+func (l *questionList) remove(is func(*question) bool) {
+	c := l.current()
+	l.open = slices.DeleteFunc(l.open, is)
+	if at := slices.Index(l.open, c); at >= 0 {
+		l.at = at
+	} else {
+		l.focused = false
+	}
 }
 
 // withdraw removes the question about a call that was answered otherwise.
-func (l *questionList) withdraw(c tool.Call) {
-	l.open = slices.DeleteFunc(l.open, func(q *question) bool { return q.r.Call.By == c.By && q.r.Call.ID == c.ID })
+func (s *Screen) withdraw(c tool.Call) {
+	s.drop(func(q *question) bool { return q.r.Call.By == c.By && q.r.Call.ID == c.ID })
 }
 
-func (l *questionList) withdrawAll() { l.open = nil }
+// drop removes questions without an answer. What was typed for one of them stays in the prompt, unless there was something before.
+func (s *Screen) drop(is func(*question) bool) {
+	for _, q := range s.questions.open {
+		if is(q) && q.draft != "" {
+			s.giveBack(q)
+		}
+	}
+	s.questions.remove(is)
+}
 
 // reply answers the question that is shown.
 func (s *Screen) reply(q *question, d tool.Decision) {
-	s.questions.remove(q)
+	s.giveBack(q)
+	s.questions.remove(func(o *question) bool { return o == q })
 	q.reply <- d
 }
 
-// answers reports whether a key answers the question, instead of being text.
-func (s *Screen) answers(q *question) bool {
-	return (s.editor.Empty() || s.questions.focused) && !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
+// calm reports whether a key was meant for the question: it was visible before, and no other key was pressed.
+func (s *Screen) calm(q *question) bool {
+	return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
 }
 
-// questionKey handles a key while a question is shown. It reports whether the key was for the question.
+// questionKey handles a key of a question. It reports whether the question used the key; others are for the prompt.
 func (s *Screen) questionKey(q *question, k keys.Key) bool {
 	name := k.String()
 	switch q.stage {
@@ -160,29 +178,43 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 		return s.fillKey(q, name)
 	case refusing:
 		return s.refuseKey(q, name)
-	case always:
-		return s.alwaysKey(q, name)
 	case editing:
 		return s.editKey(q, name)
-	case picking:
-		return s.pickKey(q, name)
+	case always, picking, rerunning:
+		if k.Mods&keys.Ctrl != 0 { // interrupt, suspend, view the transcript
+			return false
+		}
+		s.decideKey(q, name)
+		return true
 	}
 	switch {
 	case name == "esc":
 		s.reply(q, tool.Decision{Verdict: tool.Deny})
 		s.interrupt()
 		return true
-	case name == "tab" && !s.editor.Empty():
-		s.questions.focused = !s.questions.focused
+	case name == "tab" && s.questions.focused:
+		s.questions.focused = false
 		return true
 	case (name == "left" || name == "right") && s.editor.Empty() && len(s.questions.open) > 1:
 		n := len(s.questions.open)
 		s.questions.at = (s.questions.at + map[string]int{"left": n - 1, "right": 1}[name]) % n
 		return true
-	case !s.answers(q):
+	case !s.calm(q):
 		return false
 	}
 	return s.choose(q, name)
+}
+
+// decideKey handles a key in a stage in which single keys decide.
+func (s *Screen) decideKey(q *question, name string) {
+	switch q.stage {
+	case always:
+		s.alwaysKey(q, name)
+	case picking:
+		s.pickKey(q, name)
+	case rerunning:
+		s.rerunKey(q, name)
+	}
 }
 
 // choose does what a key of the question stands for.
@@ -193,12 +225,12 @@ func (s *Screen) choose(q *question, name string) bool {
 	switch name {
 	case "y":
 		if len(q.fields) > 0 {
-			q.stage = filling
+			s.takeText(q, filling)
 			return true
 		}
 		s.reply(q, tool.Decision{Verdict: tool.Allow})
 	case "n":
-		q.stage = refusing
+		s.takeText(q, refusing)
 	case "a":
 		if len(q.why.Offer) == 0 {
 			return false
@@ -216,7 +248,7 @@ func (s *Screen) choose(q *question, name string) bool {
 			return false
 		}
 		if _, command := q.r.Confirm.(tool.Command); command {
-			q.stage = editing
+			s.takeText(q, editing)
 			s.editor.Set(text)
 			return true
 		}
@@ -236,10 +268,9 @@ func (s *Screen) choose(q *question, name string) bool {
 func (s *Screen) refuseKey(q *question, name string) bool {
 	switch name {
 	case "enter":
-		reason := s.editor.Text()
-		s.editor.Clear()
-		s.reply(q, tool.Decision{Verdict: tool.Deny, Reason: reason})
+		s.reply(q, tool.Decision{Verdict: tool.Deny, Reason: s.editor.Text()})
 	case "esc":
+		s.giveBack(q)
 		q.stage = choosing
 	default:
 		return false
@@ -248,7 +279,7 @@ func (s *Screen) refuseKey(q *question, name string) bool {
 }
 
 // alwaysKey handles a key while the user chooses a rule and how long it lasts. Nothing is saved before Enter.
-func (s *Screen) alwaysKey(q *question, name string) bool {
+func (s *Screen) alwaysKey(q *question, name string) {
 	q.problem = ""
 	switch name {
 	case "up":
@@ -266,7 +297,6 @@ func (s *Screen) alwaysKey(q *question, name string) bool {
 	case "enter":
 		s.allowAlways(q)
 	}
-	return true
 }
 
 // allowAlways applies the rule that was chosen, and approves the call.
@@ -296,7 +326,7 @@ func (s *Screen) allowAlways(q *question) {
 func (s *Screen) editKey(q *question, name string) bool {
 	switch name {
 	case "esc":
-		s.editor.Clear()
+		s.giveBack(q)
 		q.stage = choosing
 	case "enter":
 		d, ok := approval.Edited(q.r, s.editor.Text())
@@ -304,7 +334,6 @@ func (s *Screen) editKey(q *question, name string) bool {
 			q.problem = "this call can't use the edited command"
 			return true
 		}
-		s.editor.Clear()
 		s.reply(q, d)
 	default:
 		return false
@@ -313,7 +342,7 @@ func (s *Screen) editKey(q *question, name string) bool {
 }
 
 // pickKey handles a key while the user goes through the hunks of a diff.
-func (s *Screen) pickKey(q *question, name string) bool {
+func (s *Screen) pickKey(q *question, name string) {
 	switch name {
 	case "y":
 		q.decide(taken)
@@ -328,7 +357,6 @@ func (s *Screen) pickKey(q *question, name string) bool {
 	case "enter":
 		s.writeHunks(q)
 	}
-	return true
 }
 
 // decide notes what to do with the current hunk and goes to the next.
@@ -373,6 +401,9 @@ func (s *Screen) fillKey(q *question, name string) bool {
 		s.interrupt()
 		return true
 	case "enter":
+		if s.editor.Empty() && s.keyAt.Sub(q.shown) < calm { // it was meant for the prompt
+			return true
+		}
 	default:
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/tui/cell"
@@ -19,19 +20,72 @@ func (s *Screen) announce(q *question) {
 	q.printed = true
 	s.endText()
 	s.space()
-	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+	head := q.head()
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
 	lines := details(q.beyond(), s.width())
 	if f, ok := q.r.Confirm.(tool.Effects); ok { // how it ended is on the first line, if it fits
-		if end := cell.Styled("   "+visible(f.Headline()), cell.Dim); head.Width()+end.Width() <= s.width() {
-			head, lines = append(head, end...), lines[1:]
+		end := cell.Styled("   "+visible(f.Headline()), cell.Dim)
+		if head.Width()+end.Width() <= s.width() {
+			head = append(head, end...)
+		} else {
+			lines = slices.Insert(lines, 0, end)
 		}
 	}
+	rows := 0
+	for _, l := range lines {
+		rows += 1 + max(0, l.Width()-1)/s.width()
+	}
+	q.long = rows > s.rows-8 // it doesn't fit above the live area
 	s.print(head)
-	q.long = len(lines) > s.rows-8 // it doesn't fit above the live area
 	s.print(lines...)
+}
+
+// ask is the question in the live area, in this many rows. While something else owns the keys, it is one line.
+func (s *Screen) ask(q *question, room int) []cell.Line {
+	s.announce(q)
+	if hint := s.elsewhere(); hint != "" {
+		q.shown = time.Time{}
+		return []cell.Line{q.head().Right(cell.Styled(hint, cell.Cyan), s.width())}
+	}
+	if q.shown.IsZero() {
+		q.shown = s.o.Now()
+		q.typing = q.typing || q.stage == filling
+	}
+	return q.live(s, room)
+}
+
+// elsewhere says how to get to a question that doesn't own the keys; "" if it does.
+func (s *Screen) elsewhere() string {
+	switch s.owner() {
+	case questionKeys:
+		return ""
+	case searchKeys:
+		return "Esc closes the search"
+	case promptKeys:
+		if s.work != nil && s.width() >= 70 {
+			return "Tab to answer this question, Esc to interrupt"
+		}
+		return "Tab to answer this question"
+	}
+	return "Esc closes the list"
+}
+
+// head is the mark of a question and its title.
+func (q *question) head() cell.Line {
+	return append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+}
+
+// commandOf is the command that a question is about.
+func commandOf(r tool.Request) (tool.Command, bool) {
+	switch c := r.Confirm.(type) {
+	case tool.Command:
+		return c, true
+	case tool.Effects:
+		return c.Command, true
+	}
+	return tool.Command{}, false
 }
 
 // beyond is what the call shows besides its title.
@@ -49,20 +103,14 @@ func (q *question) beyond() tool.Display {
 // title is the tool and what the call is about.
 func (q *question) title() cell.Line {
 	what := about(q.r)
-	switch c := q.r.Confirm.(type) {
-	case tool.Plan:
+	if c, ok := q.r.Confirm.(tool.Plan); ok {
 		if first, _, _ := strings.Cut(strings.TrimSpace(c.Text), "\n"); strings.HasPrefix(first, "#") {
 			what = visible(strings.TrimLeft(first, "# "))
 		}
 		return naming("Plan:", what)
-	case tool.Command:
-		if short(c.Line) {
-			what = c.Line
-		}
-	case tool.Effects:
-		if line := strings.ReplaceAll(c.Command.Line, "\n", " "); short(line) {
-			what = line
-		}
+	}
+	if c, ok := commandOf(q.r); ok && short(c.Line) {
+		what = c.Line
 	}
 	if q.r.Call.By != "" {
 		what += " (" + visible(q.r.Call.By) + ")"
@@ -73,7 +121,28 @@ func (q *question) title() cell.Line {
 // short reports whether a command can be part of a title: nothing of it is shortened or left out there.
 func short(line string) bool { return len(line) <= 1000 && visible(line) == line }
 
-// details is the whole diff, command or text.
+// commandText is a whole command: its lines stay lines, and nothing of it is invisible.
+func commandText(c tool.Command) []cell.Line {
+	var out []cell.Line
+	for _, l := range cell.CleanLines(tool.Visible(c.Line)) {
+		out = append(out, cell.Text("    "+l))
+	}
+	return out
+}
+
+// commandDetails is a command, unless the title has all of it, and what the model says about it.
+func commandDetails(c tool.Command, width int) []cell.Line {
+	var out []cell.Line
+	if !short(c.Line) {
+		out = commandText(c)
+	}
+	if c.Purpose != "" {
+		out = append(out, cell.Wrap(cell.Styled("  Model's note: "+visible(c.Purpose), cell.Dim), width, cell.Text("  "))...)
+	}
+	return out
+}
+
+// details is the whole diff, command or text, without a command that is short enough for the title.
 func details(d tool.Display, width int) []cell.Line {
 	var out []cell.Line
 	warn := func(warnings []string) {
@@ -84,7 +153,7 @@ func details(d tool.Display, width int) []cell.Line {
 	switch d := d.(type) {
 	case nil:
 	case tool.Effects:
-		out = effectLines(d, width)
+		out = append(commandDetails(d.Command, width), effectLines(d, width)...)
 		warn(d.AllWarnings())
 		for _, c := range d.Changes {
 			if c.Diff != "" {
@@ -95,14 +164,7 @@ func details(d tool.Display, width int) []cell.Line {
 		out = diffLines(d.Diff)
 		warn(d.Warnings)
 	case tool.Command:
-		if !short(d.Line) {
-			for _, l := range cell.CleanLines(d.Line) {
-				out = append(out, cell.Text("  "+l))
-			}
-		}
-		if d.Purpose != "" {
-			out = append(out, cell.Wrap(cell.Styled("  Model's note: "+visible(d.Purpose), cell.Dim), width, cell.Text("  "))...)
-		}
+		out = commandDetails(d, width)
 		warn(d.Warnings)
 	case tool.Plan:
 		out = markdown.Render(d.Text, width)
@@ -123,7 +185,7 @@ func details(d tool.Display, width int) []cell.Line {
 func (q *question) live(s *Screen, room int) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
-	head := append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+	head := q.head()
 	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
 	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain {
 		text := "   needs approval: " + why
@@ -132,12 +194,9 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 		}
 		head = append(head, cell.Span{Text: text, Style: cell.Dim})
 	}
-	if q.stage == choosing && !s.editor.Empty() && !s.questions.focused {
-		return []cell.Line{head[:3].Right(cell.Styled("Tab to answer this question", cell.Cyan), width)}
-	}
-	var about []cell.Line
+	about := q.reminder(width, room/3)
 	if q.explain {
-		about = q.explanation(s)
+		about = append(about, q.explanation(s)...)
 	}
 	more, keys := q.stageLines(all, width)
 	about = append(about, more...)
@@ -161,6 +220,22 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	return out
 }
 
+// reminder is the start of the command, if what is printed above scrolled it away and the title doesn't have all of it.
+func (q *question) reminder(width, rows int) []cell.Line {
+	c, ok := commandOf(q.r)
+	if !ok || !q.long || q.stage != choosing || short(c.Line) && q.head().Width() < width*3/4 {
+		return nil
+	}
+	var out []cell.Line
+	for _, l := range commandText(c) {
+		out = append(out, cell.Wrap(l, width, cell.Text("    "))...)
+	}
+	if n := len(out) - max(2, rows); n > 0 {
+		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", plural(n+1, "line")), cell.Dim))
+	}
+	return out
+}
+
 // stageLines are what is being decided, and the keys for it.
 func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
 	switch q.stage {
@@ -176,6 +251,8 @@ func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
 		return nil, hints("Enter", "run the edited command", "Esc", "back")
 	case picking:
 		return q.picked()
+	case rerunning:
+		return rerunLines(width)
 	}
 	return nil, nil
 }

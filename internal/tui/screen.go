@@ -355,7 +355,7 @@ func (s *Screen) closeDown() error {
 	if s.work != nil {
 		s.work.cancel()
 	}
-	s.questions.withdrawAll()
+	s.questions.open = nil
 	s.painter.Paint(paint.Frame{Finished: s.finished})
 	s.painter.Close() // an error was returned by the last frame already, or the terminal is gone
 	return nil

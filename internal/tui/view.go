@@ -114,27 +114,22 @@ func same(a, b cell.Line) bool {
 	return true
 }
 
-// viewInput handles what the terminal sent while a view is open.
-func (s *Screen) viewInput(e keys.Event) {
-	switch e := e.(type) {
-	case keys.Paste:
-		s.view.Paste(e.Text)
-	case keys.Key:
-		switch e.String() {
-		case "ctrl+z":
-			s.suspendView()
-			return
-		case "ctrl+l":
-			s.view.drawn = nil
-			return
-		}
-		switch s.view.Key(e) {
-		case viewer.Leave:
-			s.closeView()
-		case viewer.Copy:
-			if item := s.view.Selected(false); item >= 0 {
-				s.copyItem(item)
-			}
+// viewKey handles a key while a view is open.
+func (s *Screen) viewKey(k keys.Key) {
+	switch k.String() {
+	case "ctrl+z":
+		s.suspendView()
+		return
+	case "ctrl+l":
+		s.view.drawn = nil
+		return
+	}
+	switch s.view.Key(k) {
+	case viewer.Leave:
+		s.closeView()
+	case viewer.Copy:
+		if item := s.view.Selected(false); item >= 0 {
+			s.copyItem(item)
 		}
 	}
 }
@@ -174,26 +169,18 @@ func clipboard(text string, tmux bool) string {
 
 // viewQuestion shows all of what a question is about.
 func (s *Screen) viewQuestion(q *question) {
-	v := viewer.New(q.title().String(), viewer.Text(func(width int) []cell.Line { return q.whole(width) }))
+	v := viewer.New(q.title().String(), viewer.Text(func(width int) []cell.Line { return whole(q.r, width) }))
 	v.Hint = "↑↓ PgUp PgDn · / searches · q closes"
 	s.openView(&overlay{View: v, about: q})
 }
 
 // whole is all of what a question is about, also what its title says.
-func (q *question) whole(width int) []cell.Line {
-	lines := details(q.r.Confirm, width)
-	c, ok := q.r.Confirm.(tool.Command)
-	if !ok {
-		return lines
-	}
+func whole(r tool.Request, width int) []cell.Line {
 	var out []cell.Line
-	for _, l := range cell.CleanLines(c.Line) {
-		out = append(out, cell.Text("  "+l))
+	if c, ok := commandOf(r); ok && short(c.Line) {
+		out = commandText(c)
 	}
-	if strings.Contains(c.Line, "\n") { // the details have it too
-		lines = lines[len(out):]
-	}
-	return append(out, lines...)
+	return append(out, details(r.Confirm, width)...)
 }
 
 // viewText shows a text.
