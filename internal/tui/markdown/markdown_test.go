@@ -36,6 +36,10 @@ func TestRender(t *testing.T) {
 		{"hostile", "a\x1b[2Jb `\x1b]0;t\x07`", "a�[2Jb �]0;t�\n"},
 		{"html", "<b>x</b>", "<b>x</b>\n"},
 		{"references", "a &lt; b &amp;&amp; it&#39;s &amp;lt; `&amp;` AT&T; \\&amp; &#27;[2J", "a < b && it's &lt; &amp; AT&T; &amp; �[2J\n"},
+		{"numeric references", "it&#039;s &#X27;a&#x27; &#0; &#99999999; &nosuch;", "it's 'a' � &#99999999; &nosuch;\n"},
+		{"definitions", "See [docs][1] and [a b].\n\n[1]: https://a.b/c_d_e\n[a b]: /x*y*z \"T\"\n", "See [docs][1] and [a b].\n\n[1]: https://a.b/c_d_e\n[a b]: /x*y*z \"T\"\n"},
+		{"addresses", `[a](https://x.y/?a=1&amp;b=2\_c "T &amp; U") ![i](i.png)`, "a (https://x.y/?a=1&b=2_c \"T & U\") [image: i\n(i.png)]\n"},
+		{"html block", "<pre>\na\n</pre>\nb", "  <pre>\n  a\n  </pre>\n\nb\n"},
 		{"escape", `\*not\* emphasis`, "*not* emphasis\n"},
 		{"wide", "| 漢字 | b |\n|---|---|\n| 漢 | c |", "漢字  b\n────  ─\n漢    c\n"},
 	} {
@@ -81,6 +85,7 @@ func TestStream(t *testing.T) {
 		"| a | b |\n|---|---|\n| 1 | 2 |\n\n",
 		"> quoted\n> text\n\n",
 		"---\n\n",
+		"See [the docs][1].\n\n[1]: https://example.com/docs\n[2]: https://example.com/more\n\n",
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		src := strings.Join(rapid.SliceOfN(block, 0, 6).Draw(t, "blocks"), "")

@@ -42,7 +42,16 @@ func newRenderer(src string, width int) *renderer {
 	return &renderer{src: []byte(src), width: max(width, 10)}
 }
 
-func (r *renderer) parse(p parser.Parser) ast.Node { return p.Parse(text.NewReader(r.src)) }
+// parse parses the text. Reference links stay as they are written, and their definitions are blocks: a definition often comes
+// when the text that refers to it has scrolled away.
+func (r *renderer) parse(p parser.Parser) ast.Node {
+	return p.Parse(text.NewReader(r.src), parser.WithContext(unresolved{parser.NewContext()}))
+}
+
+// unresolved is a context without definitions of references.
+type unresolved struct{ parser.Context }
+
+func (unresolved) Reference(string) (parser.Reference, bool) { return nil, false }
 
 // narrower is a renderer for what is indented.
 func (r *renderer) narrower(by int) *renderer {
@@ -69,7 +78,13 @@ func (r *renderer) blocks(n ast.Node) []cell.Line {
 func tight(n ast.Node) bool {
 	_, text := n.(*ast.TextBlock)
 	_, list := n.(*ast.List)
-	return text || list && n.Parent().Kind() == ast.KindListItem
+	return text || list && n.Parent().Kind() == ast.KindListItem || isReference(n) && isReference(n.PreviousSibling())
+}
+
+// isReference reports whether a block is the definition of a reference.
+func isReference(n ast.Node) bool {
+	_, ok := n.(*ast.LinkReferenceDefinition)
+	return ok
 }
 
 func (r *renderer) block(n ast.Node) []cell.Line {
@@ -90,6 +105,8 @@ func (r *renderer) block(n ast.Node) []cell.Line {
 		return []cell.Line{cell.Styled(strings.Repeat("─", min(r.width, 40)), cell.Dim)}
 	case *ast.HTMLBlock:
 		return r.code(n, "")
+	case *ast.LinkReferenceDefinition:
+		return r.wrapped([]cell.Line{r.reference(n)}, cell.Text("  "))
 	case *east.Table:
 		return r.table(n)
 	}
@@ -111,6 +128,9 @@ func (r *renderer) code(n ast.Node, language string) []cell.Line {
 	for i := range n.Lines().Len() {
 		seg := n.Lines().At(i)
 		source = append(source, cell.Clean(strings.TrimSuffix(string(seg.Value(r.src)), "\n")))
+	}
+	if html, ok := n.(*ast.HTMLBlock); ok && html.HasClosure() {
+		source = append(source, cell.Clean(strings.TrimSuffix(string(html.ClosureLine.Value(r.src)), "\n")))
 	}
 	lines := Highlight(source, language)
 	return prefixed(lines, cell.Text("  "), cell.Text("  "))

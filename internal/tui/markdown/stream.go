@@ -17,6 +17,7 @@ type Stream struct {
 	src     string      // from the first block that is not finished
 	shown   []cell.Line // lines of the block that were finished already: code is finished line by line
 	started bool        // something was finished before
+	defined bool        // it was the definition of a reference
 	joined  bool        // the text continues a block that was cut, so no empty line goes before it
 	parser  parser.Parser
 }
@@ -48,7 +49,7 @@ func (s *Stream) show(width int) (finished, live []cell.Line) {
 	}
 	if start, ok := begins(last, s.src); ok && last != doc.FirstChild() && start > 0 {
 		for c := doc.FirstChild(); c != last; c = c.NextSibling() {
-			finished = append(finished, s.finish(r.block(c))...)
+			finished = append(finished, s.finish(r.block(c), c, c)...)
 		}
 		s.src = s.src[start:]
 		r = newRenderer(s.src, width)
@@ -64,7 +65,7 @@ func (s *Stream) show(width int) (finished, live []cell.Line) {
 	}
 	if done > len(s.shown) {
 		more := lines[len(s.shown):done]
-		if len(s.shown) == 0 && s.started && !s.joined {
+		if s.apart(doc.FirstChild()) {
 			finished = append(finished, nil)
 		}
 		s.started = true
@@ -72,7 +73,7 @@ func (s *Stream) show(width int) (finished, live []cell.Line) {
 		s.shown = lines[:done]
 	}
 	live = lines[min(len(s.shown), len(lines)):]
-	if len(s.shown) == 0 && s.started && !s.joined && len(live) > 0 {
+	if s.apart(doc.FirstChild()) && len(live) > 0 {
 		live = append([]cell.Line{nil}, live...)
 	}
 	return finished, live
@@ -84,18 +85,26 @@ func (s *Stream) End(width int) []cell.Line {
 		return nil
 	}
 	r := newRenderer(s.src, width)
-	out := s.finish(r.blocks(r.parse(s.parser)))
+	doc := r.parse(s.parser)
+	out := s.finish(r.blocks(doc), doc.FirstChild(), doc.LastChild())
 	*s = Stream{}
 	return out
 }
 
-// finish returns the lines of a block that were not returned before, after an empty line if there was a block before it.
-func (s *Stream) finish(lines []cell.Line) []cell.Line {
+// apart reports whether an empty line goes before a block: not if a part of it was finished already, and not between
+// definitions of references.
+func (s *Stream) apart(n ast.Node) bool {
+	return len(s.shown) == 0 && s.started && !s.joined && !(s.defined && isReference(n))
+}
+
+// finish returns the lines of blocks that were not returned before, after an empty line if there was a block before them.
+func (s *Stream) finish(lines []cell.Line, first, last ast.Node) []cell.Line {
 	more := lines[min(len(s.shown), len(lines)):]
 	var out []cell.Line
-	if len(s.shown) == 0 && s.started && !s.joined && len(more) > 0 {
+	if s.apart(first) && len(more) > 0 {
 		out = append(out, nil)
 	}
+	s.defined = isReference(last)
 	s.joined = s.joined && len(more) == 0
 	s.shown = nil
 	s.started = s.started || len(more) > 0
@@ -125,7 +134,7 @@ func (s *Stream) cut(width int) []cell.Line {
 	if last != doc.FirstChild() {
 		if start, ok := begins(last, head); ok && start > 0 {
 			for c := doc.FirstChild(); c != last; c = c.NextSibling() {
-				out = append(out, s.finish(r.block(c))...)
+				out = append(out, s.finish(r.block(c), c, c)...)
 			}
 			s.src = s.src[start:]
 			return out
@@ -134,12 +143,12 @@ func (s *Stream) cut(width int) []cell.Line {
 	if list, ok := last.(*ast.List); ok && list.ChildCount() > 1 {
 		if start, ok := begins(list.LastChild(), head); ok && start > 0 { // all items but the last
 			lines := r.blocks(doc)
-			out = s.finish(lines[:r.settled(list, len(lines))])
+			out = s.finish(lines[:r.settled(list, len(lines))], doc.FirstChild(), last)
 			s.src, s.joined = s.src[start:], true
 			return out
 		}
 	}
-	out = s.finish(r.blocks(doc))
+	out = s.finish(r.blocks(doc), doc.FirstChild(), last)
 	again := opening(last, head)
 	s.src = again + s.src[len(head):]
 	_, table := last.(*east.Table)
