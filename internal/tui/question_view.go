@@ -187,7 +187,7 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	n, all := s.questions.at+1, len(s.questions.open)
 	head := q.head()
 	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
-	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain {
+	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain && q.stage != rerunning {
 		text := "   needs approval: " + why
 		if head.Width()+cell.Width(text)+1+count.Width() > width { // the reason is more than the words before it
 			text = "   " + why
