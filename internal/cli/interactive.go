@@ -116,8 +116,7 @@ type screenHost struct {
 	all     *hosts    // the sessions before and after
 	closing sync.Once
 
-	opening sync.Mutex
-	opened  model.Model // nil: not yet
+	opened model.Model // the demo's; nil: the session opens its own
 
 	unsent string // the last prompt, if no model could be opened for it; of the goroutine that runs prompts
 
@@ -149,17 +148,10 @@ func (h *screenHost) relay(tell func(string)) {
 
 // open opens the model, once.
 func (h *screenHost) open(ctx context.Context) (model.Model, error) {
-	h.opening.Lock()
-	defer h.opening.Unlock()
 	if h.opened != nil {
 		return h.opened, nil
 	}
-	m, err := h.session.Models.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	h.opened = m
-	return m, nil
+	return h.session.Models.Open(ctx)
 }
 
 // Run carries out what the user typed.
@@ -282,7 +274,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 	case out.Error != nil:
 		err = errors.New(out.Error.Message)
 	}
-	return tui.Reply{Text: strings.Trim(session.CommandOutput(out.Result.Text()), "\n")}, err
+	return tui.Reply{Text: strings.Trim(out.Result.Output, "\n")}, err
 }
 
 // Status is what the status line shows.

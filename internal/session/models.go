@@ -34,8 +34,9 @@ type Models struct {
 	settings *settings.Settings
 	log      *requestlog.Log // nil: none
 	spent    spending
+	opens    gate // models are opened one at a time; that may take as long as a server does
 
-	mu     sync.Mutex
+	mu     sync.Mutex    // of what follows; nothing waits while it is held
 	budget *agent.Budget // of the conversation; nil: none yet
 	main   connected
 	where  Place     // of the main model
@@ -51,15 +52,19 @@ type Models struct {
 
 // Open opens the configured model, once.
 func (m *Models) Open(ctx context.Context) (model.Model, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.main != nil {
-		return m.main, nil
+	if err := m.opens.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.opens.leave()
+	if main, err := m.current(); err == nil {
+		return main, nil
 	}
 	opened, where, err := m.openModel(ctx, m.settings.Model.Name, m.settings.Model.ForRun)
 	if err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.main, m.where = opened, where
 	return opened, nil
 }
@@ -72,28 +77,41 @@ type opening struct {
 
 // Switch opens the model of a name and makes it the session's model. Nothing is sent to its server.
 func (m *Models) Switch(ctx context.Context, name string) (model.Model, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.main != nil && m.main.Name() == name {
-		return m.main, nil
+	if err := m.opens.enter(ctx); err != nil {
+		return nil, err
 	}
-	i := slices.IndexFunc(m.before, func(o opening) bool { return o.Name() == name })
-	next := opening{}
-	if i >= 0 {
-		next = m.before[i]
-		m.before = slices.Delete(m.before, i, i+1)
-	} else {
+	defer m.opens.leave()
+	if main, err := m.current(); err == nil && main.Name() == name {
+		return main, nil
+	}
+	next, ok := m.earlier(name)
+	if !ok {
 		opened, where, err := m.openModel(ctx, name, true)
 		if err != nil {
 			return nil, err
 		}
 		next = opening{opened, where}
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.main != nil {
 		m.before = append(m.before, opening{m.main, m.where})
 	}
 	m.main, m.where = next.connected, next.where
 	return m.main, nil
+}
+
+// earlier takes an earlier main model from the list.
+func (m *Models) earlier(name string) (opening, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.before, func(o opening) bool { return o.Name() == name })
+	if i < 0 {
+		return opening{}, false
+	}
+	o := m.before[i]
+	m.before = slices.Delete(m.before, i, i+1)
+	return o, true
 }
 
 // Place is the server of a model.
@@ -150,15 +168,22 @@ func (m *Models) named(ctx context.Context, name string) (model.Model, error) {
 
 // other opens a model in addition to the configured one, once.
 func (m *Models) other(ctx context.Context, name string) (model.Model, error) {
+	if err := m.opens.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer m.opens.leave()
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if other, ok := m.others[name]; ok {
+	other, ok := m.others[name]
+	m.mu.Unlock()
+	if ok {
 		return other, nil
 	}
 	opened, _, err := m.openModel(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.others == nil {
 		m.others = map[string]connected{}
 	}
@@ -176,6 +201,8 @@ func (m *Models) forCrew(ctx context.Context, leader model.Model) func(name stri
 
 func (m *Models) close() {
 	m.known.end()
+	_ = m.opens.enter(context.Background()) // what is being opened is closed too
+	defer m.opens.leave()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, other := range m.others {
