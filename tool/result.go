@@ -16,6 +16,8 @@ type Result struct {
 	// Compare stands for the content where results of the same call are compared: without durations, random names and other
 	// parts that always differ. It isn't sent anywhere. "": the content's text
 	Compare string
+	// Output is what a command printed, without what the content says about it. It isn't sent anywhere.
+	Output string
 }
 
 // Part is a piece of content: a [Text] or a [Media].

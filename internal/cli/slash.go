@@ -102,13 +102,13 @@ func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string)
 		return "", err
 	}
 	if rest == "" {
-		_, err := io.WriteString(env.Stdout, session.CommandOutput(out.Result.Text()))
+		_, err := io.WriteString(env.Stdout, session.EndLine(out.Result.Output))
 		if err == nil && out.Error != nil {
 			err = exitf(exitError, "%s", out.Error.Message)
 		}
 		return "", err
 	}
-	fmt.Fprint(env.Stderr, session.CommandOutput(out.Result.Text()))
+	fmt.Fprint(env.Stderr, session.EndLine(out.Result.Output))
 	return fmt.Sprintf("I ran a command:\n%s\n\n%s", out.Result.Text(), rest), nil
 }
 

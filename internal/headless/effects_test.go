@@ -12,7 +12,7 @@ import (
 func TestEffects(t *testing.T) {
 	f := tool.Effects{
 		Command: tool.Command{Line: "make\nmake test", Purpose: "check"},
-		Ending: "exit 0", Took: 2 * time.Second, Output: "ok", Network: []string{"registry.example"}, Warnings: []string{"careful"},
+		Ending:  "exit 0", Took: 2 * time.Second, Output: "ok", Network: []string{"registry.example"}, Warnings: []string{"careful"},
 		Changes: []tool.Effect{{Path: "a.ts", Kind: tool.EffectChanged, Files: 1, Counted: true, Added: 2, Removed: 1, Diff: "+a\n"}},
 	}
 	q := question(tool.Request{Invocation: tool.Invocation{Description: "run x", Confirm: f}}, tool.Decision{})

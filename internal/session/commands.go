@@ -159,23 +159,19 @@ func (s *Session) runForPrompt(ctx context.Context, line string) (string, error)
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	case o.Status == tool.StatusSuccess:
-		return strings.TrimRight(CommandOutput(o.Result.Text()), "\n"), nil
+		return strings.TrimRight(o.Result.Output, "\n"), nil
 	case o.Status == tool.StatusError && o.Result.Text() != "": // it ran
-		return CommandOutput(o.Result.Text()) + "(" + o.Error.Message + ")", nil
+		return EndLine(o.Result.Output) + "(" + o.Error.Message + ")", nil
 	}
 	return "", errors.New(o.Error.Message)
 }
 
-// CommandOutput returns the output of a command, without the labels of its result.
-func CommandOutput(result string) string {
-	_, text, _ := strings.Cut(result, "\nOutput: ")
-	if i := strings.LastIndex(text, "\nExit Code: "); i >= 0 {
-		text = text[:i]
+// EndLine ends the last line of an output, if there is one.
+func EndLine(output string) string {
+	if output == "" || strings.HasSuffix(output, "\n") {
+		return output
 	}
-	if text == "(empty)" {
-		return ""
-	}
-	return text + "\n"
+	return output + "\n"
 }
 
 // Prompts returns the known prompts of the MCP servers as commands.
