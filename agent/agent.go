@@ -214,6 +214,11 @@ func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
 		defer cancel()
 	}
+	a.mu.Lock()
+	if !a.meter.proven { // the server decides anew
+		a.meter.forget()
+	}
+	a.mu.Unlock()
 	begin()
 	var out Answer
 	err := a.loop(ctx, &out)

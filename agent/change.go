@@ -74,6 +74,7 @@ func (a *Agent) begin(history []model.Message) {
 	defer a.mu.Unlock()
 	a.history, a.cutOff = slices.Clone(history), false
 	a.meter.restart(history)
+	a.meter.forget()
 	a.first = nil
 	for _, m := range history {
 		if m.Role == model.User && a.first == nil {

@@ -95,13 +95,30 @@ func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 		return nil
 	}
 	a.room.judge(a.room.after) // if the server doesn't count
-	if err := a.room.full(w); err != nil {
+	if err := a.full(w); err != nil {
 		return err
 	}
 	if _, err := a.compact(ctx, t.tools, overThreshold, out); ctx.Err() != nil {
 		return err
 	}
-	return a.room.full(w)
+	return a.full(w)
+}
+
+// full returns the error for a conversation that can't be compacted further. If only a rejected request says that it is too long, it is
+// sent: the server decides.
+func (a *Agent) full(w Window) error {
+	err := a.room.full(w)
+	if err == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.meter.ceiling == w.Tokens {
+		a.meter.forget()
+		a.room = room{}
+		return nil
+	}
+	return err
 }
 
 // fits checks the limit of a request's tokens. The first request of a conversation is always sent: nothing is counted yet.
@@ -122,6 +139,9 @@ func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected erro
 	a.meter.reject()
 	a.mu.Unlock()
 	if _, err := a.compact(ctx, t.tools, rejectedLength, out); err != nil {
+		if errors.Is(err, model.ErrContextLength) { // it says the same
+			return rejected
+		}
 		return fmt.Errorf("%w\nThe conversation could not be compacted: %v", rejected, err)
 	}
 	return nil

@@ -302,6 +302,52 @@ func TestContextLengthCompactsOnce(t *testing.T) {
 	}
 }
 
+// One request that was rejected as too long, for whatever reason, doesn't end the session: the next prompt is sent, and the window is
+// the model's again. The estimate of that request used to be the window for good, also after a reset.
+func TestOneRejectionIsForgotten(t *testing.T) {
+	for name, summary := range map[string][]model.Event{
+		"":           nil,
+		"no summary": {call("1", "look", `{}`), model.End{Reason: model.Calls}}, // which makes every compaction fail
+	} {
+		for _, usage := range []func(model.Request) model.Usage{nil, counting} {
+			var l long
+			w := &worker{usage: usage}
+			if summary != nil {
+				w.summary = func(model.Request) []model.Event { return summary }
+			}
+			a := agent.New(l.options(w, 100, 100_000))
+			say := func(text string) error {
+				w.done = 0
+				_, err := a.Run(t.Context(), model.Text(text))
+				return err
+			}
+			if err := say("hello"); err != nil {
+				t.Fatal(err)
+			}
+			w.limit = 10
+			if err := say("x"); !errors.Is(err, model.ErrContextLength) || strings.Count(err.Error(), "too long") > 2 {
+				t.Errorf("%s: %v", name, err)
+			}
+			w.limit = 0
+			for range 3 {
+				if err := say("again"); err != nil {
+					t.Errorf("%s: after a rejected prompt: %v", name, err)
+				}
+			}
+			if tokens, window := a.Context(); window != 100_000 || tokens > 10_000 {
+				t.Errorf("%s: %d of %d tokens", name, tokens, window)
+			}
+			w.limit = 10
+			_ = say("x")
+			w.limit = 0
+			a.Reset("", nil)
+			if _, window := a.Context(); window != 100_000 {
+				t.Errorf("%s: a window of %d after a reset", name, window)
+			}
+		}
+	}
+}
+
 // A summary that is empty, refused, truncated or longer than what it replaces loses nothing. Two in a row end the run.
 func TestBadSummaryEndsTheRun(t *testing.T) {
 	end := func(r model.Reason) model.Event { return model.End{Reason: r} }

@@ -39,6 +39,7 @@ type meter struct {
 	at      int     // messages, when it was counted
 	scale   float64 // what the server counts for one estimated token; 0: unknown
 	ceiling int     // tokens of the smallest request that the server rejected as too long; 0: none
+	proven  bool    // it accepted a shorter one since
 }
 
 // A server's count is not believed if it differs more from the estimate. Some count only what isn't cached.
@@ -82,6 +83,9 @@ func (m *meter) scaled(estimate int) int {
 // count records the usage of an answer, which is in the history by now. request is the estimate for the messages of its
 // request.
 func (m *meter) count(u model.Usage, request int) {
+	if m.proven = m.ceiling > 0; u.Input >= m.ceiling { // it accepts more
+		m.forget()
+	}
 	if u.Input <= 0 {
 		return
 	}
@@ -94,9 +98,13 @@ func (m *meter) count(u model.Usage, request int) {
 // reject notes that the server rejected the next request as too long.
 func (m *meter) reject() {
 	if n := m.total(); m.ceiling == 0 || n < m.ceiling {
-		m.ceiling = n
+		m.ceiling, m.proven = n, false
 	}
 }
+
+// forget drops what is known about requests that were too long. Only the server knows its window, and what it rejected may have
+// been an image, or its own mistake.
+func (m *meter) forget() { m.ceiling, m.proven = 0, false }
 
 // restart is called for a history that was replaced: nothing of it was counted.
 func (m *meter) restart(history []model.Message) {
