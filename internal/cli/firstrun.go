@@ -18,7 +18,7 @@ import (
 // meanwhile.
 func (h *screenHost) header(notices []string, fresh bool) []tui.Row {
 	place := homeRelative(h.session.Directory.Path, h.env.Home)
-	if branch := branchOf(h.session.Directory.Path); branch != "" {
+	if branch := h.branch.name(h.session.Directory.Path); branch != "" {
 		place += " (" + branch + ")"
 	}
 	rows := []tui.Row{{Label: "Adze", Text: place}}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -118,6 +117,7 @@ type screenHost struct {
 
 	opened model.Model // the demo's; nil: the session opens its own
 
+	branch branch
 	unsent string // the last prompt, if no model could be opened for it; of the goroutine that runs prompts
 
 	mu    sync.Mutex
@@ -154,8 +154,17 @@ func (h *screenHost) open(ctx context.Context) (model.Model, error) {
 	return h.session.Models.Open(ctx)
 }
 
+// observe takes an event of the agent.
+func (h *screenHost) observe(e agent.Event) {
+	if step, ok := e.(agent.Step); ok && step.Stage == tool.Done { // it may have changed the branch
+		h.branch.changed()
+	}
+	h.front.Observe(e)
+}
+
 // Run carries out what the user typed.
 func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
+	defer h.branch.changed()
 	if command, rest, ok := bang(typed); ok && rest == "" {
 		return h.runCommand(ctx, command)
 	}
@@ -235,7 +244,7 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.front.Observe, Typed: h.typed})
+	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.observe, Typed: h.typed})
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()
@@ -281,7 +290,7 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Directory.Path),
-		Branch: branchOf(h.session.Directory.Path), Jobs: h.session.Running(),
+		Branch: h.branch.name(h.session.Directory.Path), Jobs: h.session.Running(),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if cost, ok := h.session.Cost(); ok && cost > 0 {
@@ -422,25 +431,6 @@ func homeRelative(path, home string) string {
 		return "~/" + rest
 	}
 	return path
-}
-
-// branchOf is the current git branch, read from files: nothing runs.
-func branchOf(dir string) string {
-	for {
-		head, err := os.ReadFile(filepath.Join(dir, ".git", "HEAD"))
-		if err == nil {
-			name, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/")
-			if !ok && len(name) >= 7 {
-				return name[:7]
-			}
-			return name
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return ""
-		}
-		dir = up
-	}
 }
 
 // pickFirst returns the command that a conversation starts with: -r without an ID opens the list of sessions.
