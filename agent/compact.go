@@ -104,8 +104,8 @@ func (a *Agent) makeRoom(ctx context.Context, t *turn, out *Answer) error {
 	return a.full(w)
 }
 
-// full returns the error for a conversation that can't be compacted further. If only a rejected request says that it is too long, it is
-// sent: the server decides.
+// full returns the error for a conversation that can't be compacted further. If only a rejected request says that it is
+// too long, it is sent: the server decides.
 func (a *Agent) full(w Window) error {
 	err := a.room.full(w)
 	if err == nil {

@@ -302,8 +302,8 @@ func TestContextLengthCompactsOnce(t *testing.T) {
 	}
 }
 
-// One request that was rejected as too long, for whatever reason, doesn't end the session: the next prompt is sent, and the window is
-// the model's again. The estimate of that request used to be the window for good, also after a reset.
+// One request that was rejected as too long, for whatever reason, doesn't end the session: the next prompt is sent, and
+// the window is the model's again. The estimate of that request used to be the window permanently, also after a reset.
 func TestOneRejectionIsForgotten(t *testing.T) {
 	for name, summary := range map[string][]model.Event{
 		"":           nil,

@@ -102,8 +102,8 @@ func (m *meter) reject() {
 	}
 }
 
-// forget drops what is known about requests that were too long. Only the server knows its window, and what it rejected may have
-// been an image, or its own mistake.
+// forget drops what is known about requests that were too long. Only the server knows its window, and what it rejected
+// may have been an image, or its own mistake.
 func (m *meter) forget() { m.ceiling, m.proven = 0, false }
 
 // restart is called for a history that was replaced: nothing of it was counted.

@@ -217,5 +217,6 @@ func (c *shellCall) moved(id string, p *proc.Process) tool.Result {
 	c.shell.mu.Unlock()
 	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe user moved it to the background, where it keeps running.%s%s",
 		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " Use shell_output to read more output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
-	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Moved to the background as " + id), Output: piece.Text}
+	shown := tool.Markdown("Moved to the background as " + id)
+	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: shown, Output: piece.Text}
 }

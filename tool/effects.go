@@ -23,8 +23,8 @@ type Effects struct {
 	Blocked  bool          // the trial denied it more than the network: a secret file, more time or memory, a system call
 }
 
-// CanRunAgain reports whether the call could end differently if it ran instead of keeping its effects: the trial denied it
-// something.
+// CanRunAgain reports whether the call could end differently if it ran instead of keeping its effects: the trial denied
+// it something.
 func (f Effects) CanRunAgain() bool { return len(f.Changes) > 0 && (f.Blocked || len(f.Network) > 0) }
 
 // Effect is a path that a tried call changed.

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// branch is the current git branch for the status line, which is drawn often: it is read again only after something ran.
+// branch is the current git branch for the status line, which is drawn often: it is read again only after something
+// ran.
 type branch struct {
 	mu   sync.Mutex
 	read bool
@@ -31,8 +32,8 @@ func (b *branch) changed() {
 	b.read = false
 }
 
-// branchOf returns the branch of the repository that a directory is in, read from files: nothing runs. The .git of linked
-// worktrees and submodules is a file that names the directory.
+// branchOf returns the branch of the repository that a directory is in, read from files: nothing runs. The .git of
+// linked worktrees and submodules is a file that names the directory.
 func branchOf(dir string) string {
 	for {
 		git := filepath.Join(dir, ".git")

@@ -244,7 +244,8 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 		return nil, err
 	}
 	h.session.Outside.WaitLikely(ctx)
-	talk := h.session.Converse(context.WithoutCancel(ctx), session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.observe, Typed: h.typed})
+	options := session.ConversationOptions{Model: m, Limits: limits(h.options), Observe: h.observe, Typed: h.typed}
+	talk := h.session.Converse(context.WithoutCancel(ctx), options)
 	h.mu.Lock()
 	h.talk = talk
 	h.mu.Unlock()

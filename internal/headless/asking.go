@@ -60,7 +60,8 @@ func effectsOf(d tool.Display) *effects {
 	}
 	out := &effects{
 		Command: f.Command.Line, Purpose: f.Command.Purpose, RunAgain: f.CanRunAgain(),
-		Ending: f.Ending, MS: f.Took.Milliseconds(), Output: f.Output, Changes: []effect{}, Network: f.Network, Warnings: f.AllWarnings(),
+		Ending: f.Ending, MS: f.Took.Milliseconds(), Output: f.Output, Changes: []effect{},
+		Network: f.Network, Warnings: f.AllWarnings(),
 	}
 	for _, c := range f.Changes {
 		out.Changes = append(out.Changes, effect{c.Path, c.Kind, c.Files, c.Added, c.Removed, c.Ignored, c.Diff})

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// gate lets one caller in at a time. Unlike with a mutex, a caller that waits can stop waiting. The zero value is ready to use.
+// gate lets one caller in at a time. Unlike with a mutex, a caller that waits can stop waiting. The zero value is ready
+// to use.
 type gate struct {
 	once sync.Once
 	in   chan struct{}

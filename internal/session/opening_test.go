@@ -11,8 +11,9 @@ import (
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
-// While a model is opened at a server that doesn't answer, the name of the model can be read, and who waits for it too can stop
-// waiting. The status line of each frame reads the name: the terminal used to freeze for 30 s, and Ctrl+C did nothing.
+// While a model is opened at a server that doesn't answer, the name of the model can be read, and who waits for it too
+// can stop waiting. The status line of each frame reads the name: the terminal used to freeze for 30 s, and Ctrl+C did
+// nothing.
 func TestOpeningAtASilentServer(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{})

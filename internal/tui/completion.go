@@ -151,8 +151,8 @@ func (c *completion) key(s *Screen, ctx context.Context, k keys.Key) bool {
 	return true
 }
 
-// hold keeps a key that was pressed after a Tab that waits for its list. Esc ends the waiting: of what was typed since, the text
-// remains.
+// hold keeps a key that was pressed after a Tab that waits for its list. Esc ends the waiting: of what was typed since,
+// the text remains.
 func (c *completion) hold(s *Screen, k keys.Key) bool {
 	name := k.String()
 	if name != "esc" && name != "ctrl+c" && len(c.held) < maxHeld {

@@ -43,7 +43,8 @@ func TestTabBeforeTheList(t *testing.T) {
 	}
 }
 
-// A Tab after a list that turned out empty is no reason to hold keys back: what was typed after it used to be invisible.
+// A Tab after a list that turned out empty is no reason to hold keys back: what was typed after it used to be
+// invisible.
 func TestTabWithoutAList(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Host: slowHost{may: make(chan struct{})}})

@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/internal/tui/keys"
 )
 
-// owner is what gets the keys. Exactly one does: a key that it doesn't use is for the prompt, never for something else that is
-// open. So a letter that was typed into a search doesn't answer a question.
+// owner is what gets the keys. Exactly one does: a key that it doesn't use is for the prompt, never for something else
+// that is open. So a letter that was typed into a search doesn't answer a question.
 type owner uint8
 
 // The owners, in the order in which they get the keys.
@@ -107,7 +107,8 @@ func (s *Screen) asked() *question {
 	return s.questions.current()
 }
 
-// owns reports whether keys are for the question: the prompt is empty, Tab was pressed, or the text in the prompt is for it.
+// owns reports whether keys are for the question: the prompt is empty, Tab was pressed, or the text in the prompt is
+// for it.
 func (q *question) owns(s *Screen) bool { return q.typing || s.editor.Empty() || s.questions.focused }
 
 // focus is Tab: keys are for the question although text was typed.

@@ -19,8 +19,8 @@ func (mutedHost) Explain(tool.Request) []Reason                       { return n
 func (mutedHost) NextMode()                                           {}
 func (mutedHost) Aside(string) bool                                   { return false }
 
-// While something else is open, no key answers a question, whenever it is pressed, and Esc interrupts nothing. In the search, a
-// letter used to approve, and Esc in a list of completions denied the call and interrupted the work.
+// While something else is open, no key answers a question, whenever it is pressed, and Esc interrupts nothing. In the
+// search, a letter used to approve, and Esc in a list of completions denied the call and interrupted the work.
 func TestKeysOfWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	menu := func(s *Screen, text string) {

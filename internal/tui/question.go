@@ -148,7 +148,8 @@ func (s *Screen) withdraw(c tool.Call) {
 	s.drop(func(q *question) bool { return q.r.Call.By == c.By && q.r.Call.ID == c.ID })
 }
 
-// drop removes questions without an answer. What was typed for one of them stays in the prompt, unless there was something before.
+// drop removes questions without an answer. What was typed for one of them stays in the prompt, unless there was
+// something before.
 func (s *Screen) drop(is func(*question) bool) {
 	for _, q := range s.questions.open {
 		if is(q) && q.draft != "" {

@@ -124,7 +124,9 @@ func (r *renderer) reference(n *ast.LinkReferenceDefinition) cell.Line {
 		return cell.Text(text)
 	}
 	return cell.Line{
-		{Text: label + "]: " + before, Style: cell.Dim}, {Text: url, Style: cell.Underline, Link: target(url)}, {Text: after, Style: cell.Dim},
+		{Text: label + "]: " + before, Style: cell.Dim},
+		{Text: url, Style: cell.Underline, Link: target(url)},
+		{Text: after, Style: cell.Dim},
 	}
 }
 

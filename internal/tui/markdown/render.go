@@ -42,8 +42,8 @@ func newRenderer(src string, width int) *renderer {
 	return &renderer{src: []byte(src), width: max(width, 10)}
 }
 
-// parse parses the text. Reference links stay as they are written, and their definitions are blocks: a definition often comes
-// when the text that refers to it has scrolled away.
+// parse parses the text. Reference links stay as they are written, and their definitions are blocks: a definition often
+// comes when the text that refers to it has scrolled away.
 func (r *renderer) parse(p parser.Parser) ast.Node {
 	return p.Parse(text.NewReader(r.src), parser.WithContext(unresolved{parser.NewContext()}))
 }

@@ -67,13 +67,15 @@ func shownAddress(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// unresolved are examples in which * is emphasis because a reference link around it isn't read as one: its definition follows.
+// unresolved are examples in which * is emphasis because a reference link around it isn't read as one: its definition
+// follows.
 var unresolved = map[int]bool{534: true, 535: true}
 
 const specWidth = 100_000 // nothing is wrapped
 
-// Of all examples of CommonMark, all words and addresses are shown, and the same if they stream in, whatever the pieces are. Reference
-// links used to be cut where a piece ended, lists of definitions disappeared, and so did the last line of blocks of HTML.
+// Of all examples of CommonMark, all words and addresses are shown, and the same if they stream in, whatever the pieces
+// are. Reference links used to be cut where a piece ended, lists of definitions disappeared, and so did the last line
+// of blocks of HTML.
 func TestSpec(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, e := range examples(t) {

@@ -97,7 +97,8 @@ func (s *Stream) apart(n ast.Node) bool {
 	return len(s.shown) == 0 && s.started && !s.joined && !(s.defined && isReference(n))
 }
 
-// finish returns the lines of blocks that were not returned before, after an empty line if there was a block before them.
+// finish returns the lines of blocks that were not returned before, after an empty line if there was a block before
+// them.
 func (s *Stream) finish(lines []cell.Line, first, last ast.Node) []cell.Line {
 	more := lines[min(len(s.shown), len(lines)):]
 	var out []cell.Line
