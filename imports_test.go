@@ -55,11 +55,12 @@ var mayImport = map[string]string{
 	// Engines know no tools.
 	"internal/nearest":            "",
 	"internal/workspace":          "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
+	"internal/workspace/hardlink": "",
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
 	"internal/workspace/realpath": "",
 	"internal/text":               "",
-	"internal/atomicfile":         "internal/workspace/nofollow internal/workspace/realpath",
+	"internal/atomicfile":         "internal/workspace/hardlink internal/workspace/nofollow internal/workspace/realpath",
 	"internal/edit":               "",
 	"internal/document":           "",
 	"internal/homedir":            "",
@@ -70,7 +71,7 @@ var mayImport = map[string]string{
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "",
 	"internal/proc/kerneltest":    "",
-	"internal/trial":              "internal/proc/sandbox",
+	"internal/trial":              "internal/proc/sandbox internal/workspace/hardlink",
 	"internal/web":                "internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
@@ -95,7 +96,7 @@ var mayImport = map[string]string{
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
-	"internal/undo": "tool journal internal/search internal/workspace/nofollow",
+	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/nofollow",
 
 	// The tools use the engines.
 	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +

@@ -373,7 +373,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 		return "", err
 	}
 	p := c.was.path
-	o := atomicfile.Options{Backup: f.state, Canonical: true}
+	o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots()}
 	if c.was.exists {
 		o.Old = &c.was.hash
 	}
@@ -395,6 +395,9 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 
 // outcomeNotes describes what was unusual about a write.
 func outcomeNotes(out atomicfile.Outcome) string {
+	if out.Split {
+		return "\nThe file was replaced, because it has hard links outside the workspace; those keep the old content."
+	}
 	if out.InPlace == "" {
 		return ""
 	}

@@ -246,10 +246,28 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 	shown := r.shown
 	shown.Changes = slices.DeleteFunc(slices.Clone(shown.Changes), func(c tool.Effect) bool { return !only(c.Abs) })
 	text := "Changed: " + shown.Summary()
+	if i := slices.IndexFunc(kept.Changes, func(c trial.Change) bool { return c.Split }); i >= 0 {
+		text += "\n" + r.split(kept.Changes[i:])
+	}
 	if left > 0 {
 		text += fmt.Sprintf("\nThe user discarded %d of its changes.", left)
 	}
 	return r.with(text), r.failure
+}
+
+// split reports the files that keeping replaced because of their names outside the workspace.
+func (r *triedCall) split(changes []trial.Change) string {
+	var files []string
+	for _, c := range changes {
+		if c.Split {
+			files = append(files, r.short(c.Path))
+		}
+	}
+	text := files[0]
+	if n := len(files) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return "Replaced: " + tool.Visible(text) + ". Hard links outside the workspace keep the old content."
 }
 
 func keptPaths(kept trial.Kept) []KeptPath {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -133,6 +134,31 @@ func TestWriteFileKeepsModeAndHardLinks(t *testing.T) {
 	}
 	if got, _ := os.ReadFile(c); string(got) != "new" {
 		t.Errorf("the other name holds %q", got)
+	}
+}
+
+// Files in node_modules can be links to a store outside the workspace, which other projects use.
+func TestEditsDoNotChangeFilesOutsideThroughHardLinks(t *testing.T) {
+	dir, store := t.TempDir(), t.TempDir()
+	put(t, store, map[string]string{"a": "old", "b": "old"})
+	x := executor(open(t, dir))
+	for i, name := range []string{"a", "b"} {
+		path := filepath.Join(dir, name)
+		if err := os.Link(filepath.Join(store, name), path); err != nil || runtime.GOOS == "windows" {
+			t.Skipf("hard links: %v", err)
+		}
+		call(t, x, "read_file", args{"absolute_path": path})
+		o := call(t, x, []string{"write_file", "edit"}[i],
+			[]args{{"file_path": path, "content": "new"}, {"file_path": path, "old_string": "old", "new_string": "new"}}[i])
+		if want := "The file was replaced, because it has hard links outside the workspace"; !strings.Contains(o.Result.Text(), want) {
+			t.Errorf("%+v", o)
+		}
+		if got, _ := os.ReadFile(path); string(got) != "new" {
+			t.Errorf("%s has %q", name, got)
+		}
+		if got, _ := os.ReadFile(filepath.Join(store, name)); string(got) != "old" {
+			t.Errorf("the file outside has %q", got)
+		}
 	}
 }
 

@@ -3,7 +3,7 @@
 //	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
 //
 // The new content is written to a temporary file in the same directory, which is synced, gets the old file's mode, owner and
-// extended attributes, and is renamed over it. If a rename would lose something (hard links, another owner) or isn't
+// extended attributes, and is renamed over it. If a rename would lose something (hard links in the workspace, another owner) or isn't
 // possible (a directory that isn't writable, a mount point), the file is written in place after its old content was saved,
 // and the Outcome says so; such a write can be interrupted halfway. Writers lock the directory, so of two processes that
 // change the same content the second one gets a ChangedError.
@@ -32,6 +32,9 @@ type Options struct {
 	Old *Hash // replace the file if it has exactly this content
 	Any bool  // replace any file, or create a new one
 
+	// Roots, if set, are the directories of the workspace. A file that also has names elsewhere is replaced, so that only
+	// this name changes. Otherwise all names of a file change with it.
+	Roots []string
 	// Backup is the directory for the old content of a file that must be written in place; it is created when needed.
 	// Without one such a write is an error.
 	Backup string
@@ -50,6 +53,7 @@ type Outcome struct {
 	Made    []string // directories that were created, outermost first
 	InPlace string   // why the file was written in place; empty if renamed
 	Backup  string   // where the old content was saved, if in place
+	Split   bool     // the file has other names, outside of Options.Roots, which have the old content
 }
 
 // ChangedError reports that the file isn't as expected. Nothing was written.

@@ -156,6 +156,40 @@ func TestHardLinksStay(t *testing.T) {
 	holds(t, out.Backup, "old content")
 }
 
+// A package store links its files into projects: a write to such a file changed it in all of them.
+func TestHardLinksOutsideTheRootsKeepTheirContent(t *testing.T) {
+	dir := directoryOf(t)
+	root, store := filepath.Join(dir, "root"), filepath.Join(dir, "store")
+	path := filepath.Join(root, "f")
+	if err := errors.Join(os.Mkdir(root, 0o755), os.Mkdir(store, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	old := put(t, path, "old content")
+	names := []string{filepath.Join(root, "inside"), filepath.Join(store, "outside")}
+	for _, other := range names {
+		if err := os.Link(path, other); err != nil || runtime.GOOS == "windows" {
+			t.Skipf("hard links: %v", err)
+		}
+	}
+	how := Options{Old: old, Backup: filepath.Join(dir, "backup"), Roots: []string{root}}
+	out, err := Write(path, []byte("new"), how)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out.Split || out.InPlace != "" {
+		t.Errorf("outcome %+v", out)
+	}
+	holds(t, path, "new")
+	for _, other := range names {
+		holds(t, other, "old content")
+	}
+	how.Roots = []string{root, store} // now all names are in the workspace
+	if out, err = Write(names[0], []byte("new"), how); err != nil || out.Split || out.InPlace == "" {
+		t.Errorf("outcome %+v, %v", out, err)
+	}
+	holds(t, names[1], "new")
+}
+
 func TestOnlyRegularFiles(t *testing.T) {
 	dir := directoryOf(t)
 	os.Mkdir(filepath.Join(dir, "sub"), 0o755)

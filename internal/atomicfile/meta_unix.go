@@ -18,13 +18,6 @@ const (
 	noFollow = unix.O_NOFOLLOW
 )
 
-func links(info fs.FileInfo) uint64 {
-	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(st.Nlink)
-	}
-	return 1
-}
-
 // keep gives the new file the owner, extended attributes and mode of the old one, and returns what can't be kept, in words.
 func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	st, ok := info.Sys().(*syscall.Stat_t)

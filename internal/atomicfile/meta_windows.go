@@ -16,8 +16,6 @@ const (
 	noFollow = 0
 )
 
-func links(fs.FileInfo) uint64 { return 1 }
-
 // keep leaves owner and access list to the directory's inheritance, as Windows
 // programs do.
 func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {

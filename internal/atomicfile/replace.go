@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/adze-dev/adze/internal/workspace/hardlink"
 )
 
 // create creates the file, unless it exists by now.
@@ -49,12 +51,20 @@ func (w *write) create() (err error) {
 
 // replace renames a new file over the old one, or writes in place if that would lose something.
 func (w *write) replace() error {
-	if n := links(w.info); n > 1 {
-		return w.inPlace(fmt.Sprintf("it has %d hard links", n))
+	id, names := hardlink.Of(w.info)
+	split := names > 1 && len(w.opts.Roots) > 0 && !hardlink.Inside(w.opts.Roots, map[hardlink.ID]uint64{id: names})[id]
+	if names > 1 && !split {
+		return w.inPlace(fmt.Sprintf("it has %d hard links", names))
 	}
 	why, err := w.renameOver()
-	if err != nil || why == "" {
+	switch {
+	case err != nil:
 		return err
+	case why == "":
+		w.out.Split = split
+		return nil
+	case split:
+		return fmt.Errorf("it has hard links outside the workspace, so it must be replaced, but %s", why)
 	}
 	return w.inPlace(why)
 }

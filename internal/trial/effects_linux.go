@@ -36,6 +36,7 @@ type step struct {
 	// OldAttrs and NewAttrs are the extended attributes, if they changed.
 	OldAttrs, NewAttrs map[string][]byte `json:",omitempty"`
 	change             int               // index in found.Changes; -1: none
+	dev                uint64            // of the lower
 }
 
 // seen is the metadata that shows whether a file is still the same.
@@ -92,6 +93,7 @@ func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 			return Effects{}, fmt.Errorf("find the effects of a trial: %w", err)
 		}
 	}
+	f.split()
 	f.linked()
 	f.notKept()
 	t.release()
@@ -196,7 +198,7 @@ func (p *pair) entry(name string) error {
 	s := step{Layer: p.layer, Rel: filepath.Join(p.rel, name), Upper: seeing(u)}
 	c := Change{Path: p.path(name), New: p.file(p.upper, name, u)}
 	if there {
-		s.Lower, c.Old = seeing(l), p.file(p.lower, name, l)
+		s.Lower, c.Old, s.dev = seeing(l), p.file(p.lower, name, l), l.Dev
 	}
 	switch {
 	case isWhiteout(u) && !there:

@@ -3,11 +3,15 @@ package trial
 import (
 	"cmp"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/workspace/hardlink"
 )
 
 // Files with several names: overlayfs copies a file of the lower when it changes or gets another name, so names of one file
@@ -61,6 +65,37 @@ type relink struct {
 	rel, from string // paths in the layer
 	step      int    // index in found.steps: moves the name
 	needs     int    // index in found.steps: changes the file; -1: none
+}
+
+// split makes files that also have names outside the workspace, such as in a package store, separate files: they are replaced
+// and not written in place, so that nothing outside changes.
+func (f *found) split() {
+	changes := func(s *step) bool {
+		return (s.Op == opInPlace || s.Op == opMeta) && s.Lower.Links > 1 && s.Lower.is(unix.S_IFREG)
+	}
+	links := map[hardlink.ID]uint64{}
+	for i := range f.steps {
+		if s := &f.steps[i]; changes(s) {
+			links[hardlink.ID{Dev: s.dev, Ino: s.Lower.Ino}] = s.Lower.Links
+		}
+	}
+	if len(links) == 0 {
+		return
+	}
+	inside := hardlink.Inside(f.t.l.o.Roots, links)
+	for i := range f.steps {
+		if s := &f.steps[i]; changes(s) && !inside[hardlink.ID{Dev: s.dev, Ino: s.Lower.Ino}] {
+			s.Op = opExchange
+			c := &f.Changes[s.change]
+			c.Split = true
+			c.Note = strings.TrimPrefix(c.Note+", other names outside the workspace stay unchanged", ", ")
+		}
+	}
+	for _, n := range slices.Concat(slices.Collect(maps.Values(f.names))...) {
+		if n.step >= 0 {
+			n.s.Op = f.steps[n.step].Op
+		}
+	}
 }
 
 // linked finds the names in uppers that belong to a file in the lower: one that stays there and got another name, or one

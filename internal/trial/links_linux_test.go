@@ -2,6 +2,7 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -123,6 +124,86 @@ func TestLinkRequiresApproval(t *testing.T) {
 		tried.Drop()
 		if got := slices.ContainsFunc(effects.Special, func(s Special) bool { return s.What == "hard link" }); got != want {
 			t.Errorf("%s: requires approval: %v, want %v: %v", line, got, want, effects.Special)
+		}
+	}
+}
+
+// A package store links its files into projects. Keeping wrote such a file in place, also if the command had replaced it, and
+// so changed it in the store.
+func TestKeepChangesNoNameOutside(t *testing.T) {
+	t.Parallel()
+	b := opened(t, Options{})
+	store := filepath.Join(filepath.Dir(b.root), "store")
+	for line, split := range map[string]bool{
+		"echo evil > f":                              true,
+		"sed -i s/several/evil/ f":                   true,
+		"echo evil > new; mv new f":                  true,
+		"chmod 777 f":                                true,
+		"touch f":                                    true,
+		"ln f g; echo evil > g":                      true,
+		"echo evil >> c; chmod 600 dir/a; touch f":   true,
+		"mv f moved; echo evil > moved":              false,
+		"rm f; echo evil > f":                        true,
+		"mkdir new; mv f new; echo evil > new/f":     false,
+		"cp f g; echo evil > g":                      false,
+		"rm -r dir; mkdir dir; echo evil > dir/f":    false,
+		"ln c other2; echo evil > dir/a; rm f":       false,
+		"truncate -s 0 f; ln -f one c; chmod 000 f":  true,
+		"for n in f dir/a c; do echo e > $n; done":   true,
+		"exec 3<>f; rm f; echo evil >&3; echo x > f": true,
+	} {
+		emptied(t, b.root)
+		linkTree(t, b.root)
+		os.RemoveAll(store)
+		path, outside := filepath.Join(b.root, "f"), filepath.Join(store, "f")
+		if err := errors.Join(os.Mkdir(store, 0o755), os.WriteFile(outside, []byte("several\n"), 0o644), os.Link(outside, path)); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshotFile(t, outside)
+		tried, _, effects := b.try(line)
+		kept, err := tried.Keep(context.Background(), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		tried.Drop()
+		if after := snapshotFile(t, outside); after != before {
+			t.Errorf("%s: the file outside changed\n%s", line, diff(before, after))
+		}
+		if got := slices.ContainsFunc(kept.Changes, func(c Change) bool { return c.Split }); got != split {
+			t.Errorf("%s: split: %v, want %v: %+v", line, got, split, effects)
+		}
+	}
+}
+
+// snapshotFile returns the content, mode and time of a file.
+func snapshotFile(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	info, err2 := os.Lstat(path)
+	if err = errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s%v %v", text, info.Mode(), info.ModTime())
+}
+
+// Undo restores a file whose other name is outside the workspace, and doesn't change that name either.
+func TestUndoChangesNoNameOutside(t *testing.T) {
+	t.Parallel()
+	b := opened(t, Options{})
+	outside := filepath.Join(filepath.Dir(b.root), "outside")
+	for _, line := range []string{"echo evil > f", "chmod 700 f", "rm f", "sed -i s/several/evil/ f; chmod 600 f"} {
+		emptied(t, b.root)
+		linkTree(t, b.root)
+		os.Remove(outside)
+		if err := errors.Join(os.WriteFile(outside, []byte("several\n"), 0o644), os.Link(outside, filepath.Join(b.root, "f"))); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshotFile(t, outside)
+		if problem := b.keepAndUndo(line, nil); problem != "" {
+			t.Errorf("%s: %s", line, problem)
+		}
+		if after := snapshotFile(t, outside); after != before {
+			t.Errorf("%s: the file outside changed\n%s", line, diff(before, after))
 		}
 	}
 }

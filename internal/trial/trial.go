@@ -99,6 +99,8 @@ type Change struct {
 	Bytes int64
 	// Note describes what else changed: the mode, the owner, attributes.
 	Note string
+	// Split means that the file has other names outside the workspace, which keep the old content and attributes.
+	Split bool
 }
 
 // IsDir reports whether the change is of a directory with its content.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/workspace/hardlink"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
@@ -199,7 +200,7 @@ func (r *restorer) write(s Step) error {
 			return err
 		}
 	}
-	if s.Now.Is == s.To.Is {
+	if s.Now.Is == s.To.Is && !shared(s.Path) {
 		return inDir(s.Path, func(dir *os.Root, name string) error { return dir.Chmod(name, s.To.Mode) })
 	}
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o777); err != nil {
@@ -217,6 +218,17 @@ func (r *restorer) write(s Step) error {
 		}
 		return err
 	})
+}
+
+// shared reports whether a file has other names, possibly outside the workspace. It is replaced, also to restore its mode, so
+// that the others don't change.
+func shared(path string) bool {
+	info, err := nofollow.Lstat(path)
+	if err != nil {
+		return false
+	}
+	_, names := hardlink.Of(info)
+	return names > 1
 }
 
 // hashed returns a short name for a path.

@@ -3,6 +3,9 @@
 package undo_test
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,5 +44,33 @@ func TestPipesAreNamed(t *testing.T) {
 	}
 	if _, left := p.undo(found.Changes, undo.PlanOptions{}); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A file may have another name outside the workspace, as in a package store. Undo restores the file and doesn't write or
+// chmod the other name.
+func TestOtherNamesOutside(t *testing.T) {
+	p := newPlace(t)
+	outside := filepath.Join(t.TempDir(), "outside")
+	for _, name := range []string{"content", "mode"} {
+		p.write(name, "1")
+		if err := os.Link(p.path(name), outside+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := p.tree()
+	found := p.call(func() {
+		if err := errors.Join(os.WriteFile(p.path("content"), []byte("2"), 0), os.Chmod(p.path("mode"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if _, left := p.undo(found.Changes, undo.PlanOptions{}); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	p.same(before, "undone")
+	text, err := os.ReadFile(outside + "content")
+	info, err2 := os.Stat(outside + "mode")
+	if err = errors.Join(err, err2); err != nil || string(text) != "2" || info.Mode().Perm() != 0o700 {
+		t.Errorf("undo changed files outside: %q, %v, %v", text, info.Mode(), err)
 	}
 }
