@@ -78,6 +78,9 @@ func attempts() map[string]func() error {
 		"device node":              func() error { return unix.Mknod(in+"/node", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))) },
 		"fork and exec":            func() error { return exec.Command("/bin/sh", "-c", "exit 0").Run() },
 	}
+	all["setuid and setgid bits"] = func() error { return setIDs(in) }
+	all["setgid directory"] = func() error { return setgidDirectory(in + "/group") }
+	all["setgid directory outside"] = func() error { return unix.Chmod(out, 0o2755) }
 	maps.Copy(all, sideAttempts(out, sleeper))
 	return all
 }

@@ -123,6 +123,9 @@ var rows = map[string]string{
 	"capabilities":             "+ - - - - - - - - - - - - -",
 	"capabilities after exec":  "+ - - - - - - - - - - - - -",
 	"kernel settings":          "+ - - - - - - - - - - - - -",
+	"setuid and setgid bits":   "+ - - - - - - - - - - - - -",
+	"setgid directory":         "+ - + + - + + + + - + - - -",
+	"setgid directory outside": "+ - - - - . - - - - - - - -",
 	"kernel requests":          "+ - - - - - - - - - - - - -",
 }
 

@@ -236,6 +236,7 @@ func (s *Spec) seatbeltProfile(temp string) string {
 		// Nor may the directory above be moved away with it.
 		fmt.Fprintf(&b, "(deny file-write-unlink (literal %s))\n", seatbeltString(filepath.Dir(p)))
 	}
+	b.WriteString("(deny file-write-setugid)\n")
 	if !s.network() {
 		b.WriteString("(deny network*)\n")
 		if s.Mode == Workspace {

@@ -78,6 +78,29 @@ func metadata() []rule {
 	return rules
 }
 
+// setIDs are denied where files last: setuid and setgid bits, with which a program runs as its owner for every user. A
+// directory may get the setgid bit if there is a listener, which looks at what the call names: in a tree that a group shares,
+// tools copy the bit. Capabilities of files need a capability that no command has.
+func setIDs() []rule {
+	rules := append([]rule{
+		{nr: unix.SYS_OPENAT, arg: 3, with: 2, bits: creates},
+		{nr: unix.SYS_MKNODAT, arg: 2},
+		{nr: unix.SYS_FCHMOD, arg: 1, served: true},
+		{nr: unix.SYS_FCHMODAT, arg: 2, served: true},
+		{nr: unix.SYS_FCHMODAT2, arg: 2, served: true},
+	}, setIDsHere...)
+	for i := range rules {
+		rules[i].what, rules[i].test, rules[i].mask = saysSetID, testMask, unix.S_ISUID|unix.S_ISGID
+	}
+	// Its mode is in memory. Programs that get ENOSYS use openat.
+	return append(rules, rule{nr: unix.SYS_OPENAT2, errno: unix.ENOSYS})
+}
+
+// creates are the flags of calls that open a new file. Other calls have no mode.
+const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+const saysSetID = "setting setuid or setgid bits"
+
 // sharedMemory is denied without an IPC namespace: a process that guesses a key could read and write the shared memory of
 // programs outside.
 func sharedMemory() (rules []rule) {
@@ -146,6 +169,9 @@ func (s *Spec) rules(p Plan) []rule {
 	if s.Mode == ReadOnly {
 		rules = append(rules, metadata()...)
 	}
+	if s.Mode == Workspace || s.Mode == WorkspaceNetwork {
+		rules = append(rules, setIDs()...)
+	}
 	if s.Mode == Trial && p.PrivateSockets { // there is a listener
 		for _, nr := range renames() {
 			rules = append(rules, rule{nr: nr, served: true})
@@ -203,6 +229,9 @@ type rule struct {
 	what string
 	// first, if not 0, is the first argument of the denied calls. Then test is required, on another argument.
 	first uint32
+	// bits, if not 0, are those of the argument with: only calls that have one of them are denied. Then test is required.
+	bits uint32
+	with int
 	// If test is not testNone, only calls whose argument arg meets it are denied. Arguments are compared as 32 bits: all of
 	// these are ints.
 	test  test
@@ -278,6 +307,9 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 		}
 		if r.first != 0 {
 			body = append([]unix.SockFilter{load(offArgs), jump(unix.BPF_JEQ, r.first, 0, uint8(len(body)-1))}, body...)
+		}
+		if r.bits != 0 {
+			body = append([]unix.SockFilter{load(uint32(offArgs + 8*r.with)), jump(unix.BPF_JSET, r.bits, 0, uint8(len(body)-1))}, body...)
 		}
 		prog = append(prog, jump(unix.BPF_JEQ, uint32(r.nr), 0, uint8(len(body))))
 		prog = append(prog, body...)
@@ -372,18 +404,19 @@ func (b *Box) tell(what string) {
 // ruleFor finds the rule that stopped a call.
 func (b *Box) ruleFor(n *notification) rule {
 	for _, r := range b.rules {
-		if r.nr == uintptr(n.nr) && r.stops(uint32(n.args[0]), uint32(n.args[r.arg])) {
+		if r.nr == uintptr(n.nr) && r.stops(n.args) {
 			return r
 		}
 	}
 	return rule{}
 }
 
-// stops reports whether the filter stops a call, by the first argument and the tested one.
-func (r rule) stops(first, argument uint32) bool {
-	if r.first != 0 && r.first != first {
+// stops reports whether the filter stops a call with these arguments.
+func (r rule) stops(args [6]uint64) bool {
+	if r.first != 0 && r.first != uint32(args[0]) || r.bits != 0 && r.bits&uint32(args[r.with]) == 0 {
 		return false
 	}
+	argument := uint32(args[r.arg])
 	masked := argument
 	if r.mask != 0 {
 		masked &= r.mask

@@ -7,11 +7,17 @@ const (
 	x32Bit    uint32 = 0x40000000 // the same calls with other numbers
 )
 
-// refusedHere, renamesHere and metadataHere are calls that only this architecture has.
+// refusedHere, renamesHere, metadataHere and setIDsHere are calls that only this architecture has.
 var (
 	refusedHere = []uintptr{
 		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_MODIFY_LDT,
 	}
 	renamesHere  = []uintptr{unix.SYS_RENAME, unix.SYS_RENAMEAT}
 	metadataHere = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
+	setIDsHere   = []rule{
+		{nr: unix.SYS_CHMOD, arg: 1, served: true},
+		{nr: unix.SYS_OPEN, arg: 2, with: 1, bits: creates},
+		{nr: unix.SYS_CREAT, arg: 1},
+		{nr: unix.SYS_MKNOD, arg: 1},
+	}
 )

@@ -7,9 +7,10 @@ const (
 	x32Bit    uint32 = 0
 )
 
-// refusedHere, renamesHere and metadataHere are calls that only some architectures have.
+// refusedHere, renamesHere, metadataHere and setIDsHere are calls that only some architectures have.
 var (
 	refusedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	renamesHere  = []uintptr{unix.SYS_RENAMEAT}
 	metadataHere []uintptr
+	setIDsHere   []rule
 )

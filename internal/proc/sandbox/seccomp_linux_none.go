@@ -12,4 +12,5 @@ var (
 	refusedHere  []uintptr
 	renamesHere  []uintptr
 	metadataHere []uintptr
+	setIDsHere   []rule
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,13 @@ func (s served) serve() {
 		return
 	}
 	v := verdict{id: s.id}
+	if !slices.Contains([]uintptr{unix.SYS_LISTEN, unix.SYS_CONNECT}, uintptr(s.nr)) {
+		if errno := s.setID(); errno != 0 {
+			v.errno = -int32(errno)
+		}
+		answer(s.listener, &v)
+		return
+	}
 	socket, err := s.socket()
 	if err == nil {
 		defer unix.Close(socket)
