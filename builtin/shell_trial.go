@@ -307,6 +307,9 @@ func (r *triedCall) with(line string) tool.Result {
 	if r.outcome.Limit != "" {
 		lines = append(lines, "It was stopped: "+r.outcome.Limit+".")
 	}
+	if r.found.Emptied {
+		lines = append(lines, "Files of earlier commands in temp directories and caches were removed before, because they used too much disk space.")
+	}
 	if n := len(r.found.NotKept); n > 0 {
 		text := "Not kept: " + tool.Visible(strings.Join(r.found.NotKept, ", "))
 		if r.found.MoreNotKept > 0 {

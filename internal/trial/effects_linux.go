@@ -82,6 +82,7 @@ func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 		return Effects{}, fmt.Errorf("find the effects of a trial: it was dropped")
 	}
 	f := &found{t: t, ctx: ctx, names: map[inode][]*name{}}
+	f.Emptied = t.emptied
 	defer func() {
 		for _, restore := range slices.Backward(f.restore) {
 			restore()

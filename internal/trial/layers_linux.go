@@ -38,6 +38,7 @@ type Layers struct {
 	mu     sync.Mutex
 	n      int
 	free   []string // directories of session layers that no trial uses
+	used   int64    // disk space of session layers, or more
 	spare  []spare  // directories of trials that changed nothing
 	closed bool
 }
@@ -56,6 +57,12 @@ func Open(o Options) (*Layers, error) {
 	}
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes
+	}
+	if o.Memory == 0 {
+		var info unix.Sysinfo_t
+		if unix.Sysinfo(&info) == nil {
+			o.Memory = int64(uint64(info.Totalram)*uint64(info.Unit)) / 4 * 3
+		}
 	}
 	if o.Processes == 0 {
 		o.Processes = DefaultProcesses
@@ -280,6 +287,10 @@ type Trial struct {
 	last   []sandbox.Overlay // temp directories and caches
 	set    string            // directory of those
 	holes  []string          // in uppers of temp directories, for mounts
+	left   int64             // free disk space at its start
+	used   int64             // disk space of session layers then
+
+	emptied bool // session layers were emptied
 
 	mu      sync.Mutex
 	found   *found // by Effects
@@ -338,6 +349,8 @@ func (t *Trial) lastingLayers(mounts []string) error {
 	if len(l.last) == 0 {
 		return nil
 	}
+	t.emptied = l.emptyFull()
+	t.left, t.used = freeSpace(l.dirs[0]), l.used
 	if n := len(l.free); n > 0 {
 		t.set, l.free = l.free[n-1], l.free[:n-1]
 	} else {
@@ -371,6 +384,33 @@ func (t *Trial) lastingLayers(mounts []string) error {
 	return nil
 }
 
+// emptyFull removes the unused session layers if they use over seven eighths of the limit, and reports whether it did. What
+// they use is estimated by the free disk space before and after each trial, and counted if that is much, or was long ago.
+// Layers that can't be read are removed, too.
+func (l *Layers) emptyFull() bool {
+	if len(l.free) == 0 || l.used < l.o.Bytes/2 && l.n%8 != 0 {
+		return false
+	}
+	var err error
+	if l.used, err = sandbox.DiskUse(l.free); err == nil && l.used <= l.o.Bytes/8*7 {
+		return false
+	}
+	for _, set := range l.free {
+		removeAll(set) // or the session's end removes it
+	}
+	l.free, l.used = nil, 0
+	return true
+}
+
+// freeSpace returns the free space of a directory's file system.
+func freeSpace(dir string) int64 {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return int64(st.Bfree) * st.Bsize
+}
+
 // lasting adds a layer of the session.
 func (t *Trial) lasting(o *sandbox.Overlay) error {
 	name := strings.ReplaceAll(strings.ReplaceAll(o.Lower, "%", "%25"), "/", "%2F")
@@ -396,7 +436,10 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 // nil: it may read everything.
 func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}
-	s.Trial = &sandbox.Trials{Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Processes: t.l.o.Processes, CPU: t.l.o.CPU}
+	s.Trial = &sandbox.Trials{
+		Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Used: t.used, Count: slices.Clone(t.l.dirs),
+		Memory: t.l.o.Memory, Processes: t.l.o.Processes, CPU: t.l.o.CPU,
+	}
 	for i, l := range t.layers {
 		s.Trial.Layers = append(s.Trial.Layers, l.Overlay)
 		s.Pins[l.Lower] = t.l.kept[i].id
@@ -434,6 +477,7 @@ func (t *Trial) release() {
 	defer t.l.mu.Unlock()
 	if t.set != "" && !t.l.closed {
 		t.l.free = append(t.l.free, t.set)
+		t.l.used += max(0, t.left-freeSpace(t.l.dirs[0]))
 	}
 	t.set = ""
 }

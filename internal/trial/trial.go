@@ -37,11 +37,12 @@ type Options struct {
 	Home string
 	// Protected reports whether a path is protected by its name. nil: none is.
 	Protected func(path string) bool
-	// Bytes, Processes and CPU limit each trial; 0 means the defaults, which are
-	// DefaultBytes, DefaultProcesses and DefaultCPU.
-	Bytes     int64
-	Processes int
-	CPU       time.Duration
+	// Bytes limits the disk space of the session's trials, temp directories and caches included. Memory, Processes and CPU
+	// limit each trial. 0 means the defaults: DefaultBytes, three quarters of the system's memory, DefaultProcesses and
+	// DefaultCPU.
+	Bytes, Memory int64
+	Processes     int
+	CPU           time.Duration
 	// Without are sandbox layers that are not used, for tests.
 	Without sandbox.Layers
 }
@@ -121,6 +122,9 @@ type Effects struct {
 	// NotKept are the first changed paths in temp directories, and MoreNotKept how many more there are.
 	NotKept     []string
 	MoreNotKept int
+	// Emptied means that the command started with empty temp directories and without changes in caches, because those of
+	// earlier commands had reached the limit.
+	Emptied bool
 	// Conflicts are changes to files that another process changed since the trial started: the trial can't be kept.
 	Conflicts []string
 }

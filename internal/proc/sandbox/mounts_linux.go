@@ -150,7 +150,7 @@ func (b *Box) ownDevices(dir string) error {
 	if err := unix.Lstat(sharedDir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || !b.ownShared(dir) {
 		return nil
 	}
-	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=1777"); err != nil {
+	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=1777"+b.spec.Trial.shmSize()); err != nil {
 		return fmt.Errorf("hide other programs' shared memory: %w", err)
 	}
 	b.shared = true

@@ -206,11 +206,14 @@ type Trials struct {
 	Show []string
 	// Conceal are directories that look empty: uppers that are in a lower.
 	Conceal []string
-	// Bytes, Processes and CPU limit how much the command writes, its number of processes and their CPU time; 0 means no
-	// limit.
-	Bytes     int64
-	Processes int
-	CPU       time.Duration
+	// Bytes limits the disk space of everything in the directories Count, which contain the uppers of the session. Of it, Used
+	// was used before the command. Memory, Processes and CPU limit its memory, its number of processes and their CPU time.
+	// 0 means no limit.
+	Bytes, Used int64
+	Count       []string
+	Memory      int64
+	Processes   int
+	CPU         time.Duration
 }
 
 // lowers returns the paths of the layers.

@@ -1,11 +1,11 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,19 +31,28 @@ type trying struct {
 	dir      string
 	limits   *Trials
 	free     space
+	memory   memory
 }
 
 // networkTime is how long a trial continues after it tried to reach the network.
 const networkTime = 3 * time.Second
 
-// watchEvery is how often the limits of a trial are checked.
-const watchEvery = 100 * time.Millisecond
+// The limits of a trial are checked every watchEvery, and more often if it could exceed one by much until then.
+const (
+	watchEvery  = 100 * time.Millisecond
+	watchOften  = 2 * time.Millisecond
+	writeRate   = 2 << 30 // bytes per second and processor
+	memoryRate  = 4 << 30
+	countEvery  = time.Second
+	countLagged = watchEvery
+)
 
 // OnLimit sets a function that is called once if the command must be stopped: it exceeds a limit of a trial, or waits for a
 // network that it doesn't have. It must be called before the thread enters the sandbox.
 func (b *Box) OnLimit(end func()) {
 	if b.spec.Mode == Trial {
 		b.trial = &trying{refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1, limits: b.spec.Trial, free: newSpace(b.spec.Trial)}
+		b.trial.memory = memory{limit: b.spec.Trial.Memory, shared: -1}
 	}
 }
 
@@ -68,9 +77,13 @@ func (b *Box) startTrial(dir string) error {
 	for i, name := range []string{"snmp", "snmp6"} {
 		t.counters[i], _ = os.Open("/proc/thread-self/net/" + name) // stays bound to this thread's network
 	}
-	if n := b.spec.Trial.Bytes; n > 0 { // per file
-		limit := unix.Rlimit{Cur: uint64(n), Max: uint64(n)}
-		unix.Setrlimit(unix.RLIMIT_FSIZE, &limit)
+	t.memory.ipc, _ = os.Open("/proc/sysvipc/shm") // of this thread's IPC namespace
+	if b.shared {
+		t.memory.shared, _ = unix.Open(sharedDir, unix.O_PATH|unix.O_CLOEXEC, 0)
+	}
+	if most := b.spec.Trial.Bytes; most > 0 { // per file
+		n := uint64(max(most-b.spec.Trial.Used, most/8))
+		unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n})
 	}
 	go t.watch()
 	return nil
@@ -135,8 +148,8 @@ func (b *Box) Ended() {
 
 // full describes that the command couldn't write everything. The kernel doesn't let a single file exceed the limit.
 func (t *trying) full() string {
-	if most := t.limits.Bytes; most > 0 && t.free.shrunk(most/2) && written(t.limits) >= most {
-		return fmt.Sprintf("it wrote more than %d MB", most>>20)
+	if most := t.limits.Bytes; most > 0 && t.free.shrunk(most/8) && t.written() >= most-most/64 {
+		return wroteMore(most)
 	}
 	const spare = 64 << 10
 	if t.free.least() < spare && t.free.shrunk(spare) {
@@ -144,6 +157,8 @@ func (t *trying) full() string {
 	}
 	return ""
 }
+
+func wroteMore(most int64) string { return fmt.Sprintf("it wrote more than %d MB", most>>20) }
 
 func (b *Box) reportTrial(r *Report) { b.trial.report(r) }
 
@@ -203,44 +218,95 @@ func noRoutes(text string, six bool) int {
 // watch stops the command if it exceeds a limit. It ends with the process.
 func (t *trying) watch() {
 	limits := t.limits
-	for range time.Tick(watchEvery) {
-		t.mu.Lock()
-		over, quiet := t.over, len(t.wanted) == 0
-		t.mu.Unlock()
-		if over {
-			return
+	var meters []*meter
+	add := func(m *meter, why string) {
+		if m.limit > 0 {
+			m.why = why
+			m.start()
+			meters = append(meters, m)
 		}
-		if quiet && t.counted() > 0 {
-			t.wants("an address without a route")
+	}
+	add(&meter{limit: limits.Bytes, rate: writeRate, every: t.free.every(), left: t.free.left, count: t.written,
+		mine: func(int64) bool { return wrote() > limits.Bytes }}, wroteMore(limits.Bytes))
+	add(&meter{limit: limits.Memory, rate: memoryRate, every: countEvery, left: available,
+		count: func() int64 { return t.memory.use(processes()) }, mine: mostMemory},
+		fmt.Sprintf("it used more than %d MB of memory", limits.Memory>>20))
+	for last := (time.Time{}); ; {
+		if time.Since(last) >= watchEvery {
+			last = time.Now()
+			if t.checkOthers() {
+				return
+			}
 		}
-		processes, took := running()
-		switch {
-		case limits.Processes > 0 && processes > limits.Processes:
-			t.stop(fmt.Sprintf("it had more than %d processes", limits.Processes))
-		case limits.CPU > 0 && took > limits.CPU:
-			t.stop(fmt.Sprintf("it used more than %v of processor time", limits.CPU))
-		case limits.Bytes > 0 && t.free.shrunk(limits.Bytes) && written(limits) > limits.Bytes:
-			t.stop(fmt.Sprintf("it wrote more than %d MB", limits.Bytes>>20))
+		pause := watchEvery
+		for _, m := range meters {
+			if m.over(freeze) {
+				t.stop(m.why)
+				return
+			}
+			pause = min(pause, m.pause())
 		}
+		time.Sleep(max(pause, watchOften))
 	}
 }
 
-// running returns the number of other processes in this PID namespace, and their total CPU time including earlier ones.
-func running() (n int, took time.Duration) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return 0, 0
+// checkOthers checks the other limits. It reports whether the command was stopped.
+func (t *trying) checkOthers() bool {
+	limits := t.limits
+	t.mu.Lock()
+	over, quiet := t.over, len(t.wanted) == 0
+	t.mu.Unlock()
+	if over {
+		return true
 	}
-	const tick = 10 * time.Millisecond // USER_HZ is 100
-	for _, e := range entries {
-		if pid, err := strconv.Atoi(e.Name()); err != nil || pid == os.Getpid() {
-			continue
+	if quiet && t.counted() > 0 {
+		t.wants("an address without a route")
+	}
+	all := processes()
+	switch {
+	case limits.Processes > 0 && len(all) > limits.Processes:
+		t.stop(fmt.Sprintf("it had more than %d processes", limits.Processes))
+	case limits.CPU > 0 && processorTime(all) > limits.CPU:
+		t.stop(fmt.Sprintf("it used more than %v of processor time", limits.CPU))
+	default:
+		return false
+	}
+	return true
+}
+
+// freeze stops all processes of the trial, or continues them. It is for the first process of a PID namespace only: any other
+// would stop all processes of the user.
+func freeze(on bool) {
+	signal := unix.SIGCONT
+	if on {
+		signal = unix.SIGSTOP
+	}
+	if os.Getpid() == 1 {
+		unix.Kill(-1, signal)
+	}
+}
+
+// processes returns the other processes in this PID namespace.
+func processes() (all []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
+			all = append(all, pid)
 		}
-		n++
-		if n > 2000 {
-			continue // too many to read each
-		}
-		text, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
+	}
+	return all
+}
+
+// processorTime returns the total CPU time of processes, including earlier ones.
+func processorTime(all []int) (took time.Duration) {
+	const tick = 10 * time.Millisecond              // USER_HZ is 100
+	for _, pid := range all[:min(len(all), 2000)] { // more would take too long
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if _, after, ok := strings.Cut(string(text), ") "); ok {
 			for i, word := range strings.Fields(after) {
 				if i >= 11 && i <= 14 { // utime, stime, and those of its children
@@ -254,7 +320,27 @@ func running() (n int, took time.Duration) {
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &used) == nil {
 		took += time.Duration(used.Utime.Nano() + used.Stime.Nano())
 	}
-	return n, took
+	return took
+}
+
+// wrote returns how much the processes of the trial wrote to disks, including earlier ones, by the kernel's count.
+func wrote() (n int64) {
+	var ended unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &ended) == nil {
+		n = ended.Oublock * 512
+	}
+	for _, pid := range processes() {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+		if errors.Is(err, fs.ErrPermission) {
+			return math.MaxInt64 // it hides itself
+		}
+		if _, after, ok := strings.Cut(string(text), "\nwrite_bytes: "); ok {
+			line, _, _ := strings.Cut(after, "\n")
+			v, _ := strconv.ParseInt(line, 10, 64)
+			n += v
+		}
+	}
+	return n
 }
 
 // space is the free space of the file systems of uppers at the start of a trial.
@@ -273,16 +359,36 @@ func newSpace(t *Trials) space {
 	return s
 }
 
-// shrunk reports whether there is that much less space now, for any reason. Checking all files would take longer.
-func (s space) shrunk(by int64) bool {
-	lost := int64(0)
-	for path, free := range s {
+// left returns the current free space of all of them.
+func (s space) left() (n int64) {
+	for path := range s {
 		var st unix.Statfs_t
 		if unix.Statfs(path, &st) == nil {
-			lost += max(0, free-int64(st.Bfree)*st.Bsize)
+			n += int64(st.Bfree) * st.Bsize
 		}
 	}
-	return lost > by
+	return n
+}
+
+// every returns how often files must be counted: on other file systems than these, free space changes only when files are
+// written to the disk.
+func (s space) every() time.Duration {
+	for path := range s {
+		var st unix.Statfs_t
+		if unix.Statfs(path, &st) != nil || !slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.TMPFS_MAGIC}, int64(st.Type)) {
+			return countLagged
+		}
+	}
+	return countEvery
+}
+
+// shrunk reports whether there is that much less space now, for any reason. Checking all files would take longer.
+func (s space) shrunk(by int64) bool {
+	start := int64(0)
+	for _, free := range s {
+		start += free
+	}
+	return start-s.left() > by
 }
 
 // least returns the current minimum of free space.
@@ -297,16 +403,12 @@ func (s space) least() int64 {
 	return least
 }
 
-// written returns the total size of the uppers.
-func written(t *Trials) (n int64) {
-	for _, l := range t.Layers {
-		filepath.WalkDir(l.Upper, func(path string, d fs.DirEntry, err error) error {
-			var st unix.Stat_t
-			if err == nil && d.Type().IsRegular() && unix.Lstat(path, &st) == nil {
-				n += st.Blocks * 512
-			}
-			return nil
-		})
+// written returns how much disk space the session's trials use, including deleted files that are open.
+func (t *trying) written() int64 {
+	u := diskUse{linked: map[ID]bool{}}
+	for _, dir := range t.limits.Count {
+		u.tree(dir)
 	}
-	return n
+	u.openFiles(processes(), false)
+	return u.bytes
 }
