@@ -202,6 +202,8 @@ func special(what string) string {
 		return "is a protected name"
 	case "setuid", "setgid":
 		return "has a " + what + " bit"
+	case "too deep":
+		return "contains directories that are too deep to check"
 	}
 	return "is a " + what
 }

@@ -317,6 +317,9 @@ func (r *triedCall) with(line string) tool.Result {
 		}
 		lines = append(lines, text)
 	}
+	if n := r.found.TooLong; n > 0 {
+		lines = append(lines, fmt.Sprintf("Not kept: directories that are too deep (%d with paths of over 4,095 characters)", n))
+	}
 	if line != "" {
 		lines = append(lines, line)
 	}

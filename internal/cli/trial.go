@@ -167,6 +167,9 @@ func (r *tried) show() {
 		}
 		r.say("Not kept: %s%s", strings.Join(r.effects.NotKept, ", "), more)
 	}
+	if n := r.effects.TooLong; n > 0 {
+		r.say("Not kept: directories that are too deep (%d with paths of over 4,095 characters)", n)
+	}
 	if r.effects.None() {
 		r.say("Nothing changed.")
 		return

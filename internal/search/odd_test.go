@@ -230,3 +230,45 @@ func appendTo(t *testing.T, path, text string) {
 		t.Fatal(err)
 	}
 }
+
+// Directories whose paths are too long for the system aren't entered: the paths alone took gigabytes.
+func TestTooDeep(t *testing.T) {
+	top := tree(t, map[string]string{"f": "x"})
+	dir, err := os.OpenRoot(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.Repeat("d", 200)
+	for range 100 {
+		if err := dir.Mkdir(name, 0o755); err != nil {
+			t.Skip(err)
+		}
+		next, err := dir.OpenRoot(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir.Close()
+		dir = next
+	}
+	dir.Close()
+	all, err := Tree(t.Context(), TreeRequest{Paths: []string{top}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shut := 0
+	for _, n := range all.Nodes {
+		if n.Shut {
+			shut++
+		}
+		if len(n.Path) > MaxPath+len(name) || n.Shut != (len(n.Path) >= MaxPath) {
+			t.Errorf("a path of %d characters, shut: %v", len(n.Path), n.Shut)
+		}
+	}
+	if shut != 1 {
+		t.Errorf("%d directories aren't entered", shut)
+	}
+	found, err := Files(t.Context(), FilesRequest{Scope: Scope{Paths: []string{top}}, Pattern: "**/*"})
+	if err != nil || len(found.Problems) != 1 || found.Problems[0].Err != errTooDeep {
+		t.Errorf("%+v %v", found, err)
+	}
+}

@@ -302,7 +302,7 @@ type TreeRequest struct {
 // Node is a file, a directory or a link.
 type Node struct {
 	Path string
-	Shut bool // a directory that wasn't entered: git ignores it, or it is ".git"
+	Shut bool // a directory that wasn't entered: git ignores it, it is ".git", or its path is as long as MaxPath
 	Stat Stat
 }
 
@@ -329,7 +329,7 @@ type TreeResult struct {
 }
 
 // Tree lists all entries below directories: hidden and ignored files, links and empty directories too. Directories that git
-// ignores, and ".git", are listed and not entered. AI ignore files don't apply: nothing is read.
+// ignores, ".git" and those that are too deep are listed and not entered. AI ignore files don't apply: nothing is read.
 func Tree(ctx context.Context, req TreeRequest) (*TreeResult, error) {
 	res := &TreeResult{}
 	w := newWalk(&Scope{Paths: req.Paths, Workers: req.Workers}, &filter{})
@@ -397,7 +397,7 @@ func (k *worker) whole(at *openDir, e dirEntry, name string) (dirEntry, bool) {
 
 // enters reports whether Tree enters a directory.
 func (k *worker) enters(at *openDir, name string) bool {
-	if name == ".git" || k.skipped(at, name) {
+	if name == ".git" || k.skipped(at, name) || tooDeep(at, name) {
 		return false
 	}
 	if k.walk.named != nil && k.walk.named[at.path()+"/"+name] {

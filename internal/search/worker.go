@@ -1,6 +1,8 @@
 package search
 
 import (
+	"errors"
+
 	"github.com/adze-dev/adze/internal/ignore"
 )
 
@@ -104,12 +106,24 @@ func (k *worker) sort(at *openDir) {
 		if !k.walk.filter.mayContain(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
 			continue
 		}
+		if tooDeep(at, name) {
+			k.sum.problem(at.path(), errTooDeep)
+			continue
+		}
 		k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
 	}
 	if len(k.jobs) > 0 {
 		k.walk.give(k.jobs)
 	}
 }
+
+// MaxPath is the length from which a path is too long for the system. Only relative paths lead to what is there, so
+// directories with such a path aren't entered.
+const MaxPath = 4096
+
+var errTooDeep = errors.New("it contains a directory that is too deep")
+
+func tooDeep(at *openDir, name string) bool { return len(at.path())+1+len(name) >= MaxPath }
 
 // below returns the job to visit a subdirectory.
 func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {

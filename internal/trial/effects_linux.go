@@ -195,6 +195,10 @@ func (p *pair) entry(name string) error {
 	if !ok {
 		return nil
 	}
+	if tooLong(p.path(name), p.above(name)) {
+		p.f.TooLong++
+		return nil
+	}
 	l, there := statAt(p.lower, name)
 	s := step{Layer: p.layer, Rel: filepath.Join(p.rel, name), Upper: seeing(u)}
 	c := Change{Path: p.path(name), New: p.file(p.upper, name, u)}
@@ -320,6 +324,10 @@ func (p *pair) below(dir *os.File, name string, st *unix.Stat_t, fresh *found) (
 	return w.files, w.size
 }
 
+// tooLong reports whether a path is too long for a system call, in the workspace or in an upper. Only relative paths lead to
+// what is there: it isn't looked at.
+func tooLong(path, above string) bool { return max(len(path), len(above)) >= unix.PathMax }
+
 // counter walks a tree.
 type counter struct {
 	p     *pair
@@ -331,6 +339,18 @@ type counter struct {
 
 func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t) {
 	f := w.p.f
+	switch {
+	case !tooLong(path, above):
+	case w.fresh == nil:
+		f.Special = append(f.Special, Special{filepath.Dir(path), "too deep"})
+		return
+	default: // what can't be named isn't kept
+		if removeIn(dir, name) != nil {
+			f.Special = append(f.Special, Special{filepath.Dir(path), "too deep"})
+		}
+		f.TooLong++
+		return
+	}
 	if w.fresh == nil {
 		f.protect(path)
 		if !before(st.Ctim, w.start) {

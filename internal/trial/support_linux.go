@@ -289,18 +289,41 @@ func removeAll(dir string) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		if err != nil && d != nil && d.IsDir() { // it could not be read before
-			entries, _ := os.ReadDir(path)
-			for _, e := range entries {
-				removeAll(filepath.Join(path, e.Name()))
-			}
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
+	parent, err := openDir(unix.AT_FDCWD, filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return removeIn(parent, filepath.Base(dir))
+}
+
+// removeIn removes a tree in an open directory. Its paths may be of any length.
+func removeIn(parent *os.File, name string) error {
+	path := fdPath(parent) + "/" + name
+	err := os.RemoveAll(path)
+	if errors.Is(err, fs.ErrPermission) {
+		unlock(parent, name)
+		err = os.RemoveAll(path)
+	}
+	return err
+}
+
+// unlock gives the owner all rights on a directory and all directories in it.
+func unlock(parent *os.File, name string) {
+	fd, err := openRetry(int(parent.Fd()), name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_DIRECTORY)
+	if err != nil {
+		return
+	}
+	f := os.NewFile(uintptr(fd), name)
+	unix.Chmod(fdPath(f), 0o700)
+	f.Close()
+	dir, err := openDirAt(parent, name)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, n := range names {
+		unlock(dir, n)
+	}
 }

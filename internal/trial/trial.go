@@ -112,7 +112,7 @@ func (c Change) IsDir() bool {
 // Special is a change that always requires approval, at any depth.
 type Special struct {
 	Path string
-	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected"
+	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected", "too deep" (it contains something that wasn't looked at)
 }
 
 // Effects are the changes of a trial.
@@ -122,6 +122,9 @@ type Effects struct {
 	// NotKept are the first changed paths in temp directories, and MoreNotKept how many more there are.
 	NotKept     []string
 	MoreNotKept int
+	// TooLong is the number of files and directories that aren't kept because their paths are too long, each with everything
+	// in it.
+	TooLong int
 	// Emptied means that the command started with empty temp directories and without changes in caches, because those of
 	// earlier commands had reached the limit.
 	Emptied bool

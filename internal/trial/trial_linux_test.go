@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && (os.Args[1] == "set" || os.Args[1] == "remove") {
 		os.Exit(attributeTool(os.Args[1:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "deep" {
+		os.Exit(deepTool())
+	}
 	if len(os.Args) > 2 && os.Args[1] == "use" {
 		os.Exit(useTool(os.Args[2]))
 	}

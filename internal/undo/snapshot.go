@@ -143,7 +143,11 @@ func (d *difference) add(path string, old, now known) {
 	case old.shut && now.shut && filepath.Base(path) == ".git":
 	case old.shut || now.shut:
 		if old.state.Is != now.state.Is || old.stat.Modified != now.stat.Modified {
-			d.uncovered = append(d.uncovered, uncovered{path, whyIgnored})
+			why := whyIgnored
+			if len(path) >= search.MaxPath {
+				why = "too deep"
+			}
+			d.uncovered = append(d.uncovered, uncovered{path, why})
 		}
 	case old.state.Is == isUnsaved || now.state.Is == isUnsaved:
 		d.uncovered = append(d.uncovered, uncovered{path, cmp.Or(old.why, now.why)})

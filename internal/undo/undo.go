@@ -341,7 +341,11 @@ func (d difference) notes(s *snapshot) []string {
 		slices.SortFunc(d.uncovered, func(a, b uncovered) int { return cmp.Compare(a.path, b.path) })
 		var names []string
 		for _, u := range d.uncovered[:min(n, maxNamed)] {
-			names = append(names, fmt.Sprintf("%s (%s)", s.short(u.path), u.why))
+			name := s.short(u.path)
+			if most := 200; len(name) > most {
+				name = strings.ToValidUTF8(name[:most], "") + "…"
+			}
+			names = append(names, fmt.Sprintf("%s (%s)", name, u.why))
 		}
 		if n > maxNamed {
 			names = append(names, fmt.Sprintf("%d more", n-maxNamed))
