@@ -37,7 +37,7 @@ var mayImport = map[string]string{
 	"permission/shell":            "permission/shell/bash permission/shell/wrap",
 	"permission/environ":          "permission/shell/program",
 	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
-	"permission/ondisk":           "permission permission/shell/prove internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"permission/ondisk":           "permission permission/shell/prove internal/gitconfig internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",
@@ -77,6 +77,7 @@ var mayImport = map[string]string{
 	"internal/web/websearch":      "internal/web",
 	"internal/fenced":             "",
 	"internal/failures":           "",
+	"internal/gitconfig":          "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",

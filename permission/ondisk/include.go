@@ -6,9 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
+
+// setting is one line of git's configuration.
+type setting struct{ gitconfig.Setting }
 
 // configReader reads the configuration files of one repository.
 type configReader struct {
@@ -47,12 +51,12 @@ func (c *configReader) file(path string, depth int) error {
 		}
 		return err
 	}
-	settings, err := parseConfig(text)
+	settings, err := gitconfig.Parse(text)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	for _, s := range settings {
-		if err := c.setting(s, path, depth); err != nil {
+		if err := c.setting(setting{s}, path, depth); err != nil {
 			return err
 		}
 	}
@@ -60,25 +64,25 @@ func (c *configReader) file(path string, depth int) error {
 }
 
 func (c *configReader) setting(s setting, file string, depth int) error {
-	p := s.key.pattern()
-	if c.own && p != "include.path" && p != "includeif.*.path" && (s.key.section == "alias" || !relativeProgram(s.value)) {
+	p := s.Key.Pattern()
+	if c.own && p != "include.path" && p != "includeif.*.path" && (s.Key.Section == "alias" || !relativeProgram(s.Value)) {
 		return nil
 	}
 	switch p {
 	case "include.path", "includeif.*.path":
 		return c.include(s, file, depth) // whether its condition is true or not: harmless in both cases, or reported
 	case "core.worktree":
-		if c.worktree = s.value; s.value == "" {
+		if c.worktree = s.Value; s.Value == "" {
 			return fmt.Errorf("%s: core.worktree without a value", file)
 		}
 	case "extensions.objectformat":
-		switch s.value {
+		switch s.Value {
 		case "sha1":
 			c.hashSize = 20
 		case "sha256":
 			c.hashSize = 32
 		default:
-			return fmt.Errorf("%s: object format %q", file, s.value)
+			return fmt.Errorf("%s: object format %q", file, s.Value)
 		}
 	case "core.attributesfile", "core.excludesfile", "blame.ignorerevsfile", "mailmap.file", "diff.orderfile":
 		return c.quoted(s, file)
@@ -93,33 +97,33 @@ func (c *configReader) setting(s setting, file string, depth int) error {
 // include reads an included file, whose path is relative to the file that names it.
 func (c *configReader) include(s setting, file string, depth int) error {
 	directory := file[:strings.LastIndexAny(file, `/`+string(filepath.Separator))]
-	path, ok := c.path(s.value, directory)
+	path, ok := c.path(s.Value, directory)
 	if !ok {
-		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.value)
+		return fmt.Errorf("%s: include %q: the path can't be determined", file, s.Value)
 	}
 	if err := c.file(path, depth+1); err != nil {
 		return err
 	}
 	abs, _, err := realpath.Resolve(path)
 	if _, secret := names.Secret(abs); err == nil && !c.own && (secret || !c.inWorkspace(abs)) { // git config --list prints it
-		return fmt.Errorf("%s: include %q: it may be secret, or is outside the workspace", file, s.value)
+		return fmt.Errorf("%s: include %q: it may be secret, or is outside the workspace", file, s.Value)
 	}
 	return nil
 }
 
 // quoted checks that a file whose lines git quotes in error messages isn't secret.
 func (c *configReader) quoted(s setting, file string) error {
-	if s.value == "" {
+	if s.Value == "" {
 		return nil
 	}
-	path, ok := c.path(s.value, c.top)
+	path, ok := c.path(s.Value, c.top)
 	if ok && filepath.IsAbs(path) {
 		abs, _, err := realpath.Resolve(path)
 		if _, secret := names.Secret(abs); err == nil && !secret && (c.own || c.inWorkspace(abs)) {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %s makes git read %q, which may be secret or is outside the workspace", file, s.key, s.value)
+	return fmt.Errorf("%s: %s makes git read %q, which may be secret or is outside the workspace", file, s.Key, s.Value)
 }
 
 // inWorkspace reports whether a resolved path is in the working tree or in the workspace.

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
@@ -78,7 +79,7 @@ func open(o options) *disk {
 		d.home, _ = homedir.Dir() // without a home directory ~ is unknown, and Git reports that
 	}
 	for _, key := range o.overruled {
-		d.overruled[splitKey(key).pattern()] = true
+		d.overruled[gitconfig.SplitKey(key).Pattern()] = true
 	}
 	return d
 }

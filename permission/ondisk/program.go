@@ -13,14 +13,14 @@ func (s setting) runs() string {
 		return ""
 	}
 	const most = 160
-	value := s.value
-	if !s.valued {
+	value := s.Value
+	if !s.Valued {
 		value = "true"
 	}
 	if len(value) > most {
 		value = strings.ToValidUTF8(value[:most], "") + "…"
 	}
-	return strings.TrimSpace(value + " (" + s.key.String() + ")")
+	return strings.TrimSpace(value + " (" + s.Key.String() + ")")
 }
 
 // programKeys are the settings that name programs, with a function that reports whether a value is harmless.
@@ -28,14 +28,14 @@ var programKeys = map[string]func(s setting) bool{
 	"core.fsmonitor":          setting.isBool, // true: git's own daemon
 	"log.showsignature":       setting.isFalse,
 	"merge.verifysignatures":  setting.isFalse,
-	"log.diffmerges":          func(s setting) bool { return s.value != "remerge" && s.value != "r" }, // otherwise log merges again, with drivers
-	"diff.submodule":          func(s setting) bool { return s.value == "short" },                     // otherwise git runs in submodules of any commit
+	"log.diffmerges":          func(s setting) bool { return s.Value != "remerge" && s.Value != "r" }, // otherwise log merges again, with drivers
+	"diff.submodule":          func(s setting) bool { return s.Value == "short" },                     // otherwise git runs in submodules of any commit
 	"status.submodulesummary": setting.isFalse,
-	"submodule.*.update":      func(s setting) bool { return !strings.HasPrefix(s.value, "!") },
-	"credential.helper":       func(s setting) bool { return s.valued && s.value == "" }, // an empty value removes the helpers so far
-	"credential.*.helper":     func(s setting) bool { return s.valued && s.value == "" },
-	"protocol.allow":          func(s setting) bool { return s.value == "never" },
-	"protocol.*.allow":        func(s setting) bool { return s.value == "never" || s.key.sub != "ext" && s.key.sub != "fd" },
+	"submodule.*.update":      func(s setting) bool { return !strings.HasPrefix(s.Value, "!") },
+	"credential.helper":       func(s setting) bool { return s.Valued && s.Value == "" }, // an empty value removes the helpers so far
+	"credential.*.helper":     func(s setting) bool { return s.Valued && s.Value == "" },
+	"protocol.allow":          func(s setting) bool { return s.Value == "never" },
+	"protocol.*.allow":        func(s setting) bool { return s.Value == "never" || s.Key.Sub != "ext" && s.Key.Sub != "fd" },
 	"core.hookspath":          never,
 	"core.unsetenvvars":       never, // removes environment variables for the programs that git runs
 	"core.sshcommand":         never,
@@ -70,22 +70,22 @@ var addressSections = []string{"remote", "branch", "url", "submodule", "extensio
 var programPaths = []string{"man", "browser", "difftool", "mergetool", "lfs", "guitool"}
 
 func (s setting) harmful() bool {
-	if harmless, ok := programKeys[s.key.pattern()]; ok {
+	if harmless, ok := programKeys[s.Key.Pattern()]; ok {
 		return !harmless(s)
 	}
 	switch {
-	case slices.Contains(plainSections, s.key.section), s.key.name == "cachetextconv":
+	case slices.Contains(plainSections, s.Key.Section), s.Key.Name == "cachetextconv":
 		return false
-	case slices.Contains(addressSections, s.key.section) && (hasHelper(s.value) || hasHelper(s.key.sub)):
+	case slices.Contains(addressSections, s.Key.Section) && (hasHelper(s.Value) || hasHelper(s.Key.Sub)):
 		return true
-	case s.key.section == "alias":
+	case s.Key.Section == "alias":
 		return true // git obeys aliases for removed commands (whatchanged)
-	case s.key.section == "pager":
+	case s.Key.Section == "pager":
 		return !s.isBool()
-	case slices.Contains(programPaths, s.key.section) && s.key.hasSub && (s.key.name == "path" || s.key.name == "args"):
+	case slices.Contains(programPaths, s.Key.Section) && s.Key.HasSub && (s.Key.Name == "path" || s.Key.Name == "args"):
 		return true
 	}
-	return slices.ContainsFunc(programEndings, func(end string) bool { return strings.HasSuffix(s.key.name, end) })
+	return slices.ContainsFunc(programEndings, func(end string) bool { return strings.HasSuffix(s.Key.Name, end) })
 }
 
 // relativeProgram reports whether a command line runs a program or a script by a path relative to the repository.
@@ -101,11 +101,11 @@ func relativeProgram(line string) bool {
 }
 
 func (s setting) isBool() bool {
-	return s.isFalse() || !s.valued || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(s.value))
+	return s.isFalse() || !s.Valued || slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(s.Value))
 }
 
 func (s setting) isFalse() bool {
-	return s.valued && slices.Contains([]string{"false", "no", "off", "0", ""}, strings.ToLower(s.value))
+	return s.Valued && slices.Contains([]string{"false", "no", "off", "0", ""}, strings.ToLower(s.Value))
 }
 
 // hasHelper reports whether a URL is for a helper program: ext::sh -c …

@@ -224,3 +224,14 @@ var tellingNames = map[string]bool{
 	"cookies": true, "safari": true, "keychains": true, "keyrings": true, "mozilla": true, "protect": true, "vault": true,
 	"local.settings.json": true, "kaggle.json": true, "pip.conf": true, "pip.ini": true, "terraform.rc": true, "ngrok.yml": true, "sftp.json": true, "filezilla": true, "hcloud": true, "linode-cli": true,
 }
+
+func isKeyByte(c byte) bool {
+	return 'a' <= lower(c) && lower(c) <= 'z' || '0' <= c && c <= '9' || c == '-'
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

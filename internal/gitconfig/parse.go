@@ -1,79 +1,106 @@
-package ondisk
+// Package gitconfig reads files of git's configuration like git, and finds and removes the credentials in them.
+//
+//	settings, err := gitconfig.Parse(text)
+//	found := gitconfig.Credentials(text) // users and passwords of URLs, headers, tokens
+//	clean, ok := gitconfig.Clean(text, mask)
+//	merged, err := gitconfig.Merge(text, clean, changed) // changes of the clean copy, applied to the text
+package gitconfig
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 )
 
-// setting is one line of git's configuration.
-type setting struct {
-	key    key
-	value  string
-	valued bool // false: a name without a value, which means true
+// Setting is one line of git's configuration.
+type Setting struct {
+	Key    Key
+	Value  string
+	Valued bool // false: a name without a value, which means true
+
+	raw span // of the value in the text, with quotes and a comment
 }
 
-// key is a name in three parts; the case of the first and the last is ignored.
-type key struct {
-	section, sub, name string
-	hasSub             bool
+// Key is a name in three parts; the case of the first and the last is ignored.
+type Key struct {
+	Section, Sub, Name string
+	HasSub             bool
 }
 
-// splitKey splits "section.sub.section.name" at its first and last dot.
-func splitKey(s string) key {
+// span is a part of a text.
+type span struct{ from, to int }
+
+// SplitKey splits "section.sub.section.name" at its first and last dot.
+func SplitKey(s string) Key {
 	first, last := strings.IndexByte(s, '.'), strings.LastIndexByte(s, '.')
 	if first < 0 {
-		return key{name: strings.ToLower(s)}
+		return Key{Name: strings.ToLower(s)}
 	}
-	k := key{section: strings.ToLower(s[:first]), name: strings.ToLower(s[last+1:])}
+	k := Key{Section: strings.ToLower(s[:first]), Name: strings.ToLower(s[last+1:])}
 	if last > first {
-		k.sub, k.hasSub = s[first+1:last], true
+		k.Sub, k.HasSub = s[first+1:last], true
 	}
 	return k
 }
 
-func (k key) String() string {
-	if k.hasSub {
-		return k.section + "." + k.sub + "." + k.name
+func (k Key) String() string {
+	if k.HasSub {
+		return k.Section + "." + k.Sub + "." + k.Name
 	}
-	return k.section + "." + k.name
+	return k.Section + "." + k.Name
 }
 
-// pattern returns the key with any subsection.
-func (k key) pattern() string {
-	if k.hasSub {
-		return k.section + ".*." + k.name
+// Pattern returns the key with any subsection.
+func (k Key) Pattern() string {
+	if k.HasSub {
+		return k.Section + ".*." + k.Name
 	}
-	return k.section + "." + k.name
+	return k.Section + "." + k.Name
 }
 
 // errSyntax reports a file that git would reject, or that it may read differently.
 var errSyntax = errors.New("not in the syntax of git's configuration")
 
-// parseConfig reads a configuration file byte by byte like git, so that the two can't disagree on where a quoted text, a
+// Parse reads a configuration file byte by byte like git, so that the two can't disagree on where a quoted text, a
 // comment or a continued line ends. It returns an error for a file that git rejects, and for a NUL, which ends a value early
 // in git.
-func parseConfig(text []byte) ([]setting, error) {
-	p := &configParser{text: text}
-	if i := strings.IndexByte(string(text), 0); i >= 0 {
+func Parse(text []byte) ([]Setting, error) {
+	p, err := parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return p.out, nil
+}
+
+func parse(text []byte) (*parser, error) {
+	p := &parser{text: text}
+	if i := bytes.IndexByte(text, 0); i >= 0 {
 		return nil, fmt.Errorf("byte %d is NUL: %w", i, errSyntax)
 	}
 	if !p.skipMark() || !p.file() {
 		return nil, fmt.Errorf("near byte %d: %w", p.at, errSyntax)
 	}
-	return p.out, nil
+	return p, nil
 }
 
-type configParser struct {
+type parser struct {
 	text []byte
 	at   int
 	eof  bool // the last next was at the end
 	stem string
-	out  []setting
+	out  []Setting
+	subs []subsection
+}
+
+// subsection is the quoted part of a section's header.
+type subsection struct {
+	name string
+	raw  span // without the quotes
 }
 
 // next returns the next byte. CR LF is one newline, and so is every read at the end of the file.
-func (p *configParser) next() byte {
+func (p *parser) next() byte {
 	if p.at >= len(p.text) {
 		p.eof = true
 		return '\n'
@@ -88,7 +115,7 @@ func (p *configParser) next() byte {
 }
 
 // skipMark skips a byte order mark; half of one is an error.
-func (p *configParser) skipMark() bool {
+func (p *parser) skipMark() bool {
 	const mark = "\xef\xbb\xbf"
 	if strings.HasPrefix(string(p.text), mark) {
 		p.at = len(mark)
@@ -97,7 +124,7 @@ func (p *configParser) skipMark() bool {
 	return len(p.text) == 0 || p.text[0] != mark[0]
 }
 
-func (p *configParser) file() bool {
+func (p *parser) file() bool {
 	for comment := false; ; {
 		c := p.next()
 		switch {
@@ -123,7 +150,7 @@ func (p *configParser) file() bool {
 }
 
 // section reads [name], [name.sub] or [name "sub"] after the opening bracket.
-func (p *configParser) section() bool {
+func (p *parser) section() bool {
 	var b strings.Builder
 	for {
 		c := p.next()
@@ -142,7 +169,7 @@ func (p *configParser) section() bool {
 	}
 }
 
-func (p *configParser) subsection(name string, c byte) bool {
+func (p *parser) subsection(name string, c byte) bool {
 	for isSpace(c) {
 		if c == '\n' {
 			return false
@@ -153,12 +180,14 @@ func (p *configParser) subsection(name string, c byte) bool {
 		return false
 	}
 	var b strings.Builder
+	from := p.at
 	for {
 		switch c := p.next(); c {
 		case '\n':
 			return false
 		case '"':
 			p.stem = name + "." + b.String() + "."
+			p.subs = append(p.subs, subsection{b.String(), span{from, p.at - 1}})
 			return p.next() == ']'
 		case '\\':
 			if c = p.next(); c == '\n' {
@@ -172,7 +201,7 @@ func (p *configParser) subsection(name string, c byte) bool {
 }
 
 // setting reads a name, whose first byte is c, and its value.
-func (p *configParser) setting(c byte) bool {
+func (p *parser) setting(c byte) bool {
 	name := []byte{lower(c)}
 	for {
 		if c = p.next(); p.eof || !isKeyByte(c) {
@@ -183,15 +212,22 @@ func (p *configParser) setting(c byte) bool {
 	for c == ' ' || c == '\t' {
 		c = p.next()
 	}
-	s := setting{key: splitKey(p.stem + string(name))}
+	s := Setting{Key: SplitKey(p.stem + string(name))}
 	switch c {
 	case '\n':
 	case '=':
 		var ok bool
-		if s.value, ok = p.value(); !ok {
+		s.raw.from = p.at
+		if s.Value, ok = p.value(); !ok {
 			return false
 		}
-		s.valued = true
+		s.Valued = true
+		if s.raw.to = p.at; !p.eof {
+			s.raw.to--
+			if s.raw.to > s.raw.from && p.text[s.raw.to-1] == '\r' {
+				s.raw.to--
+			}
+		}
 	default:
 		return false
 	}
@@ -200,7 +236,7 @@ func (p *configParser) setting(c byte) bool {
 }
 
 // value reads the text after the equals sign up to the end of the line.
-func (p *configParser) value() (string, bool) {
+func (p *parser) value() (string, bool) {
 	var b, blanks []byte // trailing blanks don't count
 	quoted, comment := false, false
 	for {
@@ -235,7 +271,7 @@ func (p *configParser) value() (string, bool) {
 }
 
 // escape adds the character after a backslash.
-func (p *configParser) escape(b []byte) ([]byte, bool) {
+func (p *parser) escape(b []byte) ([]byte, bool) {
 	switch c := p.next(); c {
 	case '\n':
 		return b, true

@@ -1,0 +1,165 @@
+package gitconfig
+
+import (
+	"encoding/base64"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Credential is a password or token, and the user that it belongs to, if that is known.
+type Credential struct{ User, Value string }
+
+// Credentials returns the credentials in a file: in URLs, HTTP headers, and settings such as sendemail.smtpPass. Of a file
+// that git rejects, and of comments, it finds those in URLs and headers.
+func Credentials(text []byte) []Credential {
+	out := append(InURLs(string(text)), inHeaders(string(text))...)
+	settings, err := Parse(text)
+	if err != nil {
+		return unique(out)
+	}
+	for _, s := range settings {
+		out = append(out, inURLs(s.Key.Sub, userinfo)...)
+		out = append(out, s.Credentials()...)
+	}
+	return unique(out)
+}
+
+// Credentials returns the credentials in the value of a setting.
+func (s Setting) Credentials() []Credential {
+	out := append(inURLs(s.Value, userinfo), inHeaders(s.Value)...)
+	switch {
+	case s.Key.Name == "extraheader":
+		out = append(out, inHeader(s.Value)...)
+	case s.Key.Section == "credential" && s.Key.Name == "helper":
+		for _, m := range inHelper.FindAllStringSubmatch(s.Value, -1) {
+			out = append(out, Credential{Value: m[1]})
+		}
+	case secretName(s.Key.Name) && s.Value != "" && !strings.HasPrefix(s.Value, "!") && !strings.Contains(s.Value, "://"):
+		out = append(out, Credential{Value: s.Value})
+	}
+	return unique(out)
+}
+
+// inHelper finds the password in a credential helper that is a line of a shell.
+var inHelper = regexp.MustCompile(`(?i)\b(?:password|token|credential)=([^\s"';|&)\\]+)`)
+
+// secretName reports whether a setting is a password or a token by its name.
+func secretName(name string) bool {
+	if name == "pass" || name == "smtppass" || name == "apikey" {
+		return true
+	}
+	return slices.ContainsFunc([]string{"password", "passwd", "token", "secret"}, func(part string) bool {
+		return strings.HasSuffix(name, part) // not passwordCommand, tokenPath
+	})
+}
+
+// userinfo is the part of a URL before the host, in a text or in a value. A password may contain an @.
+var (
+	userinfoInText = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>` + "`" + `]+)@`)
+	userinfo       = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#]+)@`)
+)
+
+// InURLs returns the credentials of the URLs in a text, as they are there and decoded. The user of a URL without a password
+// counts if it looks like a token.
+func InURLs(text string) []Credential { return inURLs(text, userinfoInText) }
+
+func inURLs(text string, userinfo *regexp.Regexp) []Credential {
+	if !strings.Contains(text, "://") {
+		return nil
+	}
+	var out []Credential
+	for _, m := range userinfo.FindAllStringSubmatch(text, -1) {
+		user, password, _ := strings.Cut(m[1], ":")
+		if password != "" && password != "x-oauth-basic" {
+			out = append(out, decoded(user, password)...)
+		}
+		if tokenAsUser(user) {
+			out = append(out, decoded("", user)...)
+		}
+	}
+	return out
+}
+
+// decoded returns a credential as it is in a URL and, if that differs, decoded.
+func decoded(user, value string) []Credential {
+	out := []Credential{{user, value}}
+	plainUser, err := url.PathUnescape(user)
+	if err != nil {
+		plainUser = user
+	}
+	if plain, err := url.PathUnescape(value); err == nil && (plain != value || plainUser != user) {
+		out = append(out, Credential{plainUser, plain})
+	}
+	return out
+}
+
+// tokenAsUser reports whether the user of a URL is a token: https://TOKEN@host, https://TOKEN:x-oauth-basic@host.
+func tokenAsUser(user string) bool {
+	const shortest = 16
+	return len(user) >= shortest && strings.ContainsAny(user, "0123456789") && !strings.ContainsAny(user, "%@.") || LooksLikeToken(user)
+}
+
+// tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least.
+var tokenForms = []struct {
+	start string
+	rest  int
+}{
+	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 16}, {"glcbt-", 16},
+	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10}, {"xoxp-", 10}, {"xoxr-", 10}, {"xoxs-", 10},
+	{"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30}, {"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30},
+	{"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20}, {"ATATT", 20},
+}
+
+// LooksLikeToken reports whether a value has the form of a token of a well-known service.
+func LooksLikeToken(value string) bool {
+	for _, f := range tokenForms {
+		if rest, ok := strings.CutPrefix(value, f.start); ok && len(rest) >= f.rest && !strings.ContainsAny(rest, " \t\n/\\:;,") {
+			return true
+		}
+	}
+	return false
+}
+
+// authorization is a header with credentials.
+var authorization = regexp.MustCompile(`(?i)\bauthorization:[ \t]*((?:[a-z]+[ \t]+)?[^\s"']+)`)
+
+// inHeaders returns the credentials of the Authorization headers in a text.
+func inHeaders(text string) []Credential {
+	var out []Credential
+	for _, m := range authorization.FindAllStringSubmatch(text, -1) {
+		out = append(out, inHeader("authorization: "+m[1])...)
+	}
+	return out
+}
+
+// inHeader returns the credentials of a header: all that follows its name and scheme. Basic ones are decoded too.
+func inHeader(header string) []Credential {
+	_, value, ok := strings.Cut(header, ":")
+	if value = strings.TrimSpace(value); !ok || value == "" {
+		return nil
+	}
+	if scheme, rest, ok := strings.Cut(value, " "); ok && len(scheme) <= 10 && !strings.ContainsAny(scheme, "=;,") {
+		value = strings.TrimSpace(rest)
+	}
+	out := []Credential{{Value: value}}
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		if plain, err := e.DecodeString(value); err == nil {
+			if user, password, ok := strings.Cut(string(plain), ":"); ok && password != "" {
+				return append(out, Credential{user, password})
+			}
+		}
+	}
+	return out
+}
+
+func unique(list []Credential) []Credential {
+	var out []Credential
+	for _, c := range list {
+		if c.Value != "" && !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
