@@ -34,7 +34,7 @@ func Example() {
 	}
 	defer set.Close()
 	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
-	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
+	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask}
 	batch := x.Batch(context.Background())
 	batch.Add(tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"ls"}`)})
 	batch.Add(tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"touch file"}`)})
@@ -58,7 +58,7 @@ func TestWithoutMain(t *testing.T) {
 			t.Fatal(err)
 		}
 		policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
-		x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
+		x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask}
 		batch := x.Batch(t.Context())
 		batch.Add(tool.Call{Name: "run_shell_command", Args: json.RawMessage(`{"command":"ls"}`)})
 		o := batch.Wait()[0]

@@ -80,6 +80,7 @@ var mayImport = map[string]string{
 	"internal/gitconfig":          "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
+	"internal/secretvalues":       "internal/gitconfig internal/proc",
 	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
@@ -101,7 +102,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretfiles internal/context internal/gitwork permission/shell permission/shell/bash permission/shell/prove " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/shell permission/shell/bash permission/shell/prove " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
@@ -117,7 +118,7 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
 	"internal/headless": "hook journal tool tool/schema model agent discover internal/session internal/settings",

@@ -34,9 +34,9 @@ var layers = []layer{
 	{
 		name: "engines", about: "no tools, no settings",
 		packages: []string{
-			"internal/atomicfile", "internal/context", "internal/document", "internal/edit", "internal/gitindex",
+			"internal/atomicfile", "internal/context", "internal/document", "internal/edit", "internal/gitconfig", "internal/gitindex",
 			"internal/gitwork", "internal/homedir", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
-			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/text", "internal/trial", "internal/web/...",
+			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/secretvalues", "internal/text", "internal/trial", "internal/web/...",
 			"internal/workspace/...",
 		},
 	},

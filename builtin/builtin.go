@@ -6,7 +6,7 @@
 //		return err
 //	}
 //	defer set.Close()
-//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy}
+//	x := tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy, Mask: set.Mask}
 //
 // # Choose tools
 //
@@ -32,8 +32,10 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/homedir"
+	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -55,6 +57,8 @@ type Options struct {
 	Helper Helper
 	// Environ is the environment of commands, which get it without credentials; nil: this process's.
 	Environ []string
+	// MaskEnviron is an environment whose secret values are masked in results besides those of Environ, which may lack them.
+	MaskEnviron []string
 	// PassEnv names variables that commands get even if they look like a credential.
 	PassEnv []string
 	// Sandbox selects the sandbox that commands run in; its zero value is auto.
@@ -119,6 +123,10 @@ func New(o Options) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the workspace: %w", err)
 	}
+	if o.Environ == nil {
+		o.Environ = homedir.Environ(os.Environ())
+	}
+	f.values = newSecretValues(o, f)
 	sh, err := newShell(o, f)
 	if err != nil {
 		return nil, fmt.Errorf("prepare to run commands: %w", err)
@@ -184,13 +192,23 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 // Roots returns the directories of the workspace, with links resolved, as a policy compares paths with them.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
-// Masking returns a function that replaces the secrets of an environment in a text, as in the output of commands. A nil
-// environ is this process's environment.
-func Masking(environ []string) func(string) string {
-	if environ == nil {
-		environ = os.Environ()
+// Mask replaces the known secret values in a text: those of the environment, of git's configuration and of well-known files
+// of credentials. It is the Mask of a [tool.Executor].
+func (s *Set) Mask(text string) string { return s.files.values.Mask().String(text) }
+
+func newSecretValues(o Options, f *files) *secretvalues.List {
+	home := ""
+	for _, kv := range o.Environ {
+		if v, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = v
+		}
 	}
-	return proc.NewMask(proc.Secrets(environ)).String
+	if home == "" {
+		home, _ = homedir.Dir()
+	}
+	return secretvalues.New(secretvalues.Options{
+		Environ: slices.Concat(o.Environ, o.MaskEnviron), Home: home, State: o.State, Roots: f.ws.Roots(),
+	})
 }
 
 // FileRecord is what the session has read of a file.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/tool"
 )
@@ -19,13 +20,17 @@ type change struct {
 	diff   edit.Comparison // of the content as the model sees it
 }
 
-// with returns the change that turns the file into now.
-func (o original) with(a action, now *text.Document) *change {
+// with returns the change that turns the file into now. A mask in place of a secret value must not be written over it.
+func (o original) with(a action, now *text.Document) (*change, error) {
 	old := ""
 	if o.doc != nil {
 		old = o.doc.Text
 	}
-	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text)}
+	if strings.Count(now.Text, proc.Masked) > strings.Count(old, proc.Masked) {
+		return nil, a.errorf(a.otherwise, o.path, "the new text contains %s, which stands for a secret value "+
+			"that results don't show, and would replace it. Change only other lines, or ask the user to make this change", proc.Masked)
+	}
+	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text)}, nil
 }
 
 // none reports whether not a byte would change.

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -136,7 +138,8 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 		if err != nil {
 			return nil, toEdit.failure(p, err)
 		}
-		return &revision{change: o.with(toEdit, now)}, nil
+		c, err := o.with(toEdit, now)
+		return &revision{change: c}, err
 	case !o.exists:
 		return nil, f.notFound(toEdit, p)
 	}
@@ -148,6 +151,11 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	}
 	result, err := edit.Apply(o.doc.Text, edits)
 	if err != nil {
+		masked := func(e edit.Edit) bool { return strings.Contains(e.Old, proc.Masked) }
+		if slices.ContainsFunc(edits, masked) && !strings.Contains(o.doc.Text, proc.Masked) {
+			return nil, toEdit.errorf(editNotFound, p, "old_string contains %s, which stands for a secret value "+
+				"that results don't show. Replace only other lines, or ask the user to make this change", proc.Masked)
+		}
 		return nil, toEdit.missed(p, err)
 	}
 	spans := make([]text.Edit, len(result.Spans))
@@ -158,7 +166,8 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	if err != nil {
 		return nil, unwritable(toEdit, p, err)
 	}
-	return &revision{o.with(toEdit, now), result}, nil
+	c, err := o.with(toEdit, now)
+	return &revision{c, result}, err
 }
 
 // missed gives a failed edit its documented type.

@@ -27,7 +27,7 @@ func Example() {
 	}
 	defer set.Close()
 	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.AutoEdit)
-	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge}
+	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask}
 
 	path, _ := json.Marshal(filepath.Join(set.Roots()[0], "hello.txt"))
 	batch := x.Batch(context.Background())

@@ -7,13 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -22,7 +25,8 @@ type files struct {
 	ws     *workspace.Workspace
 	ignore *ignore.Rules
 	seen   *workspace.Seen
-	state  string // for the old content of files written in place
+	values *secretvalues.List // secret values, which are masked in results
+	state  string             // for the old content of files written in place
 
 	contextNames []string // names of context files
 	offer        *offer
@@ -63,10 +67,23 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // JSON decoders insert it for invalid UTF-8
 		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use a name that is.", name)
 	}
+	if kind == ignore.File && secretvalues.GitConfig(p.Abs) {
+		f.values.Configs([]string{p.Abs}) // so that its credentials are masked
+	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
 		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb, p.Rel, v)
 	}
 	return p, nil
+}
+
+// secret reports whether a search must not open a file because of its name, or because git stores credentials in it.
+func (f *files) secret(path string) (why string, ok bool) {
+	if why, ok = names.SecretWhenNamed(path); ok {
+		return why, true
+	}
+	is := func(c secretvalues.Config) bool { return c.Path == path }
+	ok = secretvalues.GitConfig(path) || slices.ContainsFunc(f.values.Configs(nil), is)
+	return "git may store credentials in it", ok
 }
 
 // refusal returns the AI ignore rule that excludes a path, by its given or its resolved name.

@@ -246,7 +246,7 @@ func (f *files) consider(g *gathered, t target, path string, once map[string]boo
 		g.skip(p.Rel, "%v", v)
 		return
 	}
-	if why, secret := names.Secret(p.Abs); secret {
+	if why, secret := f.secret(p.Abs); secret {
 		g.skip(p.Rel, "looks like a secret (%s); name it to have it read", why)
 		return
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/search"
-	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -276,7 +275,7 @@ func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}
 	if !w.named {
 		s.Withhold = func(path string) bool {
-			_, secret := names.Secret(path)
+			_, secret := f.secret(path)
 			return secret
 		}
 	}

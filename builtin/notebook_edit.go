@@ -137,7 +137,11 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	if err != nil {
 		return nil, a.failure(p, err)
 	}
-	c := &notebookChange{o.with(a, now), out.ID, nb.StableIDs() || e.Mode == document.ReplaceCell}
+	changed, err := o.with(a, now)
+	if err != nil {
+		return nil, err
+	}
+	c := &notebookChange{changed, out.ID, nb.StableIDs() || e.Mode == document.ReplaceCell}
 	if c.none() {
 		return nil, a.errorf(editNoChange, p, "cell %s already is exactly this; nothing was changed", out.ID)
 	}

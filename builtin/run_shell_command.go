@@ -52,6 +52,9 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		return nil, tool.BadParam("command", "contains a NUL byte, which shells don't accept")
 	case !utf8.ValidString(a.Command):
 		return nil, tool.BadParam("command", "is not valid UTF-8")
+	case strings.Contains(a.Command, proc.Masked):
+		return nil, tool.BadParam("command", "contains %s, which stands for a secret value that results don't show. "+
+			"Use a variable or a credential helper that has the value, or ask the user to run it", proc.Masked)
 	case len(a.Command) > maxCommand:
 		return nil, tool.BadParam("command", "has %d bytes, over the %d that are run; put it into a file and run that", len(a.Command), maxCommand)
 	}

@@ -142,7 +142,8 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	if err != nil {
 		return nil, false, unwritable(a, p, err)
 	}
-	return o.with(a, doc), true, nil
+	c, err := o.with(a, doc)
+	return c, true, err
 }
 
 // savedText reports where a fact was saved.

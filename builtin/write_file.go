@@ -74,13 +74,13 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 		if err != nil {
 			return nil, toWrite.failure(p, err)
 		}
-		return o.with(toWrite, now), nil
+		return o.with(toWrite, now)
 	}
 	now, err := o.doc.Rewrite(content)
 	if err != nil {
 		return nil, unwritable(toWrite, p, err)
 	}
-	return o.with(toWrite, now), nil
+	return o.with(toWrite, now)
 }
 
 // unwritable returns the error for text that the file's encoding can't represent.

@@ -47,6 +47,8 @@ type Executor struct {
 	Limit   int           // calls running at once; 0: 10. Questions and delegating calls take no slot
 	Timeout time.Duration // of one Run or Trial; 0: none
 	Budget  int           // maximum characters of a result's text; 0: 25,000, <0: no limit
+	// Mask replaces secret values in everything that the model reads of a call, also in texts that are saved; nil: nothing.
+	Mask func(text string) string
 	// Spill saves a text that is over the budget and returns its location. With a nil Spill the rest is lost.
 	Spill func(Call, string) (Spilled, error)
 
@@ -93,7 +95,7 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	}
 	child := &Executor{
 		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around, Tries: x.Tries,
-		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Spill: x.Spill,
+		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Mask: x.Mask, Spill: x.Spill,
 		by: by, scheduler: c,
 	}
 	child.once.Do(func() { child.begun.Store(true) })
@@ -246,6 +248,7 @@ func (b *Batch) enter(c Call) (*scheduledCall, error) {
 }
 
 func (b *Batch) settle(e *scheduledCall, o Outcome) {
+	o = b.x.masked(o)
 	o.Call, o.Name = e.call, e.decl.Name
 	b.scheduler.finish(e, o)
 	b.scheduler.out.push(Event{Stage: Done, Request: e.request(Invocation{}), Outcome: &o})

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -61,6 +62,43 @@ func (e *scheduledCall) fit(parts []Part) (fitting []Part, saved []string) {
 		}
 	}
 	return out, saved
+}
+
+// masked returns an outcome without secret values.
+func (x *Executor) masked(o Outcome) Outcome {
+	if x.Mask == nil {
+		return o
+	}
+	parts := make([]Part, len(o.Result.Content))
+	for i, p := range o.Result.Content {
+		if t, ok := p.(Text); ok {
+			p = Text(x.Mask(string(t)))
+		}
+		parts[i] = p
+	}
+	o.Result.Content = parts
+	o.Result.Display = x.maskedDisplay(o.Result.Display)
+	if f := o.Error; f != nil {
+		o.Error = &Failure{Type: f.Type, Message: x.Mask(f.Message), Model: x.Mask(f.Model)}
+	}
+	return o
+}
+
+// maskedDisplay returns a display without secret values.
+func (x *Executor) maskedDisplay(d Display) Display {
+	if d == nil {
+		return nil
+	}
+	b, err := MarshalDisplay(d)
+	if err != nil {
+		return nil // it can't be sent either
+	}
+	text := x.Mask(string(b))
+	if text == string(b) {
+		return d
+	}
+	d, _ = unMarshalDisplay(json.RawMessage(text))
+	return d
 }
 
 // leastShare is the minimum size of a truncated text, since its header takes part of it.
@@ -139,6 +177,9 @@ func share(parts []Part, sizes []int, budget int) []int {
 
 // shortened returns the start and the end of a text, and the path of the full text; "": it isn't saved.
 func (e *scheduledCall) shortened(s string, chars, budget int) (short, path string) {
+	if e.x.Mask != nil {
+		s = e.x.Mask(s)
+	}
 	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
 	where := "The full output was not saved."
 	if e.x.Spill != nil {

@@ -42,26 +42,31 @@ func Clean(text []byte, mask string) (clean []byte, found bool) {
 		at = part.to
 	}
 	b.Write(text[at:])
-	return []byte(maskLines(b.String(), Credentials([]byte(b.String())), mask)), true // those in comments
+	inComments := append(InURLs(b.String()), inHeaders(b.String())...)
+	return []byte(maskLines(b.String(), inComments, mask)), true
 }
 
 // replaced returns a text with a mask in place of credentials, the longest first.
 func replaced(text string, found []Credential, mask string) string {
 	found = slices.Clone(found)
 	slices.SortStableFunc(found, func(a, b Credential) int { return cmp.Compare(len(b.Value), len(a.Value)) })
+	var pairs []string
 	for _, c := range found {
-		if c.Value != mask && !strings.Contains(mask, c.Value) {
-			text = strings.ReplaceAll(text, c.Value, mask)
+		const shortest = 3
+		if len(c.Value) < shortest { // it may occur anywhere
+			return mask
 		}
+		pairs = append(pairs, c.Value, mask)
 	}
-	return text
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // maskLines replaces the lines with credentials by comments.
 func maskLines(text string, found []Credential, mask string) string {
 	lines := strings.SplitAfter(text, "\n")
 	for i, l := range lines {
-		if slices.ContainsFunc(found, func(c Credential) bool { return c.Value != mask && strings.Contains(l, c.Value) }) {
+		in := func(c Credential) bool { return !strings.Contains(c.Value, mask) && strings.Contains(l, c.Value) }
+		if slices.ContainsFunc(found, in) {
 			lines[i] = "# " + mask + l[len(strings.TrimRight(l, "\r\n")):]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Credential is a password or token, and the user that it belongs to, if that is known.
@@ -33,7 +34,7 @@ func (s Setting) Credentials() []Credential {
 	case s.Key.Name == "extraheader":
 		out = append(out, inHeader(s.Value)...)
 	case s.Key.Section == "credential" && s.Key.Name == "helper":
-		for _, m := range inHelper.FindAllStringSubmatch(s.Value, -1) {
+		for _, m := range inHelper().FindAllStringSubmatch(s.Value, -1) {
 			out = append(out, Credential{Value: m[1]})
 		}
 	case secretName(s.Key.Name) && s.Value != "" && !strings.HasPrefix(s.Value, "!") && !strings.Contains(s.Value, "://"):
@@ -43,7 +44,7 @@ func (s Setting) Credentials() []Credential {
 }
 
 // inHelper finds the password in a credential helper that is a line of a shell.
-var inHelper = regexp.MustCompile(`(?i)\b(?:password|token|credential)=([^\s"';|&)\\]+)`)
+var inHelper = compiled(`(?i)\b(?:password|token|credential)=([^\s"';|&)\\]+)`)
 
 // secretName reports whether a setting is a password or a token by its name.
 func secretName(name string) bool {
@@ -57,20 +58,25 @@ func secretName(name string) bool {
 
 // userinfo is the part of a URL before the host, in a text or in a value. A password may contain an @.
 var (
-	userinfoInText = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>` + "`" + `]+)@`)
-	userinfo       = regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#]+)@`)
+	userinfoInText = compiled(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#"'<>` + "`" + `]+)@`)
+	userinfo       = compiled(`(?i)[a-z][a-z0-9+.-]*://([^\s/?#]+)@`)
 )
+
+// compiled compiles an expression at its first use: most files don't need it.
+func compiled(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // InURLs returns the credentials of the URLs in a text, as they are there and decoded. The user of a URL without a password
 // counts if it looks like a token.
 func InURLs(text string) []Credential { return inURLs(text, userinfoInText) }
 
-func inURLs(text string, userinfo *regexp.Regexp) []Credential {
-	if !strings.Contains(text, "://") {
+func inURLs(text string, userinfo func() *regexp.Regexp) []Credential {
+	if _, rest, ok := strings.Cut(text, "://"); !ok || !strings.Contains(rest, "@") {
 		return nil
 	}
 	var out []Credential
-	for _, m := range userinfo.FindAllStringSubmatch(text, -1) {
+	for _, m := range userinfo().FindAllStringSubmatch(text, -1) {
 		user, password, _ := strings.Cut(m[1], ":")
 		if password != "" && password != "x-oauth-basic" {
 			out = append(out, decoded(user, password)...)
@@ -98,7 +104,8 @@ func decoded(user, value string) []Credential {
 // tokenAsUser reports whether the user of a URL is a token: https://TOKEN@host, https://TOKEN:x-oauth-basic@host.
 func tokenAsUser(user string) bool {
 	const shortest = 16
-	return len(user) >= shortest && strings.ContainsAny(user, "0123456789") && !strings.ContainsAny(user, "%@.") || LooksLikeToken(user)
+	mixed := strings.ContainsAny(user, "0123456789") && !strings.ContainsAny(user, "%@.")
+	return len(user) >= shortest && mixed || LooksLikeToken(user)
 }
 
 // tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least.
@@ -106,16 +113,17 @@ var tokenForms = []struct {
 	start string
 	rest  int
 }{
-	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 16}, {"glcbt-", 16},
-	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10}, {"xoxp-", 10}, {"xoxr-", 10}, {"xoxs-", 10},
-	{"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30}, {"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30},
-	{"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20}, {"ATATT", 20},
+	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 16},
+	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10}, {"xoxp-", 10},
+	{"xoxr-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30},
+	{"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30}, {"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20}, {"ATATT", 20},
 }
 
 // LooksLikeToken reports whether a value has the form of a token of a well-known service.
 func LooksLikeToken(value string) bool {
 	for _, f := range tokenForms {
-		if rest, ok := strings.CutPrefix(value, f.start); ok && len(rest) >= f.rest && !strings.ContainsAny(rest, " \t\n/\\:;,") {
+		rest, ok := strings.CutPrefix(value, f.start)
+		if ok && len(rest) >= f.rest && !strings.ContainsAny(rest, " \t\n/\\:;,") {
 			return true
 		}
 	}
@@ -123,12 +131,15 @@ func LooksLikeToken(value string) bool {
 }
 
 // authorization is a header with credentials.
-var authorization = regexp.MustCompile(`(?i)\bauthorization:[ \t]*((?:[a-z]+[ \t]+)?[^\s"']+)`)
+var authorization = compiled(`(?i)\bauthorization:[ \t]*((?:[a-z]+[ \t]+)?[^\s"']+)`)
 
 // inHeaders returns the credentials of the Authorization headers in a text.
 func inHeaders(text string) []Credential {
+	if !strings.Contains(strings.ToLower(text), "authorization:") {
+		return nil
+	}
 	var out []Credential
-	for _, m := range authorization.FindAllStringSubmatch(text, -1) {
+	for _, m := range authorization().FindAllStringSubmatch(text, -1) {
 		out = append(out, inHeader("authorization: "+m[1])...)
 	}
 	return out
@@ -144,8 +155,8 @@ func inHeader(header string) []Credential {
 		value = strings.TrimSpace(rest)
 	}
 	out := []Credential{{Value: value}}
-	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
-		if plain, err := e.DecodeString(value); err == nil {
+	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		if plain, err := e.DecodeString(strings.TrimRight(value, "=")); err == nil {
 			if user, password, ok := strings.Cut(string(plain), ":"); ok && password != "" {
 				return append(out, Credential{user, password})
 			}

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -54,35 +53,6 @@ func ShortEnviron(base []string) []string {
 		}
 	}
 	return append(Environ(short, nil), "GIT_OPTIONAL_LOCKS=0")
-}
-
-// Secrets returns the values in base to mask in output: those of variables that look like credentials, passed on or not, and
-// passwords in URLs. Of a value with several lines (a private key) each long line counts too.
-func Secrets(base []string) []string {
-	var out []string
-	for _, kv := range base {
-		n, v, _ := strings.Cut(kv, "=")
-		if u, err := url.Parse(v); err == nil && u.Host != "" {
-			if p, ok := u.User.Password(); ok {
-				out = append(out, p)
-			}
-			if u.User == nil {
-				continue // a URL isn't secret, whatever its name
-			}
-		}
-		if !Credential(n) {
-			continue
-		}
-		out = append(out, v)
-		if lines := strings.Split(v, "\n"); len(lines) > 1 {
-			for _, l := range lines {
-				if l = strings.TrimSpace(l); len(l) >= 16 && !strings.HasPrefix(l, "-----") {
-					out = append(out, l)
-				}
-			}
-		}
-	}
-	return out
 }
 
 // Credential reports whether a variable's name is that of a credential.

@@ -40,7 +40,7 @@ func TestFlood(t *testing.T) {
 	if underRace {
 		mb = 8
 	}
-	mask := NewMask([]string{"sk-0123456789abcdef", "ghp_ABCDEFGHIJKLMNOP1"})
+	mask := maskOf("sk-0123456789abcdef", "ghp_ABCDEFGHIJKLMNOP1")
 	for _, c := range []struct{ name, line, head, tail string }{
 		{"yes", "yes | head -c %dM", "y\n[previous line repeated ", "times]\n"},
 		{"lines", "yes 'some 0123456789 line of a log that goes on and on' | head -c %dM", "some 0123456789", "\n"},
@@ -52,7 +52,7 @@ func TestFlood(t *testing.T) {
 			if c.name != "yes" {
 				mb = max(8, mb/10)
 			}
-			r := opened(t, Options{Mask: mask})
+			r := opened(t, Options{Mask: func() *Mask { return mask }})
 			run(t, r, Command{Line: "true"})
 			if err := resetHighWater(); err != nil {
 				t.Skip("memory cannot be measured here:", err)
@@ -173,7 +173,7 @@ func TestSlowLive(t *testing.T) {
 func TestSecretsMasked(t *testing.T) {
 	t.Parallel()
 	const key = "sk-live-0123456789abcdef"
-	r := opened(t, Options{Mask: NewMask([]string{key})})
+	r := opened(t, Options{Mask: func() *Mask { return maskOf(key) }})
 	var spill bytes.Buffer
 	var shown strings.Builder
 	o := run(t, r, Command{
@@ -181,7 +181,7 @@ func TestSecretsMasked(t *testing.T) {
 		Spill: &spill, Live: func(p Progress) { shown.WriteString(p.Tail) }, LiveEvery: time.Millisecond,
 	})
 	all := o.Output.String()
-	if !strings.HasPrefix(all, "[masked]\n[masked]\n[masked]\nxxx") || !strings.HasSuffix(all, "x[masked]\n") {
+	if !strings.HasPrefix(all, strings.Repeat(Masked+"\n", 3)+"xxx") || !strings.HasSuffix(all, "x"+Masked+"\n") {
 		t.Errorf("%.60q", all)
 	}
 	for name, s := range map[string]string{"result": all, "file": spill.String(), "live": shown.String()} {

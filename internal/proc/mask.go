@@ -2,51 +2,55 @@ package proc
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 )
 
-// Masked replaces a secret.
-const Masked = "[masked]"
+// Masked replaces a secret. It may be a part of a URL, and it doesn't occur in files by chance: an edit that would write it is
+// an error.
+const Masked = "***masked-by-adze***"
 
-// minSecret is the minimum length of a masked value: shorter ones occur by chance.
-const minSecret = 8
+// Secret is a value to mask.
+type Secret struct {
+	Value string
+	User  string // that it belongs to, if known
+	// Sure means that it is a credential. Otherwise only its name says so, and ordinary values (a date, a path) aren't masked.
+	Sure bool
+}
 
-// Mask replaces known secret values in output. A nil Mask masks nothing.
+// Mask replaces known secret values in output, also where they are encoded. A nil Mask masks nothing.
 //
 // If two secrets overlap in the text, both are masked completely.
 type Mask struct {
-	values [][]byte
-	max    int // length of the longest value
-	window int // at most the length of the shortest value
-	// shift and bucket are the tables of Wu and Manber's multi-pattern search. It checks two bytes and usually skips almost
-	// as many as the shortest value has, so that masking keeps up with a flood of output.
-	shift  *[1 << 16]uint8
-	bucket map[uint16][]int
+	long  *matcher // values that are masked everywhere
+	short *matcher // values that are masked after a colon and before an @
+	max   int      // length of the longest text
+	// starts are the texts by their first byte.
+	starts [256][][]byte
 }
 
 // NewMask returns a mask for the values that are worth masking: at least 8 bytes long and not so ordinary ("postgres",
-// "localhost", "00000000", a path) that masking would garble output and protect nothing. It is nil if there are none.
-func NewMask(values []string) *Mask {
-	m := &Mask{bucket: map[uint16][]int{}, window: 200}
-	for _, v := range values {
-		if b := []byte(v); worthMasking(v) && !slices.ContainsFunc(m.values, func(o []byte) bool { return bytes.Equal(o, b) }) {
-			m.values = append(m.values, b)
-			m.max = max(m.max, len(b))
-			m.window = min(m.window, len(b))
-		}
+// "localhost", "00000000", a path) that masking would garble output and protect nothing. Others are masked only where they
+// are the password of a URL, and in the base64 form of user:password. It is nil if there are none.
+func NewMask(secrets []Secret) *Mask {
+	var long, short [][]byte
+	for _, s := range secrets {
+		l, p := s.forms()
+		long, short = append(long, l...), append(short, p...)
 	}
-	if len(m.values) == 0 {
+	m := &Mask{long: newMatcher(long, 0), short: newMatcher(short, 1)}
+	if m.long == nil && m.short == nil {
 		return nil
 	}
-	m.shift = (*[1 << 16]uint8)(bytes.Repeat([]byte{uint8(m.window - 1)}, 1<<16))
-	for i, v := range m.values {
-		for j := 0; j+1 < m.window; j++ {
-			pair := uint16(v[j])<<8 | uint16(v[j+1])
-			m.shift[pair] = min(m.shift[pair], uint8(m.window-2-j))
+	for _, k := range []*matcher{m.long, m.short} {
+		if k == nil {
+			continue
 		}
-		last := uint16(v[m.window-2])<<8 | uint16(v[m.window-1])
-		m.bucket[last] = append(m.bucket[last], i)
+		for _, t := range k.texts {
+			m.max = max(m.max, len(t))
+			m.starts[t[0]] = append(m.starts[t[0]], t)
+		}
 	}
 	return m
 }
@@ -56,11 +60,19 @@ func (m *Mask) String(s string) string {
 	if m == nil {
 		return s
 	}
-	var out []byte
-	st := maskStream{mask: m}
-	st.write([]byte(s), func(p []byte) { out = append(out, p...) })
-	st.flush(func(p []byte) { out = append(out, p...) })
-	return string(out)
+	found := m.find([]byte(s))
+	if len(found) == 0 {
+		return s
+	}
+	var b strings.Builder
+	at := 0
+	for _, f := range found {
+		b.WriteString(s[at:f.from])
+		b.WriteString(Masked)
+		at = f.to
+	}
+	b.WriteString(s[at:])
+	return b.String()
 }
 
 // span is a range of bytes.
@@ -68,6 +80,56 @@ type span struct{ from, to int }
 
 // find returns the positions of secrets in b, in order, with overlapping ones joined.
 func (m *Mask) find(b []byte) []span {
+	found := m.long.find(b)
+	if more := m.short.find(b); len(more) > 0 {
+		all := append(found, more...)
+		slices.SortFunc(all, func(x, y span) int { return cmp.Compare(x.from, y.from) })
+		found = nil
+		for _, s := range all {
+			found = join(found, s)
+		}
+	}
+	return found
+}
+
+// matcher finds texts by Wu and Manber's multi-pattern search. It checks two bytes and usually skips almost as many as the
+// shortest text has, so that masking keeps up with a flood of output.
+type matcher struct {
+	texts  [][]byte
+	window int // at most the length of the shortest text
+	around int // bytes at both ends of a text that aren't masked
+	shift  *[1 << 16]uint8
+	bucket map[uint16][]int
+}
+
+// newMatcher returns nil if there are no texts.
+func newMatcher(texts [][]byte, around int) *matcher {
+	if len(texts) == 0 {
+		return nil
+	}
+	texts = slices.Clone(texts)
+	slices.SortFunc(texts, bytes.Compare)
+	m := &matcher{texts: slices.CompactFunc(texts, bytes.Equal), window: 200, around: around, bucket: map[uint16][]int{}}
+	for _, t := range m.texts {
+		m.window = min(m.window, len(t))
+	}
+	m.shift = (*[1 << 16]uint8)(bytes.Repeat([]byte{uint8(m.window - 1)}, 1<<16))
+	for i, t := range m.texts {
+		for j := 0; j+1 < m.window; j++ {
+			pair := uint16(t[j])<<8 | uint16(t[j+1])
+			m.shift[pair] = min(m.shift[pair], uint8(m.window-2-j))
+		}
+		last := uint16(t[m.window-2])<<8 | uint16(t[m.window-1])
+		m.bucket[last] = append(m.bucket[last], i)
+	}
+	return m
+}
+
+// find returns the positions of the masked parts of texts.
+func (m *matcher) find(b []byte) []span {
+	if m == nil {
+		return nil
+	}
 	var found []span
 	shift := m.shift
 	for i := m.window - 1; i < len(b); {
@@ -78,8 +140,8 @@ func (m *Mask) find(b []byte) []span {
 		}
 		from := i - (m.window - 1)
 		for _, v := range m.bucket[pair] {
-			if bytes.HasPrefix(b[from:], m.values[v]) {
-				found = join(found, span{from, from + len(m.values[v])})
+			if t := m.texts[v]; bytes.HasPrefix(b[from:], t) {
+				found = join(found, span{from + m.around, from + len(t) - m.around})
 			}
 		}
 		i++
@@ -99,8 +161,8 @@ func join(spans []span, s span) []span {
 // unfinished returns the start of the longest suffix of b that could be the beginning of a secret; len(b) if there is none.
 func (m *Mask) unfinished(b []byte) int {
 	for i := max(0, len(b)-m.max+1); i < len(b); i++ {
-		for _, v := range m.values {
-			if v[0] == b[i] && len(v) > len(b)-i && bytes.HasPrefix(v, b[i:]) {
+		for _, t := range m.starts[b[i]] {
+			if len(t) > len(b)-i && bytes.HasPrefix(t, b[i:]) {
 				return i
 			}
 		}
@@ -126,7 +188,11 @@ func (s *maskStream) write(p []byte, give func([]byte)) {
 	if len(s.held) > 0 {
 		b = append(s.held, p...)
 	}
-	s.emit(b, s.mask.unfinished(b), give)
+	end := s.mask.unfinished(b)
+	if end < len(b) && end > s.covered && s.mask.short != nil {
+		end-- // what stands before a short value decides whether it is masked
+	}
+	s.emit(b, end, give)
 }
 
 // flush emits the held bytes at the end of the output.
@@ -159,41 +225,4 @@ func (s *maskStream) emit(b []byte, end int, give func([]byte)) {
 	}
 	s.covered = at - end
 	s.held = append([]byte(nil), b[end:]...)
-}
-
-// worthMasking reports whether a value is worth masking.
-func worthMasking(v string) bool {
-	if len(v) < minSecret || strings.Contains(v, Masked) {
-		return false
-	}
-	distinct := map[byte]bool{}
-	var upper, lower, digit, other bool
-	for i := range len(v) {
-		c := v[i]
-		distinct[c] = true
-		switch {
-		case c >= 'A' && c <= 'Z':
-			upper = true
-		case c >= 'a' && c <= 'z':
-			lower = true
-		case c >= '0' && c <= '9':
-			digit = true
-		default:
-			other = true
-		}
-	}
-	if len(distinct) < 5 {
-		return false
-	}
-	if oneKind := !other && b2i(upper)+b2i(lower)+b2i(digit) == 1; oneKind && len(v) < 12 {
-		return false // a word, a date, a small number
-	}
-	return !strings.HasPrefix(v, "/") && !strings.HasPrefix(v, "~/") && !strings.HasPrefix(v, "./")
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -73,8 +73,12 @@ type Process struct {
 }
 
 func newProcess(r *Runner, c Command) *Process {
+	var mask *Mask
+	if r.opt.Mask != nil {
+		mask = r.opt.Mask()
+	}
 	return &Process{
-		runner: r, cmd: c, cap: newCapture(&c, r.opt.Mask, time.Now),
+		runner: r, cmd: c, cap: newCapture(&c, mask, time.Now),
 		detach: make(chan struct{}), stopping: make(chan struct{}),
 		done: make(chan struct{}), gone: make(chan struct{}),
 		liveDone: make(chan struct{}), liveStop: make(chan struct{}),

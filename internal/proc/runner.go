@@ -21,7 +21,8 @@ type Options struct {
 	Helper Helper // the result of Main
 	State  string // directory for the ledger, created if missing; empty means none
 	Shell  string // path of the shell; empty means bash, or sh without it
-	Mask   *Mask  // secrets to mask in output
+	// Mask returns the secrets to mask in the output of a command that starts now; nil: none.
+	Mask func() *Mask
 
 	// Grace is the time between TERM and KILL; 0 means 100 ms.
 	Grace time.Duration

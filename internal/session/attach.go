@@ -28,11 +28,15 @@ func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.
 	if err != nil {
 		return nil, err
 	}
-	parts := append([]model.Part{model.Text(text)}, attached...)
 	pictures, notes := s.images.in(typed)
 	s.warnAll(notes)
-	parts = append(parts, pictures...)
-	return append(parts, s.attachResources(ctx, typed)...), nil
+	parts := slices.Concat(attached, pictures, s.attachResources(ctx, typed))
+	for i, p := range parts {
+		if t, ok := p.(model.Text); ok {
+			parts[i] = model.Text(s.tools.Mask(string(t)))
+		}
+	}
+	return append([]model.Part{model.Text(text)}, parts...), nil
 }
 
 // attach reads the @paths of a prompt that policy or the user allows to read.

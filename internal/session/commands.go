@@ -150,7 +150,7 @@ func (s *Session) runForPrompt(ctx context.Context, line string) (string, error)
 	}
 	x := &tool.Executor{
 		Registry: s.Executor.Registry, Policy: s.Executor.Policy, Ask: s.Executor.Ask, Before: s.Executor.Before,
-		Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+		Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 	}
 	batch := x.Batch(ctx)
 	batch.Add(tool.Call{ID: NewID(), Name: shell.Name, Args: args})

@@ -318,7 +318,7 @@ func (h *hooks) tellModel(texts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, text := range texts {
-		h.waiting = append(h.waiting, "[hook] "+text)
+		h.waiting = append(h.waiting, "[hook] "+h.s.tools.Mask(text))
 	}
 }
 

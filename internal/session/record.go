@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
@@ -106,7 +105,7 @@ func (s *Session) record(o *Recording) error {
 // recordElsewhere records in the journal of another program, and continues a session that has started there.
 func (s *Session) recordElsewhere(e *Elsewhere) error {
 	w := journal.NewWriter(e.Log, e.Blobs, e.State)
-	w.Mask = builtin.Masking(s.Models.env.Environ)
+	w.Mask = s.tools.Mask
 	r := s.recorder
 	r.discard = e.Log.Close
 	s.Executor.Around, s.Executor.Tries = r.around, r.tries
@@ -124,10 +123,10 @@ func (s *Session) recordElsewhere(e *Elsewhere) error {
 	return nil
 }
 
-// writer returns the writer of a journal. It masks the secrets of the environment.
+// writer returns the writer of a journal. It masks known secrets.
 func (s *Session) writer(log journal.Log, all journal.Sessions, state journal.State) *journal.Writer {
 	w := journal.NewWriter(log, all.Store(), state)
-	w.Mask = builtin.Masking(s.Models.env.Environ)
+	w.Mask = s.tools.Mask
 	return w
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -308,7 +309,7 @@ func TestRecordingMasksSecrets(t *testing.T) {
 	d.say(t, c, "the password is hunter2-hunter2")
 	s.Close()
 	text, err := os.ReadFile(filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), "journal.jsonl"))
-	if err != nil || strings.Contains(string(text), "hunter2") || strings.Count(string(text), "[masked]") < 2 {
+	if err != nil || strings.Contains(string(text), "hunter2") || strings.Count(string(text), proc.Masked) < 2 {
 		t.Errorf("%v: %s", err, text)
 	}
 }

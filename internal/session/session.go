@@ -140,6 +140,7 @@ func Open(env Env, o Options) (*Session, error) {
 		Policy:   s.judge(),
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
+		Mask:     s.tools.Mask,
 		Spill:    s.long.save,
 	}
 	if err := s.record(o.Record); err != nil {
@@ -182,7 +183,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	return builtin.Options{
 		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir: dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools, dirs),
-		Helper: s.env.Helper, Environ: s.env.Environ, PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output, Kept: s.kept,
+		Helper: s.env.Helper, Environ: s.env.Environ, MaskEnviron: s.Models.env.environ(), PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
@@ -386,7 +387,7 @@ func (s *Session) RunAsUser(ctx context.Context, command string, observe func(to
 		return tool.Outcome{}, err
 	}
 	own := &tool.Executor{
-		Registry: all, Spill: s.Executor.Spill, Budget: s.Executor.Budget, Observe: observe,
+		Registry: all, Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget, Observe: observe,
 		Policy: func(tool.Request) tool.Decision {
 			return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByUser}}
 		},

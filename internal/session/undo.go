@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -134,7 +135,7 @@ func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, 
 		return nil, err
 	}
 	w := journal.NewWriter(log, all.Store(), state)
-	w.Mask = builtin.Masking(environ)
+	w.Mask = secretvalues.New(secretvalues.Options{Environ: environ, Roots: []string{f.Path}, State: f.Home}).Mask().String
 	store, err := undo.OpenStore(f.Home, id)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())

@@ -50,8 +50,8 @@ var secretTables = sync.OnceValue(func() (t struct{ system, directories, files, 
 	return t
 })
 
-// SecretWhenNamed is Secret for a file that a call names. Git stores tokens in the URLs of its configuration: a call that
-// names the file may see them, but a search doesn't omit it, and it is never hidden from git.
+// SecretWhenNamed is Secret for a file that a call reads or searches. Git stores tokens in the URLs of its configuration,
+// but it is never hidden from git itself.
 func SecretWhenNamed(path string) (why string, ok bool) {
 	comps := parts(path)
 	if n := len(comps); n > 1 && (comps[n-1] == "config" || comps[n-1] == "config.worktree") && slices.Contains(comps[:n-1], ".git") {
