@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
 )
@@ -48,9 +46,6 @@ type running struct {
 
 func newShell(o Options, f *files) (*shell, error) {
 	base := o.Environ
-	if base == nil {
-		base = homedir.Environ(os.Environ())
-	}
 	state := ""
 	var unclean []string
 	if o.State != "" {
@@ -63,7 +58,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: proc.NewMask(proc.Secrets(base))})
+	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: f.values.Mask})
 	b.limiter = newLimiter(o, f, r, b.short)
 	ended := func(proc.Job) {
 		if o.JobEnded != nil {

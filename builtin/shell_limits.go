@@ -3,6 +3,7 @@ package builtin
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
+	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
@@ -36,6 +38,10 @@ type limiter struct {
 	bubblewrap bool
 	around     sandbox.Surroundings
 	finder     *secretfiles.Finder
+	values     *secretvalues.List
+
+	mu     sync.Mutex
+	nested map[string]bool // files of git's configuration in the workspace
 
 	once   sync.Once
 	limits *sandbox.Limits
@@ -51,7 +57,7 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		return nil
 	}
 	l := &limiter{
-		runner: r, bubblewrap: o.Sandbox.Bubblewrap,
+		runner: r, bubblewrap: o.Sandbox.Bubblewrap, values: f.values, nested: map[string]bool{},
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
 	hide := o.Sandbox.Limits.Hide
@@ -62,12 +68,18 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	return l
 }
 
-// hides returns hide without files that git itself must read, files in /etc that everyone or not even the user may read, and
-// certificates elsewhere.
+// hides returns hide without git's configuration, which configs handles, files in /etc that everyone or not even the user may
+// read, and certificates elsewhere.
 func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
 	return func(path string, tracked func() bool) bool {
 		if _, inside := names.Within(path, l.around.Roots); inside {
-			return !strings.HasSuffix(path, "/.git/config") && hide(path, tracked)
+			if secretvalues.GitConfig(path) {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.nested[path] = true
+				return false
+			}
+			return hide(path, tracked)
 		}
 		if !hide(path, func() bool { return false }) { // files that git tracks in /etc aren't public
 			return false
@@ -146,6 +158,7 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 		bare := *l.limits
 		limits = &bare
 	}
+	limits.Replace = l.replaced()
 	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, nil
 }
 
@@ -165,6 +178,23 @@ func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Lim
 		}
 	}
 	return &limits, nil
+}
+
+// configs returns the files of git's configuration that contain credentials. The list of hidden files must be current.
+func (l *limiter) configs() []secretvalues.Config {
+	l.mu.Lock()
+	nested := slices.Collect(maps.Keys(l.nested))
+	l.mu.Unlock()
+	return l.values.Configs(nested)
+}
+
+// replaced returns what a read-only command sees in place of these files.
+func (l *limiter) replaced() []sandbox.Shown {
+	var out []sandbox.Shown
+	for _, c := range l.configs() {
+		out = append(out, sandbox.Shown{Path: c.Path, Text: string(c.Clean)})
+	}
+	return out
 }
 
 // environ returns the environment of a limited command: caches go where they can be written, and settings that may contain

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/trial"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -146,6 +147,10 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	}
 	r := &triedCall{shellCall: &c, trial: t}
 	c.tries = true
+	if limits.Replace, err = t.Substitute(substitutes(b.limiter.configs())); err != nil {
+		r.drop()
+		return nil, err
+	}
 	c.command.Sandbox = t.Spec(limits)
 	c.command.Env = c.shell.trials.environ(b.env)
 	p, whole, err := c.begin(ctx)
@@ -162,6 +167,15 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	}
 	r.shown = r.effects()
 	return r, nil
+}
+
+// substitutes returns what a tried command sees in place of git's configuration with credentials.
+func substitutes(configs []secretvalues.Config) []trial.Substitute {
+	var out []trial.Substitute
+	for _, c := range configs {
+		out = append(out, trial.Substitute{Path: c.Path, Real: c.Text, Text: c.Clean, Merge: c.Merge})
+	}
+	return out
 }
 
 func (r *triedCall) drop() { r.once.Do(func() { _ = r.trial.Drop() }) } // the session's end removes what is left

@@ -268,6 +268,13 @@ func (p *pair) merged(name string, was *unix.Stat_t) error {
 
 // changed compares a file, or a link, that is in both.
 func (p *pair) changed(base string, c Change, s step) error {
+	if sub, ok := p.f.t.substituted(c.Path); ok && s.Upper.is(unix.S_IFREG) && s.Lower.is(unix.S_IFREG) {
+		u, err := p.original(base, sub)
+		if err != nil {
+			return err
+		}
+		s.Upper, c.New = seeing(u), fileOf(u)
+	}
 	same, attrs := p.same(base, &s)
 	note := []string{}
 	if s.Upper.Mode != s.Lower.Mode {
@@ -369,6 +376,7 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 			os.Remove(above)
 			return
 		}
+		st = f.restored(path, above, st)
 		f.inspect(path, name, seeing(st), target)
 		f.marked(above, st)
 	}

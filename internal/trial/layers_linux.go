@@ -292,6 +292,8 @@ type Trial struct {
 
 	emptied bool // session layers were emptied
 
+	substitutes []Substitute // in uppers
+
 	mu      sync.Mutex
 	found   *found // by Effects
 	spent   bool   // it was kept, or keeping failed

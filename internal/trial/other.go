@@ -37,6 +37,9 @@ func (*Layers) Close() error { return nil }
 // Spec returns the sandbox for the command.
 func (*Trial) Spec(*sandbox.Limits) *sandbox.Spec { return &sandbox.Spec{Mode: sandbox.Trial} }
 
+// Substitute lets the command see other texts in place of files.
+func (*Trial) Substitute([]Substitute) ([]sandbox.Shown, error) { return nil, errOther }
+
 // Effects returns what the command changed.
 func (*Trial) Effects(context.Context) (Effects, error) { return Effects{}, errOther }
 

@@ -115,6 +115,15 @@ type Special struct {
 	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected", "too deep" (it contains something that wasn't looked at)
 }
 
+// Substitute is a file that looks different to a command.
+type Substitute struct {
+	Path string // with links resolved
+	Real []byte // its content
+	Text []byte // what the command sees
+	// Merge returns the new content of the file for a changed text.
+	Merge func(changed []byte) ([]byte, error)
+}
+
 // Effects are the changes of a trial.
 type Effects struct {
 	Changes []Change // sorted by path

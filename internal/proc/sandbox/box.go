@@ -192,7 +192,10 @@ func (b *Box) Encode() []byte {
 	if limits == nil {
 		limits = &Limits{}
 	}
-	for _, list := range [][]string{b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide} {
+	paths, texts := limits.replaced()
+	for _, list := range [][]string{
+		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide, paths, texts,
+	} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, v := range list {
 			str(v)
@@ -271,7 +274,10 @@ func DecodeBox(in []byte) (*Box, error) {
 		return nil, bad
 	}
 	b.spec.Mode, b.temp = Mode(mode), temp
-	for _, list := range []*[]string{&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide} {
+	var paths, texts []string
+	for _, list := range []*[]string{
+		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide, &paths, &texts,
+	} {
 		n, ok := length()
 		for ; ok && n > 0; n-- {
 			var v string
@@ -282,8 +288,11 @@ func DecodeBox(in []byte) (*Box, error) {
 			return nil, bad
 		}
 	}
-	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 {
+	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 || len(paths) != len(texts) {
 		return nil, bad
+	}
+	for i, path := range paths {
+		limits.Replace = append(limits.Replace, Shown{path, texts[i]})
 	}
 	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
 		*flag = in[0]&(1<<i) != 0

@@ -34,7 +34,7 @@ func (b *Box) makeHere() {
 		b.holdProtected()
 	}
 	if b.plan.Limits && b.temp != "" && b.Wrapped() {
-		b.covers = newCovers(coversOf(b.temp), b.spec.Limits.Hide)
+		b.covers = newCovers(coversOf(b.temp), b.spec.Limits)
 	}
 }
 
@@ -118,7 +118,7 @@ func (b *Box) Enter(dir string) error {
 
 // hide mounts covers over the hidden files.
 func (b *Box) hide() (err error) {
-	if len(b.spec.Limits.Hide) == 0 {
+	if !b.spec.Limits.covers() {
 		return nil
 	}
 	at := b.trialDir
@@ -131,7 +131,7 @@ func (b *Box) hide() (err error) {
 		}
 		defer unix.Close(at)
 	}
-	covers, err := coverInMemory(at, b.spec.Limits.Hide)
+	covers, err := coverInMemory(at, b.spec.Limits)
 	if err != nil {
 		return fmt.Errorf("hide files: %w", err)
 	}

@@ -14,10 +14,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// covers are the empty files that are mounted over hidden ones, separate ones so that it is known which were opened.
+// covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known which
+// were opened, and the texts that are shown in place of files.
 type covers struct {
 	dir    string // on the disk, for bubblewrap; "": they are in memory
 	hidden []string
+	shown  []Shown
 	events int // inotify descriptor, or -1
 	err    error
 }
@@ -28,12 +30,15 @@ const mostCovers = 64
 // sharedCover is the name of that cover.
 const sharedCover = "shared"
 
+// covers reports whether files are covered.
+func (l *Limits) covers() bool { return len(l.Hide)+len(l.Replace) > 0 }
+
 // newCovers creates the covers in a new directory. It returns nil if there is nothing to cover.
-func newCovers(dir string, hidden []string) *covers {
-	if len(hidden) == 0 {
+func newCovers(dir string, l *Limits) *covers {
+	if !l.covers() {
 		return nil
 	}
-	c := &covers{dir: dir, hidden: hidden, events: -1}
+	c := &covers{dir: dir, hidden: l.Hide, shown: l.Replace, events: -1}
 	if c.err = unix.Mkdir(dir, 0o700); c.err == nil {
 		c.err = c.fill(dir)
 	}
@@ -44,6 +49,11 @@ func newCovers(dir string, hidden []string) *covers {
 func (c *covers) fill(dir string) error {
 	for i := range min(len(c.hidden), mostCovers+1) {
 		if err := unix.Mknod(c.file(dir, i), unix.S_IFREG|0o444, 0); err != nil {
+			return err
+		}
+	}
+	for i, s := range c.shown {
+		if err := os.WriteFile(shownFile(dir, i), []byte(s.Text), 0o444); err != nil {
 			return err
 		}
 	}
@@ -61,21 +71,26 @@ func (c *covers) fill(dir string) error {
 // coverInMemory mounts covers over hidden files. They are in a separate file system, which is mounted on a directory for a
 // moment: creating them on a disk would take longer than most commands. The directory is given as a descriptor, because
 // something else may be mounted above it. The thread must be in its own mount namespace.
-func coverInMemory(at int, hidden []string) (*covers, error) {
+func coverInMemory(at int, l *Limits) (*covers, error) {
 	mount, err := memoryAt(at)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(mount)
 	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
-	c := &covers{hidden: hidden, events: -1}
+	c := &covers{hidden: l.Hide, shown: l.Replace, events: -1}
 	err = c.fill(dir)
 	if err == nil { // so that clones are read-only too
 		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 	}
-	for i := 0; i < len(hidden) && err == nil; i++ {
-		if err = attachCover(c.file(dir, i), hidden[i]); err != nil {
-			err = fmt.Errorf("%s: %w", hidden[i], err)
+	for i := 0; i < len(c.hidden) && err == nil; i++ {
+		if err = attachCover(c.file(dir, i), c.hidden[i]); err != nil {
+			err = fmt.Errorf("%s: %w", c.hidden[i], err)
+		}
+	}
+	for i := 0; i < len(c.shown) && err == nil; i++ {
+		if err = attachCover(shownFile(dir, i), c.shown[i].Path); err != nil {
+			err = fmt.Errorf("%s: %w", c.shown[i].Path, err)
 		}
 	}
 	if err == nil {
@@ -134,6 +149,12 @@ func (c *covers) file(dir string, i int) string {
 	return dir + "/" + strconv.Itoa(i)
 }
 
+// shownPrefix is the beginning of the names of files that are shown in place of others.
+const shownPrefix = "shown-"
+
+// shownFile returns the i-th of them in a directory.
+func shownFile(dir string, i int) string { return dir + "/" + shownPrefix + strconv.Itoa(i) }
+
 // coverMounts returns the covers of hidden files that exist, for bubblewrap.
 func (b *Box) coverMounts() [][2]string {
 	if b.covers == nil {
@@ -145,12 +166,17 @@ func (b *Box) coverMounts() [][2]string {
 			out = append(out, [2]string{b.covers.file(b.covers.dir, i), path})
 		}
 	}
+	for i, s := range b.covers.shown {
+		if _, err := os.Lstat(s.Path); err == nil {
+			out = append(out, [2]string{shownFile(b.covers.dir, i), s.Path})
+		}
+	}
 	return out
 }
 
 func (b *Box) coversErr() error {
 	switch {
-	case len(b.spec.Limits.Hide) > 0 && b.covers == nil:
+	case b.spec.Limits.covers() && b.covers == nil:
 		return errors.New("hide files: no temp directory")
 	case b.covers != nil && b.covers.err != nil:
 		return fmt.Errorf("hide files: %w", b.covers.err)
@@ -180,6 +206,7 @@ func (c *covers) opened() (paths []string, more bool) {
 			switch {
 			case err == nil && i < len(c.hidden):
 				paths = append(paths, c.hidden[i])
+			case strings.HasPrefix(string(name), shownPrefix):
 			case len(name) > 0 || e.Mask&unix.IN_Q_OVERFLOW != 0:
 				more = true
 			}

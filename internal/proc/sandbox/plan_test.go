@@ -155,6 +155,8 @@ func FuzzDecodeBox(f *testing.F) {
 	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true, HostSockets: []string{"/b/s"}},
 		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7, PrivateSockets: true}, "")
 	f.Add(b.Encode())
+	b = New(&Spec{Mode: ReadOnly, Limits: &Limits{Read: []string{"/a"}, Hide: []string{"/a/.env"}, Replace: []Shown{{"/a/.git/config", "[core]\n"}}}}, Plan{Layers: Landlock, Limits: true}, "")
+	f.Add(b.Encode())
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		b, err := DecodeBox(in)

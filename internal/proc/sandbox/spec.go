@@ -103,6 +103,18 @@ type Limits struct {
 	Execute []string // files and directories that may be read and executed
 	Write   []string // directories that may be written too, but not executed
 	Hide    []string // files that look empty
+	Replace []Shown  // files that look different, read-only
+}
+
+// Shown is a file and what a command sees in its place.
+type Shown struct{ Path, Text string }
+
+// replaced returns the paths of Replace and their texts.
+func (l *Limits) replaced() (paths, texts []string) {
+	for _, s := range l.Replace {
+		paths, texts = append(paths, s.Path), append(texts, s.Text)
+	}
+	return paths, texts
 }
 
 // Boxed reports whether there is a sandbox to make.
