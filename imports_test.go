@@ -94,7 +94,7 @@ var mayImport = map[string]string{
 	"internal/waittest":           "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
-	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk permission/environ internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
+	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
@@ -102,7 +102,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/shell permission/shell/bash permission/shell/prove " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/environ permission/shell permission/shell/bash permission/shell/prove " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.

@@ -61,6 +61,9 @@ type Options struct {
 	MaskEnviron []string
 	// PassEnv names variables that commands get even if they look like a credential.
 	PassEnv []string
+	// Env are variables for tried commands, which otherwise get only those that builds commonly need: names, or NAME=value.
+	// What looks like a credential is never passed. Approved commands get the values too.
+	Env []string
 	// Sandbox selects the sandbox that commands run in; its zero value is auto.
 	Sandbox Sandbox
 	// Kept is called with what a tried command changed, before the result is made; may be nil.

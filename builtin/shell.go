@@ -54,7 +54,7 @@ func newShell(o Options, f *files) (*shell, error) {
 			unclean = []string{"Processes of an earlier run could not be stopped: " + err.Error() + "."}
 		}
 	}
-	b, err := newSandboxes(o, f, base, proc.Environ(base, o.PassEnv))
+	b, err := newSandboxes(o, f, base, f.values.Mask())
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,9 +35,6 @@ type Sandbox struct {
 	Limits *ReadLimits
 	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
 	Trial bool
-	// Environ makes the environment of auto-approved commands from a full one; nil: a short list of
-	// harmless names.
-	Environ func(environ []string) []string
 }
 
 // sandboxes makes the sandboxes of a session.
@@ -46,8 +44,11 @@ type sandboxes struct {
 	mode  sandbox.Mode
 	roots []string
 	state string
-	env   []string // the full one
-	short []string // that of read-only sandboxes
+	env   []string // of approved commands
+
+	short    []string // of read-only commands
+	tried    []string // of tried commands
+	withheld []string // the names of variables that tried commands don't get
 
 	limiter *limiter // nil: reads are not limited
 
@@ -55,11 +56,9 @@ type sandboxes struct {
 	base func() *sandbox.Base
 }
 
-func newSandboxes(o Options, f *files, base, env []string) (*sandboxes, error) {
-	b := &sandboxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: env, short: proc.ShortEnviron(base)}
-	if o.Sandbox.Environ != nil {
-		b.short = append(o.Sandbox.Environ(proc.Environ(base, nil)), "ADZE=1")
-	}
+func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandboxes, error) {
+	b := &sandboxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: proc.Environ(environ.With(base, o.Env), o.PassEnv)}
+	b.environ(base, o.Env, mask)
 	b.base = sync.OnceValue(func() *sandbox.Base {
 		return sandbox.NewBase(b.roots, b.Write, b.env, func(path string) bool {
 			_, ok := names.Protected(path)
@@ -75,6 +74,15 @@ func newSandboxes(o Options, f *files, base, env []string) (*sandboxes, error) {
 	}
 	b.mode = mode
 	return b, nil
+}
+
+// environ makes the environments of commands that run without approval. They get nothing that is masked in output.
+func (b *sandboxes) environ(base, pass []string, mask *proc.Mask) {
+	secret := func(kv string) bool { return proc.SecretVariable(kv) || mask.String(kv) != kv }
+	b.short, _ = environ.Unapproved{Roots: b.roots, Secret: secret}.Environ(proc.Environ(base, nil))
+	b.short = append(b.short, "ADZE=1")
+	b.tried, b.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
+	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
 
 // readsOnly reports whether a policy granted the call only reads. The executor orders calls by that, so it must hold in

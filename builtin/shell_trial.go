@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,11 +79,6 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 	return t.layers, t.err
 }
 
-// environ returns the environment of a command in a trial.
-func (t *trials) environ(env []string) []string {
-	return append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
-}
-
 func (t *trials) close() error {
 	if t == nil || t.layers == nil {
 		return nil
@@ -152,7 +148,7 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 		return nil, err
 	}
 	c.command.Sandbox = t.Spec(limits)
-	c.command.Env = c.shell.trials.environ(b.env)
+	c.command.Env = b.tried
 	p, whole, err := c.begin(ctx)
 	if err != nil {
 		r.drop()
@@ -334,6 +330,9 @@ func (r *triedCall) with(line string) tool.Result {
 	if n := r.found.TooLong; n > 0 {
 		lines = append(lines, fmt.Sprintf("Not kept: directories that are too deep (%d with paths of over 4,095 characters)", n))
 	}
+	if r.failure != nil {
+		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.args.Command+"\n"+r.outcome.Output.String())...)
+	}
 	if line != "" {
 		lines = append(lines, line)
 	}
@@ -342,6 +341,24 @@ func (r *triedCall) with(line string) tool.Result {
 		out.Content = []tool.Part{tool.Text(strings.TrimRight(text, "\n") + "\n" + strings.Join(lines, "\n"))}
 	}
 	return out
+}
+
+// withheldNote returns a line with the variables that a failed command didn't get, first those that its text or output
+// mentions.
+func withheldNote(withheld []string, text string) []string {
+	if len(withheld) == 0 {
+		return nil
+	}
+	const most = 10
+	names := slices.Clone(withheld)
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(strings.Count(text, b), strings.Count(text, a))
+	})
+	list := strings.Join(names[:min(len(names), most)], ", ")
+	if n := len(names) - most; n > 0 {
+		list += fmt.Sprintf(", %d more", n)
+	}
+	return []string{"Withheld environment variables: " + tool.Visible(list) + ". The setting tools.env passes those that aren't credentials."}
 }
 
 // ending describes how the command ended, for a prompt.

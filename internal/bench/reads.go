@@ -14,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -64,9 +63,7 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 	var took [2][]time.Duration
 	var calls [2]func() error
 	for i, limits := range []*builtin.ReadLimits{nil, {System: permission.SystemDirectories()}} {
-		set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper, Sandbox: builtin.Sandbox{
-			Limits: limits, Environ: func(env []string) []string { return environ.AutoApproved(env, dir) },
-		}})
+		set, err := builtin.New(builtin.Options{Dir: dir, Helper: helper, Sandbox: builtin.Sandbox{Limits: limits}})
 		if err != nil {
 			return 0, 0, err
 		}

@@ -35,26 +35,6 @@ func Environ(base, pass []string) []string {
 	return append(out, forced...)
 }
 
-// plainNames are the variables that ShortEnviron keeps: locations, user and language. None of them makes a program load or
-// run something.
-var plainNames = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "TMPDIR",
-	"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
-	"GOROOT", "GOPATH", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "PYENV_ROOT", "NVM_DIR",
-	"SYSTEMROOT", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "TEMP", "TMP",
-}
-
-// ShortEnviron is Environ for an auto-approved command: only variables from a short list, and git takes no optional locks.
-func ShortEnviron(base []string) []string {
-	var short []string
-	for _, kv := range base {
-		if n := strings.ToUpper(name(kv)); slices.Contains(plainNames, n) || strings.HasPrefix(n, "LC_") {
-			short = append(short, kv)
-		}
-	}
-	return append(Environ(short, nil), "GIT_OPTIONAL_LOCKS=0")
-}
-
 // Credential reports whether a variable's name is that of a credential.
 //
 // TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE and CREDENTIAL count anywhere in a name, in any case (GITHUB_TOKEN,

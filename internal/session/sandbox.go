@@ -23,9 +23,8 @@ import (
 // Bubblewrap is the sandbox backend that uses the program bwrap.
 const Bubblewrap = "bubblewrap"
 
-// sandbox returns the sandbox of the session's commands. A verdict about a command is only valid in the environment that the
-// command parser assumes.
-func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
+// sandbox returns the sandbox of the session's commands.
+func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 	f := s.Directory
 	return builtin.Sandbox{
 		Trial: t.Trial == "auto",
@@ -35,7 +34,6 @@ func (s *Session) sandbox(t settings.Tools, roots []string) builtin.Sandbox {
 			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
 			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
-		Environ: func(env []string) []string { return environ.AutoApproved(env, roots...) },
 	}
 }
 

@@ -81,6 +81,11 @@ func toolKeys() []key {
 			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.PassEnv }),
 		},
 		{
+			name: "tools.env", shape: listShape, adds: true,
+			about: "Environment variables for tried commands, besides those that builds commonly need: NAME, or NAME=value. Never what looks like a credential.",
+			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.Env }),
+		},
+		{
 			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"}, shape: stringShape,
 			about: "Command that prints the declarations of more tools.",
 			put:   text(func(s *Settings) *string { return &s.Tools.DiscoveryCommand }),

@@ -49,6 +49,7 @@ type Tools struct {
 	Disabled []Entry // tools that are removed; one with a specifier is a deny rule
 	Exclude  []Entry // rules: each denies, and one without a specifier also removes its tool
 	PassEnv  []Entry // variables that commands get even if they look like a credential
+	Env      []Entry // variables for tried commands: names, or NAME=value
 
 	Search ToolSearch
 

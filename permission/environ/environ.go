@@ -2,39 +2,125 @@
 package environ
 
 import (
+	_ "embed"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
-// AutoApproved returns the environment of a command that runs without approval: of environ, the variables that change how
-// programs look, not what they do, and a PATH without directories that lead into the workspace. The proof that a command is
-// read-only is only valid in it: a BASH_ENV, an exported function, a GIT_EXTERNAL_DIFF or a PATH with ./bin would run
-// something else.
+// Unapproved describes a command that runs without approval: a read-only one, or one in a trial.
+type Unapproved struct {
+	// Roots is the workspace, for a read-only command.
+	Roots []string
+	// Tried is for a command in a trial. It runs code of the project anyway, so it also gets the variables that build tools
+	// read, and PATH as it is.
+	Tried bool
+	// Pass are further variables of a tried command: names, or NAME=value.
+	Pass []string
+	// Secret reports whether a variable (NAME=value) has a credential: then it is withheld even if Pass names it. nil: none.
+	Secret func(variable string) bool
+}
+
+// Environ returns the variables of base that the command gets, and the names of those that are withheld, except of the
+// desktop's and the terminal's.
 //
-// Its settings keep git from running monitors, hooks, pagers, external diffs and signature checks, from taking locks, from
-// fetching, and from opening a bare repository that happens to be there.
-func AutoApproved(environ []string, roots ...string) []string {
-	var out []string
-	for _, kv := range environ {
+// The proof that a command is read-only is only valid in the environment of such a command: a BASH_ENV, an exported
+// function, a GIT_EXTERNAL_DIFF or a PATH with ./bin would run something else. So it has the variables that change how
+// programs look, not what they do, a PATH without directories that lead into the workspace, and settings that keep git from
+// running monitors, hooks, pagers, external diffs and signature checks, from taking locks, from fetching, and from opening
+// a bare repository that happens to be there.
+func (u Unapproved) Environ(base []string) (env, withheld []string) {
+	for _, kv := range u.with(base) {
 		name, value, _ := strings.Cut(kv, "=")
 		switch {
-		case name == "PATH":
-			out = append(out, "PATH="+Path(value, roots...))
-		case name == "LANG" || strings.HasPrefix(name, "LC_"):
-			if plainLocale(value) {
-				out = append(out, kv)
+		case !u.gets(name, value) || u.Secret != nil && u.Secret(kv):
+			if name != "" && !noise().MatchString(name) {
+				withheld = append(withheld, name)
 			}
-		case kept[name]:
+		case name == "PATH" && !u.Tried:
+			env = append(env, "PATH="+Path(value, u.Roots...))
+		default:
+			env = append(env, kv)
+		}
+	}
+	slices.Sort(withheld)
+	if !u.Tried {
+		env = append(env, quiet()...)
+	}
+	return env, slices.Compact(withheld)
+}
+
+// AutoApproved returns the environment of a read-only command.
+func AutoApproved(environ []string, roots ...string) []string {
+	env, _ := Unapproved{Roots: roots}.Environ(environ)
+	return env
+}
+
+// With returns base with the variables of pass that have a value.
+func With(base, pass []string) []string { return Unapproved{Tried: true, Pass: pass}.with(base) }
+
+func (u Unapproved) with(base []string) []string {
+	if !u.Tried {
+		return base
+	}
+	out := slices.Clone(base)
+	for _, kv := range u.Pass {
+		if name, _, ok := strings.Cut(kv, "="); ok {
+			out = slices.DeleteFunc(out, func(old string) bool { return strings.HasPrefix(old, name+"=") })
 			out = append(out, kv)
 		}
 	}
-	return append(out, quiet()...)
+	return out
 }
+
+// gets reports whether the command gets a variable that isn't secret.
+func (u Unapproved) gets(name, value string) bool {
+	switch {
+	case name == "LANG" || strings.HasPrefix(name, "LC_"):
+		return u.Tried || plainLocale(value)
+	case name == "PATH" || kept[name]:
+		return true
+	}
+	return u.Tried && (tried()[name] || slices.ContainsFunc(u.Pass, func(p string) bool { return p == name || strings.HasPrefix(p, name+"=") }))
+}
+
+//go:embed names.txt
+var namesText string
+
+// tried returns the names in names.txt.
+var tried = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	valid := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	for line := range strings.Lines(namesText) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") || line == "" {
+			continue
+		}
+		for _, name := range strings.Split(line, " ") {
+			if !valid.MatchString(name) || names[name] {
+				panic("names.txt: invalid or repeated name " + strconv.Quote(name))
+			}
+			names[name] = true
+		}
+	}
+	return names
+})
+
+// noise matches the variables of desktops, terminals and shells, which no build needs, and the settings of Adze's own
+// commands.
+var noise = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(_|PS[0-9]|SHLVL|OLDPWD|DISPLAY|XAUTHORITY|WINDOWID|TERM|COLORFGBG|LS_COLORS|LESS.*|MAIL|MANPATH|INFOPATH|MOTD_SHOWN|` +
+		`INVOCATION_ID|JOURNAL_STREAM|MANAGERPID|MEMORY_PRESSURE_.*|LISTEN_.*|NOTIFY_SOCKET|STY|WT_.*|WSL.*|PROMPT.*|RPROMPT|HIST.*|` +
+		`(DBUS|XDG|GNOME|GTK|GDK|GIO|KDE|QT|WAYLAND|DESKTOP|SESSION|SSH|GPG|XMODIFIERS|IM|TMUX|ITERM|KITTY|ALACRITTY|WEZTERM|VTE|TERM|LC|` +
+		`TERMINAL|VSCODE|TERMINFO|STARSHIP|FZF|ZSH|BASH|P9K|POWERLEVEL9K|SYSTEMD|SUDO|PAGER|GIT_ASKPASS|ZELLIJ|KONSOLE)(_.*)?|` +
+		`.*_?PAGER|EDITOR|VISUAL|BROWSER|BASH_FUNC.*|(?i:(http|https|ftp|all|no)_proxy)|ADZE.*|container|LS_OPTIONS|DEBIAN_FRONTEND)$`)
+})
 
 // Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a directory
 // in which one of the everyday commands leads there.
@@ -51,10 +137,13 @@ func Path(path string, roots ...string) string {
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
 
-// leadsInto reports whether a path lies in a root once its links are followed.
+// leadsInto reports whether a path lies in a root once its links are followed, also if only the beginning of it exists.
 func leadsInto(path string, roots []string) bool {
-	real, err := filepath.EvalSymlinks(path)
-	return err == nil && inRoots(real, roots)
+	for rest := ""; ; path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest) {
+		if real, err := filepath.EvalSymlinks(path); err == nil || path == filepath.Dir(path) {
+			return inRoots(filepath.Join(real, rest), roots)
+		}
+	}
 }
 
 // holdsLinkInto reports whether a directory has a link into a root under the name of a read-only command.

@@ -64,3 +64,21 @@ func TestPathLeadsIntoTheWorkspace(t *testing.T) {
 		t.Errorf("%s, want %s", env[0], want)
 	}
 }
+
+// A tried command got every variable but those whose name was on a list.
+func TestTried(t *testing.T) {
+	secret := func(kv string) bool { return strings.Contains(kv, "SECRET") }
+	env, withheld := environ.Unapproved{
+		Roots: []string{"/w"}, Tried: true, Secret: secret, Pass: []string{"MINE", "SET=new", "GIVEN=1", "LISTED_TOO", "MADE=SECRET"},
+	}.Environ([]string{
+		"PATH=/w/bin:/bin", "HOME=/h", "CC=clang", "GOFLAGS=-mod=mod", "LANG=ja_JP.SJIS", "LC_ALL=C", "MINE=1", "SET=old", "LISTED_TOO=SECRET", "GOPROXY=SECRET",
+		"DATABASE_URL=x", "GITHUB_PAT=x", "DISPLAY=:0", "XDG_RUNTIME_DIR=/r", "SSH_AUTH_SOCK=/s", "BASH_FUNC_x%%=() { :; }", "https_proxy=p", "cc=x", "=x", "odd",
+	})
+	want := []string{"PATH=/w/bin:/bin", "HOME=/h", "CC=clang", "GOFLAGS=-mod=mod", "LANG=ja_JP.SJIS", "LC_ALL=C", "MINE=1", "SET=new", "GIVEN=1"}
+	if !slices.Equal(env, want) {
+		t.Errorf("%q, want %q", env, want)
+	}
+	if want := []string{"DATABASE_URL", "GITHUB_PAT", "GOPROXY", "LISTED_TOO", "MADE", "cc", "odd"}; !slices.Equal(withheld, want) {
+		t.Errorf("withheld %q, want %q", withheld, want)
+	}
+}

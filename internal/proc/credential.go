@@ -1,0 +1,31 @@
+package proc
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// SecretVariable reports whether a variable (NAME=value) has a credential, by its name or its value. Commands that run
+// without approval never get it.
+func SecretVariable(variable string) bool {
+	name, value, _ := strings.Cut(variable, "=")
+	return Credential(name) || SecretValue(value)
+}
+
+// SecretValue reports whether a text contains a credential in a form that is known: a token with a well-known prefix, a
+// private key, a connection string with a password, or a URL with user information.
+func SecretValue(value string) bool {
+	return secretForms().MatchString(value)
+}
+
+var secretForms = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.Join([]string{
+		`\b(gh[pousr]_|github_pat_|glpat-|[sr]k_(live|test)_|sk-|xox[a-z]-|xapp-|npm_|pypi-|hf_|dop_v1_|shpat_|hvs\.|ya29\.)[A-Za-z0-9_-]{6}`,
+		`\b(AKIA|ASIA)[A-Z0-9]{8}`, `\bAIza[A-Za-z0-9_-]{10}`, `\bSG\.[A-Za-z0-9_-]{6,}\.`, `\beyJ[A-Za-z0-9_-]{5}`,
+		`-----BEGIN [A-Z ]*PRIVATE KEY`, `AGE-SECRET-KEY-`,
+		`(?i)(password|passwd|passphrase|pwd|secret|token|accountkey|accesskey|apikey|api_key|signature)=[^\s;&]`,
+		`(?i)\bauthorization:\s*\S`, `(?i)\b(basic|bearer)\s+[A-Za-z0-9+/_.=-]{8}`,
+		`://[^\s/?#@]+@`, `://[^\s/@]*:[^\s@]*@`,
+	}, "|"))
+})
