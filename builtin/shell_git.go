@@ -80,7 +80,7 @@ type gitAnswer struct {
 
 // git runs git in a read-only sandbox and returns its output. Equal questions are asked once.
 func (o *openingOf) git(dir string, args ...string) (string, error) {
-	line := "exec git"
+	line := "exec git -c diff.autoRefreshIndex=true" // otherwise every file of a copied repository counts as changed
 	for _, a := range args {
 		line += " " + bash.Quote(a)
 	}
