@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/proc"
@@ -82,6 +83,7 @@ func (b *sandboxes) environ(base, pass []string, mask *proc.Mask) {
 	b.short, _ = environ.Unapproved{Roots: b.roots, Secret: secret}.Environ(proc.Environ(base, nil))
 	b.short = append(b.short, "ADZE=1")
 	b.tried, b.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
+	b.withheld = slices.DeleteFunc(b.withheld, proc.OfProvider)
 	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
 

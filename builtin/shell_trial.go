@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/trial"
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -37,6 +38,7 @@ type trials struct {
 
 	once   sync.Once
 	layers *trial.Layers
+	hidden []string // secret files in caches
 	err    error
 }
 
@@ -67,9 +69,10 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 		}
 		base := b.base()
 		t.layers, t.err = trial.Open(trial.Options{
-			State: t.state, Roots: base.Roots(), Git: base.Git(), Temp: sandbox.TempDirs(b.env), Caches: base.Lasting(),
-			Protected: trial.Protects(base.Spec(sandbox.Workspace).Protect, protected),
+			State: t.state, Roots: base.Roots(), Git: base.Git(), Home: base.Home(),
+			Temp: sandbox.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), protected),
 		})
+		t.hidden = secretfiles.Shallow(base.Caches())
 		if t.err == nil {
 			if ok, why := t.layers.Supported(); !ok {
 				t.err = fmt.Errorf("%s: %w", why, errors.ErrUnsupported)
@@ -134,6 +137,7 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	if err != nil {
 		return nil, err
 	}
+	limits.Hide = append(limits.Hide, c.shell.trials.hidden...)
 	t, err := layers.New(ctx)
 	if err != nil {
 		if errors.Is(err, trial.ErrUnsupported) {
@@ -149,6 +153,10 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	}
 	c.command.Sandbox = t.Spec(limits)
 	c.command.Env = b.tried
+	if !layers.HasCache() { // temp directories are empty in a trial
+		cache := filepath.Join(os.TempDir(), "adze-cache")
+		c.command.Env = append(slices.Clip(b.tried), "XDG_CACHE_HOME="+cache, "npm_config_cache="+filepath.Join(cache, "npm"))
+	}
 	p, whole, err := c.begin(ctx)
 	if err != nil {
 		r.drop()

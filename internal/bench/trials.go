@@ -72,7 +72,7 @@ func openTrials(helper proc.Helper, files int) (*trialBench, error) {
 	b := &trialBench{root: root, state: root + ".state", runner: proc.Open(proc.Options{Helper: helper})}
 	env := os.Environ()
 	b.base = sandbox.NewBase([]string{root}, nil, env, nil)
-	b.layers, err = trial.Open(trial.Options{State: b.state, Roots: []string{root}, Temp: sandbox.TempDirs(env), Caches: b.base.Lasting()})
+	b.layers, err = trial.Open(trial.Options{State: b.state, Roots: []string{root}, Home: b.base.Home(), Temp: sandbox.TempDirs(env), CacheDirs: b.base.CacheDirs(), Caches: b.base.Lasting()})
 	return b, err
 }
 

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -12,6 +13,9 @@ func SecretVariable(variable string) bool {
 	name, value, _ := strings.Cut(variable, "=")
 	return Credential(name) || SecretValue(value)
 }
+
+// OfProvider reports whether a variable configures a model provider, by its name. It is Adze's, not a build's.
+func OfProvider(name string) bool { return slices.Contains(providers, words(name)[0]) }
 
 // SecretValue reports whether a text contains a credential in a form that is known: a token with a well-known prefix, a
 // private key, a connection string with a password, or a URL with user information.

@@ -86,7 +86,7 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 	base := sandbox.NewBase([]string{f.Path}, write, environ, protected)
 	layers, err := trial.Open(trial.Options{
 		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
-		Temp: sandbox.TempDirs(environ), Caches: base.Lasting(), Protected: trial.Protects(base.Spec(sandbox.Workspace).Protect, protected),
+		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), protected),
 	})
 	return layers, base.Roots(), err
 }

@@ -22,15 +22,17 @@ import (
 
 // Layers are the directories for the changes of a session's trials. It is safe for concurrent use.
 type Layers struct {
-	o    Options
-	id   string
-	dirs []string // of this session: in State, and in roots on other mounts
-	lock []*os.File
-	kept []keptDir // the workspace and its git directories
-	last []string  // temp directories and caches that can have a layer
-	temp int       // how many of them are temp directories
-	home string    // the home directory if it can have an overlay, or ""
-	why  error     // why nothing can be tried
+	o     Options
+	id    string
+	dirs  []string // of this session: in State, and in roots on other mounts
+	lock  []*os.File
+	kept  []keptDir // the workspace and its git directories
+	last  []string  // temp directories, directories of caches and caches that can have a layer
+	temp  int       // how many of them are temp directories
+	empty int       // how many of them are empty at first: temp directories and directories of caches
+	home  string    // the home directory if it can have an overlay, or ""
+	made  []string  // which of last don't exist; the overlay of the home directory has them
+	why   error     // why nothing can be tried
 
 	at      func(point string) // for tests: called at every point of keeping
 	keeping sync.Mutex         // one trial is kept at a time
@@ -117,7 +119,7 @@ func (l *Layers) open() error {
 
 // chooseLasting selects the temp directories and caches that get layers.
 func (l *Layers) chooseLasting() {
-	add := func(paths []string, covered func(path string) bool) {
+	add := func(paths []string, covered func(path string) bool) int {
 		var real []string
 		for _, path := range paths {
 			if p, ok := l.lasting(path); ok {
@@ -130,20 +132,33 @@ func (l *Layers) chooseLasting() {
 				l.last = append(l.last, p)
 			}
 		}
+		return len(l.last)
 	}
-	// Temp directories are initially empty, so directories below one have their own layer.
-	add(l.o.Temp, func(string) bool { return false })
-	l.temp = len(l.last)
-	add(l.o.Caches, func(p string) bool {
-		return slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return ownedBelow(p, have) })
-	})
-	home := l.o.Home
-	if home == "" {
-		home, _ = os.UserHomeDir()
-	}
-	if real, ok := l.lasting(home); ok && !slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return within(real, have) }) {
+	// These are initially empty, so directories below one have their own layer.
+	none := func(string) bool { return false }
+	l.temp = add(l.o.Temp, none)
+	if real, ok := l.lasting(cmp.Or(l.o.Home, userHome())); ok && owned(real) == nil {
 		l.home = real
 	}
+	l.empty = add(l.o.CacheDirs, none)
+	add(l.o.Caches, func(p string) bool {
+		return slices.ContainsFunc(l.last[l.empty:], func(have string) bool { return ownedBelow(p, have) })
+	})
+	if slices.ContainsFunc(l.last[l.empty:], func(have string) bool { return within(l.home, have) }) {
+		l.home = ""
+	}
+	l.made = slices.DeleteFunc(slices.Clone(l.last), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	})
+}
+
+// absent reports whether the overlay of the home directory can have a directory that doesn't exist. In a directory of caches
+// commands create it.
+func (l *Layers) absent(path string) bool {
+	return l.home != "" && path != l.home && within(path, l.home) &&
+		!slices.ContainsFunc(l.kept, func(p keptDir) bool { return within(path, p.path) }) &&
+		!slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return within(path, have) })
 }
 
 // ownedBelow reports whether a path is in a directory, and the user owns everything in between: overlayfs copies the
@@ -166,6 +181,9 @@ func (l *Layers) lasting(path string) (string, bool) {
 		return "", false
 	}
 	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, l.absent(path)
+	}
 	st, err2 := os.Stat(real)
 	if err != nil || err2 != nil || !st.IsDir() || slices.Contains(l.last, real) || real == "/" {
 		return "", false
@@ -182,6 +200,19 @@ func (l *Layers) lasting(path string) (string, bool) {
 		return "", false
 	}
 	return real, true
+}
+
+func userHome() string {
+	home, _ := os.UserHomeDir()
+	return home
+}
+
+// HasCache reports whether trials have a directory of caches. Without one, commands need another.
+func (l *Layers) HasCache() bool {
+	mounts, _ := mountPoints()
+	return slices.ContainsFunc(l.last[l.temp:l.empty], func(dir string) bool {
+		return !slices.Contains(l.made, dir) || mountIn(mounts, l.home) == ""
+	})
 }
 
 // own creates the directory of this session in a state directory.
@@ -361,26 +392,51 @@ func (t *Trial) lastingLayers(mounts []string) error {
 			return err
 		}
 	}
-	parts := map[string][]string{}
-	var lowers []string
+	home := sandbox.Overlay{Lower: l.home}
+	whole := l.home != "" && mountIn(mounts, l.home) == "" // one overlay of all is faster than one for each cache
 	for i, path := range l.last {
-		at := path
-		if i >= l.temp && l.home != "" && within(path, l.home) && path != l.home && mountIn(mounts, l.home) == "" {
-			at = l.home
-			parts[at] = append(parts[at], path)
-		}
-		if !slices.Contains(lowers, at) {
-			lowers = append(lowers, at)
-		}
-	}
-	for i, path := range lowers {
-		o := sandbox.Overlay{Lower: path, Parts: parts[path]}
-		if i >= l.temp && mountIn(mounts, path) != "" {
+		missing := slices.Contains(l.made, path)
+		o := sandbox.Overlay{Lower: path}
+		switch {
+		case missing && !whole:
+			continue
+		case i < l.empty: // files of other programs aren't for commands without approval
+			o.Instead = true
+		case whole && within(path, l.home):
+			home.Parts = append(home.Parts, path)
+			continue
+		case mountIn(mounts, path) != "":
 			continue // then the cache is read-only
 		}
-		o.Instead = i < l.temp // files of other programs in temp directories aren't for commands without approval
 		if err := t.lasting(&o); err != nil {
 			return err
+		}
+	}
+	if home.Whole = whole && len(l.made) > 0; !home.Whole && home.Parts == nil {
+		return nil
+	}
+	if err := t.lasting(&home); err != nil {
+		return err
+	}
+	return t.makeMissing(home)
+}
+
+// makeMissing creates the missing directories in the overlay of the home directory.
+func (t *Trial) makeMissing(home sandbox.Overlay) error {
+	if !home.Whole || home.Upper == "" {
+		return nil
+	}
+	upper, err := os.OpenRoot(home.Upper)
+	if err != nil {
+		return err
+	}
+	defer upper.Close()
+	for _, path := range t.l.made {
+		rel := strings.TrimPrefix(path, home.Lower+"/")
+		for dir := range parents(rel + "/") {
+			if err := directory(upper, dir); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

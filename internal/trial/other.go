@@ -31,6 +31,9 @@ func (*Layers) Supported() (ok bool, reason string) { return false, why }
 // New prepares a trial of one command.
 func (*Layers) New(context.Context) (*Trial, error) { return nil, errOther }
 
+// HasCache reports whether trials have a directory of caches.
+func (*Layers) HasCache() bool { return false }
+
 // Close removes the changes of trials that weren't kept.
 func (*Layers) Close() error { return nil }
 

@@ -220,7 +220,11 @@ func identify(path string) (sandbox.ID, bool) {
 // empty.
 func makeUpper(o sandbox.Overlay, made bool) error {
 	var st, have unix.Stat_t
-	if err := unix.Stat(o.Lower, &st); err != nil {
+	err := unix.Stat(o.Lower, &st)
+	if err == unix.ENOENT && o.Instead {
+		return os.Mkdir(o.Upper, 0o700)
+	}
+	if err != nil {
 		return &fs.PathError{Op: "stat", Path: o.Lower, Err: err}
 	}
 	if made {

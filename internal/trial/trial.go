@@ -30,10 +30,12 @@ type Options struct {
 	State string
 	Roots []string // the workspace, links resolved
 	Git   []string // git directories outside of it that its commits write, links resolved
-	// Temp and Caches are temp directories and build caches: changes last until Close and are never kept. Those that don't
-	// exist, are in a root or can't have an overlay are skipped.
-	Temp, Caches []string
-	// Home is the user's home directory, which contains most caches; empty: the system's.
+	// Temp, CacheDirs and Caches are temp directories, directories of caches such as ~/.cache, and build caches: changes last
+	// until Close and are never kept. Temp and CacheDirs are empty at first, except for what is in another of them. Caches
+	// and CacheDirs in the home directory need not exist. Others that don't exist, are in a root or can't have a layer are
+	// skipped.
+	Temp, CacheDirs, Caches []string
+	// Home is the user's home directory, which contains most caches; empty: the system's. Nothing is created in it.
 	Home string
 	// Protected reports whether a path is protected by its name. nil: none is.
 	Protected func(path string) bool

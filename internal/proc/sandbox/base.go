@@ -19,10 +19,18 @@ type Base struct {
 	roots, write []string
 	pins         map[string]ID
 	inner        []string // in write too, because a directory above them is
+	cached       []string // build caches in write
+	tools        []string // build caches with programs
+	missing      []string // build caches that don't exist, of programs in PATH
+	tops         []string // directories of caches, such as ~/.cache; some may not exist
 	git          []string // git directories outside the roots
 	home         string   // the user's; empty: unknown
 	names        func(path string) bool
 	tree         *tree
+
+	once sync.Once
+	made []string // of missing, for workspace sandboxes
+
 	// Notes describes which writable paths were rejected, in sentences.
 	Notes []string
 }
@@ -33,10 +41,21 @@ func (b *Base) Roots() []string { return slices.Clone(b.roots) }
 // Git returns the git directories outside the workspace that its commits write.
 func (b *Base) Git() []string { return slices.Clone(b.git) }
 
-// Lasting returns the other writable directories: temp directories, caches and those of settings. Some may be in others.
+// Home returns the user's home directory, links resolved; empty: unknown.
+func (b *Base) Home() string { return b.home }
+
+// Lasting returns the other directories that a trial may change: temp directories, caches and those of settings. Some may be
+// in others, and some may not exist.
 func (b *Base) Lasting() []string {
-	return slices.DeleteFunc(slices.Concat(b.write, b.inner), func(path string) bool { return slices.Contains(b.git, path) })
+	return slices.DeleteFunc(slices.Concat(b.write, b.inner, b.tools, b.missing), func(path string) bool { return slices.Contains(b.git, path) })
 }
+
+// Caches returns the build caches that exist.
+func (b *Base) Caches() []string { return slices.Concat(b.cached, b.tools) }
+
+// CacheDirs returns the directories of caches, such as ~/.cache. They may not exist. Only the build caches in them are for
+// commands.
+func (b *Base) CacheDirs() []string { return slices.Clone(b.tops) }
 
 // ID identifies a file. Its zero value is no file.
 type ID struct{ Dev, Ino uint64 }
@@ -61,17 +80,22 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 	}
 	if b.home != "" && holding(b.home, b.roots) != "" {
 		b.Notes = append(b.Notes, "The workspace contains your home directory, so commands can change your files except startup files, keys and settings. Start Adze in a project directory to protect them.")
-		for _, name := range []string{".config", ".local"} { // paths in them can only be protected if they exist
-			os.Mkdir(filepath.Join(b.home, name), 0o700)
+	}
+	lexical := slices.Concat(b.roots, allClean(roots))
+	places := newCachePlaces(env, lexical)
+	caches := places.all()
+	b.tops = places.tops
+	wanted := append(existing(append(TempDirs(env), sharedDir)), allClean(further)...)
+	for _, c := range caches {
+		if !c.programs {
+			wanted = append(wanted, c.path)
 		}
 	}
-	makeCaches(env)
-	lexical := slices.Concat(b.roots, allClean(roots))
-	wanted := append(allCaches(env), allClean(further)...)
 	slices.SortStableFunc(wanted, func(x, y string) int { return cmp.Compare(len(x), len(y)) }) // parents first
 	for _, path := range wanted {
 		b.accept(path, lexical)
 	}
+	b.addCaches(caches, lexical)
 	for _, r := range b.roots {
 		for _, dir := range outsideGit(r) {
 			b.git = append(b.git, dir)
@@ -86,6 +110,48 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 	}
 	b.tree = newTree(b.roots, b.protects)
 	return b
+}
+
+// addCaches records the build caches: those that exist, those with programs, and missing ones of programs in PATH. A path
+// through a link that commands can change isn't followed.
+func (b *Base) addCaches(all []buildCache, roots []string) {
+	for _, c := range all {
+		if linkBelow(c.path, slices.Concat(roots, b.write)) != "" || holding(c.real, roots) != "" {
+			continue
+		}
+		_, err := os.Stat(c.real)
+		switch {
+		case err == nil && c.programs:
+			b.tools = append(b.tools, c.real)
+		case err == nil && holding(c.real, b.write) != "":
+			b.cached = append(b.cached, c.real)
+		case err != nil && c.used && !c.programs && b.home != "" && below(c.real, b.home):
+			b.missing = append(b.missing, c.real)
+		}
+	}
+}
+
+// makeMissing creates, in a workspace sandbox, what programs need and can't create in it: caches in a new home directory.
+// Without them they fail. Paths in ~/.config and ~/.local of a workspace that contains the home directory can only be
+// protected if these exist. Errors are ignored.
+func (b *Base) makeMissing() {
+	if b.home != "" && holding(b.home, b.roots) != "" {
+		for _, name := range []string{".config", ".local"} {
+			os.Mkdir(filepath.Join(b.home, name), 0o700)
+		}
+	}
+	for _, path := range b.missing {
+		if os.MkdirAll(path, 0o700) != nil || settled(path) != path || holding(path, b.write) != "" {
+			continue
+		}
+		b.made = append(b.made, path)
+	}
+	b.made = outermost(b.made)
+	for _, path := range b.made {
+		if id, ok := identify(path); ok {
+			b.pins[path] = id
+		}
+	}
 }
 
 // accept makes a path writable, unless it already is or commands could have chosen its target: a path in the workspace, or
@@ -139,14 +205,27 @@ func (b *Base) Spec(mode Mode) *Spec {
 	if mode == ReadOnly || !s.Boxed() {
 		return s
 	}
-	s.Roots, s.Write, s.Pins = b.roots, b.write, b.pins
-	for _, dir := range b.git {
-		s.Protect = append(s.Protect, gitObeys(dir, "")...)
-	}
-	s.Protect = append(s.Protect, b.protected()...)
-	slices.Sort(s.Protect)
-	s.Protect = slices.Compact(s.Protect)
+	b.once.Do(b.makeMissing)
+	s.Roots, s.Write, s.Pins = b.roots, slices.Concat(b.write, b.made), b.pins
+	s.Protect = slices.DeleteFunc(b.Protect(), b.blocks)
 	return s
+}
+
+// blocks reports whether a path is a startup file in a directory that doesn't exist: a placeholder would be in the way of
+// that directory, such as ~/.cargo.
+func (b *Base) blocks(path string) bool {
+	name, err := filepath.Rel(b.home, path)
+	return b.home != "" && err == nil && slices.Contains(startup, name) && !isDir(filepath.Dir(path))
+}
+
+// Protect returns what must not be written. It creates nothing.
+func (b *Base) Protect() []string {
+	out := b.protected()
+	for _, dir := range b.git {
+		out = append(out, gitObeys(dir, "")...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // For returns the Spec for a single command; see Base.
@@ -231,9 +310,7 @@ func (b *Base) protected() []string {
 	}
 	if b.home != "" && holding(b.home, b.roots) != "" {
 		for _, name := range startup {
-			if _, err := os.Stat(filepath.Join(b.home, filepath.Dir(name))); err == nil {
-				out = append(out, filepath.Join(b.home, name))
-			}
+			out = append(out, filepath.Join(b.home, name))
 		}
 	}
 	for _, path := range b.tree.found() {

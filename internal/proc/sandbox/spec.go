@@ -203,8 +203,9 @@ type Overlay struct {
 	// Instead means that Upper replaces Lower: the kernel makes no overlay of a directory with mount points in it.
 	Instead bool
 	// Parts are the writable directories below Lower; nil: all of it. One overlay of a home directory is faster than one for
-	// each cache.
+	// each cache. Whole means that the rest of Lower is mounted too, read-only: it has mount points in Upper.
 	Parts []string
+	Whole bool
 }
 
 // Trials describes a sandbox of mode Trial, besides Spec.Limits.
@@ -232,7 +233,7 @@ type Trials struct {
 func (t *Trials) lowers() []string {
 	var out []string
 	for _, l := range t.Layers {
-		if l.Parts == nil {
+		if l.Parts == nil && !l.Whole {
 			out = append(out, l.Lower)
 		}
 		out = append(out, l.Parts...)
@@ -270,69 +271,6 @@ func Unfit(output string) string {
 		}
 	}
 	return ""
-}
-
-// Caches returns directories outside the workspace that builds write and that can be deleted at any time: temp directories,
-// and the caches of compilers and package managers. Missing ones are omitted. Directories with programs aren't included
-// (~/.cargo/bin, ~/.local/bin).
-func Caches(env []string) []string { return outermost(allCaches(env)) }
-
-// allCaches is Caches including nested ones.
-func allCaches(env []string) []string {
-	value := func(name string) string { return absoluteValue(env, name) }
-	all := append(TempDirs(env), "/dev/shm")
-	for _, name := range []string{"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "CCACHE_DIR", "npm_config_cache", "PIP_CACHE_DIR", "UV_CACHE_DIR", "YARN_CACHE_FOLDER"} {
-		all = append(all, value(name))
-	}
-	if v := value("GOPATH"); v != "" {
-		all = append(all, filepath.Join(v, "pkg", "mod"), filepath.Join(v, "pkg", "sumdb"))
-	}
-	if v := value("CARGO_HOME"); v != "" {
-		all = append(all, filepath.Join(v, "registry"), filepath.Join(v, "git"))
-	}
-	if home := value("HOME"); home != "" {
-		for _, name := range []string{
-			".cache", "Library/Caches", "go/pkg/mod", "go/pkg/sumdb", ".npm/_cacache", ".npm/_logs", ".cargo/registry", ".cargo/git",
-			".gradle/caches", ".m2/repository", ".ccache", ".local/share/pnpm/store", ".yarn/berry/cache", ".nuget/packages", ".ivy2/cache",
-			".bundle/cache",
-		} {
-			all = append(all, filepath.Join(home, name))
-		}
-	}
-	var there []string
-	for _, path := range all {
-		if _, err := os.Stat(path); path != "" && err == nil {
-			there = append(there, path)
-		}
-	}
-	return there
-}
-
-// TempDirs returns the directories for temp files, whether they exist or not.
-func TempDirs(env []string) []string {
-	return []string{os.TempDir(), absoluteValue(env, "TMPDIR"), "/tmp", "/var/tmp"}
-}
-
-// makeCaches creates the cache directories that programs in PATH need and can't create in a sandbox, in a new home
-// directory. Errors are ignored.
-func makeCaches(env []string) {
-	home := absoluteValue(env, "HOME")
-	if st, err := os.Stat(home); home == "" || err != nil || !st.IsDir() {
-		return
-	}
-	if absoluteValue(env, "XDG_CACHE_HOME") == "" {
-		os.Mkdir(filepath.Join(home, ".cache"), 0o700)
-	}
-	for program, dirs := range map[string][]string{"npm": {".npm/_cacache", ".npm/_logs"}, "go": {"go/pkg/mod"}, "cargo": {".cargo/registry"}} {
-		for _, dir := range filepath.SplitList(Surroundings{Env: env}.value("PATH")) {
-			if regular(filepath.Join(dir, program)) {
-				for _, name := range dirs {
-					os.MkdirAll(filepath.Join(home, name), 0o700)
-				}
-				break
-			}
-		}
-	}
 }
 
 // absoluteValue returns the value of a variable if it is an absolute path.

@@ -32,6 +32,7 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	shown := map[string]bool{}
 	for _, l := range b.spec.Trial.Layers {
 		made, err := b.layer(l)
+		shown[l.Lower] = l.Whole
 		if trees = append(trees, made...); err != nil {
 			return nil, fmt.Errorf("overlay %s: %w", l.Lower, err)
 		}
@@ -56,7 +57,11 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 		}
 	}()
 	for _, t := range trees {
-		if err := attachAt(t.fd, t.path); err != nil {
+		err := attachAt(t.fd, t.path)
+		if _, pinned := b.spec.Pins[t.path]; err == unix.ENOENT && !pinned {
+			continue // it no longer exists
+		}
+		if err != nil {
 			return mounted, fmt.Errorf("overlay %s: %w", t.path, err)
 		}
 		if shown[t.path] {
@@ -76,6 +81,13 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	pin, pinned := b.spec.Pins[l.Lower]
 	lower, err := openPlain(l.Lower)
+	if err == unix.ENOENT && l.Instead { // an overlay has it
+		fd, err := instead(l)
+		if err != nil {
+			return nil, err
+		}
+		return []openPath{{l.Lower, fd}}, nil
+	}
 	if !pinned && (err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES) {
 		return nil, nil
 	}
@@ -100,7 +112,7 @@ func (b *Box) layer(l Overlay) (trees []openPath, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.Parts == nil {
+	if l.Parts == nil && !l.Whole {
 		return []openPath{{l.Lower, fd}}, nil
 	}
 	defer unix.Close(fd)
@@ -112,6 +124,13 @@ func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
 	at := b.spec.Trial.Dir
 	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, at, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
 		return nil, err
+	}
+	if l.Whole {
+		tree, err := readOnlyTree(at)
+		if err != nil {
+			return nil, err
+		}
+		trees = append(trees, openPath{l.Lower, tree})
 	}
 	for _, part := range l.Parts {
 		tree, err := unix.OpenTree(unix.AT_FDCWD, at+strings.TrimPrefix(part, l.Lower), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)

@@ -1,0 +1,25 @@
+package secretfiles
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func TestShallow(t *testing.T) {
+	root := newRoot(t)
+	for _, name := range []string{"pip/credentials.json", "pip/.env", "pip/http/.aws/credentials", "pip/x/id_rsa", "pip/wheels/a.whl", "uv/archive/pkg/certifi/cacert.pem", "other/.env"} {
+		write(t, filepath.Join(root, name), "x")
+	}
+	must(t, os.Symlink("x/id_rsa", filepath.Join(root, "pip/.netrc")))
+	must(t, os.Symlink("../other/.env", filepath.Join(root, "pip/.env.local")))
+	got := Shallow([]string{filepath.Join(root, "pip"), filepath.Join(root, "uv"), filepath.Join(root, "absent")})
+	var want []string
+	for _, name := range []string{"pip/.env", "pip/credentials.json", "pip/x/id_rsa"} {
+		want = append(want, filepath.Join(root, name))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
