@@ -191,6 +191,14 @@ func (r *triedCall) blocked() bool {
 	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || len(o.Network) > 0 && (o.Limit != "" || silent))
 }
 
+// lacks reports whether a failed command printed the name of a variable that it didn't get.
+func (r *triedCall) lacks() bool {
+	text := r.outcome.Output.String()
+	return r.failure != nil && slices.ContainsFunc(r.shell.sandboxes.withheld, func(name string) bool {
+		return len(name) > 3 && strings.Contains(text, name)
+	})
+}
+
 // tried returns the effects that can be kept.
 func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	t := &tool.Tried{Drop: func() tool.Result {
@@ -203,7 +211,7 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	switch {
 	case len(r.shown.Changes) > 0:
 		t.Access = r.access()
-	case r.blocked():
+	case r.blocked(), r.lacks():
 		t.Access = inv.Access
 		t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 			r.drop()

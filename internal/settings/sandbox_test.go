@@ -40,11 +40,11 @@ func TestSandboxSettings(t *testing.T) {
 			name: "and do not widen",
 			files: map[string]string{
 				"home/.adze": `{"tools":{"sandbox":"workspace"}}`,
-				"app/.adze":  `{"tools":{"sandbox":"auto","sandboxBackend":"bubblewrap","sandboxWrite":["/"],"sandboxUnixSockets":true}}`,
+				"app/.adze":  `{"tools":{"sandbox":"auto","sandboxBackend":"bubblewrap","sandboxWrite":["/"],"sandboxUnixSockets":true,"env":["X=1"]}}`,
 				"app/.qwen":  `{"tools":{"sandbox":"workspace+network"}}`,
 			},
 			want:     boxing{Mode: "workspace", Backend: "built-in"},
-			withheld: "tools.sandbox tools.sandbox tools.sandboxBackend tools.sandboxWrite tools.sandboxUnixSockets",
+			withheld: "tools.sandbox tools.env tools.sandbox tools.sandboxBackend tools.sandboxWrite tools.sandboxUnixSockets",
 		},
 		{
 			name:    "until it is trusted",
