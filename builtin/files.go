@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/workspace"
-	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -27,6 +25,8 @@ type files struct {
 	seen   *workspace.Seen
 	values *secretvalues.List // secret values, which are masked in results
 	state  string             // for the old content of files written in place
+
+	secrets secrets
 
 	contextNames []string // names of context files
 	offer        *offer
@@ -47,6 +47,7 @@ func newFiles(o Options) (*files, error) {
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
 		state:  o.State,
 
+		secrets:      newSecrets(ws, o.State),
 		contextNames: o.ContextNames,
 		offer:        &offer{},
 	}, nil
@@ -74,16 +75,6 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb, p.Rel, v)
 	}
 	return p, nil
-}
-
-// secret reports whether a search must not open a file because of its name, or because git stores credentials in it.
-func (f *files) secret(path string) (why string, ok bool) {
-	if why, ok = names.SecretWhenNamed(path); ok {
-		return why, true
-	}
-	is := func(c secretvalues.Config) bool { return c.Path == path }
-	ok = secretvalues.GitConfig(path) || slices.ContainsFunc(f.values.Configs(nil), is)
-	return "git may store credentials in it", ok
 }
 
 // refusal returns the AI ignore rule that excludes a path, by its given or its resolved name.

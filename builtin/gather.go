@@ -177,7 +177,7 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 
 func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wish, once map[string]bool) error {
 	req := search.FilesRequest{
-		Scope:   search.Scope{Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit},
+		Scope:   search.Scope{Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit, Withhold: f.secrets.contents},
 		Pattern: t.pattern, Order: search.ByPath, Limit: maxGathered,
 	}
 	if t.pattern == "" && w.shallow {
@@ -204,6 +204,9 @@ func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wi
 	}
 	if res.Unreadable > 0 {
 		g.skip(plural(res.Unreadable, "path"), "unreadable, in %s", t.at.Rel)
+	}
+	if res.Closed > 0 {
+		g.skip(count(res.Closed, "directory"), "may contain secrets, in %s; name a file to have it read", t.at.Rel)
 	}
 	for _, found := range res.Files {
 		f.consider(g, t, found.Path, once)

@@ -48,7 +48,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		return tool.Result{}, err
 	}
 	req := search.FilesRequest{Scope: where.scope(f, !a.RespectGitIgnore, false), Pattern: a.Pattern, Case: search.Insensitive, Limit: globLimit}
-	req.Withhold = nil // names aren't secret
+	req.Withhold = f.secrets.names(where.paths)
 	if a.CaseSensitive {
 		req.Case = search.Sensitive
 	}
@@ -72,6 +72,9 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	}
 	for _, n := range res.Notes {
 		more += "\n" + n
+	}
+	if res.Closed > 0 {
+		more += "\nSkipped Adze's own directory."
 	}
 	if res.Total == 0 && res.Ignored > 0 {
 		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", count(res.Ignored, "file or directory"))

@@ -103,8 +103,15 @@ func (g *grepText) remarks() []string {
 	if n := g.res.Refused; n > 0 && g.res.MatchedFiles == 0 {
 		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", count(n, "file or directory")))
 	}
+	var skipped []string
 	if n := g.res.Withheld; n > 0 {
-		out = append(out, fmt.Sprintf("%s not shown (may contain secrets). To read one, pass its path; this needs approval.", count(n, "matching file")))
+		skipped = append(skipped, count(n, "file"))
+	}
+	if n := g.res.Closed; n > 0 {
+		skipped = append(skipped, count(n, "directory"))
+	}
+	if len(skipped) > 0 {
+		out = append(out, strings.Join(skipped, " and ")+" skipped (may contain secrets); to search one, pass its path, which needs approval.")
 	}
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
@@ -205,16 +212,20 @@ func (g *grepText) add(s string) {
 	g.size += utf8.RuneCountInString(s)
 }
 
-// count writes "1 file", "2 files".
+// count writes "1 file", "2 files", "2 files or directories".
 func count(n int, noun string) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 " + noun
-	case strings.HasSuffix(noun, "directory"):
-		noun = strings.Replace(strings.TrimSuffix(noun, "y")+"ies", "file or", "files or", 1)
-		return fmt.Sprintf("%d %s", n, noun)
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	words := strings.Split(noun, " or ")
+	for i, w := range words {
+		if stem, ok := strings.CutSuffix(w, "ory"); ok {
+			words[i] = stem + "ories"
+		} else {
+			words[i] = w + "s"
+		}
+	}
+	return fmt.Sprintf("%d %s", n, strings.Join(words, " or "))
 }
 
 // searchPlace is the file or directory of a search.
@@ -269,15 +280,12 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	return w, nil
 }
 
-// scope returns the scope for the engine. Files with secrets are not reported, unless the search names the one file, which
+// scope returns the scope for the engine. Files with secrets are not opened, unless the search names the one file, which
 // policy has judged.
 func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}
 	if !w.named {
-		s.Withhold = func(path string) bool {
-			_, secret := f.secret(path)
-			return secret
-		}
+		s.Withhold = f.withheld()
 	}
 	return s
 }

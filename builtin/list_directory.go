@@ -103,6 +103,7 @@ type listed struct {
 	at        workspace.Path
 	lost      bool // a dangling link
 	directory bool
+	secret    bool // its size isn't shown
 }
 
 func (l directoryListing) run(ctx context.Context) (tool.Result, error) {
@@ -144,6 +145,7 @@ func (l *directoryListing) add(e fs.DirEntry) {
 			}
 		}
 	}
+	item.secret = l.files.secrets.is(item.at)
 	switch {
 	case v.State == ignore.Refused:
 		l.refused++
@@ -239,6 +241,9 @@ func (i listed) line() string {
 		return s + " (dangling link)"
 	case i.directory:
 		return "[DIR] " + s
+	}
+	if i.secret {
+		return s + " (may contain secrets)"
 	}
 	info, err := i.at.Stat()
 	switch {

@@ -55,7 +55,9 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				return inv, err
 			}
 			if !added {
-				inv.Access = reads(p.Abs)
+				if !f.secrets.is(p) {
+					inv.Access = reads(p.Abs)
+				}
 				inv.Run = func(context.Context, *tool.Live) (tool.Result, error) {
 					return tool.TextResult(fmt.Sprintf("Already saved in %s. Nothing was changed.", p.Abs)), nil
 				}

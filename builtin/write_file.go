@@ -37,7 +37,7 @@ func writeFile(f *files) tool.Tool {
 			if err != nil {
 				return inv, err
 			}
-			if c.none() {
+			if c.none() && !f.secrets.is(p) { // a denial must not tell that the content is known
 				return f.unchanged(c), nil
 			}
 			shown := c.fileDiff()

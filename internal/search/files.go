@@ -15,7 +15,7 @@ import (
 type Order int
 
 const (
-	Newest Order = iota // by modification time, the latest first; then by path
+	Newest Order = iota // by modification time, the latest first, withheld files last; then by path
 	ByPath
 )
 
@@ -43,7 +43,7 @@ type FilesResult struct {
 // Found is a file.
 type Found struct {
 	Path    string
-	ModTime time.Time // only set with Newest
+	ModTime time.Time // only set with Newest, and not for withheld files; of a link, its own
 }
 
 // Files lists files. Links to files are listed; links to directories are neither listed nor followed.
@@ -137,12 +137,15 @@ type lister struct {
 
 func (l *lister) visit(at *openDir, name []byte, k kind) {
 	var f Found
-	if l.req.Order == Newest || k == link {
-		kd, mod, err := at.handle.stat(name, k == link)
-		if err != nil || kd != regular {
-			if err != nil && k != link {
-				l.sum.problem(at.file(name), err)
-			}
+	if k == link {
+		if kd, _, err := at.handle.stat(name, true); err != nil || kd != regular {
+			return
+		}
+	}
+	if l.req.Order == Newest && !at.withholds(name) {
+		_, mod, err := at.handle.stat(name, false)
+		if err != nil {
+			l.sum.problem(at.file(name), err)
 			return
 		}
 		f.ModTime = mod

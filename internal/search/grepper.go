@@ -52,6 +52,10 @@ func newGrepper(c *collector, sum *Summary) *grepper {
 }
 
 func (g *grepper) visit(at *openDir, name []byte, _ kind) {
+	if at.withholds(name) {
+		g.sum.Withheld++
+		return
+	}
 	r, err := at.handle.open(&g.scratch, name)
 	if err != nil {
 		g.sum.problem(at.file(name), err)
@@ -136,8 +140,6 @@ func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), bi
 func (g *grepper) hand() {
 	switch {
 	case g.take.count == 0:
-	case g.c.req.Withhold != nil && g.c.req.Withhold(g.path()):
-		g.sum.Withheld++
 	case g.binary && !g.isNamed:
 		g.c.addBinary()
 	default:

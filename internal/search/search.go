@@ -49,8 +49,10 @@ type Scope struct {
 	Globs []string
 	// Types restrict the search to types of files, see Types.
 	Types []string
-	// Withhold, if not nil, reports whether a file with matches must not be reported; it is only counted. Only Grep uses it.
-	Withhold func(path string) bool
+	// Withhold, if not nil, is asked about each directory. all: nothing in it is visited, and it is counted once. Otherwise
+	// Grep counts files whose name withheld accepts (nil: none) and never opens them, and Files lists them last. All this
+	// depends on names alone. A name is only valid during the call.
+	Withhold func(dir string) (all bool, withheld func(name string) bool)
 	// Timeout ends the search with the results so far; 0: none.
 	Timeout time.Duration
 	// Workers is the number of threads; 0 is one per processor.
@@ -86,7 +88,8 @@ type Summary struct {
 	Seen       int        // files searched, after ignore rules and filters
 	Ignored    int        // files and directories omitted because of git's rules
 	Refused    int        // files and directories that AI ignore files protect
-	Withheld   int        // files with matches that were not reported
+	Withheld   int        // files that Scope.Withhold withholds
+	Closed     int        // directories that it withholds
 	Unreadable int        // files and directories that could not be read
 	Problems   []Problem  // some of these
 	Notes      []string   // for the caller, such as that a named directory is git-ignored
@@ -106,6 +109,7 @@ func (s *Summary) add(o *Summary) {
 	s.Ignored += o.Ignored
 	s.Refused += o.Refused
 	s.Withheld += o.Withheld
+	s.Closed += o.Closed
 	s.Unreadable += o.Unreadable
 	s.Notes = append(s.Notes, o.Notes...)
 	s.Problems = append(s.Problems, o.Problems[:min(len(o.Problems), maxProblems-len(s.Problems))]...)

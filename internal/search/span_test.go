@@ -175,24 +175,42 @@ func TestPairFindsNoOther(t *testing.T) {
 	}
 }
 
-// Files that a caller withholds are counted, and nothing else of them is in the result, totals included.
+// Files that a caller withholds are counted whether they match or not, and never opened.
 func TestWithhold(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"a.txt", ".env"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("token\ntoken\n"), 0o666); err != nil {
+	for _, name := range []string{"a.txt", ".env", "b/.env", "keys/x", "keys/sub/y"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("token\ntoken\n"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p, err := Compile(Query{Pattern: "token"})
-	if err != nil {
-		t.Fatal(err)
+	withhold := func(path string) (bool, func(string) bool) {
+		return path == filepath.Join(dir, "keys"), func(name string) bool { return name == ".env" }
 	}
-	for _, mode := range []Mode{Content, Paths, Counts} {
-		res, err := Grep(t.Context(), GrepRequest{Pattern: p, Mode: mode, Scope: Scope{
-			Paths: []string{dir}, Withhold: func(path string) bool { return filepath.Base(path) == ".env" },
-		}})
-		if err != nil || res.Withheld != 1 || res.MatchedFiles != 1 || len(res.Files) != 1 || filepath.Base(res.Files[0].Path) != "a.txt" {
-			t.Errorf("mode %d: %+v, %v", mode, res, err)
+	for _, portable := range []bool{false, true} {
+		scope := Scope{Paths: []string{dir}, Withhold: withhold, portable: portable}
+		for pattern, matches := range map[string]int{"token": 1, "nothing": 0} {
+			p, err := Compile(Query{Pattern: pattern})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mode := range []Mode{Content, Paths, Counts} {
+				res, err := Grep(t.Context(), GrepRequest{Pattern: p, Mode: mode, Scope: scope})
+				if err != nil || res.Withheld != 2 || res.Closed != 1 || res.MatchedFiles != matches || len(res.Files) != matches {
+					t.Errorf("%s, mode %d: %+v, %v", pattern, mode, res, err)
+				}
+			}
+		}
+		res, err := Files(t.Context(), FilesRequest{Scope: scope, Limit: 10})
+		var names []string
+		for _, f := range res.Files {
+			names = append(names, strings.TrimPrefix(f.Path, dir))
+		}
+		if got := filepath.ToSlash(strings.Join(names, " ")); err != nil || got != "/a.txt /.env /b/.env" || res.Closed != 1 {
+			t.Errorf("%s, %+v, %v", got, res, err)
 		}
 	}
 }

@@ -33,7 +33,12 @@ type openDir struct {
 	rules  *ignore.Dir
 	base   int // length of the path of the directory that the walk began in
 	users  atomic.Int32
+
+	withheld func(name string) bool // see Scope.Withhold; nil: none
 }
+
+// withholds reports whether a file must not be opened.
+func (s *openDir) withholds(name []byte) bool { return s.withheld != nil && s.withheld(view(name)) }
 
 // hold returns an openDir with one reference.
 func (w *walk) hold(f dirHandle, rules *ignore.Dir, base int) *openDir {

@@ -1,7 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"errors"
+	"path/filepath"
 
 	"github.com/adze-dev/adze/internal/ignore"
 )
@@ -46,6 +48,13 @@ func (k *worker) enter(j job) {
 		at = k.walk.hold(f, nil, j.base)
 	}
 	defer k.walk.leave(at)
+	if k.walk.scope.Withhold != nil {
+		var all bool
+		if all, at.withheld = k.walk.scope.Withhold(filepath.FromSlash(cmp.Or(j.path(), "/"))); all {
+			k.sum.Closed++
+			return
+		}
+	}
 	if err := at.handle.list(&k.list); err != nil {
 		k.sum.problem(j.path(), err)
 		return
