@@ -32,10 +32,14 @@ func newSecrets(ws *workspace.Workspace, state string) secrets {
 
 // ofAdze reports whether a path is in Adze's own directory, and isn't a saved result.
 func (s secrets) ofAdze(path string) bool {
-	return s.own != "" && inDir(path, s.own) && !inDir(path, s.saved)
+	return inDir(path, s.own) && !inDir(path, s.saved)
 }
 
+// inDir reports whether a path is a directory or below it. Nothing is in "".
 func inDir(path, dir string) bool {
+	if dir == "" {
+		return false
+	}
 	_, ok := names.Within(path, []string{dir})
 	return ok
 }

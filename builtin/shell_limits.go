@@ -39,6 +39,7 @@ type limiter struct {
 	around     sandbox.Surroundings
 	finder     *secretfiles.Finder
 	values     *secretvalues.List
+	own        string // Adze's directory, which looks empty; "": none
 
 	mu     sync.Mutex
 	nested map[string]bool // files of git's configuration in the workspace
@@ -60,12 +61,25 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		runner: r, bubblewrap: o.Sandbox.Bubblewrap, values: f.values, nested: map[string]bool{},
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
+	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(), func(root string) bool { return inDir(root, own) }) {
+		l.own = own // otherwise the command would lose its workspace, and can't read what is around that anyway
+	}
 	hide := o.Sandbox.Limits.Hide
 	if hide == nil {
 		hide = secretfiles.DefaultHide
 	}
-	l.finder = secretfiles.New(secretfiles.Options{Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip})
+	l.finder = secretfiles.New(secretfiles.Options{
+		Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip,
+	})
 	return l
+}
+
+// closed returns the directories that look empty to commands.
+func (l *limiter) closed() []string {
+	if l.own == "" {
+		return nil
+	}
+	return []string{l.own}
 }
 
 // hides returns hide without git's configuration, which configs handles, files in /etc that everyone or not even the user may
@@ -156,6 +170,7 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 	}
 	if err != nil { // the verdict didn't rely on it; files outside the workspace stay inaccessible
 		bare := *l.limits
+		bare.Closed = l.closed()
 		limits = &bare
 	}
 	limits.Replace = l.replaced()
@@ -169,10 +184,11 @@ func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Lim
 		return nil, fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
 	}
 	limits := *l.limits
-	limits.Hide = hide
+	limits.Hide, limits.Closed = hide, l.closed()
 	for _, a := range grant {
 		if a.Verb == tool.Reads {
 			path := filepath.Clean(a.Target)
+			limits.Shown = append(limits.Shown, path)
 			limits.Read = append(slices.Clip(limits.Read), path)
 			limits.Hide = slices.DeleteFunc(limits.Hide, func(hidden string) bool { return hidden == path })
 		}

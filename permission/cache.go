@@ -127,7 +127,11 @@ func (e *engine) secret(dir string, s Search) searched {
 	l := e.cache
 	found, done := l.secrets[search{dir, s}]
 	if !done {
-		found.secret, found.known = l.disk.Secret(dir, s)
+		if at := l.disk.Resolve(dir); s != prove.Tracked && (lies(e.world.state, at) || lies(at, e.world.state) && !lies(at, e.world.spill)) {
+			found.secret, found.known = e.world.state, true
+		} else {
+			found.secret, found.known = l.disk.Secret(dir, s)
+		}
 		l.secrets[search{dir, s}] = found
 	}
 	return found

@@ -21,6 +21,7 @@ type pathPattern struct {
 	// In a world: the components from the root directory on. known is false if the base is unknown.
 	at    []string
 	known bool
+	state bool // it only matches paths in Adze's directory
 }
 
 // parsePath reads //abs, ~/…, /… from the project's root, or relative to it.
@@ -85,6 +86,7 @@ func (p pathPattern) in(w World) pathPattern {
 		comps[i] = escapeGlob(c)
 	}
 	p.at, p.known = append(comps[:len(comps):len(comps)], p.comps...), true
+	p.state = lies("/"+strings.Join(p.literalStart(), "/"), w.state)
 	if p.below && (len(p.at) == 0 || p.at[len(p.at)-1] != "**") {
 		p.at = append(p.at, "**")
 	}
@@ -183,10 +185,20 @@ func isGlob(s string) bool {
 	return false
 }
 
+// literalStart returns the components before the first one with a wildcard.
+func (p *pathPattern) literalStart() []string {
+	for i, c := range p.at {
+		if isGlob(c) {
+			return p.at[:i]
+		}
+	}
+	return p.at
+}
+
 // names reports whether the pattern explicitly names secret or protected files: only then it covers them.
 func (p *pathPattern) names(secret bool) bool {
-	if !p.known {
-		return false
+	if !p.known || p.state {
+		return p.state
 	}
 	comps := p.at
 	for len(comps) > 0 && comps[len(comps)-1] == "**" {

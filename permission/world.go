@@ -16,7 +16,7 @@ import (
 type World struct {
 	Roots  []string // the workspace; rules that start with / are relative to the first one
 	Home   string   // the user's home directory
-	State  string   // $ADZE_HOME: everything below it is protected
+	State  string   // $ADZE_HOME: everything below it is protected and secret
 	Spill  string   // directory of results that were too large for the model: reading it needs no approval
 	System []string // directories of the system that may be read; nil: SystemDirectories
 	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: no command that names a
@@ -142,6 +142,7 @@ func (w *World) read(target string) finding {
 	}
 	switch {
 	case lies(f.path, w.state):
+		f.exact = true
 		f.note = " (Adze's configuration directory)"
 	case w.inside(f.path), w.ofSystem(f.path):
 		f.class = harmless

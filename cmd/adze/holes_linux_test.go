@@ -172,6 +172,12 @@ func (d *den) run(line, tools string, flags ...string) (string, int) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	return d.call(state, tools, "run_shell_command", map[string]any{"command": line, "timeout": 60_000}, flags...)
+}
+
+// call has Adze, with a directory of its own, call a tool.
+func (d *den) call(state, tools, name string, arguments map[string]any, flags ...string) (string, int) {
+	d.t.Helper()
 	settings := `{"tools":{` + tools + `}` + d.settings + `}`
 	if err := os.WriteFile(state+"/settings.json", []byte(settings), 0o644); err != nil {
 		d.t.Fatal(err)
@@ -179,11 +185,11 @@ func (d *den) run(line, tools string, flags ...string) (string, int) {
 	if err := os.Chown(state, d.uid, d.uid); err != nil {
 		d.t.Fatal(err)
 	}
-	args, err := json.Marshal(map[string]any{"command": line, "timeout": 60_000})
+	args, err := json.Marshal(arguments)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	cmd := exec.Command(d.program, append([]string{"tool", "call", "run_shell_command", string(args)}, flags...)...)
+	cmd := exec.Command(d.program, append([]string{"tool", "call", name, string(args)}, flags...)...)
 	cmd.Dir, cmd.SysProcAttr, cmd.Env = d.work, d.as(), append(d.environ(), "ADZE_HOME="+state)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

@@ -34,7 +34,11 @@ func trialRun(ctx context.Context, env Env, o *options, directory session.Direct
 		return exitf(exitError, "run a trial: %s\nUse another --mode, such as workspace.", why)
 	}
 	limits := sandbox.Surroundings{Roots: roots, System: permission.SystemDirectories(), Env: c.Env}.Limits()
-	finder := secretfiles.New(secretfiles.Options{Roots: roots})
+	own := []string{session.Canonical(directory.Home)}
+	if _, inside := names.Within(roots[0], own); !inside {
+		limits.Closed = own
+	}
+	finder := secretfiles.New(secretfiles.Options{Roots: roots, Omit: limits.Closed})
 	hide, ok := finder.List(10 * time.Second)
 	finder.Close()
 	if !ok {

@@ -28,6 +28,8 @@ type Options struct {
 	Roots []string
 	// Once are directories that are walked without watching them, such as /etc.
 	Once []string
+	// Omit are directories that are not walked: their files are hidden in another way.
+	Omit []string
 	// Hide decides about one file. tracked reports whether git tracks the file and its size is that in git's index. Hide is
 	// called concurrently and must not call the Finder. nil: DefaultHide.
 	Hide func(path string, tracked func() bool) bool

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -292,7 +293,7 @@ func (t *tree) look(d *dir, name string) {
 	st, err := lstat(path)
 	if err == nil && st.kind == kindDir {
 		t.dropFile(d, name)
-		if skipped(d, name) {
+		if t.skips(d, name) {
 			return
 		}
 		if sub := d.dirs[name]; sub != nil {
@@ -395,8 +396,13 @@ func (t *tree) dropFile(d *dir, name string) {
 	}
 }
 
-// skipped reports whether a directory contains git's objects, whose names are irrelevant.
-func skipped(d *dir, name string) bool {
+// skips reports whether a directory isn't walked: it is omitted, or it contains git's objects, whose names are irrelevant.
+func (t *tree) skips(d *dir, name string) bool {
+	for _, path := range t.options.Omit {
+		if strings.HasSuffix(path, name) && join(d.path(), name) == path {
+			return true
+		}
+	}
 	if name != "objects" {
 		return false
 	}

@@ -90,7 +90,7 @@ func (t *tree) readEntries(d *dir, path string, list *dirReader) (found []*dir) 
 					d.dirs = map[string]*dir{}
 				}
 				d.dirs[name] = sub
-			} else if !skipped(d, name) {
+			} else if !t.skips(d, name) {
 				found = append(found, d.add(name))
 			}
 		case kind != kindFile && kind != kindLink, skip && names.Ordinary(name):

@@ -194,7 +194,8 @@ func (b *Box) Encode() []byte {
 	}
 	paths, texts := limits.replaced()
 	for _, list := range [][]string{
-		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide, paths, texts,
+		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide,
+		limits.Closed, limits.Shown, paths, texts,
 	} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, v := range list {
@@ -276,7 +277,8 @@ func DecodeBox(in []byte) (*Box, error) {
 	b.spec.Mode, b.temp = Mode(mode), temp
 	var paths, texts []string
 	for _, list := range []*[]string{
-		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide, &paths, &texts,
+		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
+		&limits.Closed, &limits.Shown, &paths, &texts,
 	} {
 		n, ok := length()
 		for ; ok && n > 0; n-- {

@@ -116,9 +116,9 @@ func (b *Box) Enter(dir string) error {
 	return nil
 }
 
-// hide mounts covers over the hidden files.
+// hide mounts covers over the hidden files and the closed directories.
 func (b *Box) hide() (err error) {
-	if !b.spec.Limits.covers() {
+	if !b.spec.Limits.hides() {
 		return nil
 	}
 	at := b.trialDir

@@ -15,13 +15,15 @@ import (
 )
 
 // covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known which
-// were opened, and the texts that are shown in place of files.
+// were opened, the texts that are shown in place of files, and the directories that are mounted over closed ones.
 type covers struct {
-	dir    string // on the disk, for bubblewrap; "": they are in memory
-	hidden []string
-	shown  []Shown
-	events int // inotify descriptor, or -1
-	err    error
+	dir      string // on the disk, for bubblewrap; "": they are in memory
+	hidden   []string
+	replaced []Shown
+	closed   []string
+	shown    []string // in closed directories
+	events   int      // inotify descriptor, or -1
+	err      error
 }
 
 // mostCovers is how many hidden files have their own cover; the others share one.
@@ -30,15 +32,12 @@ const mostCovers = 64
 // sharedCover is the name of that cover.
 const sharedCover = "shared"
 
-// covers reports whether files are covered.
-func (l *Limits) covers() bool { return len(l.Hide)+len(l.Replace) > 0 }
-
 // newCovers creates the covers in a new directory. It returns nil if there is nothing to cover.
 func newCovers(dir string, l *Limits) *covers {
-	if !l.covers() {
+	if !l.hides() {
 		return nil
 	}
-	c := &covers{dir: dir, hidden: l.Hide, shown: l.Replace, events: -1}
+	c := &covers{dir: dir, hidden: l.Hide, replaced: l.Replace, closed: l.Closed, shown: l.Shown, events: -1}
 	if c.err = unix.Mkdir(dir, 0o700); c.err == nil {
 		c.err = c.fill(dir)
 	}
@@ -52,8 +51,13 @@ func (c *covers) fill(dir string) error {
 			return err
 		}
 	}
-	for i, s := range c.shown {
+	for i, s := range c.replaced {
 		if err := os.WriteFile(shownFile(dir, i), []byte(s.Text), 0o444); err != nil {
+			return err
+		}
+	}
+	for i := range c.closed {
+		if err := c.fillClosed(c.directory(dir, i), c.closed[i]); err != nil {
 			return err
 		}
 	}
@@ -68,7 +72,52 @@ func (c *covers) fill(dir string) error {
 	return nil
 }
 
-// coverInMemory mounts covers over hidden files. They are in a separate file system, which is mounted on a directory for a
+// fillClosed creates the cover of a closed directory, with a place for everything in it that is shown.
+func (c *covers) fillClosed(cover, path string) error {
+	if err := unix.Mkdir(cover, 0o755); err != nil {
+		return err
+	}
+	for _, s := range c.shown {
+		var st unix.Stat_t
+		if s == path || !below(s, path) || unix.Lstat(s, &st) != nil {
+			continue
+		}
+		at := cover + s[len(path):]
+		err := os.MkdirAll(filepath.Dir(at), 0o755)
+		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			err = os.MkdirAll(at, 0o755)
+		} else if err == nil {
+			err = unix.Mknod(at, unix.S_IFREG|0o444, 0)
+		}
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// attachClosed mounts the cover of a closed directory, and what is shown in it.
+func (c *covers) attachClosed(cover, path string) error {
+	var shown []openPath
+	defer func() { closeAll(shown) }()
+	for _, s := range c.shown {
+		if s == path || !below(s, path) {
+			continue
+		}
+		if tree, err := readOnlyTree(s); err == nil { // otherwise a place without content
+			shown = append(shown, openPath{s, tree})
+		}
+	}
+	err := attachCover(cover, path)
+	for _, s := range shown {
+		if err == nil {
+			err = attach(s.fd, s.path)
+		}
+	}
+	return err
+}
+
+// coverInMemory mounts covers over hidden files and closed directories. They are in a separate file system, which is mounted on a directory for a
 // moment: creating them on a disk would take longer than most commands. The directory is given as a descriptor, because
 // something else may be mounted above it. The thread must be in its own mount namespace.
 func coverInMemory(at int, l *Limits) (*covers, error) {
@@ -78,7 +127,7 @@ func coverInMemory(at int, l *Limits) (*covers, error) {
 	}
 	defer unix.Close(mount)
 	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
-	c := &covers{hidden: l.Hide, shown: l.Replace, events: -1}
+	c := &covers{hidden: l.Hide, replaced: l.Replace, closed: l.Closed, shown: l.Shown, events: -1}
 	err = c.fill(dir)
 	if err == nil { // so that clones are read-only too
 		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
@@ -88,9 +137,14 @@ func coverInMemory(at int, l *Limits) (*covers, error) {
 			err = fmt.Errorf("%s: %w", c.hidden[i], err)
 		}
 	}
-	for i := 0; i < len(c.shown) && err == nil; i++ {
-		if err = attachCover(shownFile(dir, i), c.shown[i].Path); err != nil {
-			err = fmt.Errorf("%s: %w", c.shown[i].Path, err)
+	for i := 0; i < len(c.replaced) && err == nil; i++ {
+		if err = attachCover(shownFile(dir, i), c.replaced[i].Path); err != nil {
+			err = fmt.Errorf("%s: %w", c.replaced[i].Path, err)
+		}
+	}
+	for i := 0; i < len(c.closed) && err == nil; i++ {
+		if err = c.attachClosed(c.directory(dir, i), c.closed[i]); err != nil {
+			err = fmt.Errorf("%s: %w", c.closed[i], err)
 		}
 	}
 	if err == nil {
@@ -155,7 +209,10 @@ const shownPrefix = "shown-"
 // shownFile returns the i-th of them in a directory.
 func shownFile(dir string, i int) string { return dir + "/" + shownPrefix + strconv.Itoa(i) }
 
-// coverMounts returns the covers of hidden files that exist, for bubblewrap.
+// directory returns the cover of the i-th closed directory.
+func (c *covers) directory(dir string, i int) string { return dir + "/closed" + strconv.Itoa(i) }
+
+// coverMounts returns the covers of hidden files and closed directories that exist, for bubblewrap.
 func (b *Box) coverMounts() [][2]string {
 	if b.covers == nil {
 		return nil
@@ -166,9 +223,20 @@ func (b *Box) coverMounts() [][2]string {
 			out = append(out, [2]string{b.covers.file(b.covers.dir, i), path})
 		}
 	}
-	for i, s := range b.covers.shown {
+	for i, s := range b.covers.replaced {
 		if _, err := os.Lstat(s.Path); err == nil {
 			out = append(out, [2]string{shownFile(b.covers.dir, i), s.Path})
+		}
+	}
+	for i, path := range b.covers.closed {
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		out = append(out, [2]string{b.covers.directory(b.covers.dir, i), path})
+		for _, s := range b.covers.shown {
+			if _, err := os.Lstat(s); err == nil && s != path && below(s, path) {
+				out = append(out, [2]string{s, s})
+			}
 		}
 	}
 	return out
@@ -176,7 +244,7 @@ func (b *Box) coverMounts() [][2]string {
 
 func (b *Box) coversErr() error {
 	switch {
-	case b.spec.Limits.covers() && b.covers == nil:
+	case b.spec.Limits.hides() && b.covers == nil:
 		return errors.New("hide files: no temp directory")
 	case b.covers != nil && b.covers.err != nil:
 		return fmt.Errorf("hide files: %w", b.covers.err)
@@ -204,6 +272,7 @@ func (c *covers) opened() (paths []string, more bool) {
 			at += unix.SizeofInotifyEvent + int(e.Len)
 			i, err := strconv.Atoi(strings.TrimRight(string(name), "\x00"))
 			switch {
+			case e.Mask&unix.IN_ISDIR != 0: // every search opens directories
 			case err == nil && i < len(c.hidden):
 				paths = append(paths, c.hidden[i])
 			case strings.HasPrefix(string(name), shownPrefix):

@@ -104,6 +104,8 @@ type Limits struct {
 	Write   []string // directories that may be written too, but not executed
 	Hide    []string // files that look empty
 	Replace []Shown  // files that look different, read-only
+	Closed  []string // directories that look empty,
+	Shown   []string // except for these files and directories in them
 }
 
 // Shown is a file and what a command sees in its place.
@@ -116,6 +118,9 @@ func (l *Limits) replaced() (paths, texts []string) {
 	}
 	return paths, texts
 }
+
+// hides reports whether something looks empty or different.
+func (l *Limits) hides() bool { return len(l.Hide)+len(l.Closed)+len(l.Replace) > 0 }
 
 // Boxed reports whether there is a sandbox to make.
 func (s *Spec) Boxed() bool { return s != nil && s.Mode != "" && s.Mode != Off }
