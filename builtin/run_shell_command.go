@@ -86,9 +86,11 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 			return tool.Result{}, err
 		}
 		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
-		if err := errors.Join(s.sandboxes.assign(&c.command, l.Decision), s.widen(ctx, &c.command, open)); err != nil {
+		before, err := s.sandboxes.assign(&c.command, l.Decision)
+		if err = errors.Join(err, s.widen(ctx, &c.command, open)); err != nil {
 			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
 		}
+		c.held = newHeld(s.sandboxes.limiter, before)
 		if a.IsBackground {
 			return c.start()
 		}
@@ -148,6 +150,7 @@ type shellCall struct {
 	live    *tool.Live
 	access  []tool.Access
 	command proc.Command
+	held    *held  // nil: its output isn't held back
 	before  string // the result in the sandbox, if the command runs again without one
 	tries   bool   // it runs in a trial
 }
@@ -171,16 +174,25 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	select {
 	case <-p.Done():
 	case id := <-r.moved:
-		return c.moved(id, p), nil
+		return c.moved(ctx, id, p), nil
 	}
 	c.shell.leave(r) // it may run again
 	quiet := p.Progress().Quiet
-	return c.ended(ctx, p.Wait(), whole.close(), quiet)
+	o := p.Wait()
+	if err := c.release(ctx); err != nil {
+		whole.discard()
+		return tool.Result{}, err
+	}
+	return c.ended(ctx, o, whole.close(), quiet)
+}
+
+func (c *shellCall) release(ctx context.Context) error {
+	return c.held.release(ctx, c.live, c.args.Command, c.shell.files.ws.Project())
 }
 
 // begin starts the command.
 func (c *shellCall) begin(ctx context.Context) (*proc.Process, *longOutput, error) {
-	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail}
+	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail, private: c.held != nil}
 	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
 	c.command.Head, c.command.Tail, c.command.Spill = outputHead, outputTail, whole
 	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
@@ -191,7 +203,7 @@ func (c *shellCall) begin(ctx context.Context) (*proc.Process, *longOutput, erro
 // withoutSandbox runs the command again, without its sandbox.
 func (c *shellCall) withoutSandbox(ctx context.Context, why string) (tool.Result, error) {
 	c.before = why + " The user approved a retry outside the sandbox; this is its result."
-	c.command.Sandbox, c.command.Env = nil, c.shell.sandboxes.env
+	c.command.Sandbox, c.command.Env, c.held = nil, c.shell.sandboxes.env, nil
 	return c.run(ctx)
 }
 
@@ -212,12 +224,16 @@ func (c *shellCall) start() (tool.Result, error) {
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Started in the background as " + id)}, nil
 }
 
-func (c *shellCall) moved(id string, p *proc.Process) tool.Result {
+func (c *shellCall) moved(ctx context.Context, id string, p *proc.Process) tool.Result {
 	c.remember(id)
-	c.shell.mu.Lock()
 	piece := p.Read(0, outputTail)
-	c.shell.told[id] = piece.Next
-	c.shell.mu.Unlock()
+	if err := c.release(ctx); err != nil {
+		piece.Text = err.Error()
+	} else {
+		c.shell.mu.Lock()
+		c.shell.told[id] = piece.Next
+		c.shell.mu.Unlock()
+	}
 	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe user moved it to the background, where it keeps running.%s%s",
 		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " Use shell_output to read more output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
 	shown := tool.Markdown("Moved to the background as " + id)

@@ -33,6 +33,7 @@ type shell struct {
 	foreground map[*running]bool
 	told       map[string]int64      // how far each job's output was read
 	sandboxed  map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
+	held       map[string]*held      // of these, whose output is held back
 	noted      map[string]bool       // notes about this machine that were sent
 }
 
@@ -60,15 +61,17 @@ func newShell(o Options, f *files) (*shell, error) {
 	}
 	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: f.values.Mask})
 	b.limiter = newLimiter(o, f, r, b.short)
-	ended := func(proc.Job) {
+	s := &shell{
+		files: f, runner: r, sandboxes: b, trials: newTrials(o), output: o.Output,
+		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, held: map[string]*held{}, noted: map[string]bool{},
+	}
+	s.jobs = proc.NewJobs(r, func(j proc.Job) {
+		s.heldBack(j.ID).end()
 		if o.JobEnded != nil {
 			o.JobEnded()
 		}
-	}
-	return &shell{
-		files: f, runner: r, jobs: proc.NewJobs(r, ended), sandboxes: b, trials: newTrials(o), output: o.Output,
-		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, noted: map[string]bool{},
-	}, nil
+	})
+	return s, nil
 }
 
 func (s *shell) close() error {
@@ -143,7 +146,7 @@ func (s *shell) untold(notes []string) []string {
 func (s *shell) news() []string {
 	var out []string
 	for _, j := range s.jobs.News() {
-		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s.%s", j.ID, label(j.Label), ending(j.Outcome),
+		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s.%s", j.ID, label(j.Label), s.ending(j),
 			s.files.offer.hint("shell_output", " Read what it printed with shell_output.")))
 	}
 	return out

@@ -177,6 +177,9 @@ func (r *triedCall) warn(out *tool.Effects) {
 		}
 		out.Warnings = append(out.Warnings, "it opened files that may be secret, which looked empty to it: "+strings.Join(hidden, ", "))
 	}
+	if len(r.late) > 0 {
+		out.Warnings = append(out.Warnings, lateNote(r.late, r.shell.files.ws.Project()))
+	}
 	if o.Limit != "" {
 		out.Warnings = append(out.Warnings, "it was stopped: "+o.Limit)
 	}

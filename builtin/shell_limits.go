@@ -155,18 +155,18 @@ func (l *limiter) ready() bool {
 }
 
 // spec returns the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
-// limits, commands never run without them.
-func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
+// limits, commands never run without them. before is nil if no files are hidden.
+func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, before *secretfiles.Snapshot, err error) {
 	if l == nil || l.start() != nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	promised, wait := l.promised.Load(), firstWait
 	if promised {
 		wait = reliantWait
 	}
-	limits, err := l.limited(d.Grant[1:], wait)
+	limits, before, err := l.limited(d.Grant[1:], wait)
 	if err != nil && promised {
-		return nil, err
+		return nil, nil, err
 	}
 	if err != nil { // the verdict didn't rely on it; files outside the workspace stay inaccessible
 		bare := *l.limits
@@ -174,17 +174,18 @@ func (l *limiter) spec(d tool.Decision) (*sandbox.Spec, error) {
 		limits = &bare
 	}
 	limits.Replace = l.replaced()
-	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, nil
+	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, before, nil
 }
 
-// limited returns what a command may read, and the files that look empty to it.
-func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Limits, error) {
-	hide, ok := l.finder.List(wait)
+// limited returns what a command may read, with the files that look empty to it, and the state that they are in before the
+// command starts.
+func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Limits, *secretfiles.Snapshot, error) {
+	before, ok := l.finder.Snapshot(wait)
 	if !ok {
-		return nil, fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
+		return nil, nil, l.outdated()
 	}
 	limits := *l.limits
-	limits.Hide, limits.Closed = hide, l.closed()
+	limits.Hide, limits.Closed = slices.Clone(before.Paths), l.closed()
 	for _, a := range grant {
 		if a.Verb == tool.Reads {
 			path := filepath.Clean(a.Target)
@@ -193,7 +194,11 @@ func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Lim
 			limits.Hide = slices.DeleteFunc(limits.Hide, func(hidden string) bool { return hidden == path })
 		}
 	}
-	return &limits, nil
+	return &limits, before, nil
+}
+
+func (l *limiter) outdated() error {
+	return fmt.Errorf("the list of files to hide isn't current (%s). Run the command again", l.finder.Problem())
 }
 
 // configs returns the files of git's configuration that contain credentials. The list of hidden files must be current.

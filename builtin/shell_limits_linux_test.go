@@ -44,7 +44,7 @@ func TestLimitsBeforeTheListIsReady(t *testing.T) {
 		t.Fatal("reads are enforced before the list is ready")
 	}
 	command := proc.Command{Line: "cat a.txt ../outside", Dir: work}
-	if err := set.shell.sandboxes.assign(&command, tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}); err != nil {
+	if _, err := set.shell.sandboxes.assign(&command, tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if command.Sandbox == nil || command.Sandbox.Mode != sandbox.ReadOnly {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -76,6 +77,9 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 	if err != nil {
 		return tool.Result{}, err
 	}
+	if err := s.heldBack(a.ID).release(ctx, live, job.Label, s.files.ws.Project()); err != nil {
+		return tool.Result{}, err
+	}
 	s.mu.Lock()
 	s.told[a.ID] = piece.Next
 	s.mu.Unlock()
@@ -141,12 +145,17 @@ func (s *shell) open(c tool.Call) (file, error) {
 
 // longOutput writes an output to a file once it is longer than what the result includes.
 type longOutput struct {
-	open func() (file, error)
-	keep int
-	held []byte
-	file *file
-	err  error
+	open    func() (file, error)
+	keep    int
+	private bool // nothing is saved before close
+	held    []byte
+	file    *file
+	size    int // of a private file
+	err     error
 }
+
+// maxPrivate is the maximum size of a private file, that of a saved result.
+const maxPrivate = 64 << 20
 
 // Write never fails: a command must not fail because the disk with its log is full.
 func (l *longOutput) Write(p []byte) (int, error) {
@@ -155,14 +164,21 @@ func (l *longOutput) Write(p []byte) (int, error) {
 		if len(l.held) <= l.keep {
 			return len(p), nil
 		}
-		f, err := l.open()
+		open := l.open
+		if l.private {
+			open = private
+		}
+		f, err := open()
 		if err != nil {
 			l.err, l.held = err, nil
 			return len(p), nil
 		}
 		l.file = &f
 		_, l.err = l.file.Write(l.held)
-		l.held = nil
+		l.size, l.held = len(l.held), nil
+		return len(p), nil
+	}
+	if l.size += len(p); l.private && l.size > maxPrivate {
 		return len(p), nil
 	}
 	if l.err == nil {
@@ -173,6 +189,9 @@ func (l *longOutput) Write(p []byte) (int, error) {
 
 // close closes the file and returns its path, if the output is longer than what the result includes.
 func (l *longOutput) close() string {
+	if l.file != nil && l.private && l.err == nil {
+		l.err = l.publish()
+	}
 	if l.file != nil {
 		l.err = errors.Join(l.err, l.file.Close())
 	}
@@ -183,6 +202,30 @@ func (l *longOutput) close() string {
 		return fmt.Sprintf("The whole output is in %s; read or search that file for the rest.", l.file.path)
 	}
 	return ""
+}
+
+// publish copies a private file to a saved one.
+func (l *longOutput) publish() error {
+	from := l.file.WriteCloser.(*os.File)
+	to, err := l.open()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	l.file = &to
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return err
+}
+
+// discard closes the file without saving it.
+func (l *longOutput) discard() {
+	if l.file != nil {
+		l.file.Close()
+	}
+	l.file, l.held, l.err = nil, nil, errNotKept
 }
 
 //go:embed shell_stop.md
@@ -214,7 +257,7 @@ func shellStop(s *shell, tasks taskJobs) tool.Tool {
 				if err != nil {
 					return tool.Result{}, err
 				}
-				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + ending(job.Outcome) + "."), nil
+				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + s.ending(job) + "."), nil
 			}
 			return inv, nil
 		},

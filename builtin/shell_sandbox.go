@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/tool"
@@ -93,8 +94,9 @@ func readsOnly(d tool.Decision) bool {
 	return len(d.Grant) > 0 && d.Grant[0] == tool.Access{Verb: tool.Reads, Target: "*"}
 }
 
-// assign puts a command into the sandbox that its decision requires.
-func (b *sandboxes) assign(c *proc.Command, d tool.Decision) error {
+// assign puts a command into the sandbox that its decision requires. before is the state of the files that are hidden from
+// it; nil: none are.
+func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (before *secretfiles.Snapshot, err error) {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
 	if reads {
@@ -105,21 +107,21 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) error {
 		c.Env = b.short // the verdict is only valid in this environment
 	}
 	if b.auto && !reads || mode == sandbox.Off {
-		return nil
+		return nil, nil
 	}
 	if reads {
-		limited, err := b.limiter.spec(d)
+		limited, before, err := b.limiter.spec(d)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if limited != nil {
 			c.Sandbox, c.Env = limited, b.limiter.environ(b.short)
-			return nil
+			return before, nil
 		}
 	}
 	c.Sandbox = b.spec(mode)
 	c.Sandbox.BestEffort = b.auto // the verdict doesn't depend on the sandbox
-	return nil
+	return nil, nil
 }
 
 func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
@@ -196,6 +198,7 @@ func (c *shellCall) remember(id string) {
 	c.shell.mu.Lock()
 	defer c.shell.mu.Unlock()
 	c.shell.sandboxed[id] = c
+	c.shell.held[id] = c.held
 }
 
 // offer asks, once, whether a background command that its sandbox blocked may run again without one, and returns the result.

@@ -120,9 +120,12 @@ type triedCall struct {
 	trial   *trial.Trial
 	outcome proc.Outcome
 	found   trial.Effects
-	result  tool.Result // of the command
+	whole   *longOutput
+	late    []string    // files that should have been hidden
+	result  tool.Result // of the command, once its output is released
 	failure error
 	shown   tool.Effects
+	quiet   time.Duration
 	once    sync.Once
 }
 
@@ -133,11 +136,12 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, err := b.limiter.limited(nil, reliantWait)
+	limits, before, err := b.limiter.limited(nil, reliantWait)
 	if err != nil {
 		return nil, err
 	}
 	limits.Hide = append(limits.Hide, c.shell.trials.hidden...)
+	c.held = newHeld(b.limiter, before)
 	t, err := layers.New(ctx)
 	if err != nil {
 		if errors.Is(err, trial.ErrUnsupported) {
@@ -163,11 +167,16 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 		return nil, err
 	}
 	<-p.Done()
-	r.outcome = p.Wait()
-	r.result, r.failure = c.ended(ctx, r.outcome, whole.close(), p.Progress().Quiet)
-	if r.found, err = t.Effects(context.WithoutCancel(ctx)); err != nil {
+	r.outcome, r.quiet, r.whole = p.Wait(), p.Progress().Quiet, whole
+	if r.late, err = c.held.appeared(); err == nil {
+		r.found, err = t.Effects(context.WithoutCancel(ctx))
+	}
+	if err != nil {
 		r.drop()
 		return nil, err
+	}
+	if len(r.late) == 0 {
+		r.release(ctx)
 	}
 	r.shown = r.effects()
 	return r, nil
@@ -182,7 +191,20 @@ func substitutes(configs []secretvalues.Config) []trial.Substitute {
 	return out
 }
 
-func (r *triedCall) drop() { r.once.Do(func() { _ = r.trial.Drop() }) } // the session's end removes what is left
+// release makes the result of the command.
+func (r *triedCall) release(ctx context.Context) {
+	r.result, r.failure = r.ended(ctx, r.outcome, r.whole.close(), r.quiet)
+	r.late = nil
+}
+
+func (r *triedCall) drop() {
+	r.once.Do(func() {
+		_ = r.trial.Drop() // the session's end removes what is left
+		if len(r.late) > 0 {
+			r.whole.discard()
+		}
+	})
+}
 
 // blocked reports whether the command failed because of the trial, so that only a real run would help.
 func (r *triedCall) blocked() bool {
@@ -203,14 +225,25 @@ func (r *triedCall) lacks() bool {
 func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	t := &tool.Tried{Drop: func() tool.Result {
 		r.drop()
+		if len(r.late) > 0 {
+			return tool.Result{}
+		}
 		return r.with("")
 	}}
 	t.Description, t.Confirm, t.Notes = inv.Description, r.shown, inv.Notes
 	t.MustAsk = r.mustAsk()
-	t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) { return r.keep(ctx, l) }
+	t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
+		if len(r.late) > 0 {
+			r.release(ctx)
+		}
+		return r.keep(ctx, l)
+	}
 	switch {
 	case len(r.shown.Changes) > 0:
-		t.Access = r.access()
+		t.Access = append(r.access(), lateAccess(r.late)...)
+	case len(r.late) > 0:
+		q := lateQuestion(r.args.Command, r.late, r.shell.files.ws.Project())
+		t.Description, t.Access, t.Confirm = q.Description, q.Access, q.Confirm
 	case r.blocked(), r.lacks():
 		t.Access = inv.Access
 		t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {

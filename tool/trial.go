@@ -304,6 +304,9 @@ func (e *scheduledCall) dropped(t *tried, s step, o Outcome) Outcome {
 
 // nothingKept returns why the effects of a trial are not kept.
 func nothingKept(t *tried, s step, o Outcome) string {
+	if !changes(t.Access) { // there was nothing to keep
+		return o.Error.ForModel()
+	}
 	what := "its changes"
 	if f, ok := t.Confirm.(Effects); ok {
 		if what = f.Count(); len(f.Changes) == 0 { // it would have run instead

@@ -16,7 +16,7 @@ type atomicCount struct{ n atomic.Int64 }
 
 func (c *atomicCount) add(n int64) int64 { return c.n.Add(n) }
 
-// Whatever happens to the files, List finds what a walk would.
+// Whatever happens to the files, List finds what a walk would, and Appeared what wasn't there before.
 func TestListIsCurrent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base, err := os.MkdirTemp("", "secretfiles-")
@@ -33,12 +33,22 @@ func TestListIsCurrent(t *testing.T) {
 		f.system = systems[rapid.SampledFrom(slices.Sorted(maps.Keys(systems))).Draw(t, "system")]()
 		defer f.Close()
 		for range rapid.IntRange(1, 12).Draw(t, "rounds") {
+			before, known := f.Snapshot(patience)
 			for range rapid.IntRange(0, 6).Draw(t, "changes") {
 				w.change(t)
 			}
 			got, ok := f.List(patience)
 			if want := reference(w.root, w.second); !ok || !slices.Equal(got, want) {
 				t.Fatalf("List = %q, %v (%s), want %q", got, ok, f.Problem(), want)
+			}
+			appeared, ok := f.Appeared(before, patience)
+			if !known || !ok {
+				t.Fatalf("Appeared: %s", f.Problem())
+			}
+			for _, path := range got {
+				if !slices.Contains(before.Paths, path) && !slices.Contains(appeared, path) {
+					t.Fatalf("%s was not there before: %q, %q", path, before.Paths, appeared)
+				}
 			}
 		}
 	})

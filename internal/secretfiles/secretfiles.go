@@ -66,6 +66,7 @@ type Finder struct {
 	system  system
 	token   chan struct{} // its receiver owns tree
 	tree    *tree
+	arrived arrivals
 	stale   atomic.Bool // the rules have changed since the tree was made
 	closed  atomic.Bool
 	problem atomic.Pointer[string]
@@ -114,11 +115,17 @@ const maxRounds = 3
 // List returns the resolved paths of the files to hide, sorted, current as of the call. ok is false if they aren't known:
 // the walk takes longer than wait, or there is a Problem.
 func (f *Finder) List(wait time.Duration) (paths []string, ok bool) {
+	ok = f.current(wait, func(hidden []string) { paths = slices.Clone(hidden) })
+	return paths, ok
+}
+
+// current calls use with the current list. The caller owns the tree until use returns.
+func (f *Finder) current(wait time.Duration, use func(hidden []string)) (ok bool) {
 	deadline := time.Now().Add(wait)
 	for round := 0; ; round++ {
 		if !f.acquire(deadline) {
 			f.report("the workspace is still being searched")
-			return nil, false
+			return false
 		}
 		var work func()
 		if round < maxRounds || f.tree == nil || f.tree.lost {
@@ -132,14 +139,14 @@ func (f *Finder) List(wait time.Duration) (paths []string, ok bool) {
 	defer f.release()
 	if f.closed.Load() {
 		f.report("the search is closed")
-		return nil, false
+		return false
 	}
 	paths, problem := f.tree.hidden()
 	f.report(problem)
-	if problem != "" {
-		return nil, false
+	if problem == "" {
+		use(paths)
 	}
-	return slices.Clone(paths), true
+	return problem == ""
 }
 
 // Problem returns why the last List wasn't ok, in a short clause; "" if it was.
@@ -179,7 +186,7 @@ func (f *Finder) walk() {
 	if f.tree != nil {
 		wg.Go(f.tree.close) // the kernel takes milliseconds
 	}
-	f.tree = newTree(&f.options, f.system, &f.closed)
+	f.tree = newTree(&f.options, f.system, &f.closed, &f.arrived)
 	f.tree.walkAll()
 }
 

@@ -51,5 +51,6 @@ type event struct {
 	name     string // the changed name in the directory
 	self     bool   // the directory itself was deleted or moved
 	ended    bool   // the watch no longer exists
+	arrived  bool   // a file was created there, or moved or linked to that name
 	overflow bool   // events are missing
 }

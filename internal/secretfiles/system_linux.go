@@ -73,7 +73,8 @@ func (w *inotify) read(visit func(event)) error {
 			name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
 			visit(event{
 				wd: int32(binary.NativeEndian.Uint32(b)), name: string(name), overflow: mask&unix.IN_Q_OVERFLOW != 0,
-				self: mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT|unix.IN_IGNORED) != 0, ended: mask&unix.IN_IGNORED != 0,
+				arrived: mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0 && mask&unix.IN_ISDIR == 0,
+				self:    mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT|unix.IN_IGNORED) != 0, ended: mask&unix.IN_IGNORED != 0,
 			})
 			b = b[end:]
 		}

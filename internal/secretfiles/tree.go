@@ -28,10 +28,13 @@ type tree struct {
 	unwatched atomic.Bool
 	entries   atomic.Int64
 
-	lost  bool   // only a new walk helps
-	queue []*dir // to be read
-	names map[changedName]struct{}
-	list  []string // the last result
+	arrived *arrivals
+	walked  bool // the first walk has ended: what is found from now on has appeared
+
+	lost  bool                 // only a new walk helps
+	queue []*dir               // to be read
+	names map[changedName]bool // whether a file of that name appeared
+	list  []string             // the last result
 
 	mu      sync.Mutex
 	byWd    map[int32][]*dir // a directory may be mounted several times
@@ -81,10 +84,10 @@ func (d *dir) path() string {
 	return join(d.parent.path(), d.name)
 }
 
-func newTree(o *Options, s system, stop *atomic.Bool) *tree {
+func newTree(o *Options, s system, stop *atomic.Bool, arrived *arrivals) *tree {
 	t := &tree{
 		options: o, system: s, stop: stop, byWd: map[int32][]*dir{}, files: map[*file]struct{}{}, unread: map[*dir]struct{}{},
-		names: map[changedName]struct{}{},
+		names: map[changedName]bool{}, arrived: arrived,
 	}
 	t.places = outermost(append(slices.Clone(o.Roots), o.Once...))
 	t.repos = newRepos(o.Roots)
@@ -125,6 +128,7 @@ func (t *tree) walkAll() {
 	}
 	t.queue = append(t.queue, t.roots...)
 	t.readQueue()
+	t.walked = true
 }
 
 // readQueue reads the directories in the queue and those found in them.
@@ -214,9 +218,9 @@ func (t *tree) readEvents() {
 			case e.self && d.parent == nil:
 				t.lost = true
 			case e.self:
-				t.names[changedName{d.parent, d.name}] = struct{}{}
+				t.changed(d.parent, d.name, false)
 			case e.name != "":
-				t.names[changedName{d, e.name}] = struct{}{}
+				t.changed(d, e.name, e.arrived)
 			}
 			if e.ended {
 				d.wd = unwatchedWd
@@ -229,6 +233,11 @@ func (t *tree) readEvents() {
 	if err != nil {
 		t.lost = true
 	}
+}
+
+func (t *tree) changed(d *dir, name string, arrived bool) {
+	at := changedName{d, name}
+	t.names[at] = t.names[at] || arrived
 }
 
 // compare puts the directories whose times changed in the queue.
@@ -266,10 +275,10 @@ func (t *tree) catchUp() {
 		return
 	}
 	changed := t.names
-	t.names = map[changedName]struct{}{}
-	for e := range changed {
+	t.names = map[changedName]bool{}
+	for e, arrived := range changed {
 		if !e.dir.dropped && !t.stop.Load() {
-			t.look(e.dir, e.name)
+			t.look(e.dir, e.name, arrived)
 		}
 	}
 	if t.watcher == nil && len(t.queue) > 0 {
@@ -284,8 +293,8 @@ func (t *tree) catchUp() {
 	t.readQueue()
 }
 
-// look checks a name that changed.
-func (t *tree) look(d *dir, name string) {
+// look checks a name that changed. arrived means that a file appeared there, which may be gone again.
+func (t *tree) look(d *dir, name string, arrived bool) {
 	if name == ".git" {
 		t.repos.reset()
 	}
@@ -316,6 +325,9 @@ func (t *tree) look(d *dir, name string) {
 	}
 	t.dropFile(d, name)
 	if err != nil {
+		if arrived && t.options.Hide(path, func() bool { return false }) {
+			t.arrived.add(path)
+		}
 		return
 	}
 	if d.entries++; t.entries.Add(1) > int64(t.options.Limit) {
@@ -324,7 +336,15 @@ func (t *tree) look(d *dir, name string) {
 	if st.kind == kindFile || st.kind == kindLink {
 		if f := t.ask(path, st.kind == kindLink); f != nil {
 			t.keep(d, name, f)
+			t.arrives(f, arrived)
 		}
+	}
+}
+
+// arrives records a hidden file that appeared. The target of a link is compared when the list is made.
+func (t *tree) arrives(f *file, arrived bool) {
+	if arrived && f.hide && !f.link {
+		t.arrived.add(f.path)
 	}
 }
 

@@ -97,6 +97,7 @@ func (t *tree) readEntries(d *dir, path string, list *dirReader) (found []*dir) 
 		default:
 			if f := t.ask(join(path, name), kind == kindLink); f != nil {
 				t.keep(d, name, f)
+				t.arrives(f, t.walked && old[name] == nil)
 			}
 		}
 		return true

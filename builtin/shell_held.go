@@ -1,0 +1,142 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/secretfiles"
+	"github.com/adze-dev/adze/tool"
+)
+
+// held holds back the output of a command from which files are hidden. A file that appears while the command runs isn't
+// hidden, and the command may have read it before anything could be done about that. So its output is only released if no
+// such file appeared until it ended, or if reading these files is approved.
+type held struct {
+	limiter *limiter
+	before  *secretfiles.Snapshot
+
+	mu       sync.Mutex
+	ended    bool // late is final
+	late     []string
+	approved []string
+}
+
+// newHeld returns nil if nothing is hidden.
+func newHeld(l *limiter, before *secretfiles.Snapshot) *held {
+	if before == nil {
+		return nil
+	}
+	return &held{limiter: l, before: before}
+}
+
+// appeared returns the files that appeared and weren't approved.
+func (h *held) appeared() ([]string, error) {
+	if h == nil {
+		return nil, nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		late, ok := h.limiter.finder.Appeared(h.before, reliantWait)
+		if !ok {
+			return nil, h.limiter.outdated()
+		}
+		h.late = late
+	}
+	return slices.DeleteFunc(slices.Clone(h.late), func(path string) bool { return slices.Contains(h.approved, path) }), nil
+}
+
+// end records that the command has ended: what appears later doesn't matter.
+func (h *held) end() {
+	if _, err := h.appeared(); h == nil || err != nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+}
+
+// release returns nil if the output may be sent. If files appeared, policy and the user decide.
+func (h *held) release(ctx context.Context, l *tool.Live, command, root string) error {
+	late, err := h.appeared()
+	switch {
+	case err != nil:
+		return tool.Errorf(shellFailure, "run %s: its output is held back: %w", label(command), err)
+	case len(late) == 0:
+		return nil
+	case l.Ask == nil:
+		return tool.Errorf(tool.ExecutionDenied, "run %s: its output is held back: %s", label(command), lateNote(late, root))
+	}
+	if _, err := l.Ask(ctx, lateQuestion(command, late, root)); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.approved = append(h.approved, late...)
+	return nil
+}
+
+// lateAccess returns what sending the output of a command may reveal.
+func lateAccess(late []string) []tool.Access {
+	var out []tool.Access
+	for _, path := range late[:min(len(late), maxAccess)] {
+		out = append(out, tool.Access{Verb: tool.Reads, Target: path})
+	}
+	return out
+}
+
+// lateNote describes the files that appeared.
+func lateNote(late []string, root string) string {
+	const most = 5
+	var names []string
+	for _, path := range late[:min(len(late), most)] {
+		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		names = append(names, tool.Visible(path))
+	}
+	list := strings.Join(names, ", ")
+	if n := len(late) - most; n > 0 {
+		list += fmt.Sprintf(", %d more", n)
+	}
+	return "files that may be secret appeared while it ran, and its output may contain them: " + list
+}
+
+// lateQuestion asks whether the output of a command may be sent.
+func lateQuestion(command string, late []string, root string) tool.Invocation {
+	return tool.Invocation{
+		Description: "send the output of " + label(command) + " (files that may be secret appeared while it ran)",
+		Access:      lateAccess(late),
+		Confirm:     tool.Literal("$ " + tool.Visible(command) + "\n\nIts output is held back: " + lateNote(late, root) + "."),
+	}
+}
+
+// ending describes how a job ended. An exit code can contain what the command read.
+func (s *shell) ending(j proc.Job) string {
+	if late, err := s.heldBack(j.ID).appeared(); err != nil || len(late) > 0 {
+		return "its output is held back, because files that may be secret appeared while it ran"
+	}
+	return ending(j.Outcome)
+}
+
+func (s *shell) heldBack(job string) *held {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[job]
+}
+
+// private opens a file without a name, in which a long output waits until it is released: saved results may be read without
+// approval.
+func private() (file, error) {
+	f, err := os.CreateTemp("", "adze-output-")
+	if err != nil {
+		return file{}, err
+	}
+	return file{WriteCloser: f}, os.Remove(f.Name())
+}
