@@ -49,8 +49,10 @@ type Options struct {
 	// AddDirs are further directories of the workspace.
 	AddDirs []string
 	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such writes
-	// fail.
+	// fail. No search and no auto-approved command reads it, except Saved.
 	State string
+	// Saved is a directory in State with results that were too large for the model, which may read them; may be empty.
+	Saved string
 	// AllRead treats every existing file as read, for a session of one call.
 	AllRead bool
 	// Helper is the result of [Main]. It stops and sandboxes commands.

@@ -47,7 +47,7 @@ func newFiles(o Options) (*files, error) {
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
 		state:  o.State,
 
-		secrets:      newSecrets(ws, o.State),
+		secrets:      newSecrets(ws, o),
 		contextNames: o.ContextNames,
 		offer:        &offer{},
 	}, nil

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
@@ -14,20 +13,20 @@ import (
 // contents, sizes or times otherwise.
 type secrets struct {
 	own   string // Adze's own directory, with links resolved: keys, logins, journals; "": none
-	saved string // the saved results in it, which the model may read
+	saved string // the saved results in it, which the model may read; "": none
 }
 
-func newSecrets(ws *workspace.Workspace, state string) secrets {
-	if state == "" {
-		return secrets{}
-	}
+func newSecrets(ws *workspace.Workspace, o Options) secrets {
 	resolved := func(path string) string {
+		if path == "" {
+			return ""
+		}
 		if p, err := ws.Resolve(path); err == nil {
 			return p.Abs
 		}
 		return path
 	}
-	return secrets{own: resolved(state), saved: resolved(spill.In(state))}
+	return secrets{own: resolved(o.State), saved: resolved(o.Saved)}
 }
 
 // ofAdze reports whether a path is in Adze's own directory, and isn't a saved result.

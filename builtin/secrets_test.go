@@ -72,10 +72,10 @@ func (w *twin) make(t *rapid.T, secret map[string]string, at time.Time) {
 
 var epoch = time.Unix(1_700_000_000, 0)
 
-// run makes all calls in a session in which nobody approves, and returns everything that the model and the user see.
+// run makes all calls in a session without a user who approves, and returns everything that the model and the user see.
 func (w *twin) run(t *rapid.T) []string {
 	own := filepath.Join(w.root, "own")
-	s, err := New(Options{Dir: w.root, State: own, Session: true, AllRead: true})
+	s, err := New(Options{Dir: w.root, State: own, Saved: filepath.Join(own, "spill"), Session: true, AllRead: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestSavedResultsStayReadable(t *testing.T) {
 	if err := os.Symlink(own, filepath.Join(root, "own")); err != nil {
 		t.Skip(err)
 	}
-	s, err := New(Options{Dir: root, State: filepath.Join(root, "own"), AllRead: true})
+	s, err := New(Options{Dir: root, State: filepath.Join(root, "own"), Saved: filepath.Join(root, "own", "spill"), AllRead: true})
 	if err != nil {
 		t.Fatal(err)
 	}

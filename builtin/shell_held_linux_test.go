@@ -34,8 +34,8 @@ func (s savedOutput) Write(p []byte) (int, error) { return s.saved.Write(p) }
 func (s savedOutput) Close() error                { return nil }
 
 // newLate returns a session. tried: commands are tried, otherwise they are granted reads only. answer is the user's; nil:
-// nobody answers.
-func newLate(t *testing.T, tried bool, answer *tool.Decision) *late {
+// there is no user.
+func newLate(t *testing.T, tried bool, answer *tool.Decision, state string) *late {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -44,7 +44,7 @@ func newLate(t *testing.T, tried bool, answer *tool.Decision) *late {
 	w := &late{dir: dir}
 	put(t, dir, map[string]string{"flag": "wait\n", "old/.env": "KEY=old\n"})
 	w.set, err = New(Options{
-		Dir: dir, State: t.TempDir(), Helper: testHelper, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+		Dir: dir, State: state, Helper: testHelper, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
 		Sandbox: Sandbox{Trial: true, Limits: &ReadLimits{System: []string{"/usr", "/bin", "/lib", "/lib64", "/etc"}}},
 		Output: func(tool.Call) (io.WriteCloser, string, error) {
 			w.files++
@@ -70,6 +70,8 @@ func newLate(t *testing.T, tried bool, answer *tool.Decision) *late {
 			return tool.Decision{Verdict: tool.Ask, Reason: "reads a secret"}
 		case r.Access[0].Verb == tool.Execs && tried:
 			return tool.Decision{Verdict: tool.Ask, Try: true}
+		case r.Access[0].Verb == tool.Writes:
+			return tool.Decision{Verdict: tool.Ask}
 		}
 		return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}
 	}
@@ -155,7 +157,7 @@ func TestLateSecretsAreHeldBack(t *testing.T) {
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				w := newLate(t, tried, c.answer)
+				w := newLate(t, tried, c.answer, t.TempDir())
 				o := w.meanwhile(t, c.command, func() { c.do(t, w) })
 				text := o.Result.Text()
 				if c.late == "old/.env" || c.late == "" && strings.Contains(c.command, "old/") {
@@ -185,16 +187,34 @@ func TestLateSecretsAreHeldBack(t *testing.T) {
 
 // A secret that a command writes itself is its own, and is only in its overlay.
 func TestOwnSecretsAreNotHeldBack(t *testing.T) {
-	w := newLate(t, true, &tool.Decision{Verdict: tool.Deny})
+	for _, dir := range []string{t.TempDir(), ""} {
+		if dir == "" { // elsewhere: overlays are in the workspace
+			var err error
+			if dir, err = os.MkdirTemp("/dev/shm", "adze-state-"); err != nil {
+				t.Skip("no other file system: ", err)
+			}
+			t.Cleanup(func() { os.RemoveAll(dir) })
+		}
+		testOwnSecrets(t, dir)
+	}
+}
+
+func testOwnSecrets(t *testing.T, state string) {
+	w := newLate(t, true, &tool.Decision{Verdict: tool.Deny}, state)
 	o := w.meanwhile(t, "echo KEY=own > .env; cat .env; mkdir d; echo x > d/id_rsa; rm -r .env d", func() {})
 	if text := o.Result.Text(); o.Status != tool.StatusSuccess || !strings.Contains(text, "KEY=own") || len(w.asked) > 0 {
+		t.Errorf("%s: %s\nasked: %+v", o.Status, text, w.asked)
+	}
+	o = call(t, w.exec, "run_shell_command", args{"command": "echo KEY=own > id_rsa; cat id_rsa"})
+	wrote := []tool.Access{{Verb: tool.Writes, Target: filepath.Join(w.dir, "id_rsa")}}
+	if text := o.Result.Text(); !strings.Contains(text, "KEY=own\n") || len(w.asked) != 1 || !slices.Equal(w.asked[0].Access, wrote) {
 		t.Errorf("%s: %s\nasked: %+v", o.Status, text, w.asked)
 	}
 }
 
 // The output of a background command is held back from every call that reads it, and so is how it ended.
 func TestLateSecretsOfBackgroundCommands(t *testing.T) {
-	w := newLate(t, false, nil)
+	w := newLate(t, false, nil, t.TempDir())
 	o := call(t, w.exec, "run_shell_command", args{"command": waiting + "cat .env; exit 7", "is_background": true})
 	if o.Error != nil {
 		t.Fatal(o.Error)

@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/secretvalues"
+	"github.com/adze-dev/adze/internal/trial"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
@@ -74,12 +75,15 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	return l
 }
 
-// closed returns the directories that look empty to commands.
-func (l *limiter) closed() []string {
-	if l.own == "" {
-		return nil
+// closed returns the directories that look empty to commands: Adze's own, and those in the workspace in which trials write.
+func (l *limiter) closed() (dirs []string) {
+	if l.own != "" {
+		dirs = append(dirs, l.own)
 	}
-	return []string{l.own}
+	for _, root := range l.around.Roots {
+		dirs = append(dirs, filepath.Join(root, trial.Hidden))
+	}
+	return dirs
 }
 
 // hides returns hide without git's configuration, which configs handles, files in /etc that everyone or not even the user may

@@ -272,6 +272,30 @@ func TestProgressAndCancel(t *testing.T) {
 	}
 }
 
+// The output of a command without approval may have to be held back, so that progress doesn't contain it.
+func TestProgressOfUnapprovedCommands(t *testing.T) {
+	progress := make(chan *mcp.ProgressNotificationParams, 1000)
+	granted := func(c Client) (*tool.Executor, func(), error) {
+		x, leave, err := testSession(c)
+		x.Policy = func(tool.Request) tool.Decision {
+			return tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}
+		}
+		return x, leave, err
+	}
+	cs, leave := client(t, New(Options{Session: granted}), &mcp.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+		progress <- r.Params
+	}})
+	p := &mcp.CallToolParams{Name: "slow", Meta: mcp.Meta{}}
+	p.SetProgressToken("tok")
+	go cs.CallTool(t.Context(), p)
+	for range 3 {
+		if got := <-progress; got.Message != "" {
+			t.Errorf("%+v", got)
+		}
+	}
+	leave()
+}
+
 // Only protocol messages are written, one per line.
 func TestOnlyMessages(t *testing.T) {
 	in, toServer, _ := os.Pipe()

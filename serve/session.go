@@ -34,6 +34,9 @@ type running struct {
 	ctx   context.Context // of the request, so that notifications belong to it
 	token any             // for progress; nil: the client doesn't want it
 	steps float64
+	// unapproved means that the command runs or is tried without approval. Its output may have to be held back, so that none
+	// of it is sent before it ends.
+	unapproved bool
 }
 
 // use sets the executor of the session's calls.
@@ -122,17 +125,20 @@ func (s *session) unknown(name string) string {
 
 // observe sends the client progress notifications.
 func (s *session) observe(ev tool.Event) {
-	if ev.Stage != tool.Showing || ev.Display == nil {
-		return
-	}
 	s.mu.Lock()
 	run := s.calls[ev.Request.Call.ID]
-	if run == nil || run.token == nil {
+	if run != nil && (ev.Stage == tool.Trying || ev.Stage == tool.Running) {
+		run.unapproved = ev.Stage == tool.Trying || ev.Request.Declaration.Kind == tool.Execute && len(ev.Decision.Grant) > 0
+	}
+	if run == nil || run.token == nil || ev.Stage != tool.Showing || ev.Display == nil {
 		s.mu.Unlock()
 		return
 	}
 	run.steps++
-	p := &mcp.ProgressNotificationParams{ProgressToken: run.token, Progress: run.steps, Message: lastLine(ev.Display.Markdown())}
+	p := &mcp.ProgressNotificationParams{ProgressToken: run.token, Progress: run.steps}
+	if !run.unapproved {
+		p.Message = lastLine(ev.Display.Markdown())
+	}
 	ctx := run.ctx
 	s.mu.Unlock()
 	s.peer.NotifyProgress(ctx, p) // a lost notification doesn't matter

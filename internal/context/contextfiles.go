@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Options set where to look. Paths are absolute.
@@ -142,6 +143,7 @@ type area struct {
 	scope Scope
 	roots []string // nil: any, for a file in the user's own directory
 	base  string   // the directory itself, with links resolved
+	own   []string // of a project: the user's own directories
 }
 
 // userArea returns the area of the user's own files: they may be links to anywhere, but imports must be in the same
@@ -150,7 +152,11 @@ func userArea(dir string) area { return area{scope: User, base: real(dir)} }
 
 func (l *loader) projectArea() area {
 	root := real(l.options.Root)
-	return area{scope: Project, roots: []string{root}, base: root}
+	a := area{scope: Project, roots: []string{root}, base: root}
+	for _, dir := range l.options.User {
+		a.own = append(a.own, real(dir))
+	}
+	return a
 }
 
 func (l *loader) note(format string, args ...any) {
@@ -247,7 +253,7 @@ func (a area) mayImport(path string) error {
 	case ".md", ".markdown", ".mdx", ".mdc", ".txt", ".rst", ".adoc", ".org":
 		return nil
 	}
-	if a.scope == User {
+	if _, own := names.Within(path, a.own); own || a.scope == User {
 		return fmt.Errorf("read %s: beside settings and keys, only texts are imported, such as .md and .txt", path)
 	}
 	return nil

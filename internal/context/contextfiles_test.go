@@ -155,6 +155,16 @@ func TestUserImports(t *testing.T) {
 	notesHold(t, l.Notes, "@settings.json is not imported: read ", "@oauth is not imported", "@gone.md is not imported: no such file")
 }
 
+// A project that contains the user's own directory, such as the home directory, doesn't import keys from it either.
+func TestProjectAroundUserDirectory(t *testing.T) {
+	dir := tree(t, map[string]string{"AGENTS.md": "@dot/settings.json @dot/notes.md", "dot/settings.json": `{"apiKey":"sekret"}`, "dot/notes.md": "notes"})
+	l := Load(Options{User: []string{filepath.Join(dir, "dot")}, Dir: dir, Root: dir})
+	if strings.Contains(l.Text, "sekret") || !strings.Contains(l.Text, "\nnotes\n") {
+		t.Error(l.Text)
+	}
+	notesHold(t, l.Notes, "@dot/settings.json is not imported: read ")
+}
+
 // A project's files lead nowhere else, by link or by name; the user's own may be links.
 func TestLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {

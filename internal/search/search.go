@@ -49,7 +49,7 @@ type Scope struct {
 	Globs []string
 	// Types restrict the search to types of files, see Types.
 	Types []string
-	// Withhold, if not nil, is asked about each directory. all: nothing in it is visited, and it is counted once. Otherwise
+	// Withhold, if not nil, is called with each directory. all: nothing in it is visited, and it is counted once. Otherwise
 	// Grep counts files whose name withheld accepts (nil: none) and never opens them, and Files lists them last. All this
 	// depends on names alone. A name is only valid during the call.
 	Withhold func(dir string) (all bool, withheld func(name string) bool)

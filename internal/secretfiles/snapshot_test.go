@@ -72,7 +72,7 @@ func TestAppeared(t *testing.T) {
 	}
 }
 
-// With more arrivals than are kept, the caller is told that some may be missing.
+// With more arrivals than are kept, the result is incomplete, and says so.
 func TestTooManyArrivals(t *testing.T) {
 	var a arrivals
 	for i := range mostArrivals + 1 {

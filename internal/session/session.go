@@ -182,7 +182,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 	}
 	return builtin.Options{
 		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
+		Dir: dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()), AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
 		Helper: s.env.Helper, Environ: s.env.Environ, MaskEnviron: s.Models.env.environ(), PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env), Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
 		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,

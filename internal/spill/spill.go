@@ -55,9 +55,6 @@ type Dir struct {
 	closed bool
 }
 
-// In returns the directory of all sessions' results below the state directory.
-func In(stateDir string) string { return filepath.Join(stateDir, directory) }
-
 // Open returns the directory of a session below the state directory. It is created when something is saved.
 func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if !filepath.IsAbs(stateDir) || sessionID == "" {
