@@ -5,6 +5,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -86,7 +87,8 @@ func (p pathPattern) in(w World) pathPattern {
 		comps[i] = escapeGlob(c)
 	}
 	p.at, p.known = append(comps[:len(comps):len(comps)], p.comps...), true
-	p.state = lies("/"+strings.Join(p.literalStart(), "/"), w.state)
+	start, own := p.literalStart(), components(w.State)
+	p.state = w.State != "" && len(start) >= len(own) && slices.Equal(start[:len(own)], own)
 	if p.below && (len(p.at) == 0 || p.at[len(p.at)-1] != "**") {
 		p.at = append(p.at, "**")
 	}

@@ -262,3 +262,30 @@ func some(rule string) []string {
 	}
 	return []string{rule}
 }
+
+// Adze's own directory is secret: only rules that name it cover it, and a search above it reads it.
+func TestOwnDirectory(t *testing.T) {
+	for _, state := range []string{"/home/me/.adze", "/srv/adze", root + "/state"} {
+		w := plainWorld()
+		w.State, w.Spill = state, state+"/spill"
+		for rule, want := range map[string]tool.Verdict{
+			"Read(~/**)": tool.Ask, "Read(//**)": tool.Ask, "Read": tool.Ask, "Read(/**)": tool.Ask, "Read(//srv/**)": tool.Ask, "Read(//**/*.json)": tool.Ask,
+			"Read(/" + state + "/**)": tool.Allow, "Read(/" + state + "/*.json)": tool.Allow, "Read(/" + state + "/settings.json)": tool.Allow,
+		} {
+			p := policy(t, w, permission.Default, []string{rule}, nil, nil)
+			if d := p.Judge(request(reads(state + "/settings.json"))); d.Verdict != want {
+				t.Errorf("%s: %s: %v, want %v", state, rule, d.Verdict, want)
+			}
+			if d := p.Judge(request(reads(state + "/spill/s/x.txt"))); d.Verdict != tool.Allow {
+				t.Errorf("%s: a saved result: %v", state, d.Verdict)
+			}
+		}
+		p := policy(t, w, permission.Default, nil, nil, nil)
+		inside := strings.HasPrefix(state, root)
+		for line, asks := range map[string]bool{"grep -r x .": inside, "grep -r x state": inside, "grep -r x src": false, "ls": false} {
+			if d := p.Judge(request(tool.Access{Verb: tool.Execs, Target: line})); (d.Verdict == tool.Ask) != asks {
+				t.Errorf("%s: %s: %v %s", state, line, d.Verdict, d.Reason)
+			}
+		}
+	}
+}
