@@ -86,11 +86,11 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 			return tool.Result{}, err
 		}
 		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
-		before, err := s.sandboxes.assign(&c.command, l.Decision)
+		var err error
+		c.held, err = s.sandboxes.assign(&c.command, l.Decision)
 		if err = errors.Join(err, s.widen(ctx, &c.command, open)); err != nil {
 			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
 		}
-		c.held = newHeld(s.sandboxes.limiter, before)
 		if a.IsBackground {
 			return c.start()
 		}
@@ -179,7 +179,9 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 	c.shell.leave(r) // it may run again
 	quiet := p.Progress().Quiet
 	o := p.Wait()
-	if err := c.release(ctx); err != nil {
+	err = c.release(ctx)
+	c.held.done(o.Leftover == 0)
+	if err != nil {
 		whole.discard()
 		return tool.Result{}, err
 	}

@@ -66,7 +66,7 @@ func newShell(o Options, f *files) (*shell, error) {
 		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, held: map[string]*held{}, noted: map[string]bool{},
 	}
 	s.jobs = proc.NewJobs(r, func(j proc.Job) {
-		s.heldBack(j.ID).end()
+		s.heldBack(j.ID).done(j.Outcome.Leftover == 0)
 		if o.JobEnded != nil {
 			o.JobEnded()
 		}

@@ -19,7 +19,8 @@ import (
 // such file appeared until it ended, or if reading these files is approved.
 type held struct {
 	limiter *limiter
-	before  *secretfiles.Snapshot
+	before  *secretfiles.Snapshot // nil: nothing is hidden, and nothing is held back
+	cache   string                // of the command; "": none
 
 	mu       sync.Mutex
 	ended    bool // late is final
@@ -27,17 +28,9 @@ type held struct {
 	approved []string
 }
 
-// newHeld returns nil if nothing is hidden.
-func newHeld(l *limiter, before *secretfiles.Snapshot) *held {
-	if before == nil {
-		return nil
-	}
-	return &held{limiter: l, before: before}
-}
-
 // appeared returns the files that appeared and weren't approved.
 func (h *held) appeared() ([]string, error) {
-	if h == nil {
+	if h == nil || h.before == nil {
 		return nil, nil
 	}
 	h.mu.Lock()
@@ -52,14 +45,27 @@ func (h *held) appeared() ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(h.late), func(path string) bool { return slices.Contains(h.approved, path) }), nil
 }
 
-// end records that the command has ended: what appears later doesn't matter.
-func (h *held) end() {
-	if _, err := h.appeared(); h == nil || err != nil {
+// done is called when the command has ended: what appears later doesn't matter. Its cache is for other commands only if the
+// output is released and nothing uses the cache anymore.
+func (h *held) done(unused bool) {
+	late, err := h.appeared()
+	if h == nil {
 		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ended = true
+	h.ended = h.ended || err == nil
+	if h.cache == "" {
+		return
+	}
+	if err != nil || len(late) > 0 || !unused {
+		os.RemoveAll(h.cache) // the session's end removes what is left
+	} else {
+		h.limiter.mu.Lock()
+		h.limiter.free = append(h.limiter.free, h.cache)
+		h.limiter.mu.Unlock()
+	}
+	h.cache = ""
 }
 
 // release returns nil if the output may be sent. If files appeared, policy and the user decide.

@@ -63,6 +63,7 @@ func newLate(t *testing.T, tried bool, answer *tool.Decision, state string) *lat
 			t.Skipf("commands can't be tried here: %v", err)
 		}
 	}
+	waittest.Until(t, "the list of secret files is ready", w.set.ReadsEnforced)
 	w.exec = executor(w.set)
 	w.exec.Policy = func(r tool.Request) tool.Decision {
 		switch {
@@ -245,5 +246,27 @@ func TestLateSecretsOfBackgroundCommands(t *testing.T) {
 	}
 	if o := call(t, w.exec, "shell_output", args{"id": id, "offset": 0}); !strings.Contains(o.Result.Text(), "KEY=late") {
 		t.Errorf("%s: %s", o.Status, o.Result.Text())
+	}
+}
+
+// What a command left in temp directories and caches is gone if its output was held back: another command could print it.
+func TestLateSecretsAreForgotten(t *testing.T) {
+	for name, tried := range map[string]bool{"read-only": false, "tried": true} {
+		for _, approved := range []bool{false, true} {
+			answer := tool.Decision{Verdict: tool.Deny}
+			if approved { // then the cache of read-only commands stays
+				answer.Verdict = tool.Allow
+			}
+			w := newLate(t, tried, &answer, t.TempDir())
+			dir := "$XDG_CACHE_HOME"
+			if tried {
+				dir = "/tmp"
+			}
+			w.meanwhile(t, "cat .env > "+dir+"/copy", func() { w.put(t, ".env") })
+			o := call(t, w.exec, "run_shell_command", args{"command": "cat " + dir + "/copy .env; exit 0"})
+			if got := strings.Contains(o.Result.Text(), "KEY=late"); got != (approved && !tried) {
+				t.Errorf("%s, approved: %v:\n%s", name, approved, o.Result.Text())
+			}
+		}
 	}
 }

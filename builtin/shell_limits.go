@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,13 +43,15 @@ type limiter struct {
 	values     *secretvalues.List
 	own        string // Adze's directory, which looks empty; "": none
 
-	mu     sync.Mutex
-	nested map[string]bool // files of git's configuration in the workspace
-
 	once   sync.Once
 	limits *sandbox.Limits
-	cache  string // a directory that lasts for the session; "": none
+	cache  string // the directory of caches, which last for the session; "": none
 	err    error  // why nothing is enforced
+
+	mu     sync.Mutex
+	nested map[string]bool // files of git's configuration in the workspace
+	caches int             // how many there are
+	free   []string        // those that no command uses
 
 	started  atomic.Bool // the search for files has started
 	promised atomic.Bool // a decision may rely on the limits
@@ -134,7 +137,6 @@ func (l *limiter) start() error {
 		if l.cache, l.err = os.MkdirTemp("", "adze-cache-"); l.err == nil {
 			l.cache, l.err = filepath.EvalSymlinks(l.cache)
 		}
-		l.limits.Write = []string{l.cache}
 	})
 	return l.err
 }
@@ -159,8 +161,8 @@ func (l *limiter) ready() bool {
 }
 
 // spec returns the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
-// limits, commands never run without them. before is nil if no files are hidden.
-func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, before *secretfiles.Snapshot, err error) {
+// limits, commands never run without them. The output is held back by h.
+func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, h *held, err error) {
 	if l == nil || l.start() != nil {
 		return nil, nil, nil
 	}
@@ -178,7 +180,26 @@ func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, before *secretfiles.Sn
 		limits = &bare
 	}
 	limits.Replace = l.replaced()
-	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, before, nil
+	h = &held{limiter: l, before: before}
+	if h.cache, err = l.takeCache(); err != nil {
+		return nil, nil, err
+	}
+	limits.Write = []string{h.cache}
+	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, h, nil
+}
+
+// takeCache returns a cache that no other command uses: one could leave there what it read for another one.
+func (l *limiter) takeCache() (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.free); n > 0 {
+		cache := l.free[n-1]
+		l.free = l.free[:n-1]
+		return cache, nil
+	}
+	l.caches++
+	cache := filepath.Join(l.cache, strconv.Itoa(l.caches))
+	return cache, os.Mkdir(cache, 0o700)
 }
 
 // limited returns what a command may read, with the files that look empty to it, and the state that they are in before the
@@ -224,8 +245,8 @@ func (l *limiter) replaced() []sandbox.Shown {
 
 // environ returns the environment of a limited command: caches go where they can be written, and settings that may contain
 // credentials aren't read.
-func (l *limiter) environ(env []string) []string {
-	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.cache, "npm_config_cache="+filepath.Join(l.cache, "npm"), "npm_config_userconfig="+os.DevNull,
+func (l *limiter) environ(env []string, cache string) []string {
+	return append(slices.Clip(env), "XDG_CACHE_HOME="+cache, "npm_config_cache="+filepath.Join(cache, "npm"), "npm_config_userconfig="+os.DevNull,
 		"npm_config_update_notifier=false", "PIP_CONFIG_FILE="+os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONDONTWRITEBYTECODE=1")
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/tool"
@@ -94,9 +93,8 @@ func readsOnly(d tool.Decision) bool {
 	return len(d.Grant) > 0 && d.Grant[0] == tool.Access{Verb: tool.Reads, Target: "*"}
 }
 
-// assign puts a command into the sandbox that its decision requires. before is the state of the files that are hidden from
-// it; nil: none are.
-func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (before *secretfiles.Snapshot, err error) {
+// assign puts a command into the sandbox that its decision requires. Its output is held back by the result; nil: it isn't.
+func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
 	if reads {
@@ -110,13 +108,13 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (before *secretfile
 		return nil, nil
 	}
 	if reads {
-		limited, before, err := b.limiter.spec(d)
+		limited, h, err := b.limiter.spec(d)
 		if err != nil {
 			return nil, err
 		}
 		if limited != nil {
-			c.Sandbox, c.Env = limited, b.limiter.environ(b.short)
-			return before, nil
+			c.Sandbox, c.Env = limited, b.limiter.environ(b.short, h.cache)
+			return h, nil
 		}
 	}
 	c.Sandbox = b.spec(mode)

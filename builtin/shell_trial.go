@@ -141,7 +141,7 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 		return nil, err
 	}
 	limits.Hide = append(limits.Hide, c.shell.trials.hidden...)
-	c.held = newHeld(b.limiter, before)
+	c.held = &held{limiter: b.limiter, before: before}
 	t, err := layers.New(ctx)
 	if err != nil {
 		if errors.Is(err, trial.ErrUnsupported) {
@@ -168,7 +168,10 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	}
 	<-p.Done()
 	r.outcome, r.quiet, r.whole = p.Wait(), p.Progress().Quiet, whole
-	if r.late, err = c.held.appeared(); err == nil {
+	if r.late, err = c.held.appeared(); err != nil || len(r.late) > 0 {
+		t.Isolate()
+	}
+	if err == nil {
 		r.found, err = t.Effects(context.WithoutCancel(ctx))
 	}
 	if err != nil {

@@ -317,6 +317,7 @@ type Trial struct {
 	layers []layer           // layers whose changes can be kept
 	last   []sandbox.Overlay // temp directories and caches
 	set    string            // directory of those
+	alone  string            // the same, if no other trial may use it; see Isolate
 	holes  []string          // in uppers of temp directories, for mounts
 	left   int64             // free disk space at its start
 	used   int64             // disk space of session layers then
@@ -523,6 +524,9 @@ func (t *Trial) Drop() error {
 	}
 	t.dropped = true
 	defer t.release()
+	if t.alone != "" {
+		return errors.Join(t.remove(), removeAll(t.alone))
+	}
 	if t.recycle() {
 		return nil
 	}

@@ -58,5 +58,8 @@ func (*Trial) Keep(context.Context, func(path string) bool) (Kept, error) { retu
 // Drop discards changes that weren't kept.
 func (*Trial) Drop() error { return nil }
 
+// Isolate keeps what the command wrote to temp directories and caches from later trials.
+func (*Trial) Isolate() {}
+
 // Recover undoes incomplete changes of killed sessions.
 func Recover(string, []string) error { return nil }

@@ -76,6 +76,13 @@ func (t *Trial) recycle() bool {
 	return true
 }
 
+// Isolate keeps what the command wrote to temp directories and caches from later trials. It must be called before Effects.
+func (t *Trial) Isolate() {
+	t.l.mu.Lock()
+	defer t.l.mu.Unlock()
+	t.alone, t.set = t.set, ""
+}
+
 // pristine reports whether an upper is empty and has only the attributes that every upper gets from the system.
 func pristine(dir string) bool {
 	f, err := openDir(unix.AT_FDCWD, dir)
