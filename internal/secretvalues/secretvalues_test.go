@@ -77,7 +77,7 @@ func TestSources(t *testing.T) {
 			"AZURE=DefaultEndpointsProtocol=https;AccountName=me;AccountKey=azur3Key/abc+def==;EndpointSuffix=core.windows.net", "DB_PASS=dbpass-99",
 			"SLACK_WEBHOOK_URL=https://hooks.slack.com/services/T00/B00/XXXXyyyy", "SENTRY_DSN=https://0123456789abcdef0123@sentry.example.com/1",
 			"DOCKER_AUTH_CONFIG=" + `{"auths":{"h":{"auth":"` + base64.StdEncoding.EncodeToString([]byte("me:dac-t0ken11")) + `"}}}`,
-			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.https://h/.extraheader", "GIT_CONFIG_VALUE_0=Authorization: Bearer gcv-t0ken11",
+			`GCP_CREDENTIALS={"type": "service_account", "private_key_id": "gcp-t0ken11", "private_key": "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj/t0ken\n-----END PRIVATE KEY-----\n", "token_uri": "https://oauth2.example.com/t0ken"}`, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=http.https://h/.extraheader", "GIT_CONFIG_VALUE_0=Authorization: Bearer gcv-t0ken11",
 			"SSH_AUTH_SOCK=/tmp/ssh-x/agent.1", "EDITOR=vim", "PGPASSWORD=postgres", "LANG=C.UTF-8", "CI=true",
 		},
 		Home: at("home"), State: at("state"), Roots: []string{at("ws"), at("ws2")},
@@ -87,14 +87,14 @@ func TestSources(t *testing.T) {
 		"home-t0ken1", "more-t0ken1", "rel-t0ken11", "xdg-t0ken11", "glob-t0ken1", "netrc-t0ken", "netrc-t0ken2", "stored-t0k/en", "stored-t0k%2Fen", "npm-t0ken11", "pypi-t0ken1",
 		"docker-t0ken", "gh-t0ken1111", "aws/t0ken+1", "aws-id-t0ken", "cargo-t0ken1", "adze-t0ken11", "mcp-t0ken111", "repo-t0ken1", "inc-t0ken11", "tree-t0ken1", "link-t0ken1", "mod-t0ken11",
 		"wt-t0ken111", "comm-t0ken1", "nest-t0ken1", "subm-t0ken1", "env-t0ken11", "proxypass1", "MIIEvQIBADANBgkqhki", "ghp_0123456789abcdefABCDEF", "sk_live_0123456789abcdef",
-		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "azur3Key/abc+def==", "dbpass-99", "services/T00/B00/XXXXyyyy", "0123456789abcdef0123", "dac-t0ken11", "gcv-t0ken11",
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "azur3Key/abc+def==", "dbpass-99", "services/T00/B00/XXXXyyyy", "0123456789abcdef0123", "dac-t0ken11", "gcp-t0ken11", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj/t0ken", "gcv-t0ken11",
 	} {
 		if got := l.Mask().String("<" + secret + ">"); got != "<"+proc.Masked+">" {
 			t.Errorf("%s is shown: %s", secret, got)
 		}
 	}
 	for _, plain := range []string{
-		"postgres://postgres:postgres@localhost/x", "solarized-dark9", "https://h.example.com/t0ken", "https://login.example.com/t0ken", "/tmp/ssh-x/agent.1", "database1", "ecr-login", "MY_OPENAI_KEY1",
+		"postgres://postgres:postgres@localhost/x", "solarized-dark9", "https://h.example.com/t0ken", "https://login.example.com/t0ken", "/tmp/ssh-x/agent.1", "database1", "ecr-login", "service_account", "-----BEGIN PRIVATE KEY-----", "https://oauth2.example.com/t0ken", "MY_OPENAI_KEY1",
 		"__token__", "core.windows.net", "a@b", "true", "main", "s3vench", "https://hooks.slack.com/", "C.UTF-8",
 	} {
 		if got := l.Mask().String(plain); got != plain {

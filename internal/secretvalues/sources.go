@@ -127,13 +127,21 @@ var named = sync.OnceValue(func() *regexp.Regexp {
 // inText returns the credentials in URLs, headers, and values whose name is that of a credential.
 func inText(text string) []proc.Secret {
 	out := sure(gitconfig.InURLs(text))
+	if strings.Contains(text, "PRIVATE KEY-----") {
+		ends := func(r rune) bool { return strings.ContainsRune(" \n\r\"'", r) }
+		for _, line := range strings.FieldsFunc(strings.ReplaceAll(text, `\n`, "\n"), ends) {
+			if len(line) >= 40 {
+				out = append(out, proc.Secret{Value: line, Sure: true})
+			}
+		}
+	}
 	if !strings.ContainsAny(text, ":=") {
 		return out
 	}
 	for _, m := range named().FindAllStringSubmatch(text, -1) {
 		name, value := m[1], m[2]
-		if !secretName(name) || strings.Contains(value, "://") || strings.ContainsRune("${[/~", rune(value[0])) || variable(value) {
-			continue // also a reference, a list, or a path
+		if !secretName(name) || strings.Contains(value, "://") || strings.ContainsRune("${[/~-", rune(value[0])) || variable(value) {
+			continue // also a reference, a list, a path, or the first line of a key
 		}
 		out = append(out, proc.Secret{Value: value})
 		out = append(out, decoded(value)...)
@@ -143,7 +151,7 @@ func inText(text string) []proc.Secret {
 
 // secretName reports whether a name in a file is that of a credential, and not of where it is or which kind it has.
 func secretName(name string) bool {
-	if name == "auth" || name == "_auth" || strings.EqualFold(name, "accountkey") {
+	if name == "auth" || name == "auths" || name == "_auth" || strings.EqualFold(name, "accountkey") {
 		return true
 	}
 	about := []string{"store", "helper", "helpers", "process", "path", "file", "type", "limit", "env", "envkey", "expiry", "endpoint"}
