@@ -69,7 +69,7 @@ var mayImport = map[string]string{
 	"internal/search/bench":       "internal/search internal/ignore",
 	"internal/proc":               "internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
-	"internal/proc/sandbox":       "",
+	"internal/proc/sandbox":       "internal/workspace/realpath",
 	"internal/proc/kerneltest":    "",
 	"internal/trial":              "internal/proc/sandbox internal/workspace/hardlink",
 	"internal/web":                "internal/text internal/web/markdown",

@@ -197,6 +197,10 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 // Roots returns the directories of the workspace, with links resolved, as a policy compares paths with them.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
+// Skipped describes, in sentences, the directories of [Options].AddDirs that are not in the workspace because commands could
+// have chosen where they lead.
+func (s *Set) Skipped() []string { return s.files.ws.Skipped() }
+
 // Mask replaces the known secret values in a text: those of the environment, of git's configuration and of well-known files
 // of credentials. It is the Mask of a [tool.Executor].
 func (s *Set) Mask(text string) string { return s.files.values.Mask().String(text) }

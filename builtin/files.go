@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/ignore"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -33,7 +34,10 @@ type files struct {
 }
 
 func newFiles(o Options) (*files, error) {
-	open := func() (*workspace.Workspace, error) { return workspace.Open(append([]string{o.Dir}, o.AddDirs...)...) }
+	open := func() (*workspace.Workspace, error) {
+		writable := append(sandbox.Caches(o.Environ), o.Sandbox.Write...)
+		return workspace.OpenBeside(writable, append([]string{o.Dir}, o.AddDirs...)...)
+	}
 	if o.Imagined {
 		open = func() (*workspace.Workspace, error) { return workspace.Imagine(o.Dir) }
 	}

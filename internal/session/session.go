@@ -125,6 +125,9 @@ func Open(env Env, o Options) (*Session, error) {
 	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
 		return nil, errors.Join(errorf(ErrDirectories, "%v", err), s.long.Close())
 	}
+	for _, note := range s.tools.Skipped() {
+		s.env.tell(note)
+	}
 	s.recoverTrials()
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),

@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/journal/export"
 	"github.com/adze-dev/adze/model"
@@ -377,6 +378,9 @@ func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error)
 	path := s.Directory.settled(strings.ReplaceAll(words, `\ `, " "))
 	if err := CheckAdded(path, s.env.Home); err != nil {
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: %v", err)
+	}
+	if w, err := workspace.Open(append(roots, path)...); err == nil && len(w.Skipped()) > 0 {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s", w.Skipped()[0])
 	}
 	path = Canonical(path)
 	if slices.ContainsFunc(roots, func(root string) bool { return isBelow(path, root) }) {

@@ -15,33 +15,116 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// Workspace is a list of directories; the first is the project. It is safe for
-// concurrent use.
+// Workspace is a list of directories; the first is the project. It is immutable.
 type Workspace struct {
-	mu    sync.RWMutex
-	roots []string
+	roots   []string
+	skipped []string
 }
 
-// Open makes a workspace of existing directories; the first is the project. Links
-// in the roots are resolved once, here.
-func Open(roots ...string) (*Workspace, error) {
+// Open makes a workspace of existing directories; the first is the project. Links in the roots are resolved once, here. A
+// directory in another root adds nothing.
+func Open(roots ...string) (*Workspace, error) { return OpenBeside(nil, roots...) }
+
+// OpenBeside is Open for a workspace whose commands can write to further directories, such as those for temp files. A root
+// that leads out of another root or of such a directory is skipped, because an earlier command may have chosen where it
+// leads. See Skipped.
+func OpenBeside(writable []string, roots ...string) (*Workspace, error) {
 	if len(roots) == 0 {
 		return nil, fmt.Errorf("open workspace: no directory given")
 	}
-	w := &Workspace{}
-	for _, r := range roots {
-		if err := w.AddRoot(r); err != nil {
+	var all []root
+	for _, given := range roots {
+		r, err := newRoot(given)
+		if err != nil {
 			return nil, err
+		}
+		all = append(all, r)
+	}
+	var changeable []string
+	for _, dir := range writable {
+		if real, _, err := realpath.Resolve(dir); err == nil {
+			changeable = append(changeable, real)
+		}
+	}
+	w := &Workspace{}
+	var kept []root
+	for i, r := range all {
+		dirs := slices.Clone(changeable)
+		for j, other := range all {
+			if j != i {
+				dirs = append(dirs, other.real)
+			}
+		}
+		if dir, out := r.leadsOut(dirs); out && i > 0 {
+			w.skipped = append(w.skipped, fmt.Sprintf("%s was not added to the workspace: it leads to %s by way of %s, where commands can change links. Add %s instead if that is right.",
+				r.given, r.real, dir, r.real))
+			continue
+		}
+		kept = append(kept, r)
+	}
+	for i, r := range kept {
+		nested := slices.ContainsFunc(kept, func(o root) bool {
+			_, inside := names.Within(r.real, []string{o.real})
+			return inside && o.real != r.real
+		})
+		if i == 0 || !nested && !slices.Contains(w.roots, r.real) {
+			w.roots = append(w.roots, r.real)
 		}
 	}
 	return w, nil
+}
+
+// root is a directory of a workspace.
+type root struct {
+	given  string   // absolute
+	real   string   // canonical
+	passed []string // see realpath.Passed
+}
+
+func newRoot(dir string) (root, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return root{}, fmt.Errorf("open workspace %s: the current directory no longer exists; change to an existing one: %w", dir, err)
+	}
+	if err := checkName(abs); err != nil {
+		return root{}, fmt.Errorf("open workspace: %w", err)
+	}
+	real, _, err := realpath.Resolve(abs)
+	if err != nil {
+		return root{}, fmt.Errorf("open workspace: %w", err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return root{}, fmt.Errorf("open workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return root{}, fmt.Errorf("open workspace: %s is not a directory", dir)
+	}
+	passed, err := realpath.Passed(abs)
+	if err != nil {
+		return root{}, fmt.Errorf("open workspace: %w", err)
+	}
+	return root{abs, real, passed}, nil
+}
+
+// leadsOut returns the directory of a list that the path of a root goes through although the root isn't in it.
+func (r root) leadsOut(dirs []string) (dir string, ok bool) {
+	for _, passed := range r.passed {
+		dir, inside := names.Within(passed, dirs)
+		if !inside {
+			continue
+		}
+		if _, stays := names.Within(r.real, []string{dir}); !stays {
+			return dir, true
+		}
+	}
+	return "", false
 }
 
 // Imagine returns a workspace of one directory that need not exist, for calls that are judged and never run.
@@ -53,40 +136,11 @@ func Imagine(root string) (*Workspace, error) {
 	return &Workspace{roots: []string{real}}, nil
 }
 
-// AddRoot adds a directory. One that is already a root is not added again.
-func (w *Workspace) AddRoot(dir string) error {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return fmt.Errorf("open workspace %s: the current directory no longer exists; change to an existing one: %w", dir, err)
-	}
-	if err := checkName(abs); err != nil {
-		return fmt.Errorf("open workspace: %w", err)
-	}
-	real, _, err := realpath.Resolve(abs)
-	if err != nil {
-		return fmt.Errorf("open workspace: %w", err)
-	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return fmt.Errorf("open workspace: %w", err)
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("open workspace: %s is not a directory", dir)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !slices.Contains(w.roots, real) {
-		w.roots = append(w.roots, real)
-	}
-	return nil
-}
+// Skipped describes the roots that were skipped, in sentences; see OpenBeside.
+func (w *Workspace) Skipped() []string { return slices.Clone(w.skipped) }
 
 // Roots returns the canonical roots, the project first.
-func (w *Workspace) Roots() []string {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	return slices.Clone(w.roots)
-}
+func (w *Workspace) Roots() []string { return slices.Clone(w.roots) }
 
 // Project returns the first root.
 func (w *Workspace) Project() string { return w.Roots()[0] }

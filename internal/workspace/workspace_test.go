@@ -241,3 +241,45 @@ func TestReadDirAndJoin(t *testing.T) {
 		t.Errorf("Rel of a joined path is %q", rel)
 	}
 }
+
+// A command can replace a directory below a root by a link. In the next session with the same directories, the target was a
+// root too, so commands could write to it.
+func TestNestedRootsAddNothing(t *testing.T) {
+	dir := tree(t, "app/sub/", "app/away -> $/out", "out/", "other/", "lib/", "top/app/", "tmp/in/", "tmp/away -> $/out", "tmp/stays -> in",
+		"mine -> app/away", "dots -> app/sub/../../out", "plain -> lib", "app/also -> sub")
+	for _, c := range []struct {
+		name, roots, want, skipped string
+	}{
+		{"nested", "app app/sub", "app", ""},
+		{"nested, given first", "other app/sub app", "other app", ""},
+		{"a link in the project", "app app/away", "app", "app/away"},
+		{"a link in another added directory", "other app/away app", "other app", "app/away"},
+		{"a link of the user to a link in the project", "app mine", "app", "mine"},
+		{"through a directory of the project", "app dots", "app", "dots"},
+		{"a link that stays in the project", "app app/also", "app", ""},
+		{"a link of the user", "app plain", "app lib", ""},
+		{"above the project", "top/app top", "top/app top", ""},
+		{"a link in a writable directory", "app tmp/away", "app", "tmp/away"},
+		{"in a writable directory", "app tmp/in", "app tmp/in", ""},
+		{"a link that stays in a writable directory", "app tmp/stays", "app tmp/in", ""},
+		{"twice", "app lib lib plain", "app lib", ""},
+		{"the target is given too", "app app/away out", "app out", "app/away"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var roots []string
+			for _, name := range strings.Fields(c.roots) {
+				roots = append(roots, filepath.Join(dir, name))
+			}
+			w, err := OpenBeside([]string{filepath.Join(dir, "tmp")}, roots...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.ReplaceAll(strings.Join(w.Roots(), " "), dir+"/", ""); got != c.want {
+				t.Errorf("roots are %q, want %q", got, c.want)
+			}
+			if got := strings.Join(w.Skipped(), "\n"); c.skipped == "" && got != "" || !strings.HasPrefix(got, filepath.Join(dir, c.skipped)) && c.skipped != "" {
+				t.Errorf("skipped %q, want %q", got, c.skipped)
+			}
+		})
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
 // Base is the common part of a session's workspace sandboxes: the writable paths, and the git directories. It is determined
@@ -116,7 +118,7 @@ func NewBase(roots, further, env []string, names func(path string) bool) *Base {
 // through a link that commands can change isn't followed.
 func (b *Base) addCaches(all []buildCache, roots []string) {
 	for _, c := range all {
-		if linkBelow(c.path, slices.Concat(roots, b.write)) != "" || holding(c.real, roots) != "" {
+		if decidedIn(c.path, c.real, slices.Concat(roots, b.write)) != "" || holding(c.real, roots) != "" {
 			continue
 		}
 		_, err := os.Stat(c.real)
@@ -160,12 +162,12 @@ func (b *Base) accept(path string, roots []string) {
 	if !filepath.IsAbs(path) || holding(path, roots) != "" {
 		return
 	}
-	if link := linkBelow(path, slices.Concat(roots, b.write)); link != "" {
-		b.Notes = append(b.Notes, fmt.Sprintf("%s stays read-only: %s is a link that commands can change.", path, link))
-		return
-	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || holding(real, roots) != "" {
+		return
+	}
+	if by := decidedIn(path, real, slices.Concat(roots, b.write)); by != "" {
+		b.Notes = append(b.Notes, fmt.Sprintf("%s stays read-only: it leads to %s by way of %s, where commands can change links.", path, real, by))
 		return
 	}
 	if holding(real, b.write) != "" {
@@ -175,17 +177,15 @@ func (b *Base) accept(path string, roots []string) {
 	b.write = append(b.write, real)
 }
 
-// linkBelow returns the first link in a path that is below one of dirs.
-func linkBelow(path string, dirs []string) string {
-	at := "/"
-	for _, part := range strings.Split(strings.Trim(path, "/"), "/") {
-		at = filepath.Join(at, part)
-		st, err := os.Lstat(at)
-		if err != nil {
-			return ""
-		}
-		if st.Mode()&os.ModeSymlink != 0 && holding(filepath.Dir(at), dirs) != "" {
-			return at
+// decidedIn returns the writable directory in which links decide that path leads out of it, to real; "": none.
+func decidedIn(path, real string, writable []string) string {
+	passed, err := realpath.Passed(path)
+	if err != nil {
+		return path
+	}
+	for _, dir := range passed {
+		if by := holding(dir, writable); by != "" && !below(real, by) {
+			return by
 		}
 	}
 	return ""

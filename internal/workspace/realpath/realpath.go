@@ -61,6 +61,13 @@ func (d disk) canonical(name string) (abs string, exists bool, err error) {
 	return w.at, w.exists, nil
 }
 
+// Passed returns the canonical directories in which components of an absolute name are looked up, those of links included.
+// Whoever can change one of them decides where the name leads.
+func Passed(name string) ([]string, error) {
+	w, err := realDisk.walk(name)
+	return w.passed, err
+}
+
 func (d disk) walk(name string) (walk, error) {
 	volume := filepath.VolumeName(name)
 	w := walk{disk: d, at: volume + string(filepath.Separator), exists: true, todo: components(name[len(volume):])}
@@ -74,7 +81,8 @@ type walk struct {
 	todo   []string // remaining components
 	links  int
 	exists bool
-	own    bool // it went through a link of our own process
+	own    bool     // it went through a link of our own process
+	passed []string // see Passed
 }
 
 // run resolves the remaining components.
@@ -107,6 +115,7 @@ func (w *walk) step(name string) error {
 		w.at = full
 		return nil
 	}
+	w.passed = append(w.passed, w.at)
 	info, err := w.disk.lstat(full)
 	switch {
 	case err != nil && unreachable(err):
