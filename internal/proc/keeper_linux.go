@@ -41,10 +41,12 @@ const (
 	namespaced kind = 1 << iota // user, mount and IPC
 	ownNetwork
 	ownPIDs
-	ofTrial        // with the capabilities for overlays
-	launched       // by bubblewrap, which creates the user, PID and mount namespaces
-	inSession      // in the network namespace of a session process, which starts them
-	plain     kind = 0
+	ofTrial         // with the capabilities for overlays
+	launched        // by bubblewrap, which creates the user, PID and mount namespaces
+	inSession       // in the network namespace of a session process, which starts them
+	onlyMounts      // a user and a mount namespace
+	onHost          // without the user namespace
+	plain      kind = 0
 )
 
 func kindOf(p sandbox.Plan) kind {
@@ -64,11 +66,17 @@ func kindOf(p sandbox.Plan) kind {
 	if p.Launched {
 		k |= launched
 	}
+	if a.Mounts {
+		k |= onlyMounts
+	}
+	if a.Host {
+		k |= onHost
+	}
 	return k
 }
 
 func (k kind) apart() sandbox.Apart {
-	return sandbox.Apart{Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0, Trial: k&ofTrial != 0}
+	return sandbox.Apart{Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0, Trial: k&ofTrial != 0, Mounts: k&onlyMounts != 0, Host: k&onHost != 0}
 }
 
 // idle is a keeper without a command.

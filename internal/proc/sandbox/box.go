@@ -23,6 +23,7 @@ type Box struct {
 	spec    *Spec
 	plan    Plan
 	temp    string   // private; only in read-only mode
+	aside   string   // the beginning of names for other files of the sandbox
 	protect []string // protected paths that exist now
 	onLinux
 
@@ -36,7 +37,7 @@ type Box struct {
 // New returns a sandbox that isn't made yet. temp is the path for its private temp directory, if it has one: it must be
 // unguessable.
 func New(s *Spec, p Plan, temp string) *Box {
-	b := &Box{spec: s, plan: p}
+	b := &Box{spec: s, plan: p, aside: temp}
 	if s.Mode == ReadOnly {
 		b.temp = temp
 	}
@@ -66,7 +67,11 @@ func (b *Box) Remove() {
 func RemoveTemp(temp string) {
 	os.RemoveAll(temp)
 	os.RemoveAll(coversOf(temp))
+	os.RemoveAll(deniedOf(temp))
 }
+
+// deniedOf returns the directory of what covers unreadable paths, for bubblewrap.
+func deniedOf(temp string) string { return temp + ".denied" }
 
 // coversOf returns the directory of the empty files that cover hidden ones. The
 // command can't read it.
@@ -74,6 +79,9 @@ func coversOf(temp string) string { return temp + ".covers" }
 
 // Environ returns env for the command: temp files go to the private directory.
 func (b *Box) Environ(env []string) []string {
+	if b.spec.Mode == DenyRules {
+		return env
+	}
 	const tar = "TAR_OPTIONS"
 	if os.Getuid() == 0 && !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, tar+"=") }) {
 		// As root, tar would restore owners, which the sandbox denies, and fail.
@@ -121,7 +129,7 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if b.plan.Layers.Has(Seccomp) && !b.plan.PrivateSockets {
 		w.seccomp, err = add(b.filterFile())
 	}
-	if b.plan.Limits && err == nil {
+	if (b.plan.Limits || len(b.spec.Unreadable) > 0) && err == nil {
 		w.covers, err = b.coverMounts(), b.coversErr()
 	}
 	if b.plan.Layers.Has(Landlock) && err == nil {
@@ -187,6 +195,7 @@ func (b *Box) Encode() []byte {
 	}
 	str(string(b.spec.Mode))
 	str(b.temp)
+	str(b.aside)
 	str(b.spec.Trial.encoded())
 	limits := b.spec.Limits
 	if limits == nil {
@@ -194,7 +203,7 @@ func (b *Box) Encode() []byte {
 	}
 	paths, texts := limits.replaced()
 	for _, list := range [][]string{
-		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide,
+		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.Unreadable, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide,
 		limits.Closed, limits.Shown, paths, texts,
 	} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
@@ -207,7 +216,7 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), bits(b.plan.Host), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -266,18 +275,19 @@ func DecodeBox(in []byte) (*Box, error) {
 	b := &Box{spec: &Spec{}}
 	mode, ok := str()
 	temp, ok2 := str()
+	aside, ok4 := str()
 	trial, ok3 := str()
-	if !ok || !ok2 || !ok3 {
+	if !ok || !ok2 || !ok3 || !ok4 {
 		return nil, bad
 	}
 	var err error
 	if b.spec.Trial, err = decodeTrials(trial); err != nil {
 		return nil, bad
 	}
-	b.spec.Mode, b.temp = Mode(mode), temp
+	b.spec.Mode, b.temp, b.aside = Mode(mode), temp, aside
 	var paths, texts []string
 	for _, list := range []*[]string{
-		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
+		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.Unreadable, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
 		&limits.Closed, &limits.Shown, &paths, &texts,
 	} {
 		n, ok := length()
@@ -290,7 +300,7 @@ func DecodeBox(in []byte) (*Box, error) {
 			return nil, bad
 		}
 	}
-	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 3 || len(paths) != len(texts) {
+	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 4 || len(paths) != len(texts) {
 		return nil, bad
 	}
 	for i, path := range paths {
@@ -299,7 +309,7 @@ func DecodeBox(in []byte) (*Box, error) {
 	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
 		*flag = in[0]&(1<<i) != 0
 	}
-	b.plan.Layers, b.plan.LandlockABI = Layers(in[1]), int(in[2])
+	b.plan.Host, b.plan.Layers, b.plan.LandlockABI = in[1] != 0, Layers(in[2]), int(in[3])
 	if b.plan.Limits {
 		b.spec.Limits = limits
 	}

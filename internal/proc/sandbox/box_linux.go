@@ -22,6 +22,7 @@ type onLinux struct {
 	// unprotected is why a path can't be protected.
 	unprotected error
 	covers      *covers // of hidden files
+	deniedErr   error   // why unreadable paths can't be covered, with bubblewrap
 	terminals   bool    // the command has its own pseudoterminals
 	shared      bool    // and its own shared memory
 	listening   Listening
@@ -30,16 +31,27 @@ type onLinux struct {
 }
 
 func (b *Box) makeHere() {
-	if b.plan.Layers&(Namespaces|Bubblewrap) != 0 {
+	switch {
+	case b.spec.Mode == DenyRules:
+		b.holdDenied()
+	case b.plan.Layers&(Namespaces|Bubblewrap) != 0:
 		b.holdProtected()
 	}
 	if b.plan.Limits && b.temp != "" && b.Wrapped() {
 		b.covers = newCovers(coversOf(b.temp), b.spec.Limits)
 	}
+	if len(b.spec.Unreadable) > 0 && b.Wrapped() {
+		if b.deniedErr = unix.Mkdir(deniedOf(b.aside), 0o700); b.deniedErr == nil {
+			b.deniedErr = makeConcealed(deniedOf(b.aside))
+		}
+	}
 }
 
 func (b *Box) removeHere() {
 	b.covers.close()
+	if b.aside != "" && b.Wrapped() {
+		os.RemoveAll(deniedOf(b.aside))
+	}
 	for _, h := range b.held {
 		h.release()
 	}
@@ -52,6 +64,9 @@ func (b *Box) Enter(dir string) error {
 	if !b.plan.InProcess() {
 		dropAmbient()
 		return nil
+	}
+	if b.spec.Mode == DenyRules {
+		return b.enterDenying()
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
@@ -75,6 +90,9 @@ func (b *Box) Enter(dir string) error {
 			return err
 		}
 		if err := b.ownDevices(dir); err != nil {
+			return err
+		}
+		if err := b.hideDenied(); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,8 @@ func (b *Box) innerArgv(argv []string, _ func(*os.File, error) (string, error)) 
 
 func (s Support) launches() Support { return s }
 
+func (s Support) hosts() Support { return s }
+
 func (b *Box) filterFile() (*os.File, error) { return nil, nil }
 
 // identify finds nothing: paths are only pinned on Linux.

@@ -212,12 +212,18 @@ func shownFile(dir string, i int) string { return dir + "/" + shownPrefix + strc
 // directory returns the cover of the i-th closed directory.
 func (c *covers) directory(dir string, i int) string { return dir + "/closed" + strconv.Itoa(i) }
 
-// coverMounts returns the covers of hidden files and closed directories that exist, for bubblewrap.
+// coverMounts returns the covers of hidden files, closed directories and unreadable paths that exist, for bubblewrap.
 func (b *Box) coverMounts() [][2]string {
-	if b.covers == nil {
-		return nil
-	}
 	var out [][2]string
+	for _, path := range b.spec.Unreadable {
+		// Bubblewrap can't mount on a link, and its target isn't denied.
+		if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink == 0 {
+			out = append(out, [2]string{deniedOf(b.aside) + "/" + concealed[st.IsDir()], path})
+		}
+	}
+	if b.covers == nil {
+		return out
+	}
 	for i, path := range b.covers.hidden {
 		if _, err := os.Lstat(path); err == nil {
 			out = append(out, [2]string{b.covers.file(b.covers.dir, i), path})
@@ -244,6 +250,9 @@ func (b *Box) coverMounts() [][2]string {
 
 func (b *Box) coversErr() error {
 	switch {
+	case b.deniedErr != nil:
+		return fmt.Errorf("hide paths of deny rules: %w", b.deniedErr)
+	case b.spec.Limits == nil:
 	case b.spec.Limits.hides() && b.covers == nil:
 		return errors.New("hide files: no temp directory")
 	case b.covers != nil && b.covers.err != nil:

@@ -230,15 +230,20 @@ type Apart struct {
 	Network bool // only its own loopback
 	PIDs    bool // a PID namespace: the process is number 1
 	Trial   bool // it mounts overlays
+	Mounts  bool // only a mount namespace, besides the user namespace
+	Host    bool // no user namespace either
 }
 
 // Apart returns the namespaces that the plan's sandbox needs.
 func (p Plan) Apart() Apart {
-	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial}
+	return Apart{Network: p.Loopback, PIDs: p.Layers.Has(PIDs), Trial: p.Trial, Mounts: p.Mounts, Host: p.Host}
 }
 
 // Attr returns how such a process is started: in a user namespace with identity mapping.
 func (a Apart) Attr() *syscall.SysProcAttr {
+	if a.Host {
+		return &syscall.SysProcAttr{}
+	}
 	attr := &syscall.SysProcAttr{
 		Cloneflags:  unix.CLONE_NEWUSER,
 		UidMappings: identity("/proc/self/uid_map", os.Getuid()),
@@ -301,6 +306,9 @@ func (a Apart) Enter() error {
 		}
 	}
 	flags := unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	if a.Mounts {
+		flags = unix.CLONE_NEWNS
+	}
 	if a.Network {
 		flags |= unix.CLONE_NEWNET
 	}

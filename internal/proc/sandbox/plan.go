@@ -30,6 +30,10 @@ type Plan struct {
 	// Launched means that bubblewrap starts the process that makes the sandbox, because that process may not create a user
 	// namespace itself.
 	Launched bool
+	// Mounts means that there is a mount namespace and, unless Host is set, a user namespace, but no others.
+	Mounts bool
+	// Host means that the mounts are made without a user namespace, so that root keeps its abilities.
+	Host bool
 	// Notes describes in complete sentences what the sandbox doesn't block.
 	Notes []string
 }
@@ -44,6 +48,8 @@ func (s *Spec) Plan() (Plan, error) {
 	switch {
 	case s.Mode == Trial && !has.without(s.Without).Layers().Has(Namespaces|PIDs):
 		has = has.launches()
+	case s.Mode == DenyRules:
+		has = has.hosts()
 	case s.Boxed() && s.Bubblewrap:
 		has = has.tried()
 	}
@@ -54,8 +60,11 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	if !s.Boxed() {
 		return Plan{}, nil
 	}
-	if _, err := ParseMode(string(s.Mode)); err != nil && s.Mode != Trial {
+	if _, err := ParseMode(string(s.Mode)); err != nil && s.Mode != Trial && s.Mode != DenyRules {
 		return Plan{}, err
+	}
+	if s.Mode == DenyRules {
+		return s.planDenying(has.without(s.Without))
 	}
 	if s.Mode == Trial {
 		return s.planTrial(has.without(s.Without))
@@ -155,6 +164,27 @@ func (s *Spec) planTrial(has Support) (Plan, error) {
 		return p, fmt.Errorf("create a %s sandbox: %w (%s)", s.Mode, ErrUnenforceable, why)
 	}
 	return p, nil
+}
+
+// planDenying returns the plan of a sandbox that only enforces deny rules. Without it their text still applies, so a note is
+// enough with BestEffort.
+func (s *Spec) planDenying(has Support) (Plan, error) {
+	p := Plan{Layers: Namespaces | Seccomp, Protects: true, UnixSockets: true, Mounts: true}
+	switch {
+	case has.Seccomp && has.Host:
+		p.Host, p.Layers, p.LandlockABI = true, p.Layers|Landlock, has.LandlockABI
+		return p, nil
+	case has.Seccomp && has.Namespaces:
+		return p, nil
+	}
+	why := has.NamespacesWhy
+	if why == "" {
+		why = has.SeccompWhy
+	}
+	if !s.BestEffort {
+		return Plan{}, fmt.Errorf("enforce deny rules on paths: %w (%s)", ErrUnenforceable, why)
+	}
+	return Plan{Notes: []string{"Deny rules on paths only apply to paths in the text of commands: " + why + "."}}, nil
 }
 
 // Needs returns the layers of the system that the plan depends on.

@@ -27,6 +27,7 @@ type Support struct {
 	NamespacesWhy string
 	PIDs          bool // a PID namespace too
 	PIDsWhy       string
+	Host          bool   // root can make mounts without a user namespace; only checked for mode DenyRules
 	Bubblewrap    string // path of bwrap; empty: none
 	BubblewrapWhy string
 	Seatbelt      bool
@@ -64,6 +65,7 @@ func (s Support) without(l Layers) Support {
 	if l.Has(Namespaces) && s.Namespaces {
 		s.Namespaces, s.NamespacesWhy = false, "the use of namespaces "+off
 	}
+	s.Host = s.Host && l&(Namespaces|Landlock) == 0
 	if l.Has(PIDs) && s.PIDs {
 		s.PIDs, s.PIDsWhy = false, "a pid namespace "+off
 	}

@@ -163,8 +163,17 @@ func sockets(network bool, p Plan) []rule {
 	return append(rules, rule{nr: unix.SYS_SOCKET, what: what, test: testNoneOf, not: pass})
 }
 
+// denying are the calls of refused that mode DenyRules denies: those that could undo mounts or get around them. Tracing and the
+// rest only reach processes and files that the command may use.
+var denying = []string{"mounting", saysNamespaces, "opening by handle", ""}
+
 // rules returns the rules of a sandbox.
 func (s *Spec) rules(p Plan) []rule {
+	if s.Mode == DenyRules {
+		return slices.DeleteFunc(refused(), func(r rule) bool {
+			return !slices.Contains(denying, r.what) || r.nr == unix.SYS_CHROOT || r.nr == unix.SYS_FANOTIFY_INIT
+		})
+	}
 	rules := append(refused(), sockets(s.network() || p.Loopback, p)...)
 	if s.Mode == ReadOnly {
 		rules = append(rules, metadata()...)

@@ -47,9 +47,11 @@ const (
 	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network except its own loopback
 	ReadOnly         Mode = "read-only"         // writes to a private temp directory and /dev/null; no network
 	Trial            Mode = "trial"             // writes to overlays that no other process sees; no network except its own loopback
+	DenyRules        Mode = "deny-rules"        // as without a sandbox, except for protected and unreadable paths
 )
 
-// Modes returns all modes that a user can set. Trial is for single commands: it needs directories, see Trials.
+// Modes returns all modes that a user can set. Trial is for single commands: it needs directories, see Trials. DenyRules is for
+// those that would run without a sandbox, see Denials.
 func Modes() []Mode { return []Mode{Off, ReadOnly, Workspace, WorkspaceNetwork} }
 
 // ParseMode reads a mode's name. The empty name is Off.
@@ -75,6 +77,8 @@ type Spec struct {
 	Write []string
 	// Protect are paths that stay read-only inside writable ones, even if they don't exist. See Protected.
 	Protect []string
+	// Unreadable are files and directories, with links resolved, that can't be read. See Denials.
+	Unreadable []string
 	// HostSockets are sockets of other programs that can't be removed or replaced.
 	// See WithHostSockets.
 	HostSockets []string

@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// enterDenying enters a sandbox of mode DenyRules. Everything that isn't denied stays as it is: devices, shared memory,
+// sockets and processes. Other processes are visible, but not their root directories and open files, which lead to the
+// denied paths: a process in another user namespace may not look at them, nor may one that Landlock restricts.
+func (b *Box) enterDenying() error {
+	if !b.plan.Host {
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return fmt.Errorf("set no_new_privs: %w", err)
+		}
+	}
+	// Mounts that are made outside later still appear.
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	for _, path := range b.protect {
+		if err := bind(path, true); err != nil && !passes(err) {
+			return fmt.Errorf("protect %s: %w", path, err)
+		}
+	}
+	if err := b.hideDenied(); err != nil {
+		return err
+	}
+	if b.plan.Layers.Has(Landlock) {
+		if err := restrictProcesses(b.plan.LandlockABI); err != nil {
+			return err
+		}
+	}
+	if _, err := loadFilter(assemble(b.spec.rules(b.plan), refusal), 0); err != nil {
+		return fmt.Errorf("load the seccomp filter: %w", err)
+	}
+	keep := uint64(0)
+	if os.Getuid() == 0 {
+		keep = ^uint64(undoing)
+	}
+	return dropCapabilities(keep)
+}
+
+// passes reports whether an error on a path means that the command can't reach it either.
+func passes(err error) bool {
+	return err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES
+}
+
+// undoing are the capabilities with which root could undo the mounts, or read denied files another way: from other processes,
+// from the memory of the kernel, or from a disk.
+const undoing = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_SYS_MODULE | 1<<unix.CAP_SYS_RAWIO | 1<<unix.CAP_MKNOD |
+	1<<unix.CAP_BPF | 1<<unix.CAP_PERFMON | 1<<unix.CAP_SYS_BOOT | 1<<unix.CAP_CHECKPOINT_RESTORE
+
+// restrictProcesses keeps this thread, and everything it starts, from looking into processes that aren't restricted. The
+// only other effect is that no block devices can be created.
+func restrictProcesses(abi int) error {
+	fd, err := createRuleset(&rulesetAttr{fs: unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_REFER}, abi)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := allowBelow(fd, "/", unix.LANDLOCK_ACCESS_FS_REFER); err != nil {
+		return err
+	}
+	if _, _, errno := unix.RawSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); errno != 0 {
+		return fmt.Errorf("apply the Landlock rules: %w", errno)
+	}
+	return nil
+}
+
+// referABI is the version of Landlock that can allow moves between directories.
+const referABI = 2
+
+// concealed are the names of what is mounted over unreadable paths: a socket, which can't be opened, not even by root, and a
+// directory that only root can read. A file that looks empty could be committed, deployed or copied over another.
+var concealed = map[bool]string{false: "file", true: "directory"}
+
+// makeConcealed creates them in a directory.
+func makeConcealed(dir string) error {
+	if err := unix.Mknod(dir+"/"+concealed[false], unix.S_IFSOCK, 0); err != nil {
+		return err
+	}
+	return unix.Mkdir(dir+"/"+concealed[true], 0)
+}
+
+// hideDenied makes the unreadable paths inaccessible. The thread must be in its own mount namespace.
+func (b *Box) hideDenied() error {
+	if len(b.spec.Unreadable) == 0 {
+		return nil
+	}
+	err := func() error {
+		at, err := unix.Open(deviceDir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // any directory, for a moment
+		if err != nil {
+			return err
+		}
+		defer unix.Close(at)
+		mount, err := memoryAt(at)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(mount)
+		dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
+		if err = makeConcealed(dir); err == nil { // so that clones are read-only too
+			err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		}
+		for i := 0; i < len(b.spec.Unreadable) && err == nil; i++ {
+			path := b.spec.Unreadable[i]
+			var st unix.Stat_t
+			if unix.Lstat(path, &st) != nil {
+				continue
+			}
+			if err = attachCover(dir+"/"+concealed[st.Mode&unix.S_IFMT == unix.S_IFDIR], path); err == unix.EACCES {
+				err = nil
+			} else if err != nil {
+				err = fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		return errors.Join(err, unix.Unmount(dir, unix.MNT_DETACH))
+	}()
+	if err != nil {
+		return fmt.Errorf("hide paths of deny rules: %w", err)
+	}
+	return nil
+}
+
+// holdDenied finds the protected paths that exist, and creates placeholders for the others.
+func (b *Box) holdDenied() {
+	for _, path := range b.spec.Protect {
+		if _, err := os.Lstat(path); err == nil && !marked(path) || b.hold(path) {
+			b.protect = append(b.protect, path)
+		}
+	}
+}
+
+// hosts returns the support after it was tried whether root can make mounts without a user namespace, in which it would lose
+// abilities.
+func (s Support) hosts() Support {
+	if os.Getuid() == 0 && s.LandlockABI >= referABI {
+		s.Host = hostWorks()
+	}
+	return s
+}
+
+var hostWorks = sync.OnceValue(func() bool {
+	missing := "/proc/self/does-not-exist"
+	attr := &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
+	_, err := syscall.ForkExec(missing, []string{missing}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Sys: attr})
+	return errors.Is(err, syscall.ENOENT) && unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{}) != unix.ENOSYS
+})
