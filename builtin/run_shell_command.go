@@ -205,7 +205,7 @@ func (c *shellCall) begin(ctx context.Context) (*proc.Process, *longOutput, erro
 // withoutSandbox runs the command again, without its sandbox.
 func (c *shellCall) withoutSandbox(ctx context.Context, why string) (tool.Result, error) {
 	c.before = why + " The user approved a retry outside the sandbox; this is its result."
-	c.command.Sandbox, c.command.Env, c.held = nil, c.shell.sandboxes.env, nil
+	c.command.Sandbox, c.command.Env, c.held = c.shell.sandboxes.denials.spec(), c.shell.sandboxes.env, nil
 	return c.run(ctx)
 }
 

@@ -36,6 +36,9 @@ type Sandbox struct {
 	Limits *ReadLimits
 	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
 	Trial bool
+	// Denied returns the deny rules on paths, which the kernel enforces for every command unless Mode is off, and a number
+	// that changes with them. nil: there are none.
+	Denied func() ([]DeniedPath, uint64)
 }
 
 // sandboxes makes the sandboxes of a session.
@@ -52,6 +55,7 @@ type sandboxes struct {
 	withheld []string // the names of variables that tried commands don't get
 
 	limiter *limiter // nil: reads are not limited
+	denials *denials
 
 	// base is determined when the first command needs it, and then fixed.
 	base func() *sandbox.Base
@@ -60,6 +64,10 @@ type sandboxes struct {
 func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandboxes, error) {
 	b := &sandboxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: proc.Environ(environ.With(base, o.Env), o.PassEnv)}
 	b.environ(base, o.Env, mask)
+	b.denials = &denials{rules: o.Sandbox.Denied, roots: b.roots, keep: append(sandbox.TempDirs(b.env), b.variable("HOME"))}
+	if o.Sandbox.Limits != nil {
+		b.denials.keep = append(b.denials.keep, o.Sandbox.Limits.System...)
+	}
 	b.base = sync.OnceValue(func() *sandbox.Base {
 		return sandbox.NewBase(b.roots, b.Write, b.env, func(path string) bool {
 			_, ok := names.Protected(path)
@@ -104,7 +112,11 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 	if readsOnly(d) || mode == sandbox.ReadOnly {
 		c.Env = b.short // the verdict is only valid in this environment
 	}
-	if b.auto && !reads || mode == sandbox.Off {
+	if b.auto && !reads {
+		c.Sandbox = b.denials.spec()
+		return nil, nil
+	}
+	if mode == sandbox.Off {
 		return nil, nil
 	}
 	if reads {
@@ -113,11 +125,13 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 			return nil, err
 		}
 		if limited != nil {
+			b.denials.add(limited)
 			c.Sandbox, c.Env = limited, b.limiter.environ(b.short, h.cache)
 			return h, nil
 		}
 	}
 	c.Sandbox = b.spec(mode)
+	b.denials.add(c.Sandbox)
 	c.Sandbox.BestEffort = b.auto // the verdict doesn't depend on the sandbox
 	return nil, nil
 }
@@ -157,10 +171,13 @@ func (b *sandboxes) warnings() []string {
 
 // notes returns notes on the sandbox of a command that ran in it.
 func (b *sandboxes) notes(s *sandbox.Spec) []string {
-	if s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
+	switch {
+	case s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial:
 		return nil
+	case s.Mode == sandbox.DenyRules:
+		return b.denials.found().Text
 	}
-	return b.base().Notes
+	return append(b.base().Notes, b.denials.found().Text...)
 }
 
 // again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; otherwise
@@ -190,7 +207,7 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 // remember records a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
 // output is read.
 func (c *shellCall) remember(id string) {
-	if c.command.Sandbox == nil {
+	if c.command.Sandbox == nil || c.command.Sandbox.Mode == sandbox.DenyRules {
 		return
 	}
 	c.shell.mu.Lock()
@@ -215,7 +232,7 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	if err != nil || !yes {
 		return why, err
 	}
-	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.sandboxes.env}, c.args.Command)
+	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.sandboxes.env, Sandbox: s.sandboxes.denials.spec()}, c.args.Command)
 	if err != nil {
 		return "", tool.Errorf(shellFailure, "run %s in the background again: %w", label(c.args.Command), err)
 	}

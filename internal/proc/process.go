@@ -38,6 +38,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -160,7 +161,7 @@ func (p *Process) watch(ctx context.Context) {
 	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
 	o.Network, o.Limit = e.report.Network, e.report.Limit
 	if p.mode != sandbox.Off && why == Exited {
-		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: p.cmd.Sandbox.Protect, Exit: e.code}
+		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: slices.Concat(p.cmd.Sandbox.Protect, p.cmd.Sandbox.Unreadable), Exit: e.code}
 		if p.mode == sandbox.Trial && e.code != 0 {
 			o.Unfit = sandbox.Unfit(o.Output.Head + "\n" + o.Output.Tail)
 		}

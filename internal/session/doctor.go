@@ -40,6 +40,7 @@ func (c *Checkup) Failed(found sandbox.Support, err error) {
 func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
 	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
 	c.trials(ctx, s)
+	c.denyRules(s, found)
 	c.sandboxSettings(s.Directory, s.Settings.Tools)
 	c.settings(s, warnings)
 	c.section("model")

@@ -34,6 +34,38 @@ func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
 			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
+		Denied: s.deniedPaths,
+	}
+}
+
+// deniedPaths returns the deny rules on paths, for the sandbox.
+func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
+	version := s.Policy.RulesVersion()
+	var out []builtin.DeniedPath
+	for _, d := range s.Policy.DeniedPaths() {
+		out = append(out, builtin.DeniedPath{Text: d.Rule, Read: d.Read, Edit: d.Edit, From: d.From, Matches: d.Matches})
+	}
+	return out, version
+}
+
+// denyRules reports whether the kernel enforces deny rules on paths, or only the text of commands counts.
+func (c *Checkup) denyRules(s *Session, found sandbox.Support) {
+	if rules, _ := s.deniedPaths(); len(rules) == 0 {
+		return
+	}
+	const onlyText = "deny rules on paths only apply to paths in the text of commands"
+	if s.Settings.Tools.Sandbox == string(sandbox.Off) {
+		c.warn(onlyText + " (tools.sandbox: off)")
+		return
+	}
+	spec := sandbox.Spec{Mode: sandbox.DenyRules, Without: ^found.Layers()}
+	if _, err := spec.Plan(); err != nil {
+		c.warn(onlyText + ": " + cmp.Or(found.NamespacesWhy, found.SeccompWhy))
+		return
+	}
+	c.ok("deny rules on paths: the kernel enforces them in every command")
+	for _, text := range s.tools.DeniedByText() {
+		c.warn(text)
 	}
 }
 

@@ -433,6 +433,9 @@ type tree struct {
 	roots []string
 	match func(path string) bool
 	dirs  map[string]*treeDir
+	most  int  // directories that are read
+	all   bool // node_modules too
+	over  bool // there were more
 }
 
 type treeDir struct {
@@ -456,7 +459,7 @@ const tick = 50 * time.Millisecond
 const mostDirs = 200_000
 
 func newTree(roots []string, match func(path string) bool) *tree {
-	return &tree{roots: roots, match: match, dirs: map[string]*treeDir{}}
+	return &tree{roots: roots, match: match, dirs: map[string]*treeDir{}, most: mostDirs}
 }
 
 // found returns the matching paths, and the directories that were not read.
@@ -466,11 +469,12 @@ func (t *tree) found() []string {
 	var out []string
 	next := map[string]*treeDir{}
 	queue := slices.Clone(t.roots)
+	t.over = false
 	for len(queue) > 0 {
 		path := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		if len(next) >= mostDirs {
-			out = append(out, path)
+		if len(next) >= t.most {
+			out, t.over = append(out, path), true
 			continue
 		}
 		stamp, ok := stampOf(path)
@@ -513,7 +517,7 @@ func (t *tree) read(path string, s stamp) *treeDir {
 		switch {
 		case t.match(at):
 			d.found = append(d.found, at)
-		case e.IsDir() && e.Name() != "node_modules":
+		case e.IsDir() && (t.all || e.Name() != "node_modules"):
 			d.subs = append(d.subs, at)
 		}
 	}

@@ -3,7 +3,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -109,8 +111,9 @@ func (b *Box) hideDenied() error {
 		if err = makeConcealed(dir); err == nil { // so that clones are read-only too
 			err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 		}
-		for i := 0; i < len(b.spec.Unreadable) && err == nil; i++ {
-			path := b.spec.Unreadable[i]
+		unreadable := b.unreadable()
+		for i := 0; i < len(unreadable) && err == nil; i++ {
+			path := unreadable[i]
 			var st unix.Stat_t
 			if unix.Lstat(path, &st) != nil {
 				continue
@@ -127,6 +130,33 @@ func (b *Box) hideDenied() error {
 		return fmt.Errorf("hide paths of deny rules: %w", err)
 	}
 	return nil
+}
+
+// unreadable returns the paths to cover. Root can read every directory, and git would take files in an empty one for deleted,
+// so the files are covered one by one unless there are many.
+func (b *Box) unreadable() []string {
+	if os.Getuid() != 0 {
+		return b.spec.Unreadable
+	}
+	const most = 1000
+	var out []string
+	for _, path := range b.spec.Unreadable {
+		var files []string
+		err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+			if len(files) > most {
+				return filepath.SkipAll
+			}
+			if err == nil && !e.IsDir() {
+				files = append(files, file)
+			}
+			return err
+		})
+		if err != nil || len(files) > most {
+			files = []string{path}
+		}
+		out = append(out, files...)
+	}
+	return out
 }
 
 // holdDenied finds the protected paths that exist, and creates placeholders for the others.

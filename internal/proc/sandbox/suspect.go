@@ -68,6 +68,9 @@ type Scene struct {
 // program failed for another reason, and misses errors that a program doesn't print. Programs try the network for many
 // reasons, so that alone doesn't count. For a command that didn't fail, only what git couldn't write counts as a failure.
 func Suspect(at Scene, told []string, output string) Suspicion {
+	if at.Mode == DenyRules {
+		return at.denied(output)
+	}
 	if at.Exit == 0 && !halfway(output) {
 		return Suspicion{}
 	}
@@ -96,6 +99,27 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		}
 	}
 	return first
+}
+
+// gains matches error messages of programs that can't gain privileges in a user namespace.
+var gains = regexp.MustCompile(`(?i)(no new privileges|must be owned by uid 0|effective uid is not 0|unable to change to root gid|must be setuid root|cannot set groups)`)
+
+// denied determines whether an error is about a path of a deny rule, or about the sandbox that enforces these.
+func (at Scene) denied(output string) Suspicion {
+	if at.Exit == 0 {
+		return Suspicion{}
+	}
+	for line := range strings.Lines(output) {
+		switch path := at.protected(line); {
+		case gains.MatchString(line):
+			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced", "The user can run it in a terminal, or set tools.sandbox to off"}
+		case path != "" && (refusals.MatchString(line) || taken.MatchString(line)):
+			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it"}
+		case ownSandbox.MatchString(line) && refusals.MatchString(line):
+			return Suspicion{"programs can't create namespaces where deny rules on paths are enforced", "Start it with --no-sandbox or a similar option"}
+		}
+	}
+	return Suspicion{}
 }
 
 // placeholder returns the error in a line if it is about a protected path that doesn't exist, where there was a placeholder.

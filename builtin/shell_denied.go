@@ -1,0 +1,91 @@
+package builtin
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/tool"
+)
+
+// DeniedPath is a deny rule on paths.
+type DeniedPath = sandbox.DenyRule
+
+// denials enforces the deny rules on paths in every command, where the kernel can. Elsewhere, and for rules that can't be
+// enforced for files, only the text of a command counts, which the policy has judged.
+type denials struct {
+	rules       func() ([]DeniedPath, uint64) // nil: none
+	roots, keep []string
+
+	mu      sync.Mutex
+	known   bool
+	version uint64
+	finder  *sandbox.Denials // nil: there are no rules
+}
+
+// now returns what finds the denied paths; nil: there are no rules.
+func (d *denials) now() *sandbox.Denials {
+	if d.rules == nil {
+		return nil
+	}
+	rules, version := d.rules()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.known || d.version != version {
+		d.known, d.version, d.finder = true, version, nil
+		if len(rules) > 0 {
+			d.finder = sandbox.NewDenials(rules, d.roots, d.keep)
+		}
+	}
+	return d.finder
+}
+
+// found returns the denied paths.
+func (d *denials) found() sandbox.Denied {
+	if finder := d.now(); finder != nil {
+		return finder.Find()
+	}
+	return sandbox.Denied{}
+}
+
+// spec returns a sandbox that enforces only the rules; nil if there is nothing to enforce.
+func (d *denials) spec() *sandbox.Spec {
+	found := d.found()
+	if found.None() {
+		return nil
+	}
+	return &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: found.Unreadable, Protect: found.Protect, BestEffort: true}
+}
+
+// add adds the rules to another sandbox.
+func (d *denials) add(s *sandbox.Spec) {
+	found := d.found()
+	s.Unreadable = found.Unreadable
+	s.Protect = append(s.Protect, found.Protect...)
+}
+
+// mostAppeared is how many paths a note names.
+const mostAppeared = 5
+
+// after returns a sentence about files that a command created although deny rules apply to them: what doesn't exist can't be
+// protected by a mount.
+func (d *denials) after(s *sandbox.Spec) string {
+	finder := d.now()
+	if finder == nil || s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
+		return ""
+	}
+	paths := finder.Appeared(sandbox.Denied{Protect: s.Protect})
+	if len(paths) == 0 {
+		return ""
+	}
+	list := tool.Visible(strings.Join(paths[:min(len(paths), mostAppeared)], ", "))
+	if n := len(paths) - mostAppeared; n > 0 {
+		list += fmt.Sprintf(" and %d more", n)
+	}
+	return "The command created files that deny rules on editing apply to: " + list + ". Remove them, and tell the user about them."
+}
+
+// DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in the text
+// of commands count.
+func (s *Set) DeniedByText() []string { return s.shell.sandboxes.denials.found().Text }

@@ -1,0 +1,134 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// withAliases adds other names of the same files: hard links in the workspace, and paths through other mounts of the same
+// file system.
+func (d *Denials) withAliases(paths []string) []string {
+	paths = append(paths, d.hardLinks(paths)...)
+	paths = append(paths, mountAliases(paths, readMounts())...)
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// linkCache has the hard links that were found last.
+type linkCache struct {
+	key   string // the files with their times, which change with their number of names
+	found []string
+}
+
+// hardLinks returns the other names of files in the workspace.
+func (d *Denials) hardLinks(paths []string) []string {
+	wanted, key := map[ID]bool{}, ""
+	for _, path := range paths {
+		var st unix.Stat_t
+		if unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
+			wanted[ID{Dev: st.Dev, Ino: st.Ino}] = true
+			key += fmt.Sprintln(st.Dev, st.Ino, st.Nlink, st.Ctim)
+		}
+	}
+	if len(wanted) == 0 || d.links.key == key {
+		return d.links.of(key)
+	}
+	d.links = linkCache{key: key}
+	for _, root := range d.roots {
+		// A directory that can't be read is closed to commands too.
+		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
+				return nil
+			}
+			if id, ok := identify(path); ok && wanted[id] && !slices.Contains(paths, path) {
+				d.links.found = append(d.links.found, path)
+			}
+			return nil
+		})
+	}
+	return d.links.found
+}
+
+func (c linkCache) of(key string) []string {
+	if key == "" {
+		return nil
+	}
+	return c.found
+}
+
+// mountOf is a line of /proc/self/mountinfo.
+type mountOf struct {
+	device   string
+	root, at string // the directory of the file system, and where it is mounted
+}
+
+func readMounts() []mountOf {
+	text, _ := os.ReadFile("/proc/self/mountinfo") // without it there are no aliases
+	var all []mountOf
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 4 {
+			all = append(all, mountOf{device: f[2], root: unescapeMount(f[3]), at: unescapeMount(f[4])})
+		}
+	}
+	return all
+}
+
+// unescapeMount replaces the escapes of spaces and the like: \040.
+func unescapeMount(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// mountAliases returns the paths through other mounts that lead to the same files, or to some in the same directory.
+func mountAliases(paths []string, mounts []mountOf) []string {
+	var out []string
+	for _, path := range paths {
+		on := -1
+		for i, m := range mounts { // later mounts are on top
+			if below(path, m.at) && (on < 0 || len(m.at) >= len(mounts[on].at)) {
+				on = i
+			}
+		}
+		if on < 0 {
+			continue
+		}
+		inner := filepath.Join(mounts[on].root, strings.TrimPrefix(path, mounts[on].at))
+		own, _ := identify(path)
+		for i, m := range mounts {
+			if i == on || m.device != mounts[on].device {
+				continue
+			}
+			alias := m.at // a part of it is mounted there
+			if !below(m.root, inner) || m.root == inner {
+				if !below(inner, m.root) {
+					continue
+				}
+				alias = filepath.Join(m.at, strings.TrimPrefix(inner, m.root))
+				if id, ok := identify(alias); !ok || id != own {
+					continue
+				}
+			}
+			if alias != path {
+				out = append(out, alias)
+			}
+		}
+	}
+	return out
+}

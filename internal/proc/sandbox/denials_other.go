@@ -1,0 +1,8 @@
+//go:build !linux
+
+package sandbox
+
+// linkCache is empty: deny rules are only enforced on Linux.
+type linkCache struct{}
+
+func (d *Denials) withAliases(paths []string) []string { return paths }
