@@ -55,14 +55,13 @@ func (d *denials) spec() *sandbox.Spec {
 	if found.None() {
 		return nil
 	}
-	return &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: found.Unreadable, Protect: found.Protect, BestEffort: true}
+	return &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: found.Unreadable, Unwritable: found.Unwritable, BestEffort: true}
 }
 
 // add adds the rules to another sandbox.
 func (d *denials) add(s *sandbox.Spec) {
 	found := d.found()
-	s.Unreadable = found.Unreadable
-	s.Protect = append(s.Protect, found.Protect...)
+	s.Unreadable, s.Unwritable = found.Unreadable, found.Unwritable
 }
 
 // mostAppeared is how many paths a note names.
@@ -75,7 +74,7 @@ func (d *denials) after(s *sandbox.Spec) string {
 	if finder == nil || s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
 		return ""
 	}
-	paths := finder.Appeared(sandbox.Denied{Protect: s.Protect})
+	paths := finder.Appeared(sandbox.Denied{Unwritable: s.Unwritable})
 	if len(paths) == 0 {
 		return ""
 	}

@@ -10,7 +10,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -43,7 +42,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	}
 	if err != nil && o.Suspect != "" && ctx.Err() == nil && c.tries {
 		fmt.Fprintf(&b, "Likely blocked, because it was tried without the network and where only the workspace can be written (%s).\n", o.Suspect)
-	} else if o.Suspect != "" && o.Boxed == sandbox.DenyRules {
+	} else if o.Denied {
 		fmt.Fprintf(&b, "Likely blocked by a deny rule: %s. %s.\n", o.Suspect, o.Remedy)
 	} else if err != nil && o.Suspect != "" && ctx.Err() == nil {
 		yes, why, stopped := c.again(ctx, c.live, o)
@@ -55,7 +54,7 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		}
 		b.WriteString(why + "\n")
 	}
-	if err == nil && o.Exit == 0 && o.Suspect != "" && !c.tries && o.Boxed != sandbox.DenyRules {
+	if err == nil && o.Exit == 0 && o.Suspect != "" && !c.tries && !o.Denied {
 		fmt.Fprintf(&b, "Parts of it were likely blocked by the %s sandbox (%s). To allow it, the user can %s.\n", o.Boxed, o.Suspect, o.Remedy)
 	}
 	if text := c.shell.sandboxes.denials.after(c.command.Sandbox); text != "" {
@@ -107,7 +106,7 @@ func ending(o proc.Outcome) string {
 		return "timed out"
 	case o.Signal != 0:
 		return fmt.Sprintf("killed by signal %d (%v)", int(o.Signal), o.Signal)
-	case o.Suspect != "" && o.Boxed == sandbox.DenyRules:
+	case o.Denied:
 		return fmt.Sprintf("exit code %d, likely blocked by a deny rule", o.Exit)
 	case o.Suspect != "":
 		return fmt.Sprintf("exit code %d, likely blocked by the %s sandbox (%s)", o.Exit, o.Boxed, o.Suspect)

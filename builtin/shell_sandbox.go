@@ -207,7 +207,7 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 // remember records a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
 // output is read.
 func (c *shellCall) remember(id string) {
-	if c.command.Sandbox == nil || c.command.Sandbox.Mode == sandbox.DenyRules {
+	if c.command.Sandbox == nil {
 		return
 	}
 	c.shell.mu.Lock()
@@ -216,7 +216,7 @@ func (c *shellCall) remember(id string) {
 	c.shell.held[id] = c.held
 }
 
-// offer asks, once, whether a background command that its sandbox blocked may run again without one, and returns the result.
+// offer reports files that a background command created against deny rules. Otherwise it asks, once, whether a background command that its sandbox blocked may run again without one, and returns the result.
 func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
 	if job.Running {
 		return "", nil
@@ -225,7 +225,13 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	c := s.sandboxed[job.ID]
 	delete(s.sandboxed, job.ID)
 	s.mu.Unlock()
-	if c == nil || job.Outcome.Suspect == "" || job.Outcome.Exit == 0 {
+	if c == nil {
+		return "", nil
+	}
+	if text := s.sandboxes.denials.after(c.command.Sandbox); text != "" {
+		return text, nil
+	}
+	if job.Outcome.Suspect == "" || job.Outcome.Exit == 0 || job.Outcome.Denied {
 		return "", nil
 	}
 	yes, why, err := c.again(ctx, live, job.Outcome)

@@ -27,7 +27,7 @@ func denying(t *testing.T) (dir string, spec *sandbox.Spec, r *Runner) {
 		}
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	spec = &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: []string{at("private"), at(".env"), at("gone")}, Protect: []string{at("fixed"), at("one.txt"), at("missing")}}
+	spec = &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: []string{at("private"), at(".env"), at("gone")}, Unwritable: []string{at("fixed"), at("one.txt"), at("missing")}}
 	if _, err := spec.Plan(); err != nil {
 		t.Skipf("deny rules can't be enforced here: %v", err)
 	}
@@ -164,13 +164,27 @@ func ns(t *testing.T, name string) string {
 	return "'" + link + "'"
 }
 
+// A deny rule on editing all of the workspace makes it read-only.
+func TestUnwritableRoot(t *testing.T) {
+	for _, mode := range []sandbox.Mode{sandbox.Workspace, sandbox.DenyRules} {
+		dir, spec, r := denying(t)
+		spec.Mode, spec.Roots, spec.Unwritable = mode, []string{dir}, []string{dir}
+		if o := run(t, r, Command{Line: "touch new; rm free; echo > free", Dir: dir, Sandbox: spec, Timeout: hangTime}); o.Exit == 0 {
+			t.Errorf("%v: %s", mode, o.Output.String())
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "free")); err != nil || string(text) != "free\n" {
+			t.Errorf("%v: %q %v", mode, text, err)
+		}
+	}
+}
+
 // In the other modes unreadable paths are unreadable too.
 func TestUnreadableInEveryMode(t *testing.T) {
 	for _, bubblewrap := range []bool{false, true} {
 		for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork} {
 			t.Run(fmt.Sprint(mode, bubblewrap), func(t *testing.T) {
 				dir, denied, r := denying(t)
-				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Unreadable: denied.Unreadable, Protect: denied.Protect, Bubblewrap: bubblewrap}
+				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Unreadable: denied.Unreadable, Unwritable: denied.Unwritable, Bubblewrap: bubblewrap}
 				if p, err := spec.Plan(); err != nil || p.Layers&(sandbox.Namespaces|sandbox.Bubblewrap) == 0 || bubblewrap && !p.Layers.Has(sandbox.Bubblewrap) {
 					t.Skipf("no such sandbox here: %v %v", p.Layers, err)
 				}

@@ -161,12 +161,13 @@ func (p *Process) watch(ctx context.Context) {
 	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
 	o.Network, o.Limit = e.report.Network, e.report.Limit
 	if p.mode != sandbox.Off && why == Exited {
-		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: slices.Concat(p.cmd.Sandbox.Protect, p.cmd.Sandbox.Unreadable), Exit: e.code}
+		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: p.cmd.Sandbox.Protect, Exit: e.code}
+		scene.Denied = slices.Concat(p.cmd.Sandbox.Unwritable, p.cmd.Sandbox.Unreadable)
 		if p.mode == sandbox.Trial && e.code != 0 {
 			o.Unfit = sandbox.Unfit(o.Output.Head + "\n" + o.Output.Tail)
 		}
 		s := sandbox.Suspect(scene, e.report.Refused, o.Output.Head+"\n"+o.Output.Tail)
-		if o.Suspect, o.Remedy = s.Why, s.Remedy; p.mode == sandbox.Trial {
+		if o.Suspect, o.Remedy, o.Denied = s.Why, s.Remedy, s.Denied; p.mode == sandbox.Trial {
 			o.Remedy = "" // its permissions are decided later
 		}
 	}
@@ -382,6 +383,8 @@ type Outcome struct {
 	Suspect string
 	// Remedy is what would allow what the sandbox denied, if Suspect is set.
 	Remedy string
+	// Denied means that Suspect is about a deny rule.
+	Denied bool
 	// Hidden are the hidden files that the command opened, and read as empty; MoreHidden means that there were others.
 	Hidden     []string
 	MoreHidden bool

@@ -203,7 +203,7 @@ func (b *Box) Encode() []byte {
 	}
 	paths, texts := limits.replaced()
 	for _, list := range [][]string{
-		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.Unreadable, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide,
+		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.Unreadable, b.spec.Unwritable, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide,
 		limits.Closed, limits.Shown, paths, texts,
 	} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
@@ -287,7 +287,7 @@ func DecodeBox(in []byte) (*Box, error) {
 	b.spec.Mode, b.temp, b.aside = Mode(mode), temp, aside
 	var paths, texts []string
 	for _, list := range []*[]string{
-		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.Unreadable, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
+		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.Unreadable, &b.spec.Unwritable, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
 		&limits.Closed, &limits.Shown, &paths, &texts,
 	} {
 		n, ok := length()

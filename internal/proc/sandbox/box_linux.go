@@ -192,6 +192,7 @@ func (b *Box) writable() []string {
 			resolved = append(resolved, real)
 		}
 	}
+	resolved = slices.DeleteFunc(resolved, func(p string) bool { return holding(p, b.spec.Unwritable) != "" })
 	b.write = outermost(resolved)
 	return b.write
 }

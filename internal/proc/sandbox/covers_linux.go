@@ -339,7 +339,7 @@ func (b *Box) holdProtected() {
 	write := b.writable()
 	roots := append(slices.Clone(b.spec.Roots), b.spec.Write...)
 	real := map[string]string{}
-	for _, path := range b.spec.Protect {
+	for _, path := range slices.Concat(b.spec.Protect, b.spec.Unwritable) {
 		for _, r := range roots {
 			rel, err := filepath.Rel(r, path)
 			if err != nil || !filepath.IsLocal(rel) {

@@ -83,13 +83,13 @@ const (
 // Denied are the paths that deny rules apply to now.
 type Denied struct {
 	Unreadable []string // for Spec.Unreadable
-	Protect    []string // for Spec.Protect
+	Unwritable []string // for Spec.Unwritable
 	// Text are sentences about rules that can't be enforced for files, so that only the text of commands counts.
 	Text []string
 }
 
 // None reports whether there is nothing to enforce.
-func (d Denied) None() bool { return len(d.Unreadable) == 0 && len(d.Protect) == 0 }
+func (d Denied) None() bool { return len(d.Unreadable) == 0 && len(d.Unwritable) == 0 }
 
 // Find finds the paths that the rules apply to now.
 func (d *Denials) Find() Denied {
@@ -110,13 +110,13 @@ func (d *Denials) Find() Denied {
 			continue
 		}
 		if s.edit {
-			out.Protect = append(out.Protect, found...)
+			out.Unwritable = append(out.Unwritable, found...)
 		} else {
 			out.Unreadable = append(out.Unreadable, found...)
 		}
 	}
 	out.Unreadable = d.withAliases(out.Unreadable)
-	out.Protect = d.withAliases(out.Protect)
+	out.Unwritable = d.withAliases(out.Unwritable)
 	return out
 }
 
@@ -141,7 +141,7 @@ func (d *Denials) literal(out *Denied, r DenyRule) {
 		}
 	}
 	if r.Edit {
-		out.Protect = append(out.Protect, real)
+		out.Unwritable = append(out.Unwritable, real)
 	}
 }
 
@@ -185,9 +185,9 @@ func (s *search) found() (paths []string, why string) {
 // Appeared returns the paths that Edit rules apply to and that weren't there before.
 func (d *Denials) Appeared(before Denied) []string {
 	var out []string
-	for _, path := range d.Find().Protect {
+	for _, path := range d.Find().Unwritable {
 		st, err := os.Lstat(path)
-		if err == nil && st.Mode()&os.ModeSocket == 0 && holding(path, before.Protect) == "" {
+		if err == nil && st.Mode()&os.ModeSocket == 0 && holding(path, before.Unwritable) == "" {
 			out = append(out, path)
 		}
 	}

@@ -73,7 +73,7 @@ func TestDenials(t *testing.T) {
 			short := func(paths []string) string {
 				return strings.ReplaceAll(strings.Join(paths, " "), filepath.Dir(ws)+"/", "")
 			}
-			if d := cmp.Diff([]string{c.hide, c.protect}, []string{short(got.Unreadable), short(got.Protect)}); d != "" {
+			if d := cmp.Diff([]string{c.hide, c.protect}, []string{short(got.Unreadable), short(got.Unwritable)}); d != "" {
 				t.Error(d)
 			}
 			if text := strings.Join(got.Text, " "); c.text == "" && text != "" || !strings.Contains(text, c.text) {

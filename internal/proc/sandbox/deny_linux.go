@@ -161,7 +161,7 @@ func (b *Box) unreadable() []string {
 
 // holdDenied finds the protected paths that exist, and creates placeholders for the others.
 func (b *Box) holdDenied() {
-	for _, path := range b.spec.Protect {
+	for _, path := range b.spec.Unwritable {
 		if _, err := os.Lstat(path); err == nil && !marked(path) || b.hold(path) {
 			b.protect = append(b.protect, path)
 		}

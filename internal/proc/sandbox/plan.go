@@ -166,6 +166,8 @@ func (s *Spec) planTrial(has Support) (Plan, error) {
 	return p, nil
 }
 
+const onlyText = "Deny rules on paths only apply to paths in the text of commands: "
+
 // planDenying returns the plan of a sandbox that only enforces deny rules. Without it their text still applies, so a note is
 // enough with BestEffort.
 func (s *Spec) planDenying(has Support) (Plan, error) {
@@ -184,7 +186,7 @@ func (s *Spec) planDenying(has Support) (Plan, error) {
 	if !s.BestEffort {
 		return Plan{}, fmt.Errorf("enforce deny rules on paths: %w (%s)", ErrUnenforceable, why)
 	}
-	return Plan{Notes: []string{"Deny rules on paths only apply to paths in the text of commands: " + why + "."}}, nil
+	return Plan{Notes: []string{onlyText + why + "."}}, nil
 }
 
 // Needs returns the layers of the system that the plan depends on.
@@ -212,6 +214,7 @@ func (s *Spec) planLayers(has Support) Plan {
 		}
 	}
 	note(!p.Protects && len(s.Protect) > 0, "Protected paths are not enforced: "+has.NamespacesWhy+".")
+	note(!have.Has(Namespaces) && len(s.Unwritable)+len(s.Unreadable) > 0, onlyText+has.NamespacesWhy+".")
 	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
 	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs), "Signals to processes outside are not blocked: "+has.landlockWhy(scopeABI)+".")
 	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI, "Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")

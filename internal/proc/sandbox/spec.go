@@ -77,8 +77,10 @@ type Spec struct {
 	Write []string
 	// Protect are paths that stay read-only inside writable ones, even if they don't exist. See Protected.
 	Protect []string
-	// Unreadable are files and directories, with links resolved, that can't be read. See Denials.
+	// Unreadable are files and directories, with links resolved, that can't be read because of deny rules. See Denials.
 	Unreadable []string
+	// Unwritable are paths that stay read-only because of deny rules, like those in Protect.
+	Unwritable []string
 	// HostSockets are sockets of other programs that can't be removed or replaced.
 	// See WithHostSockets.
 	HostSockets []string

@@ -52,6 +52,9 @@ var aboutNetwork = regexp.MustCompile(`(?i)(network|connect|socket|resolve|fetch
 type Suspicion struct {
 	Why    string
 	Remedy string // a setting or an approval: "set tools.sandbox to workspace+network"
+	// Denied means that it is because of deny rules, so that it isn't allowed without the sandbox either. Then Remedy is a
+	// sentence for the model.
+	Denied bool
 }
 
 // Scene is where a command ran.
@@ -59,6 +62,7 @@ type Scene struct {
 	Mode    Mode
 	Dir     string
 	Protect []string // as in Spec
+	Denied  []string // paths of deny rules
 	Exit    int
 }
 
@@ -68,14 +72,14 @@ type Scene struct {
 // program failed for another reason, and misses errors that a program doesn't print. Programs try the network for many
 // reasons, so that alone doesn't count. For a command that didn't fail, only what git couldn't write counts as a failure.
 func Suspect(at Scene, told []string, output string) Suspicion {
-	if at.Mode == DenyRules {
-		return at.denied(output)
+	if s := at.denied(output); s.Denied || at.Mode == DenyRules {
+		return s
 	}
 	if at.Exit == 0 && !halfway(output) {
 		return Suspicion{}
 	}
 	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; at.Exit != 0 && len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
-		return Suspicion{"it was denied " + strings.Join(told, ", "), at.remedyOf(told, output)}
+		return Suspicion{Why: "it was denied " + strings.Join(told, ", "), Remedy: at.remedyOf(told, output)}
 	}
 	var first Suspicion
 	for line := range strings.Lines(output) {
@@ -89,7 +93,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		if word == "" || at.Exit == 0 && !halfway(line) || unreadable(line) {
 			continue
 		}
-		s := Suspicion{"it printed “" + strings.ToLower(word) + "”", remedyFor(at.Mode, network, false)}
+		s := Suspicion{Why: "it printed “" + strings.ToLower(word) + "”", Remedy: remedyFor(at.Mode, network, false)}
 		if remedy := at.remedy(line, word); remedy != "" && !network {
 			s.Remedy = remedy
 			return s // a line with a remedy is more useful than earlier ones
@@ -104,19 +108,22 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 // gains matches error messages of programs that can't gain privileges in a user namespace.
 var gains = regexp.MustCompile(`(?i)(no new privileges|must be owned by uid 0|effective uid is not 0|unable to change to root gid|must be setuid root|cannot set groups)`)
 
-// denied determines whether an error is about a path of a deny rule, or about the sandbox that enforces these.
+// denied determines whether an error is about a path of a deny rule or, if nothing else is limited, about the sandbox that
+// enforces these.
 func (at Scene) denied(output string) Suspicion {
-	if at.Exit == 0 {
+	if at.Exit == 0 || len(at.Denied) == 0 {
 		return Suspicion{}
 	}
+	light := at.Mode == DenyRules
+	at.Protect = at.Denied
 	for line := range strings.Lines(output) {
 		switch path := at.protected(line); {
-		case gains.MatchString(line):
-			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced", "The user can run it in a terminal, or set tools.sandbox to off"}
 		case path != "" && (refusals.MatchString(line) || taken.MatchString(line)):
-			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it"}
-		case ownSandbox.MatchString(line) && refusals.MatchString(line):
-			return Suspicion{"programs can't create namespaces where deny rules on paths are enforced", "Start it with --no-sandbox or a similar option"}
+			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it", true}
+		case light && gains.MatchString(line):
+			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced", "The user can run it in a terminal, or set tools.sandbox to off", true}
+		case light && ownSandbox.MatchString(line) && refusals.MatchString(line):
+			return Suspicion{"programs can't create namespaces where deny rules on paths are enforced", "Start it with --no-sandbox or a similar option", true}
 		}
 	}
 	return Suspicion{}
