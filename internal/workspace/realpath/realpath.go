@@ -62,7 +62,7 @@ func (d disk) canonical(name string) (abs string, exists bool, err error) {
 }
 
 // Passed returns the canonical directories in which components of an absolute name are looked up, those of links included.
-// Whoever can change one of them decides where the name leads.
+// A program that can change one of them decides where the name leads.
 func Passed(name string) ([]string, error) {
 	w, err := realDisk.walk(name)
 	return w.passed, err
