@@ -17,6 +17,7 @@ type DeniedPath = sandbox.DenyRule
 type denials struct {
 	rules       func() ([]DeniedPath, uint64) // nil: none
 	roots, keep []string
+	movable     []string // directories in which commands may move others
 
 	mu      sync.Mutex
 	known   bool
@@ -55,7 +56,7 @@ func (d *denials) spec() *sandbox.Spec {
 	if found.None() {
 		return nil
 	}
-	return &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: found.Unreadable, Unwritable: found.Unwritable, BestEffort: true}
+	return &sandbox.Spec{Mode: sandbox.DenyRules, Roots: d.movable, Unreadable: found.Unreadable, Unwritable: found.Unwritable, BestEffort: true}
 }
 
 // add adds the rules to another sandbox.

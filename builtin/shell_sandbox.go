@@ -65,6 +65,7 @@ func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandbox
 	b := &sandboxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: proc.Environ(environ.With(base, o.Env), o.PassEnv)}
 	b.environ(base, o.Env, mask)
 	b.denials = &denials{rules: o.Sandbox.Denied, roots: b.roots, keep: append(sandbox.TempDirs(b.env), b.variable("HOME"))}
+	b.denials.movable = append(slices.Clone(b.roots), b.variable("HOME"))
 	if o.Sandbox.Limits != nil {
 		b.denials.keep = append(b.denials.keep, o.Sandbox.Limits.System...)
 	}

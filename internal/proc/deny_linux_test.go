@@ -20,6 +20,7 @@ func denying(t *testing.T) (dir string, spec *sandbox.Spec, r *Runner) {
 	}
 	for name, text := range map[string]string{
 		"private/n.txt": "CANARY-dir\n", ".env": "CANARY-file\n", "fixed/a": "old\n", "one.txt": "old\n", "free": "free\n",
+		"deep/er/secret": "CANARY-deep\n", "deep/down/fixed": "old\n",
 	} {
 		os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700)
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -27,7 +28,8 @@ func denying(t *testing.T) (dir string, spec *sandbox.Spec, r *Runner) {
 		}
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	spec = &sandbox.Spec{Mode: sandbox.DenyRules, Unreadable: []string{at("private"), at(".env"), at("gone")}, Unwritable: []string{at("fixed"), at("one.txt"), at("missing")}}
+	spec = &sandbox.Spec{Mode: sandbox.DenyRules, Roots: []string{dir}, Unreadable: []string{at("private"), at(".env"), at("gone"), at("deep/er/secret")}}
+	spec.Unwritable = []string{at("fixed"), at("one.txt"), at("missing"), at("deep/down/fixed")}
 	if _, err := spec.Plan(); err != nil {
 		t.Skipf("deny rules can't be enforced here: %v", err)
 	}
@@ -39,7 +41,7 @@ func denying(t *testing.T) (dir string, spec *sandbox.Spec, r *Runner) {
 // state returns the contents of the protected paths, from outside.
 func stateOf(dir string) string {
 	var out []string
-	for _, name := range []string{"fixed/a", "fixed/b", "one.txt", "missing", "private/n.txt", ".env"} {
+	for _, name := range []string{"fixed/a", "fixed/b", "one.txt", "missing", "private/n.txt", ".env", "deep/er/secret", "deep/down/fixed"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		out = append(out, fmt.Sprint(name, "=", strings.TrimSpace(string(text)), err != nil))
 	}
@@ -85,6 +87,7 @@ func testDenyRulesHold(t *testing.T, without sandbox.Layers) {
 		"echo x > fixed/a", "touch fixed/b", "rm fixed/a", "rm -rf fixed", "mv fixed f2", "echo x > one.txt", "rm one.txt", "mv free one.txt", "ln -sf free one.txt",
 		"sed -i s/old/new/ one.txt fixed/a", "ln -s fixed ff; touch ff/b", "ln -s fixed/b bb; echo x > bb", "echo x > /proc/self/cwd/fixed/a", "rm -f hard; ln one.txt hard; echo x > hard",
 		"rm -f hard; ln fixed/a hard; echo x > hard", "echo x > missing", "mkdir missing; rmdir missing; touch missing", "ln -s free missing", "mv free missing", "exec 3<>one.txt; echo x >&3",
+		"mv private p2", "mv deep d2", "mv deep/er e2", "mv deep/down ../down$$", "mv deep/er/secret s2", "rm -rf deep/down", // a later command would read and write them there
 		"truncate -s 0 one.txt", "mount -o remount,rw fixed; touch fixed/b", "umount fixed; umount -l one.txt; touch fixed/b", "unshare -rm sh -c 'mount -o remount,rw,bind fixed; touch fixed/b'; touch fixed/b",
 		"for p in /proc/[0-9]*; do echo x > $p/root$PWD/fixed/b; done; touch fixed/b", "rm -rf private .env; rm -f one.txt", "echo x > .env; echo x > private/n.txt; touch fixed/b",
 	} {

@@ -216,7 +216,7 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), bits(b.plan.Host), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), bits(b.plan.Host, b.plan.Mounts), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -309,7 +309,8 @@ func DecodeBox(in []byte) (*Box, error) {
 	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
 		*flag = in[0]&(1<<i) != 0
 	}
-	b.plan.Host, b.plan.Layers, b.plan.LandlockABI = in[1] != 0, Layers(in[2]), int(in[3])
+	b.plan.Host, b.plan.Mounts = in[1]&1 != 0, in[1]&2 != 0
+	b.plan.Layers, b.plan.LandlockABI = Layers(in[2]), int(in[3])
 	if b.plan.Limits {
 		b.spec.Limits = limits
 	}

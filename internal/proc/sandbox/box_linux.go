@@ -32,7 +32,7 @@ type onLinux struct {
 
 func (b *Box) makeHere() {
 	switch {
-	case b.spec.Mode == DenyRules:
+	case b.plan.Mounts:
 		b.holdDenied()
 	case b.plan.Layers&(Namespaces|Bubblewrap) != 0:
 		b.holdProtected()

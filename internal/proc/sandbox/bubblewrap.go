@@ -99,6 +99,12 @@ func (s *Spec) bubblewrapArgs(w wrapping) []string {
 		args = append(args, "--ro-bind", p, p)
 	}
 	for _, c := range w.covers {
+		for _, dir := range between(holding(c[1], w.write), c[1]) {
+			if !pinned[dir] {
+				args = append(args, "--bind", dir, dir)
+			}
+			pinned[dir] = true
+		}
 		args = append(args, "--ro-bind", c[0], c[1])
 	}
 	if w.seccomp != "" {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -22,9 +23,8 @@ func (b *Box) enterDenying() error {
 			return fmt.Errorf("set no_new_privs: %w", err)
 		}
 	}
-	// Mounts that are made outside later still appear.
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+	if err := pin(b.protect, b.movable); err != nil {
+		return err
 	}
 	for _, path := range b.protect {
 		if err := bind(path, true); err != nil && !passes(err) {
@@ -112,6 +112,9 @@ func (b *Box) hideDenied() error {
 			err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 		}
 		unreadable := b.unreadable()
+		if err == nil {
+			err = pin(unreadable, b.movable)
+		}
 		for i := 0; i < len(unreadable) && err == nil; i++ {
 			path := unreadable[i]
 			var st unix.Stat_t
@@ -130,6 +133,37 @@ func (b *Box) hideDenied() error {
 		return fmt.Errorf("hide paths of deny rules: %w", err)
 	}
 	return nil
+}
+
+// pin makes mount points of the directories between paths and those that from returns: a mount point can't be moved away, with
+// what is in it, to where no deny rule applies.
+func pin(paths []string, from func(path string) string) error {
+	pinned := map[string]bool{}
+	for _, path := range paths {
+		for _, dir := range between(from(path), path) {
+			if pinned[dir] {
+				continue
+			}
+			if err := bind(dir, false); err != nil && !passes(err) {
+				return fmt.Errorf("pin %s: %w", dir, err)
+			}
+			pinned[dir] = true
+		}
+	}
+	return nil
+}
+
+// movable returns the directory above a path in which a command can move directories. Without a sandbox that is the workspace,
+// the home directory, or a directory in /.
+func (b *Box) movable(path string) string {
+	if b.spec.Mode != DenyRules {
+		return holding(path, b.writable())
+	}
+	if root := holding(path, b.spec.Roots); root != "" {
+		return root
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + first
 }
 
 // unreadable returns the paths to cover. Root can read every directory, and git would take files in an empty one for deleted,

@@ -315,6 +315,11 @@ func (a Apart) Enter() error {
 	if err := unix.Unshare(flags); err != nil {
 		return fmt.Errorf("enter namespaces: %w", err)
 	}
+	if a.Mounts { // mounts that are made outside later still appear
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+			return fmt.Errorf("make mounts private: %w", err)
+		}
+	}
 	if a.Network {
 		return LoopbackUp()
 	}

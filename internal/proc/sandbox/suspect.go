@@ -120,6 +120,8 @@ func (at Scene) denied(output string) Suspicion {
 		switch path := at.protected(line); {
 		case path != "" && (refusals.MatchString(line) || taken.MatchString(line)):
 			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it", true}
+		case light && strings.Contains(strings.ToLower(line), "cross-device link"):
+			return Suspicion{"directories with files of deny rules are mount points", "Copy and remove files instead of renaming them", true}
 		case light && gains.MatchString(line):
 			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced", "The user can run it in a terminal, or set tools.sandbox to off", true}
 		case light && ownSandbox.MatchString(line) && refusals.MatchString(line):
