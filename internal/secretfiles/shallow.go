@@ -3,13 +3,16 @@ package secretfiles
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Shallow returns the files that are secret by name in directories and in the directories in these, sorted, with links
-// resolved. It is for build caches: further down they have the files of packages, by the hundred thousand.
+// resolved. It is for build caches: they have no other files named token or credentials there, and further down they have
+// the files of packages, by the hundred thousand.
 func Shallow(dirs []string) (found []string) {
 	var below []string
 	for _, dir := range dirs {
@@ -21,6 +24,10 @@ func Shallow(dirs []string) (found []string) {
 	slices.Sort(found)
 	return slices.Compact(found)
 }
+
+var plainSecret = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\.?_?((access|auth|refresh|api)[-_.]?)?(token|credential|secret|password|cookie)s?(\.[a-z]+)?$|^\.?_?auth(\.[a-z]+)?$`)
+})
 
 // shallow adds the secret files in one directory, and returns the directories in it.
 func shallow(dir string, within []string, found *[]string) (below []string) {
@@ -36,7 +43,7 @@ func shallow(dir string, within []string, found *[]string) (below []string) {
 			below = append(below, path)
 			continue
 		}
-		if _, secret := names.Secret(path); !secret {
+		if _, secret := names.Secret(path); !secret && !plainSecret().MatchString(e.Name()) {
 			continue
 		}
 		real, err := filepath.EvalSymlinks(path)

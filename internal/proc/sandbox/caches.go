@@ -57,9 +57,7 @@ func newCachePlaces(env, roots []string) cachePlaces {
 		if mac := filepath.Join(home, "Library/Caches"); isDir(mac) {
 			p.tops = append(p.tops, mac)
 		}
-		for _, name := range []string{".", ".config", ".local/share", ".local/bin", ".ssh", ".gnupg", ".aws", ".kube", ".docker"} {
-			p.wide = append(p.wide, filepath.Join(home, name))
-		}
+		p.wide = append(p.wide, homeDirs(home)...)
 	}
 	p.wide = append(p.wide, absoluteValue(env, "XDG_CONFIG_HOME"), absoluteValue(env, "XDG_DATA_HOME"))
 	p.wide = append(p.wide, filepath.SplitList(Surroundings{Env: env}.value("PATH"))...)
@@ -152,7 +150,24 @@ func existing(paths []string) []string {
 	})
 }
 
-// TempDirs returns the directories for temp files, whether they exist or not.
+// homeDirs returns directories of a home directory that have more than caches and temp files.
+func homeDirs(home string) (out []string) {
+	for _, name := range []string{".", ".cache", ".config", ".local/share", ".local/bin", ".ssh", ".gnupg", ".aws", ".kube", ".docker"} {
+		out = append(out, filepath.Join(home, name))
+	}
+	return out
+}
+
+// TempDirs returns the directories for temp files, whether they exist or not. A TMPDIR that is or contains the home
+// directory or its ~/.cache isn't one.
 func TempDirs(env []string) []string {
-	return []string{os.TempDir(), absoluteValue(env, "TMPDIR"), "/tmp", "/var/tmp"}
+	usual := []string{"/tmp", "/var/tmp"}
+	home := settled(absoluteValue(env, "HOME"))
+	out := slices.DeleteFunc([]string{os.TempDir(), absoluteValue(env, "TMPDIR")}, func(dir string) bool {
+		if dir = settled(dir); home == "" || home == "/" || holding(dir, append(usual, sharedDir)) != "" {
+			return false
+		}
+		return slices.ContainsFunc(homeDirs(home), func(d string) bool { return below(settled(d), dir) })
+	})
+	return append(out, usual...)
 }

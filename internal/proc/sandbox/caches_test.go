@@ -156,3 +156,21 @@ func TestHomeIsWorkspace(t *testing.T) {
 		t.Errorf("%q", spec.Protect)
 	}
 }
+
+// TMPDIR=$HOME made all of it writable.
+func TestTempDirs(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths are written with forward slashes")
+	}
+	for _, c := range []struct {
+		home, temp string
+		ok         bool
+	}{
+		{"/home/me", "/home/me", false}, {"/home/me", "/home", false}, {"/home/me", "/", false}, {"/home/me", "/home/me/.cache", false}, {"/home/me", "/home/me/x/..", false},
+		{"/home/me", "/home/me/.local", false}, {"/home/me", "/home/me/tmp", true}, {"/home/me", "/scratch", true}, {"/tmp/x/home", "/tmp/x", true}, {"", "/scratch", true},
+	} {
+		if got := slices.Contains(TempDirs([]string{"HOME=" + c.home, "TMPDIR=" + c.temp}), c.temp); got != c.ok {
+			t.Errorf("TMPDIR=%s with HOME=%s: %v", c.temp, c.home, got)
+		}
+	}
+}
