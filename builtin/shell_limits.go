@@ -175,9 +175,7 @@ func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, h *held, err error) {
 		return nil, nil, err
 	}
 	if err != nil { // the verdict didn't rely on it; files outside the workspace stay inaccessible
-		bare := *l.limits
-		bare.Closed = l.closed()
-		limits = &bare
+		limits = l.granted(nil, d.Grant[1:])
 	}
 	limits.Replace = l.replaced()
 	h = &held{limiter: l, before: before}
@@ -209,8 +207,13 @@ func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Lim
 	if !ok {
 		return nil, nil, l.outdated()
 	}
+	return l.granted(slices.Clone(before.Paths), grant), before, nil
+}
+
+// granted returns the limits of a command from which files are hidden, with the paths that it may read besides.
+func (l *limiter) granted(hide []string, grant []tool.Access) *sandbox.Limits {
 	limits := *l.limits
-	limits.Hide, limits.Closed = slices.Clone(before.Paths), l.closed()
+	limits.Hide, limits.Closed = hide, l.closed()
 	for _, a := range grant {
 		if a.Verb == tool.Reads {
 			path := filepath.Clean(a.Target)
@@ -219,7 +222,7 @@ func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Lim
 			limits.Hide = slices.DeleteFunc(limits.Hide, func(hidden string) bool { return hidden == path })
 		}
 	}
-	return &limits, before, nil
+	return &limits
 }
 
 func (l *limiter) outdated() error {

@@ -12,14 +12,16 @@ import (
 )
 
 // While the list of hidden files isn't ready, commands that the verdict approved by itself can't read files outside the
-// workspace either. They used to run without any limits: git reflog printed a file that a link in .git leads to.
+// workspace or in Adze's own directory either, unless they were granted. They used to run without any limits: git reflog printed a file that a link in .git leads to.
 func TestLimitsBeforeTheListIsReady(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	work, outside := filepath.Join(base, "work"), filepath.Join(base, "outside")
-	for path, text := range map[string]string{filepath.Join(work, "a.txt"): "inside\n", outside: "outside\n"} {
+	for path, text := range map[string]string{
+		filepath.Join(work, "a.txt"): "inside\n", outside: "outside\n", filepath.Join(work, "own/key"): "outside\n", filepath.Join(work, "own/saved/x"): "saved\n",
+	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +30,7 @@ func TestLimitsBeforeTheListIsReady(t *testing.T) {
 		}
 	}
 	release := make(chan struct{})
-	set, err := New(Options{Dir: work, Helper: testHelper, Sandbox: Sandbox{Limits: &ReadLimits{
+	set, err := New(Options{Dir: work, State: filepath.Join(work, "own"), Helper: testHelper, Sandbox: Sandbox{Limits: &ReadLimits{
 		System: []string{"/usr", "/bin", "/lib", "/lib64", "/etc"},
 		Hide:   func(string, func() bool) bool { <-release; return false }, // the walk doesn't end
 	}}})
@@ -43,15 +45,17 @@ func TestLimitsBeforeTheListIsReady(t *testing.T) {
 	if set.ReadsEnforced() {
 		t.Fatal("reads are enforced before the list is ready")
 	}
-	command := proc.Command{Line: "cat a.txt ../outside", Dir: work}
-	if _, err := set.shell.sandboxes.assign(&command, tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{{Verb: tool.Reads, Target: "*"}}}); err != nil {
+	command := proc.Command{Line: "cat a.txt own/saved/x ../outside own/key", Dir: work}
+	if _, err := set.shell.sandboxes.assign(&command, tool.Decision{Verdict: tool.Allow, Grant: []tool.Access{
+		{Verb: tool.Reads, Target: "*"}, {Verb: tool.Reads, Target: filepath.Join(work, "own/saved/x")},
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	if command.Sandbox == nil || command.Sandbox.Mode != sandbox.ReadOnly {
 		t.Fatalf("sandbox: %+v", command.Sandbox)
 	}
 	o, err := set.shell.runner.Run(t.Context(), command)
-	if out := o.Output.String(); err != nil || !strings.HasPrefix(out, "inside\n") || strings.Contains(out, "\noutside\n") {
+	if out := o.Output.String(); err != nil || !strings.HasPrefix(out, "inside\nsaved\n") || strings.Contains(out, "\noutside\n") {
 		t.Errorf("%q, %v", out, err)
 	}
 }
