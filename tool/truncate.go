@@ -13,7 +13,7 @@ func withResult(o Outcome, r Result) Outcome {
 	if r.Display != nil {
 		o.Result.Display = r.Display
 	}
-	o.Result.Compare = r.Compare
+	o.Result.Compare, o.Result.Output = r.Compare, r.Output
 	if len(r.Content) == 0 {
 		return o
 	}
