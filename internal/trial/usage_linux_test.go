@@ -47,8 +47,8 @@ var ways = map[string]func(n int) error{
 	},
 	"segments": segment,
 	"/dev/shm": func(n int) error {
-		f, err := os.Create(fmt.Sprint("/dev/shm/", n))
-		return errors.Join(err, writeChunk(int(f.Fd())))
+		fd, err := unix.Open(fmt.Sprint("/dev/shm/", n), unix.O_CREAT|unix.O_WRONLY, 0o600)
+		return errors.Join(err, writeChunk(fd))
 	},
 }
 
