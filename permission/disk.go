@@ -17,6 +17,9 @@ type Disk interface {
 	// Worktree returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
 	// there is none. known is false if that couldn't be determined.
 	Worktree(dir string) (top string, known bool)
+	// Repository reports whether a path in the workspace is in a directory that git takes for a repository by its entries, or
+	// would if the path existed.
+	Repository(path string) bool
 	// Program returns the file that a shell runs for the name of a program, with links followed; "" if there is none. path
 	// is a PATH.
 	Program(path, name string) string

@@ -37,6 +37,7 @@ type World struct {
 	// The same directories, cleaned.
 	roots, system      []string
 	home, state, spill string
+	protected          func(path string) (why string, ok bool) // by name
 }
 
 // filled returns the world with defaults.
@@ -47,6 +48,7 @@ func (w World) filled() World {
 	w.elsewhere = w.outside()
 	w.home, w.state, w.spill = tidied(w.Home), tidied(w.State), tidied(w.Spill)
 	w.roots, w.system = allTidied(w.Roots), allTidied(w.System)
+	w.protected = names.ProtectedIn(w.roots, w.home)
 	return w
 }
 
@@ -160,7 +162,7 @@ func (w *World) write(target string) finding {
 	if !f.split() {
 		return f
 	}
-	why, protected := names.Protected(f.path)
+	why, protected := w.protected(f.path)
 	switch {
 	case lies(f.path, w.state):
 		f.exact = true
@@ -170,6 +172,9 @@ func (w *World) write(target string) finding {
 		f.note = ", a protected name (" + why + ")"
 	case !w.inside(f.path):
 		f.note = w.elsewhere
+	case w.Disk != nil && w.Disk().Repository(f.path):
+		f.exact = true
+		f.note = ", in a directory that git takes for a repository: its settings and hooks run programs"
 	case f.dir:
 		f.exact = true // a protected name may be below
 		f.note = " and everything below it"

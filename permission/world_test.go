@@ -65,6 +65,7 @@ func (plainDisk) Glob(string) ([]string, bool)                    { return nil, 
 func (plainDisk) Git(string) (string, bool)                       { return "", true }
 func (plainDisk) Secret(string, permission.Search) (string, bool) { return "", true }
 func (plainDisk) Worktree(string) (string, bool)                  { return root, true }
+func (plainDisk) Repository(string) bool                          { return false }
 func (plainDisk) Program(string, string) string                   { return "" }
 func (plainDisk) Tracked(string, func(string) bool) bool          { return true }
 

@@ -38,6 +38,11 @@ func TestProtected(t *testing.T) {
 		"/p/.claude/settings.json", "/p/.cursor/mcp.json",
 		"/p/.github/workflows/ci.yml", "/p/.github/Workflows", "/p/.gitlab-ci.yml", "/p/Jenkinsfile",
 		"/p/.hu\u017fky/pre-push", "/p/.pre-commit-config.yaml", "/p/.vscode/tasks.json", "/p/.devcontainer/devcontainer.json",
+		"/p/.vscode/c_cpp_properties.json", "/p/lefthook.toml", "/p/.lefthook-local.yml", "/p/.config/lefthook.json", "/p/.helix/languages.toml",
+		"/p/.ycm_extra_conf.py", "/p/.cargo/config", "/p/.cargo/config.toml", "/p/.gitpod.yml", "/p/.idx/dev.nix", "/p/.nova/Tasks", "/p/.fleet/run.json",
+		"/p/x.sublime-project", "/p/.project", "/p/.settings/x", "/p/.ripgreprc", "/p/.yarnrc", "/p/.yarnrc.yml", "/p/.yarn/releases/yarn.cjs",
+		"/p/.pnpmfile.cjs", "/p/.mvn/jvm.config", "/p/.github/scripts/x.sh", "/p/.semaphore/semaphore.yml", "/p/.azure-pipelines/x.yml", "/p/.tekton/x.yaml",
+		"/p/bitrise.yml", "/p/codemagic.yaml", "/p/.agents/skills/x/SKILL.md", "/p/usercustomize.py",
 		"/p/.envrc", "/home/me/.bashrc", "/home/me/.\u212airo/x", "/home/me/.ssh/authorized_keys",
 	}
 	for _, p := range protected {
@@ -47,7 +52,7 @@ func TestProtected(t *testing.T) {
 	}
 	free := []string{
 		"/p/main.go", "/p/.github/ISSUE_TEMPLATE.md", "/p/.gitignore", "/p/.gitattributes", "/p/git/config", "/p/my.git/x", "/p/.gitx/config",
-		"/p/.vscode/extensions.json", "/p/AGENTS.md", "/p/QWEN.md", "/p/adze/settings.json", "/p/workflows/ci.yml", "/", "",
+		"/p/.github/dependabot.yml", "/p/AGENTS.md", "/p/QWEN.md", "/p/adze/settings.json", "/p/workflows/ci.yml", "/", "",
 	}
 	for _, p := range free {
 		if why, ok := Protected(p); ok {

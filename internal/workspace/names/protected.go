@@ -1,6 +1,8 @@
 package names
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -22,44 +24,123 @@ const (
 	whyHook   = "run as a hook"
 	whyEditor = "editors or shells run its content"
 	whyLogin  = "run at login or by every shell"
+	whyBuild  = "names programs that other tools run"
+	whyHome   = "programs read or run it for you: it is in your home directory"
 )
 
 var protected = []rule{
 	{".git", whyGit}, {"git~1", whyGit}, {".gitmodules", whyGit}, {".gitconfig", whyGit}, {".config/git", whyGit},
 	{".hg", whyGit}, {".hgrc", whyGit}, {".svn", whyGit}, {".jj", whyGit}, {".bzr", whyGit},
 
-	{".adze", whyOwn}, {".qwen", whyOwn},
+	{".adze", whyOwn}, {".qwen", whyOwn}, {".agents", whyOwn},
 	{".adzeignore", whyOwn}, {".qwenignore", whyOwn}, {".agentignore", whyOwn}, {".aiignore", whyOwn},
 
 	{".claude", whyAgents}, {".claude.json", whyAgents}, {".codex", whyAgents}, {".cursor", whyAgents},
 	{".gemini", whyAgents}, {".opencode", whyAgents}, {".crush", whyAgents}, {"crush.json", whyAgents},
 	{".crush.json", whyAgents}, {"opencode.json", whyAgents}, {".windsurf", whyAgents}, {".continue", whyAgents},
-	{".kiro", whyAgents}, {".roo", whyAgents},
+	{".kiro", whyAgents}, {".roo", whyAgents}, {".roomodes", whyAgents}, {".amazonq", whyAgents}, {".trae", whyAgents},
+	{".factory", whyAgents}, {".augment", whyAgents}, {".cline", whyAgents}, {".zencoder", whyAgents}, {".junie", whyAgents},
+	{".goose", whyAgents}, {".aider.conf.yml", whyAgents}, {".kilocode", whyAgents},
 
 	{".mcp.json", whyMCP}, {"mcp.json", whyMCP}, {"mcp_config.json", whyMCP},
 
 	{".github/workflows", whyCI}, {".github/actions", whyCI}, {".forgejo/workflows", whyCI}, {".gitea/workflows", whyCI},
-	{".gitlab-ci.yml", whyCI}, {".gitlab-ci.yaml", whyCI}, {".gitlab/ci", whyCI}, {".circleci", whyCI}, {".travis.yml", whyCI},
+	{".gitlab-ci.*", whyCI}, {".gitlab/ci", whyCI}, {".circleci", whyCI}, {".travis.yml", whyCI},
 	{"azure-pipelines.yml", whyCI}, {"azure-pipelines.yaml", whyCI}, {"bitbucket-pipelines.yml", whyCI},
-	{"jenkinsfile", whyCI}, {".drone.yml", whyCI}, {".woodpecker", whyCI}, {".woodpecker.yml", whyCI}, {".woodpecker.yaml", whyCI},
+	{"jenkinsfile", whyCI}, {".woodpecker", whyCI}, {".woodpecker.*", whyCI},
 	{".buildkite", whyCI}, {"appveyor.yml", whyCI}, {".appveyor.yml", whyCI}, {".cirrus.yml", whyCI}, {".teamcity", whyCI},
 	{"cloudbuild.yaml", whyCI}, {"cloudbuild.yml", whyCI}, {"buildspec.yml", whyCI}, {".builds", whyCI}, {".build.yml", whyCI},
-	{".ci", whyCI},
+	{".ci", whyCI}, {".github/scripts", whyCI}, {"jenkinsfile.*", whyCI}, {".drone.*", whyCI},
+	{".semaphore", whyCI}, {".semaphore.yml", whyCI}, {".azure-pipelines", whyCI}, {".azuredevops", whyCI}, {".tekton", whyCI},
+	{"bitrise.yml", whyCI}, {"bitrise.yaml", whyCI}, {"codemagic.yaml", whyCI}, {"codemagic.yml", whyCI}, {"wercker.yml", whyCI},
+	{".onedev-buildspec.yml", whyCI}, {".dagger", whyCI}, {".screwdriver.yaml", whyCI}, {"screwdriver.yaml", whyCI},
 
-	{".husky", whyHook}, {".githooks", whyHook}, {".lefthook", whyHook}, {"lefthook.yml", whyHook}, {".lefthook.yml", whyHook},
-	{"lefthook.yaml", whyHook}, {".pre-commit-config.yaml", whyHook}, {".pre-commit-hooks.yaml", whyHook},
-	{".overcommit.yml", whyHook}, {"huskyrc*", whyHook}, {".huskyrc*", whyHook},
+	{".husky", whyHook}, {".githooks", whyHook}, {".lefthook*", whyHook}, {"lefthook.y*", whyHook},
+	{"lefthook.toml", whyHook}, {"lefthook.json*", whyHook}, {"lefthook-local.*", whyHook}, {".config/lefthook*", whyHook},
+	{".pre-commit-config.*", whyHook}, {".pre-commit-hooks.*", whyHook}, {".overcommit.yml", whyHook}, {"huskyrc*", whyHook},
+	{".huskyrc*", whyHook}, {".simple-git-hooks.*", whyHook}, {"simple-git-hooks.*", whyHook}, {".lintstagedrc*", whyHook},
+	{"lint-staged.config.*", whyHook},
 
-	{".vscode/tasks.json", whyEditor}, {".vscode/settings.json", whyEditor}, {".vscode/launch.json", whyEditor},
+	{".vscode", whyEditor}, {".vs", whyEditor}, {".helix", whyEditor}, {".nova", whyEditor}, {".fleet", whyEditor},
+	{".idx", whyEditor}, {".gitpod*", whyEditor}, {".codesandbox", whyEditor}, {".stackblitzrc", whyEditor}, {".replit", whyEditor},
+	{"*.sublime-project", whyEditor}, {".project", whyEditor}, {".settings", whyEditor}, {".ycm_extra_conf.py", whyEditor},
+	{".vim", whyEditor}, {".nvim", whyEditor}, {".lvimrc", whyEditor}, {".local.vimrc", whyEditor}, {".vimrc.local", whyEditor},
+	{".lazy.lua", whyEditor}, {".neoconf.json", whyEditor}, {".projections.json", whyEditor}, {".emacs*", whyEditor},
 	{"*.code-workspace", whyEditor}, {".zed", whyEditor}, {".idea", whyEditor}, {".run", whyEditor},
 	{".devcontainer", whyEditor}, {".devcontainer.json", whyEditor}, {".envrc", whyEditor},
-	{".nvim.lua", whyEditor}, {".nvimrc", whyEditor}, {".exrc", whyEditor}, {".vimrc", whyEditor}, {".dir-locals.el", whyEditor},
+	{".nvim.*", whyEditor}, {".nvimrc", whyEditor}, {".exrc", whyEditor}, {".vimrc", whyEditor}, {".dir-locals.el", whyEditor},
+
+	{".cargo/config", whyBuild}, {".cargo/config.toml", whyBuild}, {".ripgreprc", whyBuild}, {".yarnrc*", whyBuild},
+	{".yarn/releases", whyBuild}, {".yarn/plugins", whyBuild}, {".npmrc", whyBuild}, {".pnpmfile.*", whyBuild}, {".mvn", whyBuild},
+	{".direnvrc", whyBuild}, {".mise*", whyBuild}, {"mise.toml", whyBuild}, {"mise.local.toml", whyBuild}, {".config/mise*", whyBuild},
+	{".gdbinit", whyBuild}, {".lldbinit", whyBuild}, {".pdbrc", whyBuild}, {".irbrc", whyBuild},
+	{"sitecustomize.py", whyBuild}, {"usercustomize.py", whyBuild},
 
 	{".bashrc", whyLogin}, {".bash_profile", whyLogin}, {".bash_login", whyLogin}, {".bash_logout", whyLogin},
-	{".bash_aliases", whyLogin}, {".profile", whyLogin}, {".zshrc", whyLogin}, {".zshenv", whyLogin}, {".zprofile", whyLogin},
+	{".bash_aliases", whyLogin}, {".bash_env", whyLogin}, {".profile", whyLogin}, {".zshrc", whyLogin}, {".zshenv", whyLogin}, {".zprofile", whyLogin},
 	{".zlogin", whyLogin}, {".zlogout", whyLogin}, {".config/fish", whyLogin}, {".config/autostart", whyLogin},
 	{".config/systemd", whyLogin}, {"library/launchagents", whyLogin}, {"library/launchdaemons", whyLogin},
 	{".ssh", whyLogin}, {".xprofile", whyLogin}, {".xinitrc", whyLogin}, {".pam_environment", whyLogin},
+}
+
+// instructions are files that agents obey in a project.
+var instructions = []rule{
+	{"agents.md", ""}, {"agents.*.md", ""}, {"agent.md", ""}, {"qwen.md", ""}, {"claude.md", ""}, {"claude.*.md", ""}, {"gemini.md", ""},
+	{"warp.md", ""}, {".cursorrules", ""}, {".windsurfrules", ""}, {".clinerules*", ""}, {".roorules*", ""}, {".goosehints", ""},
+	{".rules", ""}, {".github/copilot-instructions.md", ""}, {".github/instructions", ""}, {".github/prompts", ""},
+	{".github/agents", ""}, {".github/chatmodes", ""},
+}
+
+var instructionTable = sync.OnceValue(func() *table { return prepare(instructions) })
+
+// Instructs reports whether a file has a name that agents read their instructions from, at any depth. further are more names.
+func Instructs(path string, further []string) bool {
+	comps := parts(path)
+	if _, ok := instructionTable().match(comps); ok || len(comps) == 0 {
+		return ok
+	}
+	last := comps[len(comps)-1]
+	return slices.ContainsFunc(further, func(name string) bool { return fold(filepath.Base(name)) == last })
+}
+
+// homeCaches are caches in a home directory: what is in them isn't protected. homePrograms are directories in PATH.
+var (
+	homeCaches = []string{
+		".cache/go-build", ".cache/pip", ".cache/uv", ".cache/yarn", ".cache/pnpm", ".cache/node", ".cache/node-gyp", ".cache/typescript",
+		".cache/ccache", ".cache/sccache", ".cache/bazel", ".cache/deno", ".cache/golangci-lint", ".cache/mypy", ".cache/ruff",
+		".cache/pypoetry", ".cache/composer", ".cache/turbo", ".ccache", ".npm/_cacache", ".npm/_logs", ".cargo/registry", ".cargo/git",
+		".gradle/caches", ".m2/repository", ".local/share/pnpm/store", ".local/share/trash", ".yarn/berry/cache", ".nuget/packages",
+		".ivy2/cache", ".bundle/cache", ".trash",
+	}
+	homePrograms = []string{"bin", "go/bin"}
+)
+
+// ProtectedIn returns Protected for a workspace. If it contains the home directory, every name at its top that begins with a
+// dot is protected too, except caches: shells, editors and other programs read these, whatever they are called.
+func ProtectedIn(roots []string, home string) func(path string) (why string, ok bool) {
+	if _, ok := Within(home, roots); home == "" || !ok {
+		return Protected
+	}
+	home = filepath.Clean(home)
+	return func(path string) (why string, ok bool) {
+		if why, ok := Protected(path); ok || path == home || !below(path, home) {
+			return why, ok
+		}
+		if ofHome(strings.Join(parts(path[len(home):]), "/")) {
+			return whyHome, true
+		}
+		return "", false
+	}
+}
+
+// ofHome reports whether programs obey a path in the home directory. A directory that contains a cache is not protected, but
+// everything else in it is.
+func ofHome(rel string) bool {
+	in := func(rel, dir string) bool { return rel == dir || strings.HasPrefix(rel, dir+"/") }
+	if !strings.HasPrefix(rel, ".") {
+		return slices.ContainsFunc(homePrograms, func(dir string) bool { return in(rel, dir) })
+	}
+	return !slices.ContainsFunc(homeCaches, func(cache string) bool { return in(rel, cache) || in(cache, rel) })
 }
 
 // Ordinary reports whether no table here has a component's name, in any directory. In one directory all ordinary names are
