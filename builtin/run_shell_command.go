@@ -91,6 +91,7 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		if err = errors.Join(err, s.widen(ctx, &c.command, open)); err != nil {
 			return tool.Result{}, tool.Errorf(shellFailure, "run %s: %w", label(a.Command), err)
 		}
+		s.settle(&c.command, open.creates)
 		if a.IsBackground {
 			return c.start()
 		}
@@ -150,9 +151,10 @@ type shellCall struct {
 	live    *tool.Live
 	access  []tool.Access
 	command proc.Command
-	held    *held  // nil: its output isn't held back
-	before  string // the result in the sandbox, if the command runs again without one
-	tries   bool   // it runs in a trial
+	held    *held    // nil: its output isn't held back
+	before  string   // the result in the sandbox, if the command runs again without one
+	tries   bool     // it runs in a trial
+	moves   []string // notes on repositories that were moved aside
 }
 
 // The parts of a long output that the result includes. The rest is in a file.
@@ -185,6 +187,7 @@ func (c *shellCall) run(ctx context.Context) (tool.Result, error) {
 		whole.discard()
 		return tool.Result{}, err
 	}
+	c.moves = append(c.moves, c.shell.aside()...)
 	return c.ended(ctx, o, whole.close(), quiet)
 }
 
@@ -219,11 +222,18 @@ func (c *shellCall) start() (tool.Result, error) {
 	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nRunning in the background.%s%s It is killed when the session ends.",
 		c.args.Command, c.shown, id, c.shell.files.offer.hint("shell_output", " Use shell_output to read its output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
 	if _, job, err := c.shell.jobs.Read(id, 0, 1); err == nil {
-		for _, n := range c.shell.untold(job.Notes) {
-			text += "\nNote: " + n
-		}
+		text += noteLines(c.shell.untold(job.Notes))
 	}
+	text += noteLines(c.shell.aside())
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Started in the background as " + id)}, nil
+}
+
+// noteLines returns notes as further lines of a result.
+func noteLines(notes []string) (lines string) {
+	for _, n := range notes {
+		lines += "\nNote: " + n
+	}
+	return lines
 }
 
 func (c *shellCall) moved(ctx context.Context, id string, p *proc.Process) tool.Result {
@@ -238,6 +248,7 @@ func (c *shellCall) moved(ctx context.Context, id string, p *proc.Process) tool.
 	}
 	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe user moved it to the background, where it keeps running.%s%s",
 		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " Use shell_output to read more output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
+	text += noteLines(c.shell.aside())
 	shown := tool.Markdown("Moved to the background as " + id)
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: shown, Output: piece.Text}
 }

@@ -35,6 +35,8 @@ type shell struct {
 	sandboxed  map[string]*shellCall // sandboxed background commands by ID, until a retry is offered
 	held       map[string]*held      // of these, whose output is held back
 	noted      map[string]bool       // notes about this machine that were sent
+	wrote      bool                  // a workspace sandbox may have created repositories since the last look
+	created    []string              // repositories that the user let commands create
 }
 
 // running is a foreground command that the user may move to the background.
@@ -77,7 +79,11 @@ func newShell(o Options, f *files) (*shell, error) {
 func (s *shell) close() error {
 	s.jobs.Close()
 	defer s.sandboxes.limiter.close()
-	return errors.Join(s.runner.Close(), s.trials.close())
+	err := s.runner.Close()
+	for _, note := range s.aside() { // of background commands
+		err = errors.Join(err, errors.New(note))
+	}
+	return errors.Join(err, s.trials.close())
 }
 
 // moveAll moves every foreground command to the background and returns their job IDs. Commands that are being started
@@ -145,7 +151,11 @@ func (s *shell) untold(notes []string) []string {
 // news returns the jobs that have ended since the last call.
 func (s *shell) news() []string {
 	var out []string
-	for _, j := range s.jobs.News() {
+	jobs := s.jobs.News()
+	if len(jobs) > 0 {
+		out = s.aside()
+	}
+	for _, j := range jobs {
 		out = append(out, fmt.Sprintf("Background job %s (%s) has ended: %s.%s", j.ID, label(j.Label), s.ending(j),
 			s.files.offer.hint("shell_output", " Read what it printed with shell_output.")))
 	}

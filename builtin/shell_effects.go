@@ -203,6 +203,8 @@ func special(what string) string {
 	switch what {
 	case "protected":
 		return "is a protected name"
+	case "instructions":
+		return "has instructions for agents"
 	case "setuid", "setgid":
 		return "has a " + what + " bit"
 	case "too deep":

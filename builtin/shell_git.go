@@ -25,6 +25,7 @@ import (
 type opening struct {
 	paths    []string // protected paths that become writable for this command
 	access   []tool.Access
+	creates  []string // git directories that it creates
 	warnings []string
 	notes    []string // for the model
 }
@@ -166,6 +167,7 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 				changes = append(changes, "copies "+strings.Join(e.Copies, " and "))
 			}
 			o.access = append(o.access, tool.Access{Verb: tool.Writes, Target: c + "/"})
+			o.creates = append(o.creates, c)
 		}
 	}
 	for _, p := range paths {

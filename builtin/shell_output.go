@@ -97,6 +97,7 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 	if offered != "" {
 		b.WriteString("\n" + offered)
 	}
+	b.WriteString(noteLines(s.aside()))
 	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, err
 }
 
@@ -257,7 +258,7 @@ func shellStop(s *shell, tasks taskJobs) tool.Tool {
 				if err != nil {
 					return tool.Result{}, err
 				}
-				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + s.ending(job) + "."), nil
+				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + s.ending(job) + "." + noteLines(s.aside())), nil
 			}
 			return inv, nil
 		},

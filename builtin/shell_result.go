@@ -63,7 +63,8 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 	if c.before != "" {
 		b.WriteString(c.before + "\n")
 	}
-	for _, n := range c.shell.untold(append(o.Notes, c.shell.sandboxes.notes(c.command.Sandbox)...)) {
+	notes := c.shell.untold(append(o.Notes, c.shell.sandboxes.notes(c.command.Sandbox)...))
+	for _, n := range append(notes, c.moves...) {
 		b.WriteString("Note: " + n + "\n")
 	}
 	shown := o.Output.Tail

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -54,6 +55,8 @@ type sandboxes struct {
 	tried    []string // of tried commands
 	withheld []string // the names of variables that tried commands don't get
 
+	protected func(path string) bool // by its name
+
 	limiter *limiter // nil: reads are not limited
 	denials *denials
 
@@ -69,11 +72,17 @@ func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandbox
 	if o.Sandbox.Limits != nil {
 		b.denials.keep = append(b.denials.keep, o.Sandbox.Limits.System...)
 	}
+	home := b.variable("HOME")
+	if real, err := filepath.EvalSymlinks(home); err == nil {
+		home = real
+	}
+	named := names.ProtectedIn(b.roots, home)
+	b.protected = func(path string) bool {
+		_, ok := named(path)
+		return ok
+	}
 	b.base = sync.OnceValue(func() *sandbox.Base {
-		return sandbox.NewBase(b.roots, b.Write, b.env, func(path string) bool {
-			_, ok := names.Protected(path)
-			return ok
-		})
+		return sandbox.NewBase(b.roots, b.Write, b.env, b.protected)
 	})
 	if b.auto = b.Mode == "" || b.Mode == "auto"; b.auto {
 		return b, nil
@@ -147,6 +156,54 @@ func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
 		s.Protect = append(s.Protect, b.state)
 	}
 	return s
+}
+
+// settle is called before a command starts: repositories in the workspace are the user's, unless another sandboxed command
+// can create some. The user approved those in created.
+func (s *shell) settle(c *proc.Command, created []string) {
+	if c.Sandbox == nil || c.Sandbox.Mode != sandbox.Workspace && c.Sandbox.Mode != sandbox.WorkspaceNetwork {
+		return
+	}
+	s.mu.Lock()
+	s.wrote = true
+	s.created = append(s.created, created...)
+	s.mu.Unlock()
+	if s.runner.Live(sandbox.Workspace, sandbox.WorkspaceNetwork) == 0 {
+		s.sandboxes.base().Settle()
+	}
+}
+
+// aside moves git repositories away that sandboxed commands created without approval, and returns what it did. It is called
+// before each result of such a command, because a name can't be denied without a race.
+func (s *shell) aside() []string {
+	s.mu.Lock()
+	wrote, approved := s.wrote, slices.Clone(s.created)
+	s.wrote = wrote && s.runner.Live(sandbox.Workspace, sandbox.WorkspaceNetwork) > 0
+	s.mu.Unlock()
+	if !wrote {
+		return nil
+	}
+	state := s.sandboxes.state
+	if state == "" {
+		state = filepath.Join(s.files.ws.Project(), ".adze")
+	}
+	notes := s.sandboxes.base().Aside(filepath.Join(state, "aside"), approved...)
+	for i, n := range notes {
+		notes[i] = tool.Visible(n)
+	}
+	return notes
+}
+
+// approve is called when changes were kept that may contain repositories.
+func (s *shell) approve(kept []KeptPath) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.wrote {
+		return // the next command finds them
+	}
+	for _, k := range kept {
+		s.created = append(s.created, k.Path)
+	}
 }
 
 // name returns the name of the sandbox that an approved command runs in, or "off".

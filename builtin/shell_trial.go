@@ -33,8 +33,9 @@ type KeptPath struct {
 
 // trials tries commands in a session.
 type trials struct {
-	state string
-	kept  func(tool.Call, []KeptPath)
+	state        string
+	contextNames []string // of context files
+	kept         func(tool.Call, []KeptPath)
 
 	once   sync.Once
 	layers *trial.Layers
@@ -47,7 +48,7 @@ func newTrials(o Options) *trials {
 	if !o.Sandbox.Trial || o.State == "" || o.Sandbox.Limits == nil || slices.Contains([]string{string(sandbox.Off), string(sandbox.ReadOnly)}, o.Sandbox.Mode) || o.Imagined {
 		return nil
 	}
-	return &trials{state: filepath.Join(o.State, "trial"), kept: o.Kept}
+	return &trials{state: filepath.Join(o.State, "trial"), contextNames: o.ContextNames, kept: o.Kept}
 }
 
 // open prepares trials once.
@@ -63,14 +64,11 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 		if t.state, t.err = filepath.EvalSymlinks(t.state); t.err != nil {
 			return
 		}
-		protected := func(path string) bool {
-			_, ok := names.Protected(path)
-			return ok
-		}
 		base := b.base()
 		t.layers, t.err = trial.Open(trial.Options{
 			State: t.state, Roots: base.Roots(), Git: base.Git(), Home: base.Home(),
-			Temp: sandbox.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), protected),
+			Temp: sandbox.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), b.protected),
+			Instructs: func(path string) bool { return names.Instructs(path, t.contextNames) },
 		})
 		t.hidden = secretfiles.Shallow(base.Caches())
 		if t.err == nil {
@@ -302,8 +300,10 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 		}
 		return r.with(text), tool.Errorf(shellFailure, "keep the changes of %s: %w", label(r.args.Command), err)
 	}
+	paths := keptPaths(kept)
+	r.shell.approve(paths)
 	if r.shell.trials.kept != nil {
-		r.shell.trials.kept(l.Call, keptPaths(kept))
+		r.shell.trials.kept(l.Call, paths)
 	}
 	shown := r.shown
 	shown.Changes = slices.DeleteFunc(slices.Clone(shown.Changes), func(c tool.Effect) bool { return !only(c.Abs) })

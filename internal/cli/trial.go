@@ -274,13 +274,17 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 			return usagef("--mode: %v", err)
 		}
 	}
-	spec := sandbox.For(mode, []string{directory.Path}, directory.SandboxWrite(set.Tools), environ, func(path string) bool {
-		_, ok := names.Protected(path)
-		return ok
-	})
+	base, _ := directory.SandboxBase(directory.SandboxWrite(set.Tools), environ)
+	spec := base.Spec(mode)
+	base.Settle()
 	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == session.Bubblewrap
 	// What is typed is for the command to answer, and does not end it here.
 	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{Argv: words, Dir: directory.Path, Env: environ, Sandbox: spec}, env.tell)
+	if mode == sandbox.Workspace || mode == sandbox.WorkspaceNetwork {
+		for _, note := range base.Aside(filepath.Join(directory.Home, "aside")) {
+			env.tell(tool.Visible(note))
+		}
+	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return exitf(127, "%v", err) // as shells have it
 	}

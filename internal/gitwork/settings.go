@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -251,6 +252,7 @@ func (w *work) submodule() {
 	case "add":
 		w.Files = append(w.Files, filepath.Join(w.Top, ".gitmodules"))
 		w.sets("submodule")
+		w.createsModule(cmp.Or(w.value("--name"), w.addedPath()))
 	case "init":
 		w.sets("submodule")
 	case "update":
@@ -274,6 +276,7 @@ func (w *work) update() {
 		if _, err := w.git(w.Top, "config", "--get", name+".url"); err != nil && w.has("--init") {
 			w.sets(name)
 		}
+		w.createsModule(strings.TrimPrefix(name, "submodule."))
 	}
 	w.moduleConfigs()
 	for _, path := range w.submodulePaths() {
@@ -287,6 +290,31 @@ func (w *work) update() {
 			}
 		}
 	}
+}
+
+// createsModule adds the git directory of a submodule, if there is none.
+func (w *work) createsModule(name string) {
+	dir := w.dir(filepath.Join("modules", name))
+	if _, err := os.Lstat(dir); dir != "" && name != "" && err != nil {
+		w.Creates = append(w.Creates, dir)
+	}
+}
+
+// addedPath returns the path of a submodule that is added, from the top of the worktree.
+func (w *work) addedPath() string {
+	if len(w.operands) < 2 {
+		return ""
+	}
+	from := strings.TrimSuffix(strings.TrimRight(w.operands[1], "/"), "/.git")
+	path := strings.TrimSuffix(from[strings.LastIndexAny(from, "/:")+1:], ".git")
+	if len(w.operands) > 2 {
+		path = w.operands[2]
+	}
+	path, err := filepath.Rel(w.Top, w.abs(path))
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 func (w *work) submodulePaths() (out []string) {

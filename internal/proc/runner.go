@@ -181,6 +181,25 @@ func (r *Runner) Leftovers() int {
 	return n
 }
 
+// Live counts the commands in sandboxes of one of the modes that run, or left processes running.
+func (r *Runner) Live(modes ...sandbox.Mode) int {
+	n := 0
+	for _, p := range r.processes() {
+		if s := p.cmd.Sandbox; s == nil || !slices.Contains(modes, s.Mode) {
+			continue
+		}
+		select {
+		case <-p.done:
+			if p.outcome.Leftover == 0 {
+				continue
+			}
+		default:
+		}
+		n++
+	}
+	return n
+}
+
 func (r *Runner) processes() []*Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -109,16 +109,24 @@ func (f Directory) SandboxWrite(t settings.Tools) []string {
 // trialDir is the directory for the changes of trials, in Adze's directory.
 const trialDir = "trial"
 
-// Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
-func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
+// SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their names.
+// write are paths that settings make writable.
+func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
+	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.env.Home))
 	protected := func(path string) bool {
-		_, ok := protectednames.Protected(path)
+		_, ok := named(path)
 		return ok
 	}
-	base := sandbox.NewBase([]string{f.Path}, write, environ, protected)
+	return sandbox.NewBase([]string{f.Path}, write, environ, protected), protected
+}
+
+// Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
+func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
+	base, protected := f.SandboxBase(write, environ)
 	layers, err := trial.Open(trial.Options{
 		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
 		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), protected),
+		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },
 	})
 	return layers, base.Roots(), err
 }

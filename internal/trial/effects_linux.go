@@ -70,6 +70,7 @@ type found struct {
 	relinks []relink
 
 	protected string   // the last protected path
+	git       []string // changed directories that git already takes for a repository
 	restore   []func() // restores modes of directories
 }
 
@@ -181,6 +182,7 @@ func (p *pair) walk() error {
 		return err
 	}
 	slices.Sort(names)
+	p.repository(names)
 	for _, name := range names {
 		if err := p.entry(name); err != nil {
 			return fmt.Errorf("%s: %w", p.path(name), err)
@@ -395,6 +397,9 @@ func (w *counter) entry(dir *os.File, name, path, above string, st *unix.Stat_t)
 	}
 	defer in.Close()
 	names, _ := in.Readdirnames(-1)
+	if w.fresh != nil {
+		f.repository(path, names)
+	}
 	for _, n := range names {
 		if st, ok := statAt(in, n); ok {
 			w.entry(in, n, path+"/"+n, above+"/"+n, st)
@@ -435,14 +440,6 @@ func (f *found) inspect(path, name string, s seen, target string) {
 		}
 	}
 	f.protect(path)
-}
-
-// protect records a change of a protected path, with everything in it.
-func (f *found) protect(path string) {
-	if !(f.protected != "" && within(path, f.protected)) && f.t.l.o.Protected(path) {
-		f.Special = append(f.Special, Special{path, "protected"})
-		f.protected = path
-	}
 }
 
 // leadsOut reports whether a link's target is outside the workspace. Links on the way are resolved as the trial left them: a

@@ -18,7 +18,10 @@ import (
 // The effects of commands, and that keeping them works.
 func TestEffects(t *testing.T) {
 	t.Parallel()
-	b := opened(t, Options{Protected: Protects(nil, func(path string) bool { return filepath.Base(path) == ".mcp.json" })})
+	b := opened(t, Options{
+		Protected: Protects(nil, func(path string) bool { return filepath.Base(path) == ".mcp.json" }),
+		Instructs: func(path string) bool { return filepath.Base(path) == "AGENTS.md" },
+	})
 	for _, c := range []struct{ line, want string }{
 		{"true", ""},
 		{"cat a >/dev/null; ls -R; touch -c missing", ""},
@@ -52,6 +55,18 @@ func TestEffects(t *testing.T) {
 		{"rm -r safe/deep", "deleted safe/deep/ 1 file; ! safe/deep/.mcp.json: protected"},
 		{"rm safe/deep/.mcp.json", "deleted safe/deep/.mcp.json; ! safe/deep/.mcp.json: protected"},
 		{"chmod 600 safe/deep/.mcp.json", "attributes changed safe/deep/.mcp.json (mode 0644 → 0600); ! safe/deep/.mcp.json: protected"},
+		// What git would take for a repository after keeping.
+		{"mkdir -p r/objects r/refs; echo x > r/HEAD", "created r/ 1 file; ! r: git repository"},
+		{"mkdir -p x/r; touch x/r/HEAD x/r/commondir", "created x/ 2 file; ! x/r: git repository"},
+		{"touch half/HEAD", "created half/HEAD; ! half: git repository"},
+		{"touch HEAD commondir", "created HEAD; created commondir; ! .: git repository"},
+		{"mv half r; touch r/HEAD", "deleted half/ 2 file; created r/ 3 file; ! r: git repository"},
+		{"rm -r half/refs; touch half/HEAD", "created half/HEAD; deleted half/refs/ 1 file"},
+		{"touch bare/refs/x bare/index", "created bare/index; created bare/refs/x"}, // as in .git
+		{"echo x > bare/config", "created bare/config; ! bare/config: protected"},
+		{"mkdir bare/hooks; touch bare/hooks/x", "created bare/hooks/ 1 file; ! bare/hooks: protected"},
+		{"mkdir -p bare/modules/m; touch bare/modules/m/config", "created bare/modules/ 1 file; ! bare/modules/m/config: protected"},
+		{"mkdir x; echo x > x/AGENTS.md", "created x/ 1 file; ! x/AGENTS.md: instructions"},
 		{"echo x > /etc/adze-trial || echo x > /usr/adze-trial", ""},
 	} {
 		emptied(t, b.root)
@@ -59,6 +74,9 @@ func TestEffects(t *testing.T) {
 		b.write("dir/b", "b\n")
 		b.write("dir/deep/c", "c\n")
 		b.write("safe/deep/.mcp.json", "{}\n")
+		for _, file := range []string{"half/objects/x", "half/refs/x", "bare/HEAD", "bare/objects/x", "bare/refs/y"} {
+			b.write(file, "")
+		}
 		tr, out, e := b.try(c.line)
 		if got := b.list(e); got != c.want {
 			t.Errorf("%s: %s\n%s", c.line, got, out.Output.Head)

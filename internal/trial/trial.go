@@ -39,6 +39,8 @@ type Options struct {
 	Home string
 	// Protected reports whether a path is protected by its name. nil: none is.
 	Protected func(path string) bool
+	// Instructs reports whether a path has instructions for agents. nil: none has.
+	Instructs func(path string) bool
 	// Bytes limits the disk space of the session's trials, temp directories and caches included. Memory, Processes and CPU
 	// limit each trial. 0 means the defaults: DefaultBytes, three quarters of the system's memory, DefaultProcesses and
 	// DefaultCPU.
@@ -114,7 +116,7 @@ func (c Change) IsDir() bool {
 // Special is a change that always requires approval, at any depth.
 type Special struct {
 	Path string
-	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected", "too deep" (it contains something that wasn't looked at)
+	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected", "git repository" (by its entries), "instructions" (for agents), "too deep" (it contains something that wasn't looked at)
 }
 
 // Substitute is a file that looks different to a command.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
@@ -29,6 +29,7 @@ type Base struct {
 	home         string   // the user's; empty: unknown
 	names        func(path string) bool
 	tree         *tree
+	repositories repositories
 
 	once sync.Once
 	made []string // of missing, for workspace sandboxes
@@ -63,9 +64,9 @@ func (b *Base) CacheDirs() []string { return slices.Clone(b.tops) }
 type ID struct{ Dev, Ino uint64 }
 
 // NewBase determines what the sandboxes of a session may write: the roots, temp directories, caches, and further paths.
-// names reports which paths are protected by their name.
-func NewBase(roots, further, env []string, names func(path string) bool) *Base {
-	b := &Base{pins: map[string]ID{}, names: names}
+// protected reports which paths are protected by their name.
+func NewBase(roots, further, env []string, protected func(path string) bool) *Base {
+	b := &Base{pins: map[string]ID{}, names: protected}
 	for _, r := range roots {
 		if real, err := filepath.EvalSymlinks(r); err == nil {
 			b.roots = append(b.roots, real)
@@ -229,8 +230,8 @@ func (b *Base) Protect() []string {
 }
 
 // For returns the Spec for a single command; see Base.
-func For(mode Mode, roots, further, env []string, names func(path string) bool) *Spec {
-	return NewBase(roots, further, env, names).Spec(mode)
+func For(mode Mode, roots, further, env []string, protected func(path string) bool) *Spec {
+	return NewBase(roots, further, env, protected).Spec(mode)
 }
 
 // outsideGit returns the git directories of a root that must be writable for commits and are outside it: that of a linked
@@ -313,9 +314,14 @@ func (b *Base) protected() []string {
 			out = append(out, filepath.Join(b.home, name))
 		}
 	}
-	for _, path := range b.tree.found() {
+	found := b.tree.walk()
+	b.repositories.saw(found)
+	for _, dir := range found.repositories {
+		out = append(out, obeyedIn(dir)...)
+	}
+	for _, path := range found.names {
 		switch {
-		case filepath.Base(path) != ".git":
+		case !names.IsGit(filepath.Base(path)):
 			out = append(out, path)
 		case isGitDir(path):
 			out = append(out, gitObeys(path, filepath.Dir(path))...)
@@ -332,12 +338,12 @@ func (b *Base) protected() []string {
 
 // protects reports whether an existing path is protected by its name.
 func (b *Base) protects(path string) bool {
-	return filepath.Base(path) == ".git" || b.names != nil && b.names(path)
+	return b.names != nil && b.names(path)
 }
 
 // Protected returns what must not be written below the roots.
-func Protected(roots []string, names func(path string) bool) []string {
-	return (&Base{roots: roots, names: names, tree: newTree(roots, (&Base{names: names}).protects)}).protected()
+func Protected(roots []string, protected func(path string) bool) []string {
+	return (&Base{roots: roots, names: protected, tree: newTree(roots, (&Base{names: protected}).protects)}).protected()
 }
 
 // gitFile returns the git directory that a .git file leads to.
@@ -425,101 +431,4 @@ func gitNames(config, worktree string) []string {
 		}
 	}
 	return out
-}
-
-// tree caches the directories of a workspace, so that only changed ones are read again.
-type tree struct {
-	mu    sync.Mutex
-	roots []string
-	match func(path string) bool
-	dirs  map[string]*treeDir
-	most  int  // directories that are read
-	all   bool // node_modules too
-	over  bool // there were more
-}
-
-type treeDir struct {
-	stamp  stamp
-	fresh  bool     // it was read so soon after a change that its stamp may miss another one
-	subs   []string // directories
-	found  []string // matching paths
-	closed bool     // it can't be read
-}
-
-// stamp shows whether a directory has changed.
-type stamp struct {
-	id      ID
-	changed time.Time
-}
-
-// tick is longer than a tick of the kernel's file times.
-const tick = 50 * time.Millisecond
-
-// mostDirs bounds the number of directories that are read. The rest is read-only.
-const mostDirs = 200_000
-
-func newTree(roots []string, match func(path string) bool) *tree {
-	return &tree{roots: roots, match: match, dirs: map[string]*treeDir{}, most: mostDirs}
-}
-
-// found returns the matching paths, and the directories that were not read.
-func (t *tree) found() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var out []string
-	next := map[string]*treeDir{}
-	queue := slices.Clone(t.roots)
-	t.over = false
-	for len(queue) > 0 {
-		path := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if len(next) >= t.most {
-			out, t.over = append(out, path), true
-			continue
-		}
-		stamp, ok := stampOf(path)
-		if !ok {
-			continue // it no longer exists
-		}
-		d := t.dirs[path]
-		if d == nil || d.stamp != stamp || d.fresh {
-			d = t.read(path, stamp)
-		}
-		next[path] = d
-		if d.closed {
-			if !slices.Contains(t.roots, path) {
-				out = append(out, path)
-			}
-			continue
-		}
-		out = append(out, d.found...)
-		queue = append(queue, d.subs...)
-	}
-	t.dirs = next
-	return out
-}
-
-// read reads one directory.
-func (t *tree) read(path string, s stamp) *treeDir {
-	d := &treeDir{stamp: s, fresh: time.Since(s.changed) < tick}
-	f, err := os.Open(path)
-	if err != nil {
-		d.closed = true
-		return d
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	if err != nil {
-		d.closed = true
-	}
-	for _, e := range entries {
-		at := filepath.Join(path, e.Name())
-		switch {
-		case t.match(at):
-			d.found = append(d.found, at)
-		case e.IsDir() && (t.all || e.Name() != "node_modules"):
-			d.subs = append(d.subs, at)
-		}
-	}
-	return d
 }

@@ -51,6 +51,11 @@ func stampOf(path string) (stamp, bool) {
 	return stamp{changed: st.ModTime()}, true
 }
 
+func idOf(os.FileInfo) ID { return ID{} }
+
+// singleFile reports whether a path is a file without further names, which isn't known here.
+func singleFile(string) bool { return false }
+
 // Probe reports whether sandbox-exec exists on macOS. Adze has no sandbox for other systems.
 func Probe() Support {
 	why := "Adze has no sandbox for this system"

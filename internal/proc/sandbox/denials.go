@@ -170,9 +170,9 @@ func (s *search) found() (paths []string, why string) {
 				return ok && below(path, from) && r.Matches(filepath.Join(r.From, path[len(from):]))
 			})
 		})
-		s.tree.most, s.tree.all = s.most, true
+		s.tree.most, s.tree.plain = s.most, true
 	}
-	paths = s.tree.found()
+	paths = s.tree.walk().names
 	switch {
 	case s.tree.over:
 		return nil, fmt.Sprintf("there are more than %d directories to search", s.most)

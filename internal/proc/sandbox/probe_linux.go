@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"sync"
 	"syscall"
@@ -102,6 +103,19 @@ func identify(path string) (ID, bool) {
 		return ID{}, false
 	}
 	return ID{Dev: uint64(st.Dev), Ino: uint64(st.Ino)}, true
+}
+
+func idOf(st fs.FileInfo) ID {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return ID{Dev: uint64(sys.Dev), Ino: uint64(sys.Ino)}
+	}
+	return ID{}
+}
+
+// singleFile reports whether a path is a file without further names.
+func singleFile(path string) bool {
+	var st syscall.Stat_t
+	return syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Nlink == 1
 }
 
 // stampOf returns a directory's stamp; false if the path isn't a directory. It is the ctime, which unlike the mtime can't be
