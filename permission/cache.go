@@ -1,10 +1,8 @@
 package permission
 
 import (
-	"cmp"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -17,10 +15,8 @@ import (
 // and again, and offers are tried with known facts. It never outlives the judgment, because files change.
 type cache struct {
 	disk     Disk // nil: unknown
-	deadline time.Time
-	late     bool // the deadline passed before the end
-	again    bool // this is the second attempt
-	steps    int
+	steps    int  // of the line that is being judged
+	exceeded bool // a line needed more than maxSteps
 
 	knowsEnforced, isEnforced bool // whether the sandbox enforces reads, once it was asked
 
@@ -74,7 +70,7 @@ type touchedPath struct {
 // begin returns an engine for one judgment.
 func (e engine) begin() engine {
 	e.cache = &cache{
-		deadline: e.timeLimit(), scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
+		scripts: map[where]script{}, resolved: map[string]*resolvedPath{},
 		git: map[string]string{}, secrets: map[search]searched{}, facts: map[*bash.Command]*fact{},
 	}
 	if e.world.Disk != nil {
@@ -83,28 +79,21 @@ func (e engine) begin() engine {
 	return e
 }
 
-// maxTime is how long a judgment may take. Most take microseconds; with 50 ms, a busy machine could not check ls.
-const maxTime = time.Second
+// maxSteps bounds the work on one line, in place of its time: a verdict must not depend on how busy the machine is. A step
+// is a command or a path that is compared with the rules. Commands that people write need a few hundred.
+const maxSteps = 1 << 16
 
-var errTooSlow = errors.New("the command takes too long to check")
+// lookupSteps is the cost of a question that makes the disk search or read files, which the disk bounds too.
+const lookupSteps = 16
 
-// timeLimit returns the deadline of a judgment that starts now.
-func (e *engine) timeLimit() time.Time {
-	return time.Now().Add(cmp.Or(e.world.patience, maxTime))
-}
+var errTooLong = errors.New("the command takes too many steps to check")
 
-// overdue reports whether the deadline has passed. Once it has, it always reports true.
-func (l *cache) overdue() bool {
-	l.late = l.late || time.Now().After(l.deadline)
-	return l.late
-}
-
-// step is like overdue, but checks the clock only now and then, for loops with cheap steps.
-func (l *cache) step() bool {
-	if l.steps++; l.steps%16 != 0 {
-		return l.late
-	}
-	return l.overdue()
+// step counts n steps and reports whether the limit was exceeded. Once it was, it always reports true: facts that were found
+// until then are incomplete.
+func (l *cache) step(n int) bool {
+	l.steps += n
+	l.exceeded = l.exceeded || l.steps > maxSteps
+	return l.exceeded
 }
 
 // read parses a command line once.
@@ -126,7 +115,7 @@ func (e *engine) secret(dir string, s Search) searched {
 	}
 	l := e.cache
 	found, done := l.secrets[search{dir, s}]
-	if !done {
+	if !done && !l.step(lookupSteps) {
 		if at := l.disk.Resolve(dir); s != prove.Tracked && (lies(e.world.state, at) || lies(at, e.world.state) && !lies(at, e.world.spill)) {
 			found.secret, found.known = e.world.state, true
 		} else {
@@ -179,9 +168,13 @@ func (e *engine) fact(c *bash.Command) *fact {
 	return f
 }
 
-// touch adds a path and its targets. It reports false after the deadline.
+// touch adds a path and its targets. It reports false if there are too many.
 func (e *engine) touch(f *fact, t prove.Touch) bool {
-	if (t.Pattern != prove.Exact || t.Scope.Deep()) && e.overdue() || e.step() {
+	cost := 1
+	if t.Pattern != prove.Exact || t.Scope.Deep() {
+		cost = lookupSteps
+	}
+	if e.step(cost) {
 		return false
 	}
 	if t.Inside && e.disk != nil {
@@ -191,13 +184,14 @@ func (e *engine) touch(f *fact, t prove.Touch) bool {
 	}
 	f.targets = e.targets(f.targets, t)
 	f.touches = append(f.touches, touchedPath{t, len(f.targets)})
-	return true
+	return !e.exceeded
 }
 
 // runsGit says why git may run a program in a directory.
 func (e *engine) runsGit(dir string) string {
 	why, known := e.git[dir]
 	if !known {
+		e.step(lookupSteps)
 		why = e.lookGit(dir)
 		e.git[dir] = why
 	}

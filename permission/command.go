@@ -18,9 +18,10 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	if script.err != nil {
 		return e.unread(j, len(w.deny) > 0, script.err)
 	}
+	e.steps = 0
 	sum, commands := w.judgeLine(script.Script)
-	if e.overdue() {
-		return e.unread(j, len(w.deny) > 0, errTooSlow)
+	if e.exceeded {
+		return e.unread(j, len(w.deny) > 0, errTooLong)
 	}
 	j.commands, j.forced = commands, sum.forced
 	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
@@ -62,7 +63,8 @@ type lineVerdict struct {
 	anywhere bool         // and others, which are unknown
 }
 
-// judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops at the deadline.
+// judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops if there is too much to
+// check.
 func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 	var found []Reading
 	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
@@ -76,7 +78,7 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 	}
 	for _, c := range script.Commands {
 		s := w.verdict(c)
-		if w.step() {
+		if w.step(1) {
 			return t, nil
 		}
 		if w.explain {

@@ -154,12 +154,12 @@ func TestBounds(t *testing.T) {
 	} {
 		start := time.Now()
 		for _, m := range []permission.Mode{permission.Default, permission.Yolo} {
-			d, _ := permission.Check(timedWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
+			d, _ := permission.Check(plainWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(line))
 			if d.Verdict == tool.Allow && !(strings.HasPrefix(name, "wrapped") && m == permission.Yolo) {
 				t.Errorf("%s: %s: %v", name, m, d.Verdict)
 			}
 		}
-		d, _ := permission.Check(timedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line))
+		d, _ := permission.Check(plainWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line))
 		if d.Verdict != tool.Deny {
 			t.Errorf("%s: with deny: %v", name, d.Verdict)
 		}
@@ -169,7 +169,7 @@ func TestBounds(t *testing.T) {
 	}
 	// The number of commands doesn't weaken a deny rule.
 	line := strings.Repeat("true; ", 3000) + "rm x"
-	if d, _ := permission.Check(timedWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
+	if d, _ := permission.Check(plainWorld(), deny, permission.Yolo, permission.Options{}, commandRequest(line)); d.Verdict != tool.Deny {
 		t.Errorf("3000 commands before it: %v", d.Verdict)
 	}
 }

@@ -40,7 +40,7 @@ func exampleRepository(t *testing.T, packages int) string {
 
 // checkIn is the decision on a line in a directory of the real disk.
 func checkIn(dir, line string, rules permission.Rules, enforced func() bool) (tool.Decision, []string) {
-	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Path: systemPath, Enforced: enforced}.Patient()
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Path: systemPath, Enforced: enforced}
 	r := commandIn(dir, line)
 	return permission.Check(w, rules, permission.Default, permission.Options{}, r)
 }

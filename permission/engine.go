@@ -54,29 +54,8 @@ func (r *rule) cite(possible bool) tool.Rule {
 	return tool.Rule{List: r.list, Text: r.text, Source: r.source, Possible: possible}
 }
 
-// judge returns the strictest verdict over all accesses, and the accesses that led to it. A short command that took too long
-// is judged a second time, because a busy machine may stop any program that long.
+// judge returns the strictest verdict over all accesses, and the accesses that led to it.
 func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
-	d, found := e.judgeOnce(r)
-	if e.late && !e.again && short(r) {
-		known, is := e.knowsEnforced, e.isEnforced
-		*e = e.begin()
-		e.again, e.knowsEnforced, e.isEnforced = true, known, is
-		return e.judgeOnce(r)
-	}
-	return d, found
-}
-
-// short reports whether r is too short for its parsing to take long.
-func short(r tool.Request) bool {
-	n := 0
-	for _, a := range r.Access {
-		n += len(a.Target)
-	}
-	return n <= 1<<10
-}
-
-func (e *engine) judgeOnce(r tool.Request) (tool.Decision, []judged) {
 	var strictest, all []judged
 	verdict := tool.Allow
 	rules := e.about(&r)

@@ -3,7 +3,6 @@ package permission
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -27,7 +26,7 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 		return e.judgeText(r, a)
 	}
 	j := e.attempt(quick, r, a)
-	if j.verdict == tool.Allow || e.late {
+	if j.verdict == tool.Allow || e.exceeded {
 		return j
 	}
 	// Reads that are unknown and that the mode allows are outside of the sandbox, see grant.
@@ -35,7 +34,7 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 		j.held, e.facts = true, map[*bash.Command]*fact{}
 		return j
 	}
-	e.facts, e.deadline = map[*bash.Command]*fact{}, e.timeLimit()
+	e.facts = map[*bash.Command]*fact{}
 	return e.judgeText(r, a)
 }
 
@@ -53,13 +52,10 @@ func runsOnly(r *tool.Request) bool {
 	})
 }
 
-// enforced asks once whether the sandbox enforces reads. The answer may take a while, which doesn't count as time of the
-// judgment.
+// enforced asks once whether the sandbox enforces reads. The answer may take a while.
 func (e *engine) enforced() bool {
 	if !e.knowsEnforced {
-		start := time.Now()
 		e.knowsEnforced, e.isEnforced = true, e.world.Enforced()
-		e.deadline = e.deadline.Add(time.Since(start))
 	}
 	return e.isEnforced
 }

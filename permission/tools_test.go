@@ -101,7 +101,7 @@ func TestCorePolicy(t *testing.T) {
 		{"Edit(src/**)", someTools["mcp"], tool.Anything, tool.Allow}, // external tools are not affected
 		{"Edit(src/**);todo_write", someTools["todo"], tool.Nothing, tool.Allow},
 	} {
-		judge := readCore(t, strings.Split(tt.entries, ";")...).Policy(world().Patient())
+		judge := readCore(t, strings.Split(tt.entries, ";")...).Policy(world())
 		if judge == nil {
 			if tt.want != tool.Allow {
 				t.Errorf("%s: no policy", tt.entries)

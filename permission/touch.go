@@ -29,10 +29,10 @@ func (w *commandJudge) holdPaths(s *commandVerdict, f *fact) {
 	from := 0
 	value := s.cmd.Valued && !s.proved // its variables may have other values
 	for i := range f.touches {
-		if w.step() {
+		t := &f.touches[i]
+		if w.step(t.end - from) {
 			return
 		}
-		t := &f.touches[i]
 		for _, to := range f.targets[from:t.end] {
 			if to.example != "" || to.unseen {
 				w.mayBeSecret(s, t, to)

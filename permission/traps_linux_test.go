@@ -136,7 +136,7 @@ func TestHostileRepositories(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			dir := hostileRepository(t, h.setup)
-			w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}.Patient()
+			w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}
 			for _, line := range readOnlyGit {
 				r := commandIn(dir, line)
 				d := permission.New(w, permission.Default).Judge(r)

@@ -227,7 +227,7 @@ func TestRelativeProgramsOfTheUser(t *testing.T) {
 			}
 		}
 		t.Setenv("HOME", home)
-		w := permission.World{Roots: []string{dir}, Home: home, Disk: ondisk.New([]string{dir})}.Patient()
+		w := permission.World{Roots: []string{dir}, Home: home, Disk: ondisk.New([]string{dir})}
 		r := commandIn(dir, "git diff")
 		if got := permission.New(w, permission.Default).Judge(r).Verdict; got != want {
 			t.Errorf("%q: %v, want %v", config, got, want)
@@ -261,7 +261,7 @@ func TestGitPrintsDeniedFiles(t *testing.T) {
 		{"Edit(private/**)", map[tool.Verdict][]string{tool.Allow: {"git log -p", "git diff"}}},
 	} {
 		rules := parse(t, nil, nil, []string{tt.rule})
-		w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "home"), Disk: ondisk.New([]string{dir})}.Patient()
+		w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "home"), Disk: ondisk.New([]string{dir})}
 		for want, lines := range tt.lines {
 			for _, line := range lines {
 				r := commandIn(dir, line)
@@ -322,7 +322,7 @@ func TestVersionManagers(t *testing.T) {
 		Path: func() string {
 			return dir + "/usr/bin:" + dir + "/opt/pyenv/shims:" + dir + "/home/.cargo/bin:" + dir + "/home/bin:" + dir + "/home/.local/share/mise/shims"
 		},
-	}.Patient()
+	}
 	noPath := w
 	noPath.Path = nil
 	enforced := w
@@ -400,7 +400,7 @@ func TestLinksOfAProcess(t *testing.T) {
 	if err := os.Symlink("/proc/self/cwd", filepath.Join(dir, "here")); err != nil {
 		t.Fatal(err)
 	}
-	w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}.Patient()
+	w := permission.World{Roots: []string{dir}, Home: "/home/me", Disk: ondisk.New(nil)}
 	for _, line := range []string{
 		"cd /etc && cat /proc/self/cwd/shadow", "cd /etc && cat /dev/fd/../cwd/shadow", "cd /etc; head < /proc/thread-self/cwd/shadow",
 		"cd /etc && cat " + dir + "/here/shadow", "cd /etc && grep root /proc/self/cwd/shado*", "cd /usr && ls /proc/self/cwd", "cd /proc/self/cwd && ls",

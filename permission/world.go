@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -31,8 +30,7 @@ type World struct {
 	// list of secret files. nil: nothing enforces it.
 	Enforced func() bool
 
-	elsewhere string        // the description of a path outside the workspace
-	patience  time.Duration // how long a judgment may take; 0: maxTime
+	elsewhere string // the description of a path outside the workspace
 
 	// The same directories, cleaned.
 	roots, system      []string

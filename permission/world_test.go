@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/internal/bashlab"
@@ -71,11 +69,8 @@ func (plainDisk) Tracked(string, func(string) bool) bool          { return true 
 
 func corpus(t testing.TB) bashlab.Corpus { return bashlab.ReadCorpus(t, "testdata") }
 
-// plainWorld is world with a disk and a long time limit.
-func plainWorld() permission.World { return timedWorld().Patient() }
-
-// timedWorld is plainWorld with the time limit of the program.
-func timedWorld() permission.World {
+// plainWorld is world with a disk.
+func plainWorld() permission.World {
 	w := world()
 	w.Disk = func() permission.Disk { return plainDisk{} }
 	return w
@@ -165,103 +160,15 @@ func TestWithoutADiskPathsRequireApproval(t *testing.T) {
 		"for f in link; do cat $f; done": {tool.Ask, tool.Ask},
 	} {
 		for i, w := range []permission.World{without, with} {
-			d := permission.New(w.Patient(), permission.Default).Judge(commandIn(dir, line))
+			d := permission.New(w, permission.Default).Judge(commandIn(dir, line))
 			if d.Verdict != want[i] {
 				t.Errorf("%s (disk: %v): %v, want %v: %s", line, i == 1, d.Verdict, want[i], d.Why())
 			}
 		}
 	}
-	if d := policy(t, without.Patient(), permission.Default, nil, nil, []string{"Read(/link)"}).Judge(commandIn(dir, "cat link")); d.Verdict != tool.Deny {
+	if d := policy(t, without, permission.Default, nil, nil, []string{"Read(/link)"}).Judge(commandIn(dir, "cat link")); d.Verdict != tool.Deny {
 		t.Errorf("a deny rule on the path as written: %v", d.Verdict)
 	}
-}
-
-// slowDisk is a disk that takes some time to answer one kind of question.
-type slowDisk struct {
-	plainDisk
-	slow string
-	time time.Duration
-}
-
-func (s slowDisk) wait(kind string) {
-	if s.slow == kind {
-		time.Sleep(s.time) // not synchronization: a slow disk
-	}
-}
-
-func (s slowDisk) Resolve(p string) string        { s.wait("resolve"); return s.plainDisk.Resolve(p) }
-func (s slowDisk) Glob(p string) ([]string, bool) { s.wait("glob"); return s.plainDisk.Glob(p) }
-func (s slowDisk) Git(p string) (string, bool)    { s.wait("git"); return s.plainDisk.Git(p) }
-func (s slowDisk) Secret(p string, l permission.Search) (string, bool) {
-	s.wait("secret")
-	return s.plainDisk.Secret(p, l)
-}
-
-// A command that takes longer than a second to check is not judged, whatever takes the time.
-// It is denied if a rule denies any command, and otherwise requires approval, whatever rules and mode would allow.
-func TestTooSlowIsNotJudged(t *testing.T) {
-	eachSlow(t, time.Second/4, func(t *testing.T, d tool.Decision, want tool.Verdict) {
-		if d.Verdict != want || !strings.Contains(d.Reason, "the command can't be checked: the command takes too long") || len(d.Offer) > 0 || len(d.Grant) > 0 {
-			t.Errorf("%v, want %v: %.200s", d.Verdict, want, d.Reason)
-		}
-	})
-}
-
-// Commands on a busy machine used to require approval, because checking them took 50 ms.
-func TestSlowIsJudged(t *testing.T) {
-	eachSlow(t, 20*time.Millisecond, func(t *testing.T, d tool.Decision, _ tool.Verdict) {
-		if strings.Contains(d.Reason, "takes too long") {
-			t.Errorf("%v: %.200s", d.Verdict, d.Reason)
-		}
-	})
-}
-
-// eachSlow judges commands with eight questions to a disk that takes the given time for each. want is the verdict for a
-// command that can't be checked.
-func eachSlow(t *testing.T, each time.Duration, check func(t *testing.T, d tool.Decision, want tool.Verdict)) {
-	numbered := func(format string, n int) string {
-		var b strings.Builder
-		for i := range n {
-			b.WriteString(strings.ReplaceAll(format, "N", string(rune('a'+i%26))+strings.Repeat("x", i/26)))
-		}
-		return b.String()
-	}
-	for name, test := range map[string]struct{ slow, line string }{
-		"resolving":           {"resolve", "cat" + numbered(" N", 8)},
-		"resolving in a list": {"resolve", numbered("cat N; ", 8) + "true"},
-		"resolving, unknown":  {"resolve", "mytool" + numbered(" N", 8)},
-		"patterns":            {"glob", "cat" + numbered(" N*.go", 8)},
-		"repositories":        {"git", numbered("git -C N status; ", 8) + "true"},
-		"searches":            {"secret", "grep -r x" + numbered(" N", 8)},
-	} {
-		for _, c := range []struct {
-			allow, ask, deny string
-			mode             permission.Mode
-			want             tool.Verdict
-		}{
-			{"Shell(*)", "Shell(nothing)", "", permission.Yolo, tool.Ask},
-			{"Shell(*)", "", "Read(nothing)", permission.Yolo, tool.Ask},
-			{"Shell(*)", "", "Shell(nothing)", permission.Yolo, tool.Deny},
-			{"", "", "", permission.Plan, tool.Deny},
-		} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					world := timedWorld()
-					world.Disk = func() permission.Disk { return slowDisk{slow: test.slow, time: each} }
-					rules := parse(t, some(c.allow), some(c.ask), some(c.deny))
-					d, _ := permission.Check(world, rules, c.mode, permission.Options{}, commandRequest(test.line))
-					check(t, d, c.want)
-				})
-			})
-		}
-	}
-}
-
-func some(rule string) []string {
-	if rule == "" {
-		return nil
-	}
-	return []string{rule}
 }
 
 // Adze's own directory is secret: only rules that name it cover it, and a search above it reads it.

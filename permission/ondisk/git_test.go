@@ -209,7 +209,7 @@ func TestGitHostile(t *testing.T) {
 			if name, text, ok := strings.Cut(tt.files, " "); ok {
 				s.write(name, text+"\n", 0o755)
 			}
-			d := patient(options{home: s.base})
+			d := open(options{home: s.base})
 			if program, known := d.Git(s.repo); !known || program != "" && tt.name != "hook" && tt.name != "config.worktree" {
 				t.Fatalf("before: %q, %v", program, known)
 			}
@@ -232,11 +232,11 @@ func TestGitHostile(t *testing.T) {
 func TestGitOverruled(t *testing.T) {
 	s := newStage(t)
 	s.config("[core]fsmonitor=$PROGRAM\nhooksPath=.husky\n[credential \"https://x\"]helper=store")
-	d := patient(options{overruled: []string{"core.fsmonitor", "core.hooksPath", "credential.*.helper"}})
+	d := open(options{overruled: []string{"core.fsmonitor", "core.hooksPath", "credential.*.helper"}})
 	if program, known := d.Git(s.repo); program != "" || !known {
 		t.Errorf("all overruled: %q, %v", program, known)
 	}
-	d = patient(options{overruled: []string{"core.fsmonitor"}})
+	d = open(options{overruled: []string{"core.fsmonitor"}})
 	if program, known := d.Git(s.repo); program != ".husky (core.hookspath)" || !known {
 		t.Errorf("one overruled: %q, %v", program, known)
 	}

@@ -4,10 +4,10 @@
 //
 // It resolves links, lists the names that a pattern matches, finds the programs that the configuration of a repository makes
 // git run, and finds secret files that a search through a directory would read. It only reads, and runs nothing, not even
-// git. Each answer takes a bounded time and checks a bounded number of files; beyond the bounds the answer is "not known",
+// git. Each answer, and all answers of one decision, check a bounded number of files; beyond the bounds the answer is "not known",
 // so that the policy asks. Within one decision nothing is looked up twice.
 //
-// It doesn't know the environment , such as GIT_DIR.
+// It doesn't know the environment, such as GIT_DIR.
 package ondisk
 
 import (
@@ -20,7 +20,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/homedir"
@@ -50,8 +49,6 @@ type options struct {
 	// overruled are keys of git's configuration that Adze overrides, such as "core.fsmonitor" or "credential.*.helper":
 	// their values in a repository are not reported. A star matches any subsection.
 	overruled []string
-	// patience bounds the time of one answer, unless there is little to check; 0: 20 ms.
-	patience time.Duration
 	// entries bounds the number of names that one answer checks; 0: 20,000.
 	entries int
 }
@@ -68,9 +65,6 @@ var _ permission.Disk = (*disk)(nil)
 
 // open returns a disk. It reads nothing before the first question.
 func open(o options) *disk {
-	if o.patience == 0 {
-		o.patience = 20 * time.Millisecond
-	}
 	if o.entries == 0 {
 		o.entries = 20_000
 	}
@@ -108,37 +102,35 @@ func unnameable(name string) bool { return len(name) > 255 }
 
 // budget is the remaining part of an answer's limits.
 type budget struct {
-	began    time.Time
-	patience time.Duration
-	entries  int
-	spent    int
+	left     int
+	decision *int // what all answers of a decision have left
 }
+
+// maxAnswers is how many answers of one decision may be as large as an answer may be.
+const maxAnswers = 10
 
 func (d *disk) budget() *budget {
-	return &budget{began: time.Now(), patience: d.options.patience, entries: d.options.entries}
+	b := &budget{left: d.options.entries}
+	if d.memo != nil {
+		b.decision = &d.memo.left
+	}
+	return b
 }
-
-// An answer that needs at most fewEntries may take fewTimes its patience, a second by default: a busy machine can stop any
-// program for longer than an answer should take.
-const (
-	fewEntries = 1000
-	fewTimes   = 50
-)
 
 // spend uses n entries and reports whether the answer is still within its limits.
 func (b *budget) spend(n int) bool {
-	b.spent += n
-	patience := b.patience
-	if b.spent <= fewEntries {
-		patience *= fewTimes
+	b.left -= n
+	if b.decision == nil {
+		return b.left >= 0
 	}
-	return b.spent <= b.entries && time.Since(b.began) < patience
+	*b.decision -= n
+	return b.left >= 0 && *b.decision >= 0
 }
 
 // errTooMuch reports that a limit was reached.
-var errTooMuch = errors.New("too many files to check in time")
+var errTooMuch = errors.New("too many files to check")
 
-// chunk is the number of names read from a directory between two checks of the clock.
+// chunk is the number of names read from a directory between two checks of the limit.
 const chunk = 512
 
 // list calls visit with the entries of a directory until it returns false. It follows links like the system.
@@ -219,12 +211,13 @@ func runs(file string) bool {
 // now returns the disk for one decision, which caches what it looks up. It is for one goroutine.
 func (d *disk) now() *disk {
 	now := *d
-	now.memo = &memo{directories: map[string]dirListing{}, absent: map[string]bool{}}
+	now.memo = &memo{left: maxAnswers * d.options.entries, directories: map[string]dirListing{}, absent: map[string]bool{}}
 	return &now
 }
 
 // memo is the cache of one decision.
 type memo struct {
+	left        int // entries that the decision may still check
 	resolver    realpath.Resolver
 	directories map[string]dirListing
 	absent      map[string]bool // whether a path doesn't exist

@@ -5,29 +5,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
-// Reading a few entries may take a second, because it sometimes does on a busy machine.
-func TestFewEntriesMayTakeLong(t *testing.T) {
-	for _, c := range []struct {
-		took    time.Duration
-		entries int
-		want    bool
-	}{
-		{900 * time.Millisecond, fewEntries, true},
-		{1100 * time.Millisecond, fewEntries, false},
-		{10 * time.Millisecond, fewEntries + 1, true},
-		{30 * time.Millisecond, fewEntries + 1, false},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			b := open(options{}).budget()
-			time.Sleep(c.took)
-			if got := b.spend(c.entries); got != c.want {
-				t.Errorf("%d entries in %v: %v, want %v", c.entries, c.took, got, c.want)
-			}
-		})
+// All answers of a decision together have a limit, too.
+func TestDecisionLimit(t *testing.T) {
+	top := plant(t, "d/a", "d/b")
+	d := open(options{entries: 4}).now()
+	answers := 0
+	for range 100 {
+		if _, ok := d.Glob(top + "/d/*"); ok {
+			answers++
+		}
+	}
+	if want := maxAnswers * 4 / 2; answers != want { // each checks two names
+		t.Errorf("%d answers, want %d", answers, want)
 	}
 }
 
@@ -53,7 +44,7 @@ func TestProgram(t *testing.T) {
 		if want != "" {
 			want = filepath.Join(top, want)
 		}
-		if got := patient(options{}).Program(path, name); got != want {
+		if got := open(options{}).Program(path, name); got != want {
 			t.Errorf("Program(%s) = %q, want %q", name, got, want)
 		}
 	}
@@ -65,7 +56,7 @@ func TestWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := patient(options{})
+	d := open(options{})
 	for dir, want := range map[string]string{"repo": "repo", "repo/a/b": "repo", "linked/x": "linked", "bare": "", "bare/hooks": ""} {
 		if want != "" {
 			want = filepath.Join(top, want)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/permission/shell/prove"
 )
@@ -192,7 +191,7 @@ func TestGitPlaces(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			dir := tt.setup(s)
-			program, known := patient(options{}).Git(dir)
+			program, known := open(options{}).Git(dir)
 			got := program
 			switch {
 			case !known:
@@ -219,10 +218,7 @@ func TestGitPlaces(t *testing.T) {
 
 func TestGitBounds(t *testing.T) {
 	s := newStage(t)
-	if program, known := open(options{patience: time.Nanosecond}).Git(s.repo); known || program != "" {
-		t.Errorf("with no time: %q, %v", program, known)
-	}
-	if program, known := patient(options{entries: 1}).Git(s.repo); known || program != "" {
+	if program, known := open(options{entries: 1}).Git(s.repo); known || program != "" {
 		t.Errorf("with few entries: %q, %v", program, known)
 	}
 }
@@ -230,7 +226,7 @@ func TestGitBounds(t *testing.T) {
 func TestTogether(t *testing.T) {
 	s := newStage(t)
 	s.config(evil)
-	d := patient(options{})
+	d := open(options{})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

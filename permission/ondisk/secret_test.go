@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission/shell/prove"
@@ -102,12 +101,6 @@ func plant(t testing.TB, paths ...string) string {
 	return top
 }
 
-// patient has a long time limit, for slow machines.
-func patient(o options) *disk {
-	o.patience = time.Minute
-	return open(o)
-}
-
 func TestSecret(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -141,7 +134,7 @@ func TestSecret(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			top := plant(t, tt.plant...)
-			d := patient(options{roots: []string{filepath.Join(top, "w"), filepath.Join(top, "root2")}})
+			d := open(options{roots: []string{filepath.Join(top, "w"), filepath.Join(top, "root2")}})
 			want := tt.want
 			if want != "" {
 				want = filepath.Join(top, want)
@@ -155,7 +148,7 @@ func TestSecret(t *testing.T) {
 
 func TestSecretWithoutLinks(t *testing.T) {
 	top := plant(t, "w/plain.txt -> ../o/.env", "w/deep -> ../o", "o/.env", "start -> o")
-	d := patient(options{})
+	d := open(options{})
 	if got := d.secret(filepath.Join(top, "w"), prove.Below); got != "" {
 		t.Errorf("links that are not followed lead to %q", got)
 	}
@@ -172,16 +165,13 @@ func TestSecretBounds(t *testing.T) {
 	}
 	top := plant(t, files...)
 	dir := filepath.Join(top, "w")
-	if got := patient(options{entries: 100}).secret(dir, prove.Below); got != unseen {
+	if got := open(options{entries: 100}).secret(dir, prove.Below); got != unseen {
 		t.Errorf("with few entries: %q", got)
 	}
-	if got := open(options{patience: time.Nanosecond}).secret(dir, prove.Below); got != unseen {
-		t.Errorf("with no time: %q", got)
-	}
-	if got := patient(options{}).secret(dir, prove.Below); got != "" {
+	if got := open(options{}).secret(dir, prove.Below); got != "" {
 		t.Errorf("with the usual entries: %q", got)
 	}
-	if got := patient(options{}).secret("relative", prove.Below); got != unseen {
+	if got := open(options{}).secret("relative", prove.Below); got != unseen {
 		t.Errorf("a relative path gives no answer")
 	}
 }
@@ -193,7 +183,7 @@ func BenchmarkSecret(b *testing.B) {
 			files = append(files, fmt.Sprintf("src/package%d/file_%d_test.go", i, j))
 		}
 	}
-	d, top := patient(options{}), plant(b, files...)
+	d, top := open(options{}), plant(b, files...)
 	for b.Loop() {
 		if s := d.secret(top, prove.Linked); s != "" {
 			b.Fatal(s)

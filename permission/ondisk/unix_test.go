@@ -26,7 +26,7 @@ func TestPipes(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d := patient(options{})
+		d := open(options{})
 		if got, ok := d.Glob(top + "/w/*/*"); len(got) > 0 || !ok {
 			t.Errorf("Glob = %q, %v", got, ok)
 		}
@@ -91,7 +91,7 @@ func asNobody(t *testing.T, dir string) {
 			t.Skip("cannot give up root here:", err)
 		}
 	}
-	d := patient(options{})
+	d := open(options{})
 	for name, want := range map[string]bool{"config": false, "objects": false, "all": false, "index": false, "fine": true} {
 		if program, known := d.Git(filepath.Join(dir, name)); known != want || program != "" {
 			t.Errorf("Git(%s) = %q, %v; want known %v", name, program, known, want)
