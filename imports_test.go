@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 	"tool":           "internal/nearest tool/schema",
 	"tool/schema":    "internal/nearest",
 	"tool/tooltest":  "tool",
-	"permission":     "tool permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match internal/workspace/names",
+	"permission":     "tool permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match internal/table internal/workspace/names",
 	"model":          "tool",
 	"agent":          "tool tool/schema model",
 	"journal":        "tool model",
@@ -30,7 +30,7 @@ var mayImport = map[string]string{
 	// Reading shell commands knows no rules and no tools.
 	// A command line goes forward: reading, programs, proof, wrappers, rules.
 	"permission/shell/bash":       "",
-	"permission/shell/program":    "permission/shell/bash",
+	"permission/shell/program":    "permission/shell/bash internal/table",
 	"permission/shell/prove":      "permission/shell/bash permission/shell/program",
 	"permission/shell/wrap":       "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/prove",
@@ -59,6 +59,7 @@ var mayImport = map[string]string{
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
 	"internal/workspace/realpath": "",
+	"internal/table":              "",
 	"internal/text":               "",
 	"internal/atomicfile":         "internal/workspace/hardlink internal/workspace/nofollow internal/workspace/realpath",
 	"internal/edit":               "",

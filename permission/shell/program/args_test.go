@@ -22,7 +22,7 @@ script: script
 	-e:
 	!~ system
 `
-	ps, err := parsePrograms(table)
+	ps, err := parsePrograms(table, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,16 @@ package program
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/table"
 )
 
 //go:embed programs.txt
@@ -58,15 +62,7 @@ type Programs struct {
 }
 
 // ReadOnly is what programs.txt says.
-var ReadOnly = sync.OnceValue(func() Programs { return must(parsePrograms(programsText)) })
-
-// must returns a table that is part of the program: a test reads it without an error.
-func must[T any](table T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return table
-}
+var ReadOnly = sync.OnceValue(func() Programs { return table.Must(parsePrograms(programsText, 800)) })
 
 // Find is the program of a name. held: a sandbox enforces that it only reads.
 func (ps Programs) Find(name string, held bool) *Program {
@@ -84,28 +80,35 @@ func (ps Programs) Has(name string) bool {
 // Safe reports whether no flag of a program writes, runs or connects.
 func (ps Programs) Safe(name string) bool { return ps.Plain[name] != nil && ps.Plain[name].Safe }
 
-// parsePrograms reads the text of programs.txt.
-func parsePrograms(text string) (Programs, error) {
+// parsePrograms reads the text of programs.txt, which has at least a number of lines.
+func parsePrograms(text string, least int) (Programs, error) {
 	ps := Programs{map[string]*Program{}, map[string]*Program{}}
-	err := readTable(text, func(names []string, p *Program) {
+	err := readTable(text, least, func(names []string, p *Program) error {
 		p.Flags = map[string]flagKind{}
 		if p.Sed {
 			p.form.text = sedScript()
 		}
-		for _, name := range names {
-			if p.Enforced {
-				ps.Enforced[name] = p
-			} else {
-				ps.Plain[name] = p
-			}
+		to := ps.Plain
+		if p.Enforced {
+			to = ps.Enforced
 		}
+		for _, name := range names {
+			if to[name] != nil {
+				return fmt.Errorf("%s is already in the table", name)
+			}
+			to[name] = p
+		}
+		return nil
 	}, (*Program).detail)
 	return ps, err
 }
 
 // detail adds an indented line of programs.txt: flags, a form, an example.
-func (p *Program) detail(line string) {
+func (p *Program) detail(line string) error {
 	sign, rest, _ := strings.Cut(line, " ")
+	if slices.Contains([]string{"+", "-", "~", "!~"}, sign) && strings.TrimSpace(rest) == "" {
+		return fmt.Errorf("nothing after %s", sign)
+	}
 	switch sign {
 	case "+":
 		p.SafeExamples = append(p.SafeExamples, rest)
@@ -116,8 +119,9 @@ func (p *Program) detail(line string) {
 	case "!~":
 		p.ban.or(rest)
 	default:
-		p.addFlags(line)
+		return p.addFlags(line)
 	}
+	return nil
 }
 
 // flagKind says what follows a flag.
@@ -133,8 +137,11 @@ const (
 )
 
 // addFlags reads flags in the notation of programs.txt.
-func (p *Program) addFlags(list string) {
-	for _, f := range strings.Fields(list) {
+func (p *Program) addFlags(list string) error {
+	for f := range strings.SplitSeq(list, " ") {
+		if f == "" || f[0] != '-' && !p.Expression || strings.Contains(f, "\t") {
+			return fmt.Errorf("%q is not a flag", f)
+		}
 		kind := bare
 		if last := flagKind(f[len(f)-1]); len(f) > 1 && strings.IndexByte(":@?+;", byte(last)) >= 0 {
 			kind, f = last, f[:len(f)-1]
@@ -147,30 +154,48 @@ func (p *Program) addFlags(list string) {
 			p.Flags["-"+f[i:i+1]] = bare
 		}
 	}
+	return nil
 }
 
 // readTable reads programs.txt or runners.txt: lines of NAMES: ATTRIBUTES make an entry each. detail takes in the indented
-// lines below it.
-func readTable[T any](text string, add func(names []string, entry *T), detail func(entry *T, line string)) error {
+// lines below it; nil: there are none.
+func readTable[T any](text string, least int, add func(names []string, entry *T) error, detail func(entry *T, line string) error) error {
+	lines, err := table.Lines(text, least)
+	if err != nil {
+		return err
+	}
 	var last *T
-	for n, line := range strings.Split(text, "\n") {
-		if line == "" || line[0] == '#' {
-			continue
+	for _, line := range lines {
+		rest, indented := strings.CutPrefix(line.Text, "\t")
+		switch {
+		case !indented:
+			last = new(T)
+			err = readEntry(line.Text, last, add)
+		case last == nil || detail == nil:
+			err = errors.New("an indented line without an entry")
+		default:
+			err = detail(last, rest)
 		}
-		if line[0] == '\t' {
-			detail(last, line[1:])
-			continue
+		if err != nil {
+			return fmt.Errorf("line %d: %w", line.Number, err)
 		}
-		last = new(T)
-		names, attributes, _ := strings.Cut(line, ": ")
-		for _, a := range strings.Fields(attributes) {
-			if !setField(reflect.ValueOf(last).Elem(), a) {
-				return fmt.Errorf("line %d: unknown attribute %s", n+1, a)
-			}
-		}
-		add(strings.Split(names, ", "), last)
 	}
 	return nil
+}
+
+// readEntry reads NAMES: ATTRIBUTES.
+func readEntry[T any](line string, entry *T, add func(names []string, entry *T) error) error {
+	text, attributes, found := strings.Cut(line, ": ")
+	names := strings.Split(text, ", ")
+	if !found || slices.Contains(names, "") {
+		return errors.New("not NAMES: ATTRIBUTES")
+	}
+	for a := range strings.SplitSeq(attributes, " ") {
+		if !setField(reflect.ValueOf(entry).Elem(), a) {
+			return fmt.Errorf("unknown attribute %q", a)
+		}
+	}
+	return add(names, entry)
 }
 
 // Always stands for no flag in a list of flags: it is always given.
@@ -190,8 +215,11 @@ func setField(entry reflect.Value, attribute string) bool {
 		return !valued
 	case *string:
 		*to = value
+		return value != ""
 	case *int:
-		*to, _ = strconv.Atoi(value)
+		n, err := strconv.Atoi(value)
+		*to = n
+		return err == nil
 	case *[]string:
 		*to = strings.Split(value, ",")
 	case *[][]string:

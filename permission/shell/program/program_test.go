@@ -8,12 +8,19 @@ import (
 )
 
 func TestParsePrograms(t *testing.T) {
-	for _, text := range []string{"x: nonsense", "x: safe=1"} {
-		if _, err := parsePrograms(text); err == nil {
-			t.Errorf("%s: no error", text)
+	for _, text := range []string{
+		"", "# comment\n", "x: nonsense\n", "x: safe=1\n", "x: files", "x: files\r\n", "x: files\r", "x: files \n", "x: files  safe\n", "x:\n", "x\n", "x, : files\n", ": files\n",
+		"x: files\nx: none\n", "x: files most=a\n", "x: files most\n", "x: files default\n", "\t-a\nx: files\n", "x: files\n\t-a\tb\n", "x: files\n\tb\n", "x: files\n\t~\n", "x: files\n\t-a\r\n",
+		"x: files\x00\n", "x: files\u200b\n", "x: files\xff\n", "x: files\u2028\n", "\ufeffx: files\n",
+	} {
+		if _, err := parsePrograms(text, 1); err == nil {
+			t.Errorf("%q: no error", text)
 		}
 	}
-	ps, err := parsePrograms("# comment\nx, y z: files most=2 below=-r,-R\n\t-ab -n: --long?\n\t+ x a\ny: none enforced\n")
+	if _, err := parsePrograms("x: files\n", 2); err == nil {
+		t.Error("too few lines: no error")
+	}
+	ps, err := parsePrograms("# comment\nx, y z: files most=2 below=-r,-R\n\t-ab -n: --long?\n\t+ x a\ny: none enforced\n", 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +48,7 @@ func TestSedScript(t *testing.T) {
 
 // Forms are compiled when they are needed, so this compiles all of them.
 func TestForms(t *testing.T) {
-	ps, err := parsePrograms(programsText)
+	ps, err := parsePrograms(programsText, 1)
 	if err != nil {
 		t.Error(err)
 	}
@@ -52,11 +59,11 @@ func TestForms(t *testing.T) {
 }
 
 func TestParseRunners(t *testing.T) {
-	if _, err := parseRunners(runnersText); err != nil {
+	if _, err := parseRunners(runnersText, 1); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{"x: nonsense", "x: wraps nonsense"} {
-		if _, err := parseRunners(text); err == nil {
+	for _, text := range []string{"", "x: nonsense\n", "x: wraps nonsense\n", "x: wraps\r\n", "x: wraps\n\t-a\n", "x: wraps\nx: data\n"} {
+		if _, err := parseRunners(text, 1); err == nil {
 			t.Errorf("%s: no error", text)
 		}
 	}

@@ -3,11 +3,13 @@ package program
 import (
 	"cmp"
 	_ "embed"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/table"
 	"github.com/adze-dev/adze/permission/shell/bash"
 )
 
@@ -28,26 +30,32 @@ type Runner struct {
 	Operands                                                      int
 }
 
-var runners = sync.OnceValue(func() map[string]Runner { return must(parseRunners(runnersText)) })
+var runners = sync.OnceValue(func() map[string]Runner { return table.Must(parseRunners(runnersText, 100)) })
 
 // RunnerOf is what is known of a name; the zero value is nothing.
 func RunnerOf(name string) Runner { return runners()[name] }
 
-// parseRunners reads the text of runners.txt. The words of read-only commands are data, unless it says otherwise.
-func parseRunners(text string) (map[string]Runner, error) {
-	table := map[string]Runner{}
+// parseRunners reads the text of runners.txt, which has at least a number of lines. The words of read-only commands are data,
+// unless it says otherwise.
+func parseRunners(text string, least int) (map[string]Runner, error) {
+	runners := map[string]Runner{}
 	for name := range ReadOnly().Plain {
 		if name != "hash" { // hash -p lets a name mean another program
-			table[name] = Runner{Data: true}
+			runners[name] = Runner{Data: true}
 		}
 	}
-	err := readTable(text, func(names []string, r *Runner) {
+	seen := map[string]bool{}
+	err := readTable(text, least, func(names []string, r *Runner) error {
 		r.Data = (r.Data || r.Wraps) && !r.Own && !r.Interprets
 		for _, name := range names {
-			table[name] = *r
+			if seen[name] {
+				return fmt.Errorf("%s is already in the table", name)
+			}
+			runners[name], seen[name] = *r, true
 		}
+		return nil
 	}, nil)
-	return table, err
+	return runners, err
 }
 
 // SkipOptions returns the words after the options of a wrapper. unsure means that an option is unknown.
