@@ -56,7 +56,8 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// rulesFor returns the choices for one simple command, narrowest first; each may be several rules.
+// rulesFor returns the choices for one simple command, narrowest first; each may be several rules. For commands that aren't
+// read-only, that is a rule with exactly its words: further words of nearly every program can write, connect or run another.
 func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]string, ok bool) {
 	if s.proved { // only its paths require approval
 		var reads []string
@@ -76,38 +77,15 @@ func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]strin
 	if !match.IsLiteral(c) || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {
 		return nil, false
 	}
-	name := argv[0]
-	switch {
-	case slices.Contains(neverOffered, name):
+	words := quoted(argv)
+	if words == "" || slices.Contains(neverOffered, c.Base()) {
 		return nil, false
-	case slices.Contains(shells, name):
-		return [][]string{{shellRule(argv)}}, len(argv) > 1 && shellRule(argv) != ""
-	case len(s.asks) > 0 || slices.Contains(exactOnly, name):
-		return [][]string{{exactRule(argv)}}, exactRule(argv) != ""
 	}
-	n := depth(argv)
-	if n == 0 {
-		return [][]string{{exactRule(argv)}}, exactRule(argv) != ""
+	choices = [][]string{{"Shell(" + words + ")"}}
+	if p, ok := prefixOf(argv); ok && len(s.asks) == 0 {
+		choices = append(choices, []string{"Shell(" + strings.Join(p.words, " ") + ":*)"})
 	}
-	choices = [][]string{{openRule(argv[:n])}}
-	if n > 2 && !slices.Contains(interpreters, name) {
-		choices = append(choices, []string{openRule(argv[:n-1])})
-	}
-	return choices, choices[0][0] != "" && !slices.ContainsFunc(choices, func(c []string) bool { return c[0] == "" })
-}
-
-func exactRule(argv []string) string {
-	if words := quoted(argv); words != "" {
-		return "Shell(" + words + ")"
-	}
-	return ""
-}
-
-func openRule(argv []string) string {
-	if words := quoted(argv); words != "" {
-		return "Shell(" + words + ":*)"
-	}
-	return ""
+	return choices, true
 }
 
 // quoted writes words as in a rule; "" if a rule can't have them.
@@ -124,63 +102,3 @@ func quoted(argv []string) string {
 
 // neverOffered run their arguments as another user, on another machine or later: no rule on their words limits what they do.
 var neverOffered = strings.Fields("eval exec sudo doas su ssh xargs parallel script trap alias osascript pwsh powershell cmd")
-
-// shells run a script, for which a rule with any arguments is offered, or a text, for which only the exact words are.
-var shells = strings.Fields("sh bash dash zsh ksh fish")
-
-// shellRule returns the narrowest useful rule for a call of a shell: sh -e ./check.sh --fast becomes Shell(sh -e
-// ./check.sh:*).
-func shellRule(argv []string) string {
-	for i, a := range argv[1:] {
-		if a == "" || strings.Trim(a, "-euxv") != "" && a[0] == '-' {
-			return exactRule(argv) // -c TEXT, or a flag that takes the next word
-		}
-		if a[0] != '-' {
-			return openRule(argv[:i+2])
-		}
-	}
-	return ""
-}
-
-// exactOnly are programs for which only the exact words are offered, because they can do so much.
-var exactOnly = strings.Fields("source . env find fd watch rm dd mkfs chmod chown kill pkill killall shutdown reboot curl wget scp rsync nc ncat telnet truncate shred mount umount crontab at")
-
-// interpreters run a file, a module, or a text. For a text no rule is offered.
-var interpreters = strings.Fields("python python2 python3 node ruby perl php lua deno bun Rscript julia awk gawk mawk sed tclsh")
-
-// commandDepth is the number of words that name a subcommand.
-var commandDepth = map[string]int{
-	"git": 2, "npm": 2, "pnpm": 2, "yarn": 2, "cargo": 2, "go": 2, "docker": 2, "kubectl": 2, "make": 2, "pip": 2, "pip3": 2, "uv": 2, "poetry": 2,
-	"gh": 3, "terraform": 2, "apt": 2, "apt-get": 2, "brew": 2, "systemctl": 2, "dotnet": 2, "mvn": 2, "gradle": 2, "bundle": 3, "npx": 2, "bunx": 2,
-	"mix": 2, "rake": 2, "composer": 2, "helm": 2, "aws": 3, "gcloud": 3, "just": 2, "task": 2, "rustup": 2, "bazel": 2, "swift": 2,
-}
-
-// depth returns the number of words of a command in its narrowest useful rule; 0: all of them.
-func depth(argv []string) int {
-	name := argv[0]
-	if slices.Contains(interpreters, name) {
-		switch {
-		case len(argv) > 2 && argv[1] == "-m":
-			return 3
-		case len(argv) > 1 && !strings.HasPrefix(argv[1], "-"):
-			return 2 // a script
-		}
-		return 0
-	}
-	n, many := commandDepth[name]
-	switch {
-	case !many:
-		return 1
-	case len(argv) > 2 && slices.Contains([]string{"run", "run-script", "exec", "compose", "tool", "mod"}, argv[1]):
-		n = 3
-	}
-	for i := 1; i < n; i++ {
-		if i >= len(argv) || strings.HasPrefix(argv[i], "-") {
-			if i == 1 {
-				return 0 // git -c …: only the exact command
-			}
-			return i
-		}
-	}
-	return n
-}

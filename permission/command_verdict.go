@@ -120,16 +120,33 @@ func matchCommand(rules []*rule, c *bash.Command) (*rule, match.Match) {
 	return best, sure
 }
 
-// cover reports whether allow rules cover a command: exactly its words, and nothing around them.
+// fed reports whether a command, or one that runs it, reads from a pipe, a file or a here-document.
+func fed(c *bash.Command) bool {
+	for ; c != nil; c = c.By {
+		if c.Stdin != nil || slices.ContainsFunc(c.Redirs, func(d bash.Redirect) bool {
+			return d.Op[0] == '<' && (d.Number == "" || d.Number == "0")
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// cover reports whether allow rules cover a command: exactly its words, and nothing around them. A rule without further words
+// covers only a command without input, which could be a program to run, unless the input is data for sure.
 func (w *commandJudge) cover(s *commandVerdict) {
 	plain := match.IsLiteral(s.cmd) && !s.cmd.Valued && len(s.cmd.Prefix) == 0 && s.cmd.Place != bash.Substitution && s.cmd.Place != bash.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
 		plain = plain && !d.File && d.Target.Kind == bash.Literal
 	}
 	secret := slices.ContainsFunc(s.asks, func(f *finding) bool { return f.exact })
+	input := fed(s.cmd) && !s.proved && s.cmd.Name() != "tee"
 	for _, u := range w.allow {
 		if secret && (u.whole || !u.command.Exact()) {
 			continue
+		}
+		if input && !u.whole && u.command.Exact() {
+			continue // python3 <<EOF: the words are not all that was approved
 		}
 		if u.whole || plain && u.command.Covers(s.cmd) {
 			s.covered = u

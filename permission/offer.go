@@ -121,16 +121,30 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 // SplitOffer splits an offer into its rules, to save them.
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
-// Extent says in a few words what an offered rule covers: "this file", "this project". It is empty for several rules at once,
-// and for a rule that says so itself.
+// Extent says in a few words what an offer covers: "this file", "this project", "also allows docker ps --all". It is empty
+// for a rule that says so itself.
 func Extent(offer string) string {
+	var all []string
+	for _, rule := range SplitOffer(offer) {
+		all = appendNew(all, extent(rule))
+	}
+	if len(all) > 1 { // only what else they allow
+		all = slices.DeleteFunc(all, func(s string) bool { return !strings.HasPrefix(s, "also ") })
+	}
+	return strings.Join(all, ", ")
+}
+
+func extent(offer string) string {
 	r, err := parseRule(offer, false)
 	switch {
 	case err != nil || r.print != "":
 		return ""
 	case r.whole:
 		return "every call"
-	case r.verb == shelling && strings.HasSuffix(r.spec, ":*"):
+	case r.verb == shelling && !r.command.Exact():
+		if p, ok := prefixOf(r.command.Words()); ok {
+			return "also allows " + p.example
+		}
 		return "with any further words"
 	case r.verb == shelling:
 		return "exactly these words"

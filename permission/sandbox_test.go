@@ -125,9 +125,9 @@ func TestOpeningTheSandbox(t *testing.T) {
 		offer  string
 	}{
 		{permission.Plan, nil, []tool.Access{exec, config}, tool.Deny, ""},
-		{permission.Default, nil, []tool.Access{exec, config}, tool.Ask, "Shell(git config:*)\nEdit(/.git/config)"},
+		{permission.Default, nil, []tool.Access{exec, config}, tool.Ask, "Shell(git config a.b c)\nEdit(/.git/config)"},
 		{permission.Default, []string{"Shell(git config:*)"}, []tool.Access{exec, config}, tool.Ask, "Edit(/.git/config)"},
-		{permission.AutoEdit, nil, []tool.Access{exec, config}, tool.Ask, "Shell(git config:*)\nEdit(/.git/config)"},
+		{permission.AutoEdit, nil, []tool.Access{exec, config}, tool.Ask, "Shell(git config a.b c)\nEdit(/.git/config)"},
 		{permission.Yolo, nil, []tool.Access{exec, config}, tool.Ask, "Edit(/.git/config)"},
 		{permission.Yolo, nil, []tool.Access{exec, config, hooks}, tool.Ask, "Edit(/.git/config)\nEdit(/.github/workflows/**)"},
 		{permission.Yolo, nil, []tool.Access{config}, tool.Allow, ""}, // a file tool

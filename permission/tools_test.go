@@ -274,7 +274,10 @@ func TestExtent(t *testing.T) {
 		"WebFetch(domain:127.0.0.1:8080)":            "this host",
 		"WebFetch":                                   "every call",
 		"github__search(print:0123456789abcdef0123)": "",
-		"Shell(make test:*)\nShell(go vet:*)":        "",
+		"Shell(make test)\nShell(go vet)":            "exactly these words",
+		"Shell(docker ps:*)":                         "also allows docker ps --all --no-trunc",
+		"Shell(make)\nShell(docker ps:*)":            "also allows docker ps --all --no-trunc",
+		"Shell(make)\nRead(x)":                       "",
 	} {
 		if got := permission.Extent(offer); got != want {
 			t.Errorf("%s: %q, want %q", offer, got, want)

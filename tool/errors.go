@@ -229,7 +229,7 @@ func (d Decision) Remedy(flags ...string) string {
 	return "To allow it, " + strings.Join(ways, ", or ")
 }
 
-// quoteRules writes the rules of an offer as they are written in settings: "Shell(make:*)", "Shell(rm x)".
+// quoteRules writes the rules of an offer as they are written in settings: "Shell(make)", "Shell(rm x)".
 func quoteRules(offer string) string {
 	rules := strings.Split(offer, "\n")
 	for i, r := range rules {

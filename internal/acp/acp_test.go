@@ -76,7 +76,7 @@ func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ answer, ran, rule string }{
 		{"once", "made", ""},
-		{"always", "made", "Shell(touch:*)"},
+		{"always", "made", "Shell(touch made)"},
 		{"no", "", ""},
 	} {
 		t.Run(tt.answer, func(t *testing.T) {
@@ -93,14 +93,14 @@ func TestAnswers(t *testing.T) {
 				return map[string]any{"outcome": map[string]any{"outcome": "selected", "optionId": tt.answer}}
 			})
 			e.say(id, "go")
-			if want := "allow_once:Allow once\nallow_always:Always allow Shell(touch:*)\nreject_once:No\n"; offered != want {
+			if want := "allow_once:Allow once\nallow_always:Always allow Shell(touch made)\nreject_once:No\n"; offered != want {
 				t.Error(offered)
 			}
 			_, err := os.Stat(filepath.Join(e.dir, "made"))
 			if (err == nil) != (tt.ran != "") {
 				t.Error(err)
 			}
-			if saved := e.content(".adze/settings.json"); strings.Contains(saved, "Shell(touch:*)") != (tt.rule != "") {
+			if saved := e.content(".adze/settings.json"); strings.Contains(saved, "Shell(touch made)") != (tt.rule != "") {
 				t.Error(saved)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -97,7 +98,11 @@ func (c choices) list() string {
 	if c.session != "" {
 		rules := approval.RuleList(c.session)
 		if c.saved != "" && c.saved != c.session {
-			rules += " (wider than p and u)"
+			rules += " (wider than p and u"
+			if covers := permission.Extent(c.session); covers != "" {
+				rules += ": " + covers
+			}
+			rules += ")"
 			saved = "saves " + approval.RuleList(c.saved) + " to "
 		}
 		fmt.Fprintf(&b, "  s  %s   %s\n", session, rules)

@@ -216,7 +216,7 @@ func TestPermissionPrompt(t *testing.T) {
 			Confirm: tool.Command{Line: "make test && rm -rf build", Sandbox: "off"}},
 	}
 	why := tool.Decision{Verdict: tool.Ask, Reason: "make and rm are not on the read-only list", Cause: tool.Cause{Kind: tool.ByMode, Mode: "default"},
-		Offer: []string{"Shell(make test:*)\nShell(rm -rf build)"}}
+		Offer: []string{"Shell(make test)\nShell(rm -rf build)"}}
 	save := func(session.Scope, string) (string, error) { return "", errors.New("not here") }
 	got := question(run, why, nil, false) + "\n"
 	term := &terminal{save: save}
@@ -227,7 +227,7 @@ func TestPermissionPrompt(t *testing.T) {
   Needs approval: make and rm are not on the read-only list (mode: default)
   Sandbox: off
   y  yes, once
-  s  yes, for this session         Shell(make test:*), Shell(rm -rf build)
+  s  yes, for this session         Shell(make test), Shell(rm -rf build)
   p  yes, always in this project   saves to .adze/settings.json
   u  yes, always, all projects     saves to ~/.adze/settings.json
   e  edit    n  no    ?  help
@@ -240,13 +240,17 @@ Allow? [y/s/p/u/e/n] `
 	}
 	c = choices{session: "WriteFile", saved: "Edit(/n.txt)"}
 	want = `  y  yes, once
-  s  yes, for this session         WriteFile (wider than p and u)
+  s  yes, for this session         WriteFile (wider than p and u: every call)
   p  yes, always in this project   saves Edit(/n.txt) to .adze/settings.json
   u  yes, always, all projects     saves Edit(/n.txt) to ~/.adze/settings.json
   n  no    ?  help
 `
 	if got := c.list(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	c = choices{session: "Shell(docker ps:*)", saved: "Shell(docker ps)"}
+	if got, want := c.list(), "  Shell(docker ps:*) (wider than p and u: also allows docker ps --all --no-trunc)\n"; !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwithout\n%s", got, want)
 	}
 	if got := (choices{}).list() + (choices{}).prompt() + (choices{}).hint(); got != "  y  yes, once\n  n  no    ?  help\nAllow? [y/n] Type y or n (? for help)." {
 		t.Errorf("got %q", got)

@@ -128,6 +128,9 @@ func (c *Checkup) settings(s *Session, warnings []string) {
 	for _, w := range warnings {
 		c.warn(w)
 	}
+	for _, u := range s.Policy.Wide(s.Executor.Registry.All()) {
+		c.warn(u.String() + ": it also allows words that write, connect or run any program")
+	}
 }
 
 // agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are

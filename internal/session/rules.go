@@ -264,7 +264,7 @@ func slashPermissions(_ context.Context, s *Session, words string) (Expansion, e
 	list, rule, _ := strings.Cut(words, " ")
 	rule = strings.TrimSpace(rule)
 	if !slices.Contains(ruleLists(), list) || rule == "" {
-		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make:*)", permissionWords)
+		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)", permissionWords)
 	}
 	note, err := s.addRule(list, rule)
 	if err != nil {

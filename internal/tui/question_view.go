@@ -350,8 +350,12 @@ func (q *question) ladder(width int) []cell.Line {
 			mark, style = "› ", cell.Bold
 		}
 		l := cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}}
-		if pad := max(0, wide-cell.Width(step.Rules)) + 3; len(label)+2+wide+3+covers <= width {
-			l = append(l, cell.Span{Text: strings.Repeat(" ", pad) + step.Covers, Style: cell.Dim})
+		const gap = 3
+		switch own := cell.Width(step.Rules); {
+		case len(label)+2+wide+gap+covers <= width:
+			l = append(l, cell.Span{Text: strings.Repeat(" ", max(0, wide-own)+gap) + step.Covers, Style: cell.Dim})
+		case len(label)+2+own+gap+cell.Width(step.Covers) <= width: // not aligned
+			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + step.Covers, Style: cell.Dim})
 		}
 		out = append(out, l)
 	}

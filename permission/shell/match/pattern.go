@@ -106,6 +106,9 @@ func spellings(r program.Runner, word string) (flags [][]string) {
 	return flags
 }
 
+// Words returns the words of the pattern; none if it means every command.
+func (p *Pattern) Words() []string { return p.words }
+
 // Exact reports whether the pattern means its words and no more.
 func (p *Pattern) Exact() bool { return !p.any && !p.open }
 
