@@ -197,6 +197,9 @@ func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 // Roots returns the directories of the workspace, with links resolved, as a policy compares paths with them.
 func (s *Set) Roots() []string { return s.files.ws.Roots() }
 
+// OtherShell returns the name of the shell that runs commands, if it isn't bash: [tool.Command].Shell.
+func (s *Set) OtherShell() string { return s.shell.otherShell() }
+
 // Skipped describes, in sentences, the directories of [Options].AddDirs that are not in the workspace because commands could
 // have chosen where they lead.
 func (s *Set) Skipped() []string { return s.files.ws.Skipped() }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -30,7 +31,7 @@ type runShellCommandArgs struct {
 }
 
 func runShellCommand(s *shell) tool.Tool {
-	return tool.Define(tool.Def[runShellCommandArgs]{
+	return s.named(tool.Define(tool.Def[runShellCommandArgs]{
 		Name: "run_shell_command", DisplayName: "Shell",
 		Summary:     "Run a bash command, in the foreground or background",
 		Description: strings.TrimSpace(runShellCommandText),
@@ -38,7 +39,28 @@ func runShellCommand(s *shell) tool.Tool {
 		Prepare: func(ctx context.Context, a runShellCommandArgs) (*tool.Invocation, error) {
 			return s.prepare(ctx, a)
 		},
-	})
+	}))
+}
+
+// named returns the tool with texts that name the shell, if it isn't bash.
+func (s *shell) named(t tool.Tool) tool.Tool {
+	name := s.otherShell()
+	if name == "" {
+		return t
+	}
+	d := t.Declaration()
+	replace := strings.NewReplacer("a bash command", "a command of the shell "+name+" (not bash)", "bash -c", name)
+	d.Summary, d.Description = replace.Replace(d.Summary), replace.Replace(d.Description)
+	d.Parameters = []byte(replace.Replace(string(d.Parameters)))
+	return worded{t, d}
+}
+
+// otherShell returns the name of the shell that runs commands, if it isn't bash.
+func (s *shell) otherShell() string {
+	if sh := s.runner.Shell(); !sh.Bash {
+		return cmp.Or(sh.Name(), "unknown")
+	}
+	return ""
 }
 
 // maxCommand is the maximum length of a command.
@@ -75,7 +97,7 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(), Warnings: slices.Concat(open.warnings, warningsFor(a), s.sandboxes.warnings())}
+	inv.Confirm = tool.Command{Line: a.Command, Shell: s.otherShell(), Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(), Warnings: slices.Concat(open.warnings, warningsFor(a), s.sandboxes.warnings())}
 	inv.Rework = func(text string) json.RawMessage {
 		now := a
 		now.Command = text

@@ -61,7 +61,7 @@ func newShell(o Options, f *files) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: f.values.Mask})
+	r := proc.Open(proc.Options{Helper: o.Helper, State: state, Avoid: f.ws.Roots(), Mask: f.values.Mask})
 	b.limiter = newLimiter(o, f, r, b.short)
 	s := &shell{
 		files: f, runner: r, sandboxes: b, trials: newTrials(o), output: o.Output,

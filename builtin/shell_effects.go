@@ -25,7 +25,7 @@ const (
 func (r *triedCall) effects() tool.Effects {
 	o := r.outcome
 	out := tool.Effects{
-		Command: tool.Command{Line: r.args.Command, Directory: r.command.Dir, Purpose: r.args.Description},
+		Command: tool.Command{Line: r.args.Command, Shell: r.shell.otherShell(), Directory: r.command.Dir, Purpose: r.args.Description},
 		Ending:  r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network, Temp: r.found.NotKept,
 		Blocked: o.Suspect != "" || o.Limit != "" || o.Ended != proc.Exited || len(o.Hidden) > 0,
 	}

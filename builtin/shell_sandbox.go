@@ -249,7 +249,7 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 	_, err = live.Ask(ctx, tool.Invocation{
 		Description: "run " + label(c.args.Command) + " again, without the sandbox", Access: c.access, MustAsk: true,
 		Confirm: tool.Command{
-			Line: c.args.Command, Directory: c.command.Dir, Purpose: c.args.Description,
+			Line: c.args.Command, Shell: c.shell.otherShell(), Directory: c.command.Dir, Purpose: c.args.Description,
 			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect), "now it would run without a sandbox; instead you can " + o.Remedy}, hiddenIn(c.args)...),
 		},
 	})

@@ -22,6 +22,9 @@ const (
 
 // command judges a command line. It asks whether the sandbox enforces reads only if that makes a difference.
 func (e *engine) command(r *tool.Request, a tool.Access) judged {
+	if shell := shellOf(r); shell != "" {
+		return e.byOtherShell(r, a, shell)
+	}
 	if e.world.Enforced == nil || e.noReadOnly || e.offering || !runsOnly(r) {
 		return e.judgeText(r, a)
 	}

@@ -31,6 +31,7 @@ func (l Literal) Markdown() string { return Fence("", string(l)) }
 // Command is the permission prompt of a shell command.
 type Command struct {
 	Line      string // the complete command
+	Shell     string // the shell that runs it, if it isn't bash, such as "cmd": it may read the line differently
 	Directory string
 	Purpose   string // what it is for, in the model's words
 	Sandbox   string // the sandbox it would run in, or "off"

@@ -245,13 +245,13 @@ func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Re
 		return tool.Request{}, errors.New(`expected either "cmd" or "tool" and "args"`)
 	}
 	if q.Cmd != nil && c.registry != nil {
-		return commandRequest(c.registry, *q.Cmd, dir) // which tool runs commands does not depend on the directory
+		return commandRequest(c.registry, *q.Cmd, c.set.OtherShell(), dir) // which tool runs commands does not depend on the directory
 	}
 	if err := c.work(dir); err != nil {
 		return tool.Request{}, err
 	}
 	if q.Cmd != nil {
-		return commandRequest(c.registry, *q.Cmd, dir)
+		return commandRequest(c.registry, *q.Cmd, c.set.OtherShell(), dir)
 	}
 	all := &tool.Executor{Registry: c.registry, Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }}
 	r, _, err := all.Preview(ctx, tool.Call{Name: q.Tool, Args: q.Args})
@@ -276,13 +276,13 @@ func (c *checker) work(dir string) error {
 }
 
 // commandRequest is a call of the tool that runs commands.
-func commandRequest(registry *tool.Registry, line, dir string) (tool.Request, error) {
+func commandRequest(registry *tool.Registry, line, shell, dir string) (tool.Request, error) {
 	d, err := session.Shell(registry)
 	return tool.Request{
 		Call: tool.Call{Name: d.Name}, Declaration: d,
 		Invocation: tool.Invocation{
 			Description: "run a command", Access: []tool.Access{{Verb: tool.Execs, Target: line}},
-			Confirm: tool.Command{Line: line, Directory: dir},
+			Confirm: tool.Command{Line: line, Shell: shell, Directory: dir},
 		},
 	}, err
 }

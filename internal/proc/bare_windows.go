@@ -13,28 +13,6 @@ import (
 // maxArg is below Windows' limit of 32,767 characters for a command line.
 const maxArg = 30 << 10
 
-// findShell returns the bash of Git for Windows, or cmd.
-func findShell() (path, note string, err error) {
-	for _, root := range []string{os.Getenv("ProgramFiles"), os.Getenv("ProgramFiles(x86)")} {
-		if p := root + `\Git\bin\bash.exe`; root != "" {
-			if st, err := os.Stat(p); err == nil && st.Mode().IsRegular() {
-				return p, "", nil
-			}
-		}
-	}
-	if p := os.Getenv("ComSpec"); p != "" {
-		return p, "bash not found: the command ran with " + p + ".", nil
-	}
-	return "", "", errors.New("no shell found: neither Git's bash nor ComSpec exists")
-}
-
-func shellArgv(shell, line string) []string {
-	if shell == os.Getenv("ComSpec") {
-		return []string{shell, "/d", "/s", "/c", line}
-	}
-	return []string{shell, "-c", line}
-}
-
 // bare is a command and its child processes, as taskkill finds them.
 type bare struct {
 	process *os.Process
@@ -60,7 +38,7 @@ func startBare(s *spec, _ *ledger) (tree, *os.File, *ledgerEntry, error) {
 	defer done()
 	p, err := os.StartProcess(s.argv[0], s.argv, &os.ProcAttr{
 		Dir: s.dir, Env: s.env, Files: files,
-		Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true},
+		Sys: &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP, HideWindow: true, CmdLine: s.raw},
 	})
 	if err != nil {
 		r.Close()

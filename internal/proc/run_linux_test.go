@@ -95,8 +95,8 @@ func TestBadCommands(t *testing.T) {
 	file := t.TempDir() + "/file"
 	os.WriteFile(file, nil, 0o600)
 	both(t, func(t *testing.T, r *Runner) {
-		noShell := &Runner{opt: r.opt, ledger: r.ledger, keeper: r.keeper, live: map[*Process]bool{}}
-		noShell.opt.Shell = "/missing/bash"
+		missing := func() (Shell, error) { return Shell{Path: "/missing/bash", Bash: true}, nil }
+		noShell := &Runner{opt: r.opt, ledger: r.ledger, keeper: r.keeper, shell: missing, live: map[*Process]bool{}}
 		for _, c := range []struct {
 			name string
 			r    *Runner

@@ -20,7 +20,9 @@ import (
 type Options struct {
 	Helper Helper // the result of Main
 	State  string // directory for the ledger, created if missing; empty means none
-	Shell  string // path of the shell; empty means bash, or sh without it
+	Shell  string // path of the shell; empty means bash, or another one without it
+	// Avoid are directories whose programs are never the shell: the workspace.
+	Avoid []string
 	// Mask returns the secrets to mask in the output of a command that starts now; nil: none.
 	Mask func() *Mask
 
@@ -39,6 +41,7 @@ type Runner struct {
 	opt    Options
 	ledger *ledger
 	keeper *keepers
+	shell  func() (Shell, error) // the same for all commands
 
 	mu     sync.Mutex
 	live   map[*Process]bool // not gone yet, including those with leftover processes
@@ -49,7 +52,15 @@ type Runner struct {
 func Open(opt Options) *Runner {
 	opt.Grace = orElse(opt.Grace, 100*time.Millisecond)
 	opt.Drain = orElse(opt.Drain, 50*time.Millisecond)
-	return &Runner{opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), live: map[*Process]bool{}}
+	shell := sync.OnceValues(func() (Shell, error) {
+		if opt.Shell != "" {
+			return Shell{Path: opt.Shell, Bash: strings.HasPrefix(Shell{Path: opt.Shell}.Name(), "bash")}, nil
+		}
+		return findShell(opt.Avoid)
+	})
+	return &Runner{
+		opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), shell: shell, live: map[*Process]bool{},
+	}
 }
 
 // Health describes which protections work here, for users.
@@ -78,8 +89,10 @@ func (r *Runner) Health() Health {
 	if h.Helper = r.keeper.works(); !h.Helper {
 		h.Sandbox = h.Sandbox.Lose(sandbox.Landlock|sandbox.Seccomp|sandbox.Namespaces|sandbox.PIDs, errNoKeeper.Error())
 	}
-	path, note, err := r.shell()
-	if h.Shell = path; err != nil {
+	shell, err := r.shell()
+	h.Shell = shell.Path
+	note := shell.note()
+	if err != nil {
 		note = err.Error()
 	}
 	h.Notes = append(h.Notes, sentences(note, r.keeper.note(), r.ledger.note())...)
@@ -145,21 +158,23 @@ func (r *Runner) spec(c Command) (s spec, note string, err error) {
 		}
 		return s, "", err
 	}
-	shell, note, err := r.shell()
+	shell, err := r.shell()
+	if err == nil {
+		s.argv, s.raw, err = shell.argv(c.Line)
+	}
 	if err != nil {
 		return s, "", fmt.Errorf("run command: %w", err)
 	}
-	if s.argv = shellArgv(shell, c.Line); len(c.Line) >= maxArg {
+	if len(c.Line) >= maxArg {
 		s.argv, s.script = s.argv[:1], c.Line
 	}
-	return s, note, nil
+	return s, shell.note(), nil
 }
 
-func (r *Runner) shell() (path, note string, err error) {
-	if r.opt.Shell != "" {
-		return r.opt.Shell, "", nil
-	}
-	return findShell()
+// Shell returns the shell that runs the lines of all commands. If there is none, commands fail with an error.
+func (r *Runner) Shell() Shell {
+	shell, _ := r.shell() // Start reports the error
+	return shell
 }
 
 func (r *Runner) forget(p *Process) {

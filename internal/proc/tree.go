@@ -40,6 +40,7 @@ type exit struct {
 // spec is a command prepared to start.
 type spec struct {
 	argv   []string
+	raw    string // the whole command line, on Windows; empty: made of argv
 	script string // if not empty: the shell reads it as a file, appended to argv
 	dir    string
 	env    []string
