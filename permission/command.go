@@ -13,7 +13,7 @@ import (
 // judgeText judges a command line in the current pass.
 func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: told(unknown, "runs a command")}
-	script := e.read(a.Target, e.directory(r), e.world.Home)
+	script := e.read(a.Target, e.directory(r), filepath.ToSlash(e.world.Home))
 	w := e.weigh(r)
 	if script.err != nil {
 		return e.unread(j, len(w.deny) > 0, script.err)

@@ -27,8 +27,25 @@ type pathPattern struct {
 
 // parsePath reads //abs, ~/…, /… from the project's root, or relative to it.
 func parsePath(s string) (pathPattern, error) {
+	return parsePathOn(runtime.GOOS, s)
+}
+
+// parsePathOn is parsePath on a system. On Windows C:/x, C:\x, //C:/x and //c/x are the same, and //server/share/x is a path on
+// another machine.
+func parsePathOn(goos, s string) (pathPattern, error) {
 	p := pathPattern{from: '.'}
-	s = filepath.ToSlash(s)
+	drive := func(s string) bool { return len(s) > 1 && s[1] == ':' && letter(s[0]) }
+	if goos == "windows" {
+		if s = strings.ReplaceAll(s, `\`, "/"); drive(s) {
+			s = "//" + s
+		}
+		if rest, abs := strings.CutPrefix(s, "//"); abs && rest != "" && letter(rest[0]) && (len(rest) == 1 || rest[1] == '/') {
+			s = "//" + rest[:1] + ":" + rest[1:]
+		}
+		if rest, abs := strings.CutPrefix(s, "//"); abs && drive(rest) && len(rest) > 2 && rest[2] != '/' {
+			return p, errors.New("a drive must be followed by / (C:/dir)")
+		}
+	}
 	switch {
 	case strings.HasPrefix(s, "//"):
 		p.from, s = '/', s[2:]
@@ -36,8 +53,6 @@ func parsePath(s string) (pathPattern, error) {
 		p.from, s = '~', strings.TrimPrefix(s[1:], "/")
 	case strings.HasPrefix(s, "~"):
 		return p, errors.New("~ must be followed by / (~/dir is in the home directory)")
-	case filepath.VolumeName(s) != "":
-		p.from = '/'
 	default:
 		s = strings.TrimPrefix(s, "/")
 	}
@@ -66,6 +81,8 @@ func parsePath(s string) (pathPattern, error) {
 	}
 	return p, nil
 }
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 // in makes the components of the pattern absolute.
 func (p pathPattern) in(w World) pathPattern {

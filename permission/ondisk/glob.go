@@ -16,7 +16,7 @@ const maxFound = 4096
 func (d *disk) Glob(pattern string) (paths []string, ok bool) {
 	volume := filepath.VolumeName(pattern)
 	rest := pattern[len(volume):]
-	if rest == "" || rest[0] != '/' {
+	if rest == "" || rest[0] != '/' || d.remote(pattern) {
 		return nil, false
 	}
 	b := d.budget()

@@ -32,7 +32,7 @@ import (
 // one decision.
 func New(roots []string) func() permission.Disk {
 	d := open(options{
-		roots: roots,
+		roots: roots, windows: runtime.GOOS == "windows",
 		// Harmless repositories set these, and no read-only command that prints to a pipe uses them.
 		overruled: []string{"core.pager", "core.sshCommand", "core.askPass", "credential.helper"},
 	})
@@ -49,6 +49,8 @@ type options struct {
 	// overruled are keys of git's configuration that Adze overrides, such as "core.fsmonitor" or "credential.*.helper":
 	// their values in a repository are not reported. A star matches any subsection.
 	overruled []string
+	// windows is set on Windows, where a path may be one of another machine.
+	windows bool
 	// entries bounds the number of names that one answer checks; 0: 20,000.
 	entries int
 }
@@ -84,6 +86,9 @@ func open(o options) *disk {
 // path that a process could follow in several steps but not in one: through too many links, or longer than the system
 // allows.
 func (d *disk) Resolve(path string) string {
+	if d.remote(path) {
+		return "*"
+	}
 	if !filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
@@ -95,6 +100,16 @@ func (d *disk) Resolve(path string) string {
 		return filepath.Clean(path)
 	}
 	return "*"
+}
+
+// remote reports whether a path names another machine that isn't part of the workspace: looking at //server/share connects
+// to the server, and logs in there.
+func (d *disk) remote(path string) bool {
+	slashed := func(path string) string { return strings.ToLower(strings.ReplaceAll(path, `\`, "/")) }
+	path = slashed(path)
+	return d.options.windows && strings.HasPrefix(path, "//") && !slices.ContainsFunc(d.options.roots, func(root string) bool {
+		return strings.HasPrefix(path+"/", slashed(root)+"/")
+	})
 }
 
 // unnameable reports whether a name is longer than file systems allow.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // All answers of a decision together have a limit, too.
@@ -73,5 +75,36 @@ func TestWorktree(t *testing.T) {
 			t.Error("a directory that can't be entered is known")
 		}
 		os.Chmod(filepath.Join(top, "none"), 0o755)
+	}
+}
+
+// On Windows, looking at //server/share connects to the server, which gets a hash of the user's password. Such a path is
+// unknown, unless the workspace is there.
+func TestRemotePathsAreNotLookedAt(t *testing.T) {
+	top := plant(t, "d/a")
+	d := open(options{windows: true, roots: []string{`//files/home/WS`}})
+	remote := "/" + top + "/d" // to this system it is an ordinary path
+	if got := d.Resolve(remote + "/a"); got != "*" {
+		t.Errorf("Resolve = %q", got)
+	}
+	if got, ok := d.Glob(remote + "/*"); ok {
+		t.Errorf("Glob = %q", got)
+	}
+	if got := d.secret(remote, prove.Below); got != unseen {
+		t.Errorf("Secret = %q", got)
+	}
+	if d.Tracked(remote, func(string) bool { return true }) {
+		t.Error("Tracked")
+	}
+	for path, want := range map[string]bool{
+		`\\server\share`: true, "//server/share": true, `\/server/share`: true, `\\?\C:\x`: true, `\\.\pipe\x`: true, "//files/home/wsx": true, "//files/home": true,
+		"//files/home/ws": false, `\\FILES\home\ws\a`: false, "C:/x": false, "/c/x": false, "x": false,
+	} {
+		if got := d.remote(path); got != want {
+			t.Errorf("remote(%s) = %v", path, got)
+		}
+	}
+	if open(options{}).remote("//server/share") {
+		t.Error("remote on a system where // is /")
 	}
 }

@@ -27,6 +27,9 @@ func (d *disk) Secret(dir string, s permission.Search) (name string, known bool)
 
 // secret is like Secret, but returns unseen if there are too many files to check.
 func (d *disk) secret(dir string, s permission.Search) string {
+	if d.remote(dir) {
+		return unseen
+	}
 	abs, exists, err := realpath.Resolve(dir)
 	switch {
 	case err != nil || !filepath.IsAbs(dir):

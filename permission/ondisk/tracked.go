@@ -31,6 +31,9 @@ func (d *disk) tracked(w *secretWalk, dir string) string {
 // Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false. known is
 // false if that couldn't be determined.
 func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
+	if d.remote(dir) {
+		return false
+	}
 	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}, lax: true}
 	n, begun := 0, false
 	r.index = func(gitDir, top string, hashSize int) error {

@@ -74,9 +74,9 @@ func (r Reader) moved(c *Command) outcome {
 		return outcome{}
 	}
 	for _, d := range r.Dirs {
-		full := to
-		if !path.IsAbs(to) {
-			full = d + "/" + to
+		full, abs := Abs(d, to)
+		if !abs {
+			full = d + "/" + full
 		}
 		// cd resolves .. in the path as it is written; if that doesn't exist, it follows links.
 		if next = union(next, []string{path.Clean(full)}); strings.Contains(full+"/", "/../") {

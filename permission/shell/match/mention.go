@@ -63,8 +63,8 @@ func (m *mentions) add(dirs []string, t prove.Touch) {
 	if name == "" || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 {
 		return
 	}
-	if path.IsAbs(name) {
-		dirs = []string{"/"}
+	if prove.IsAbs(dirs, name) {
+		dirs = append(dirs[:len(dirs):len(dirs)], "/")[:1]
 	}
 	for _, d := range dirs {
 		t.Path = prove.Join(d, name)

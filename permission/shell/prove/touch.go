@@ -177,8 +177,8 @@ func (p *Proof) add(t Touch, dirs []string) {
 	switch {
 	case t.Path == "", t.Path == "/dev/null":
 		return // opens nothing
-	case path.IsAbs(t.Path):
-		dirs = []string{"/"}
+	case IsAbs(dirs, t.Path):
+		dirs = append(dirs[:len(dirs):len(dirs)], "/")[:1]
 	case dirs == nil && !p.Open:
 		p.Why = "its working directory is unknown"
 	}
@@ -199,9 +199,16 @@ func (p *Proof) add(t Touch, dirs []string) {
 // maxTouched bounds the paths of a proof, in bytes.
 const maxTouched = 4 << 20
 
+// IsAbs reports whether a path is the same in all these directories.
+func IsAbs(dirs []string, name string) bool {
+	_, abs := bash.Abs(append(dirs[:len(dirs):len(dirs)], "/")[0], name)
+	return abs
+}
+
 // Join joins a path to the directory that it is relative to. It cleans nothing: what .. means depends on links.
 func Join(dir, name string) string {
-	if path.IsAbs(name) {
+	name, abs := bash.Abs(dir, name)
+	if abs {
 		return name
 	}
 	return strings.TrimSuffix(dir, "/") + "/" + name
