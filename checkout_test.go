@@ -115,19 +115,23 @@ func TestBuildWithConvertedTables(t *testing.T) {
 	}
 }
 
-// checkoutProbe judges commands that all tables are read for.
+// checkoutProbe reads all tables: it makes environments and sandboxes, and judges commands.
 const checkoutProbe = `package main
 
 import (
 	"fmt"
 
+	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
 
 func main() {
 	roots := []string{"/nowhere"}
+	_, _ = environ.Unapproved{Roots: roots, Tried: true}.Environ([]string{"SOME=x"})
+	_ = sandbox.Caches([]string{"HOME=/nowhere"})
 	p := permission.New(permission.World{Roots: roots, Disk: ondisk.New(roots)}, permission.Default)
 	for _, line := range []string{"awk '{print > \"pwn\"}' a.txt", "make x"} {
 		d := p.Judge(tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Execs, Target: line}}}})

@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"permission/shell/wrap":       "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/prove",
 	"permission/shell":            "permission/shell/bash permission/shell/wrap",
-	"permission/environ":          "permission/shell/program",
+	"permission/environ":          "internal/table permission/shell/program",
 	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
 	"permission/ondisk":           "permission permission/shell/prove internal/gitconfig internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
@@ -70,7 +70,7 @@ var mayImport = map[string]string{
 	"internal/search/bench":       "internal/search internal/ignore",
 	"internal/proc":               "internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
-	"internal/proc/sandbox":       "internal/workspace/names internal/workspace/realpath",
+	"internal/proc/sandbox":       "internal/table internal/workspace/names internal/workspace/realpath",
 	"internal/proc/kerneltest":    "",
 	"internal/trial":              "internal/proc/sandbox internal/workspace/hardlink internal/workspace/names",
 	"internal/web":                "internal/text internal/web/markdown",

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/table"
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
@@ -97,12 +98,8 @@ var namesText string
 var tried = sync.OnceValue(func() map[string]bool {
 	names := map[string]bool{}
 	valid := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	for line := range strings.Lines(namesText) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "#") || line == "" {
-			continue
-		}
-		for _, name := range strings.Split(line, " ") {
+	for _, line := range table.Must(table.Lines(namesText, 10)) {
+		for _, name := range strings.Split(line.Text, " ") {
 			if !valid.MatchString(name) || names[name] {
 				panic("names.txt: invalid or repeated name " + strconv.Quote(name))
 			}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/table"
 )
 
 //go:embed caches.txt
@@ -19,14 +21,10 @@ type cacheRow struct{ programs, paths []string }
 
 var cacheRows = sync.OnceValue(func() (rows []cacheRow) {
 	row := regexp.MustCompile(`^([a-z0-9-]+(?:\|[a-z0-9-]+)*)((?: -?(?:[@~]/[A-Za-z0-9._/-]+|\$[A-Za-z_]+(?:/[A-Za-z0-9._/-]+)?))+)$`)
-	for line := range strings.Lines(cachesText) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		m := row.FindStringSubmatch(line)
+	for _, line := range table.Must(table.Lines(cachesText, 10)) {
+		m := row.FindStringSubmatch(line.Text)
 		if m == nil {
-			panic("caches.txt: invalid line " + strconv.Quote(line))
+			panic("caches.txt: invalid line " + strconv.Quote(line.Text))
 		}
 		rows = append(rows, cacheRow{strings.Split(m[1], "|"), strings.Fields(m[2])})
 	}
