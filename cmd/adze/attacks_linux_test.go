@@ -39,18 +39,40 @@ func TestAttacks(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			eachUser(t, func(t *testing.T, uid int) {
-				a.try(newLab(t, program, uid, ``))
+				top := placeOutsideTemp(t)
+				a.try(newLab(t, top, program, uid, ``))
 				if hasBubblewrap() {
-					a.try(newLab(t, program, uid, `"sandboxBackend":"bubblewrap"`))
+					a.try(newLab(t, top, program, uid, `"sandboxBackend":"bubblewrap"`))
 				}
 			})
 		})
 	}
 }
 
-func newLab(t *testing.T, program string, uid int, tools string) *lab {
+// placeOutsideTemp returns a directory for labs that isn't for temp files, because commands in a workspace sandbox may write
+// to these.
+func placeOutsideTemp(t *testing.T) string {
 	t.Helper()
-	d := newDen(t, program, uid)
+	places := []string{"/srv", "/opt"}
+	if home, err := os.UserHomeDir(); err == nil && os.Getuid() != 0 && !strings.HasPrefix(home, "/tmp/") && !strings.HasPrefix(home, "/var/tmp/") {
+		places = []string{home}
+	}
+	for _, place := range places {
+		if dir, err := os.MkdirTemp(place, "adze-labs-"); err == nil {
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			if err := os.Chmod(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			return dir
+		}
+	}
+	t.Skip("there is no directory for the attacks outside those for temp files")
+	return ""
+}
+
+func newLab(t *testing.T, top, program string, uid int, tools string) *lab {
+	t.Helper()
+	d := newDenIn(t, top, program, uid)
 	for _, path := range []string{".env", "server.pem", "id_rsa", "sub"} {
 		os.RemoveAll(d.at(path))
 	}

@@ -44,7 +44,13 @@ type hole struct {
 // newDen makes the directories, with a canary in everything that is secret or outside the workspace.
 func newDen(t *testing.T, program string, uid int) *den {
 	t.Helper()
-	base, err := os.MkdirTemp("", "adze-den-")
+	return newDenIn(t, "", program, uid)
+}
+
+// newDenIn is newDen below a directory; "": the one for temp files.
+func newDenIn(t *testing.T, top, program string, uid int) *den {
+	t.Helper()
+	base, err := os.MkdirTemp(top, "adze-den-")
 	if err != nil {
 		t.Fatal(err)
 	}
