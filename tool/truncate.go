@@ -77,6 +77,7 @@ func (x *Executor) masked(o Outcome) Outcome {
 		parts[i] = p
 	}
 	o.Result.Content = parts
+	o.Result.Output = x.Mask(o.Result.Output)
 	o.Result.Display = x.maskedDisplay(o.Result.Display)
 	if f := o.Error; f != nil {
 		o.Error = &Failure{Type: f.Type, Message: x.Mask(f.Message), Model: x.Mask(f.Model)}

@@ -119,7 +119,8 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 // through a link that commands can change isn't followed.
 func (b *Base) addCaches(all []buildCache, roots []string) {
 	for _, c := range all {
-		if decidedIn(c.path, c.real, slices.Concat(roots, b.write)) != "" || holding(c.real, roots) != "" {
+		linked := c.real != filepath.Clean(c.path) && decidedIn(c.path, "", slices.Concat(roots, b.write)) != ""
+		if linked || holding(c.real, roots) != "" {
 			continue
 		}
 		_, err := os.Stat(c.real)
@@ -178,7 +179,8 @@ func (b *Base) accept(path string, roots []string) {
 	b.write = append(b.write, real)
 }
 
-// decidedIn returns the writable directory in which links decide that path leads out of it, to real; "": none.
+// decidedIn returns the writable directory in which links decide that path leads out of it, to real; "": none. If real is
+// empty, it returns any that path leads through.
 func decidedIn(path, real string, writable []string) string {
 	passed, err := realpath.Passed(path)
 	if err != nil {
