@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -147,7 +148,11 @@ func TestBackgroundStoppedBeforeItBegan(t *testing.T) {
 	}
 	<-f.bench.waiting
 	reports := ""
-	jobs := f.crew.Jobs()
+	var jobs []agent.Job
+	waittest.Until(t, "one of them has begun", func() bool {
+		jobs = f.crew.Jobs()
+		return slices.ContainsFunc(jobs, func(j agent.Job) bool { return j.Display.Summary.Turns > 0 })
+	})
 	slices.SortFunc(jobs, func(a, b agent.Job) int { return a.Display.Summary.Turns - b.Display.Summary.Turns })
 	for _, j := range jobs { // first the one that waits for its place
 		stopped, err := f.crew.Stop(t.Context(), j.ID)
