@@ -2,10 +2,12 @@ package builtin
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -59,10 +61,19 @@ func (d *denials) spec() *sandbox.Spec {
 	return &sandbox.Spec{Mode: sandbox.DenyRules, Roots: d.movable, Unreadable: found.Unreadable, Unwritable: found.Unwritable, BestEffort: true}
 }
 
-// add adds the rules to another sandbox.
+// add adds the rules to another sandbox. What can't be opened needs no cover, and can't get one.
 func (d *denials) add(s *sandbox.Spec) {
 	found := d.found()
 	s.Unreadable, s.Unwritable = found.Unreadable, found.Unwritable
+	if s.Limits == nil || len(found.Unreadable) == 0 {
+		return
+	}
+	limits := *s.Limits
+	limits.Hide = slices.DeleteFunc(slices.Clone(limits.Hide), func(path string) bool {
+		_, denied := names.Within(path, found.Unreadable)
+		return denied
+	})
+	s.Limits = &limits
 }
 
 // mostAppeared is how many paths a note names.

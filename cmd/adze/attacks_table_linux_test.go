@@ -52,6 +52,7 @@ func searchOracle(l *lab) {
 func gitCredentials(l *lab) {
 	l.git("", "config", "remote.origin.url", "https://u:"+birdseye+"url@127.0.0.1/x/y")
 	l.git("", "config", "http.https://127.0.0.1/.extraheader", "AUTHORIZATION: basic "+birdseye+"header")
+	l.git("", "config", "remote.other.url", "https://127.0.0.1/z?private_token="+birdseye+"query")
 	l.put("/home/.gitconfig", "[url \"https://token:"+birdseye+"home@127.0.0.1/\"]\n\tinsteadOf = https://example.test/\n", 0o600)
 	l.script("show.sh", `cat .git/config ~/.gitconfig`)
 	l.script("encode.sh", `git config remote.origin.url | sed 's,.*//,,; s,@.*,,' | tr -d '\n' | base64`)
@@ -259,11 +260,16 @@ func denyRules(l *lab) {
 		{`Edit(private/**)`, `ln -s private pp; touch pp/z`, "private/z"},
 		{`Edit(private/**)`, `ln -s private/z zz; echo x > zz`, "private/z"},
 		{`Edit(private/**)`, `sh write.sh`, "private/new"},
+		{`Edit(private/**)`, `echo evil > linked`, ""},
+		{`Read(private/**)`, `sh -c 'cat link*'`, ""},
 	} {
-		for _, name := range []string{"pp", "zz", "PWN", "private"} {
+		for _, name := range []string{"pp", "zz", "PWN", "private", "linked"} {
 			os.RemoveAll(l.at(name))
 		}
 		l.put("private/n.txt", birdseye+"\n", 0o644)
+		if err := os.Link(l.at("private/n.txt"), l.at("linked")); err != nil {
+			l.t.Fatal(err)
+		}
 		l.script("read.sh", `cat priv*/n.txt`)
 		l.script("write.sh", `echo x > private/new; echo changed > private/n.txt`)
 		for _, allow := range []string{``, `"Shell(*)"`} {
@@ -275,6 +281,10 @@ func denyRules(l *lab) {
 			result := l.play(flags, c.line)[0]
 			if strings.Contains(result, birdseye) {
 				l.t.Errorf("deny %s: %s: %s", c.rule, c.line, result)
+			}
+			// Other commands run as before: that of a rule on a directory used to fail for an ordinary user.
+			if other := l.play(nil, `cat f`)[0]; !strings.Contains(other, "Output: hi") {
+				l.t.Errorf("deny %s: cat f: %s", c.rule, other)
 			}
 			if c.path != "" {
 				l.gone("deny "+c.rule+": "+c.line, c.path)

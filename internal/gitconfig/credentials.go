@@ -72,10 +72,14 @@ func compiled(expression string) func() *regexp.Regexp {
 func InURLs(text string) []Credential { return inURLs(text, userinfoInText) }
 
 func inURLs(text string, userinfo func() *regexp.Regexp) []Credential {
-	if _, rest, ok := strings.Cut(text, "://"); !ok || !strings.Contains(rest, "@") {
+	_, rest, ok := strings.Cut(text, "://")
+	if !ok {
 		return nil
 	}
-	var out []Credential
+	out := inQueries(rest)
+	if !strings.Contains(rest, "@") {
+		return out
+	}
 	for _, m := range userinfo().FindAllStringSubmatch(text, -1) {
 		user, password, _ := strings.Cut(m[1], ":")
 		if password != "" && password != "x-oauth-basic" {
@@ -84,6 +88,20 @@ func inURLs(text string, userinfo func() *regexp.Regexp) []Credential {
 		if tokenAsUser(user) {
 			out = append(out, decoded("", user)...)
 		}
+	}
+	return out
+}
+
+// queried is a parameter of a URL with a credential: ?private_token=…
+var queried = compiled(`(?i)[?&]([a-z0-9_.-]*(?:token|secret|password|passwd|api_?key|signature|sig))=([^\s&#"'<>]{8,})`)
+
+// inQueries returns the credentials in the parameters of URLs.
+func inQueries(text string) (out []Credential) {
+	if !strings.Contains(text, "=") {
+		return nil
+	}
+	for _, m := range queried().FindAllStringSubmatch(text, -1) {
+		out = append(out, decoded("", m[2])...)
 	}
 	return out
 }

@@ -27,15 +27,24 @@ type linkCache struct {
 	found []string
 }
 
+// mostLinked is how many files in denied directories are looked at for other names.
+const mostLinked = 20_000
+
 // hardLinks returns the other names of files in the workspace.
 func (d *Denials) hardLinks(paths []string) []string {
-	wanted, key := map[ID]bool{}, ""
+	wanted, key, left := map[ID]bool{}, "", mostLinked
 	for _, path := range paths {
-		var st unix.Stat_t
-		if unix.Lstat(path, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
-			wanted[ID{Dev: st.Dev, Ino: st.Ino}] = true
-			key += fmt.Sprintln(st.Dev, st.Ino, st.Nlink, st.Ctim)
-		}
+		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+			if left--; left < 0 {
+				return filepath.SkipAll
+			}
+			var st unix.Stat_t
+			if err == nil && e.Type().IsRegular() && unix.Lstat(file, &st) == nil && st.Nlink > 1 {
+				wanted[ID{Dev: st.Dev, Ino: st.Ino}] = true
+				key += fmt.Sprintln(st.Dev, st.Ino, st.Nlink, st.Ctim)
+			}
+			return nil
+		})
 	}
 	if len(wanted) == 0 || d.links.key == key {
 		return d.links.of(key)
@@ -47,7 +56,7 @@ func (d *Denials) hardLinks(paths []string) []string {
 			if err != nil || !e.Type().IsRegular() {
 				return nil
 			}
-			if id, ok := identify(path); ok && wanted[id] && !slices.Contains(paths, path) {
+			if id, ok := identify(path); ok && wanted[id] && holding(path, paths) == "" {
 				d.links.found = append(d.links.found, path)
 			}
 			return nil

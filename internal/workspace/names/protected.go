@@ -68,11 +68,12 @@ var protected = []rule{
 	{".lazy.lua", whyEditor}, {".neoconf.json", whyEditor}, {".projections.json", whyEditor}, {".emacs*", whyEditor},
 	{"*.code-workspace", whyEditor}, {".zed", whyEditor}, {".idea", whyEditor}, {".run", whyEditor},
 	{".devcontainer", whyEditor}, {".devcontainer.json", whyEditor}, {".envrc", whyEditor},
-	{".nvim.*", whyEditor}, {".nvimrc", whyEditor}, {".exrc", whyEditor}, {".vimrc", whyEditor}, {".dir-locals.el", whyEditor},
+	{".nvim.*", whyEditor}, {".nvimrc", whyEditor}, {".exrc", whyEditor}, {".vimrc", whyEditor}, {".dir-locals*.el", whyEditor},
 
 	{".cargo/config", whyBuild}, {".cargo/config.toml", whyBuild}, {".ripgreprc", whyBuild}, {".yarnrc*", whyBuild},
 	{".yarn/releases", whyBuild}, {".yarn/plugins", whyBuild}, {".npmrc", whyBuild}, {".pnpmfile.*", whyBuild}, {".mvn", whyBuild},
-	{".direnvrc", whyBuild}, {".mise*", whyBuild}, {"mise.toml", whyBuild}, {"mise.local.toml", whyBuild}, {".config/mise*", whyBuild},
+	{".direnvrc", whyBuild}, {".direnv", whyBuild}, {".rprofile", whyBuild}, {".renviron", whyBuild}, {".pnp.*", whyBuild},
+	{"rust-toolchain*", whyBuild}, {".sl", whyGit}, {".mise*", whyBuild}, {"mise.toml", whyBuild}, {"mise.local.toml", whyBuild}, {".config/mise*", whyBuild},
 	{".gdbinit", whyBuild}, {".lldbinit", whyBuild}, {".pdbrc", whyBuild}, {".irbrc", whyBuild},
 	{"sitecustomize.py", whyBuild}, {"usercustomize.py", whyBuild},
 
@@ -86,7 +87,7 @@ var protected = []rule{
 // instructions are files that agents obey in a project.
 var instructions = []rule{
 	{"agents.md", ""}, {"agents.*.md", ""}, {"agent.md", ""}, {"qwen.md", ""}, {"claude.md", ""}, {"claude.*.md", ""}, {"gemini.md", ""},
-	{"warp.md", ""}, {".cursorrules", ""}, {".windsurfrules", ""}, {".clinerules*", ""}, {".roorules*", ""}, {".goosehints", ""},
+	{"warp.md", ""}, {".cursorrules", ""}, {".windsurfrules", ""}, {".clinerules*", ""}, {".roorules*", ""}, {".goosehints", ""}, {"crush.md", ""}, {".augment-guidelines", ""},
 	{".rules", ""}, {".github/copilot-instructions.md", ""}, {".github/instructions", ""}, {".github/prompts", ""},
 	{".github/agents", ""}, {".github/chatmodes", ""},
 }
