@@ -211,8 +211,13 @@ func userHome() string {
 func (l *Layers) HasCache() bool {
 	mounts, _ := mountPoints()
 	return slices.ContainsFunc(l.last[l.temp:l.empty], func(dir string) bool {
-		return !slices.Contains(l.made, dir) || mountIn(mounts, l.home) == ""
+		return !slices.Contains(l.made, dir) || mountIn(mounts, l.home) == "" && !l.homeInTemp()
 	})
+}
+
+// homeInTemp reports whether the home directory is in a temp directory. Commands may read these, so it isn't shown there.
+func (l *Layers) homeInTemp() bool {
+	return slices.ContainsFunc(l.last[:l.temp], func(dir string) bool { return within(l.home, dir) })
 }
 
 // own creates the directory of this session in a state directory.
@@ -399,7 +404,7 @@ func (t *Trial) lastingLayers(mounts []string) error {
 		missing := slices.Contains(l.made, path)
 		o := sandbox.Overlay{Lower: path}
 		switch {
-		case missing && !whole:
+		case missing && (!whole || l.homeInTemp()):
 			continue
 		case i < l.empty: // files of other programs aren't for commands without approval
 			o.Instead = true
@@ -413,7 +418,7 @@ func (t *Trial) lastingLayers(mounts []string) error {
 			return err
 		}
 	}
-	if home.Whole = whole && len(l.made) > 0; !home.Whole && home.Parts == nil {
+	if home.Whole = whole && !l.homeInTemp() && len(l.made) > 0; !home.Whole && home.Parts == nil {
 		return nil
 	}
 	if err := t.lasting(&home); err != nil {

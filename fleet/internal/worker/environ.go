@@ -42,7 +42,7 @@ func (w *Worker) environ(vars map[string]string) (env []string, secrets [][]byte
 }
 
 // hasPassword reports whether a variable is a URL with a password.
-func hasPassword(kv string) bool { return len(proc.Secrets([]string{kv})) > 0 }
+func hasPassword(kv string) bool { return proc.SecretVariable(kv) }
 
 // spellings returns the forms of a secret in texts and in JSON.
 func spellings(value string) [][]byte {

@@ -25,6 +25,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
 	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/session"
 )
 
@@ -90,10 +91,10 @@ func New(o Options) (*Worker, error) {
 	if err != nil {
 		return nil, errors.Join(err, dirs.Close())
 	}
-	mask := proc.NewMask(proc.Secrets(o.Environ))
+	values := secretvalues.New(secretvalues.Options{Environ: o.Environ})
 	return &Worker{
 		o: o, gateway: g, dirs: dirs, retry: time.Second, upstreams: map[string]session.Upstream{}, ended: map[result.State]int{},
-		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: mask}),
+		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: values.Mask}),
 	}, nil
 }
 
