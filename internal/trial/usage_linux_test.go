@@ -70,7 +70,9 @@ func useTool(way string) int {
 }
 
 // inMemory reports whether a way uses memory, not disk space.
-func inMemory(way string) bool { return strings.Contains(way, "mem") || way == "segments" || way == "/dev/shm" }
+func inMemory(way string) bool {
+	return strings.Contains(way, "mem") || way == "segments" || way == "/dev/shm"
+}
 
 func writeChunk(fd int) error {
 	_, err := unix.Write(fd, make([]byte, chunk))
