@@ -155,9 +155,9 @@ func copying(n int, copied func(to, from int) (int, error)) error {
 	}
 	defer from.Close()
 	return creating(n, false, func(fd int) error {
-		got, err := copied(fd, int(from.Fd()))
-		if err == nil && got != chunk {
-			err = fmt.Errorf("%d bytes", got)
+		got, err := copied(fd, int(from.Fd())) // less than a chunk if the supervisor stops the process meanwhile
+		if err == nil && got == 0 {
+			err = errors.New("nothing was copied")
 		}
 		return err
 	})
