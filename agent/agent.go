@@ -215,7 +215,7 @@ func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {
 		defer cancel()
 	}
 	a.mu.Lock()
-	if !a.meter.proven { // the server decides anew
+	if !a.meter.proven { // only a rejection, which may have had another reason
 		a.meter.forget()
 	}
 	a.mu.Unlock()

@@ -3,6 +3,7 @@ package builtin
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -116,8 +117,11 @@ func (f *files) withheld() func(dir string) (all bool, withheld func(name string
 			return true, nil
 		}
 		return false, func(name string) bool {
+			if secret(name) || len(configs) == 0 && !strings.HasPrefix(name, "config") { // most names
+				return secret(name)
+			}
 			path := filepath.Join(dir, name)
-			return secret(name) || secretvalues.GitConfig(path) || configured(configs, path)
+			return secretvalues.GitConfig(path) || configured(configs, path)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
@@ -216,10 +217,13 @@ func (r *triedCall) blocked() bool {
 
 // lacks reports whether a failed command printed the name of a variable that it didn't get.
 func (r *triedCall) lacks() bool {
-	text := r.outcome.Output.String()
-	return r.failure != nil && slices.ContainsFunc(r.shell.sandboxes.withheld, func(name string) bool {
-		return len(name) > 3 && strings.Contains(text, name)
+	if r.failure == nil {
+		return false
+	}
+	words := strings.FieldsFunc(r.outcome.Output.String(), func(c rune) bool {
+		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
+	return slices.ContainsFunc(r.shell.sandboxes.withheld, func(name string) bool { return slices.Contains(words, name) })
 }
 
 // tried returns the effects that can be kept.

@@ -18,7 +18,8 @@ func SecretVariable(variable string) bool {
 func OfProvider(name string) bool { return slices.Contains(providers, words(name)[0]) }
 
 // SecretValue reports whether a text contains a credential in a form that is known: a token with a well-known prefix, a
-// private key, a connection string with a password, or a URL with user information.
+// private key, a connection string with a password, or a URL with user information. It is less strict than
+// [gitconfig.LooksLikeToken], which decides what is masked: withholding one variable too many costs little.
 func SecretValue(value string) bool {
 	return secretForms().MatchString(value)
 }

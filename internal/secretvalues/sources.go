@@ -15,11 +15,12 @@ import (
 // homeFiles are files with credentials, in the home directory.
 var homeFiles = []string{
 	".netrc", "_netrc", ".git-credentials", ".config/git/credentials", ".npmrc", ".pypirc", ".docker/config.json",
-	".config/containers/auth.json", ".config/gh/hosts.yml", ".config/glab-cli/config.yml", ".aws/credentials", ".cargo/credentials.toml", ".cargo/credentials",
+	".config/containers/auth.json", ".config/gh/hosts.yml", ".config/glab-cli/config.yml", ".aws/credentials",
+	".cargo/credentials.toml", ".cargo/credentials",
 }
 
 // stateFiles are those in Adze's own directory.
-var stateFiles = []string{"settings.json", "mcp-tokens.json"}
+var stateFiles = []string{"settings.json", "mcp/mcp-tokens.json"}
 
 func (l *List) credentialFiles() []string {
 	var out []string
@@ -30,7 +31,7 @@ func (l *List) credentialFiles() []string {
 	}
 	if l.o.State != "" {
 		for _, name := range stateFiles {
-			out = append(out, filepath.Join(l.o.State, name))
+			out = append(out, filepath.Join(l.o.State, filepath.FromSlash(name)))
 		}
 	}
 	return out

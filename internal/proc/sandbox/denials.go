@@ -27,7 +27,7 @@ type Denials struct {
 
 	mu       sync.Mutex
 	searches []*search
-	links    linkCache
+	links    [2]linkCache // of unreadable and of unwritable files
 }
 
 // NewDenials returns the Denials of rules. roots are the workspace, with links resolved. keep are directories without which no
@@ -115,8 +115,8 @@ func (d *Denials) Find() Denied {
 			out.Unreadable = append(out.Unreadable, found...)
 		}
 	}
-	out.Unreadable = d.withAliases(out.Unreadable)
-	out.Unwritable = d.withAliases(out.Unwritable)
+	out.Unreadable = d.withAliases(out.Unreadable, &d.links[0])
+	out.Unwritable = d.withAliases(out.Unwritable, &d.links[1])
 	return out
 }
 

@@ -14,8 +14,8 @@ import (
 
 // withAliases adds other names of the same files: hard links in the workspace, and paths through other mounts of the same
 // file system.
-func (d *Denials) withAliases(paths []string) []string {
-	paths = append(paths, d.hardLinks(paths)...)
+func (d *Denials) withAliases(paths []string, links *linkCache) []string {
+	paths = append(paths, d.hardLinks(paths, links)...)
 	paths = append(paths, mountAliases(paths, readMounts())...)
 	slices.Sort(paths)
 	return slices.Compact(paths)
@@ -31,7 +31,7 @@ type linkCache struct {
 const mostLinked = 20_000
 
 // hardLinks returns the other names of files in the workspace.
-func (d *Denials) hardLinks(paths []string) []string {
+func (d *Denials) hardLinks(paths []string, links *linkCache) []string {
 	wanted, key, left := map[ID]bool{}, "", mostLinked
 	for _, path := range paths {
 		_ = filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
@@ -46,10 +46,13 @@ func (d *Denials) hardLinks(paths []string) []string {
 			return nil
 		})
 	}
-	if len(wanted) == 0 || d.links.key == key {
-		return d.links.of(key)
+	if links.key == key {
+		return links.found
 	}
-	d.links = linkCache{key: key}
+	*links = linkCache{key: key}
+	if len(wanted) == 0 {
+		return nil
+	}
 	for _, root := range d.roots {
 		// A directory that can't be read is closed to commands too.
 		_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -57,19 +60,12 @@ func (d *Denials) hardLinks(paths []string) []string {
 				return nil
 			}
 			if id, ok := identify(path); ok && wanted[id] && holding(path, paths) == "" {
-				d.links.found = append(d.links.found, path)
+				links.found = append(links.found, path)
 			}
 			return nil
 		})
 	}
-	return d.links.found
-}
-
-func (c linkCache) of(key string) []string {
-	if key == "" {
-		return nil
-	}
-	return c.found
+	return links.found
 }
 
 // mountOf is a line of /proc/self/mountinfo.

@@ -5,4 +5,4 @@ package sandbox
 // linkCache is empty: deny rules are only enforced on Linux.
 type linkCache struct{}
 
-func (d *Denials) withAliases(paths []string) []string { return paths }
+func (d *Denials) withAliases(paths []string, _ *linkCache) []string { return paths }
