@@ -58,13 +58,15 @@ func badServer() {
 				result = `{"content":[{"type":"text","text":` + asJSON(commands) + `}],"isError":true}`
 			}
 		}
+		if what == "stdin" && m.Method == "tools/list" { // doesn't read any more, but runs; closed before the client can call
+			os.Stdin.Close()
+		}
 		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
 		if what == "twice" {
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"again"}]}}`+"\n", m.ID)
 		}
 		out.Flush()
-		if what == "stdin" && m.Method == "tools/list" { // doesn't read any more, but runs
-			os.Stdin.Close()
+		if what == "stdin" && m.Method == "tools/list" {
 			waittest.Hang()
 		}
 	}

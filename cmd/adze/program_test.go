@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -44,6 +46,8 @@ func (p programs) Run() int {
 		return 1
 	}
 	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	// Under nohup, SIGHUP is ignored, and programs inherit that. One that is caught has its default in them.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	return p.m.Run()
 }
 

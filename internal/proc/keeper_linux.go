@@ -152,7 +152,7 @@ func (k *keepers) note() string {
 }
 
 // start starts a command, under a keeper if possible. If the context ends before it is known to have started, it counts as
-// started. A sandbox that can't be made is tried again; then the command doesn't run. It never runs with less protection
+// started, but its kind of keeper isn't known to work. A sandbox that can't be made is tried again; then the command doesn't run. It never runs with less protection
 // than earlier commands of its kind.
 func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	failed := map[kind]bool{} // before their command was known
@@ -164,10 +164,13 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 		i, spare, err := k.take(want)
 		if err == nil {
 			e := l.add(i.kept.id, s.marker)
-			if err = i.kept.run(ctx, s); err == nil {
+			var reported bool
+			if reported, err = i.kept.run(ctx, s); err == nil {
 				i.give(s)
-				k.proves(want)
-				k.refill(want)
+				if reported {
+					k.proves(want)
+					k.refill(want)
+				}
 				return i.kept, i.out, e, nil
 			}
 			i.out.Close()
@@ -439,27 +442,60 @@ func newKept(p *os.Process, ctl *os.File) *kept {
 // errUnused reports that a keeper exited before it received its command, which has certainly not run.
 var errUnused = errors.New("the supervisor process exited immediately")
 
-// run sends the command and waits until it has started, or the context has ended: a quick command can stop its keeper before
-// that has reported anything.
-func (t *kept) run(ctx context.Context, s *spec) error {
+// stopCheck is the time between two checks whether a command has stopped its keeper.
+const stopCheck = 200 * time.Millisecond
+
+// run sends the command and waits until the keeper reports that it has started, however long a busy machine takes. reported
+// is false if the context ended, or if the command has stopped its keeper, which then can't report anything.
+func (t *kept) run(ctx context.Context, s *spec) (reported bool, err error) {
 	t.marker = s.marker
 	go t.listen()
-	t.ctl.SetWriteDeadline(time.Now().Add(startTime))
-	defer t.ctl.SetWriteDeadline(time.Time{})
-	if err := send(t.ctl, msgRun, s.encode()); err != nil {
+	interrupted := make(chan struct{})
+	release := context.AfterFunc(ctx, func() {
+		t.ctl.SetWriteDeadline(time.Now())
+		close(interrupted)
+	})
+	err = send(t.ctl, msgRun, s.encode())
+	expired := !release()
+	if expired {
+		<-interrupted
+		t.ctl.SetWriteDeadline(time.Time{}) // it can still be told to stop
+	}
+	if err != nil {
 		t.keeper.Kill()
 		// It may have sent the reason before it exited.
-		if unmade := (*boxError)(nil); errors.As(<-t.started, &unmade) {
-			return unmade
+		unmade := (*boxError)(nil)
+		switch reason := <-t.started; {
+		case errors.As(reason, &unmade):
+			return false, unmade
+		case expired:
+			return false, fmt.Errorf("not started: %w", ctx.Err())
 		}
-		return fmt.Errorf("%w: %w", errUnused, err)
+		return false, fmt.Errorf("%w: %w", errUnused, err)
 	}
-	select {
-	case err := <-t.started:
-		return err
-	case <-ctx.Done():
-		return nil
+	check := time.NewTicker(stopCheck)
+	defer check.Stop()
+	for {
+		select {
+		case err := <-t.started:
+			return true, err
+		case <-ctx.Done():
+			return false, nil
+		case <-check.C:
+			if t.isStopped() {
+				return false, nil
+			}
+		}
 	}
+}
+
+// isStopped reports whether a signal has stopped the keeper, which may be a descendant of the process that was started.
+// Before a command has started, nothing stops these processes.
+func (t *kept) isStopped() bool {
+	return slices.ContainsFunc(append(descendants(t.id.pid), t.id), func(p target) bool {
+		s, ok := statusOf(p.pid)
+		return ok && s.stopped
+	})
 }
 
 // listen receives the keeper's messages until it exits.

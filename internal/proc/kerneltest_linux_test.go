@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/proc/kerneltest"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // kernels are the expected results for the kernels of package kerneltest.
@@ -52,11 +53,8 @@ func TestKeeperThatFailsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf("#!/bin/sh\nif mkdir %[1]s/once 2>/dev/null; then exec %[2]s %[3]s 'no mounts' \"$@\"; fi\nexec %[2]s \"$@\"\n", dir, self, kernelArg)
-	if err := os.WriteFile(dir+"/keeper", []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r := Open(Options{Helper: Helper{dir + "/keeper"}})
+	script := "if mkdir %[1]s/once 2>/dev/null; then exec %[2]s %[3]s 'no mounts' \"$@\"; fi\nexec %[2]s \"$@\""
+	r := Open(Options{Helper: shellKeeper(t, fmt.Sprintf(script, dir, self, kernelArg))})
 	defer r.Close()
 	o := run(t, r, Command{Line: "echo ran", Dir: dir, Sandbox: sandbox.For(sandbox.ReadOnly, []string{dir}, nil, os.Environ(), nil)})
 	if lost, why := r.keeper.losses(); lost != 0 || o.Boxed != sandbox.ReadOnly || o.Output.Head != "ran\n" || len(o.Notes) > 0 {
@@ -100,5 +98,51 @@ func withKernel(t *testing.T, name string) {
 	}
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %v", took)
+	}
+}
+
+// shellKeeper returns a keeper that is a shell script.
+func shellKeeper(t *testing.T, script string) Helper {
+	t.Helper()
+	path := t.TempDir() + "/keeper"
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return Helper{path}
+}
+
+// A keeper that hadn't reported anything yet counted as one that works. On a busy machine, where five tries took over five
+// seconds, adze doctor then gave a wrong reason why there is no sandbox.
+func TestSlowKeeperIsNotProven(t *testing.T) {
+	t.Parallel()
+	began := t.TempDir() + "/began"
+	r := Open(Options{Helper: shellKeeper(t, "> "+began+"; exec sleep 1000")})
+	defer r.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		defer cancel()
+		waittest.Holds(func() bool { _, err := os.Stat(began); return err == nil })
+	}()
+	if p, err := r.Start(ctx, Command{Line: "true"}); err == nil {
+		p.tree.(*kept).keeper.Kill() // it doesn't stop when it is told to
+		ended(t, p)
+	}
+	if r.keeper.proven[plain] {
+		t.Error("a keeper that reported nothing is known to work")
+	}
+}
+
+// A command that stops its keeper, before that has reported the start, counts as started.
+func TestKeeperStoppedAtOnce(t *testing.T) {
+	t.Parallel()
+	r := Open(Options{Helper: shellKeeper(t, "kill -STOP $$")})
+	defer r.Close()
+	p, err := r.Start(t.Context(), Command{Line: "true"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.tree.(*kept).keeper.Kill()
+	if o := ended(t, p); !strings.Contains(strings.Join(o.Notes, " "), "supervisor process was killed") {
+		t.Errorf("%+v", o)
 	}
 }

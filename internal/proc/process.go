@@ -49,9 +49,6 @@ import (
 // liveTail is the length of a Progress' tail.
 const liveTail = 4 << 10
 
-// startTime bounds the wait for the report that a command has started.
-const startTime = 5 * time.Second
-
 // Process is a command that was started.
 type Process struct {
 	runner *Runner
@@ -90,12 +87,12 @@ func newProcess(r *Runner, c Command) *Process {
 func (p *Process) start(ctx context.Context, s spec, note string) error {
 	p.began = time.Now()
 	r := p.runner
-	within := startTime
+	starting := ctx
 	if p.cmd.Timeout > 0 {
-		within = min(within, p.cmd.Timeout)
+		limited, cancel := context.WithTimeout(ctx, p.cmd.Timeout)
+		defer cancel()
+		starting = limited
 	}
-	starting, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
 	var err error
 	var out *os.File
 	if p.tree, out, p.entry, err = r.keeper.start(starting, &s, r.ledger); err != nil {

@@ -20,7 +20,7 @@ type target struct {
 type status struct {
 	target
 	parent, session int
-	zombie          bool
+	zombie, stopped bool
 }
 
 func statusOf(pid int) (status, bool) {
@@ -33,7 +33,7 @@ func statusOf(pid int) (status, bool) {
 	if len(f) < 20 {
 		return status{}, false
 	}
-	s := status{target: target{pid: pid}, zombie: f[0] == "Z" || f[0] == "X"}
+	s := status{target: target{pid: pid}, zombie: f[0] == "Z" || f[0] == "X", stopped: f[0] == "T"}
 	s.parent, _ = strconv.Atoi(f[1])
 	s.session, _ = strconv.Atoi(f[3])
 	s.start, err = strconv.ParseUint(f[19], 10, 64)

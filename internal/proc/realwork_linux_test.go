@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,14 +70,52 @@ var realWorks = []realWork{
 	{name: "git settings in a script", needs: "git", files: map[string]string{"s.sh": "git config a.b c\n"}, lines: []string{"cd .. && git config a.b c"}, says: "in a call of its own"},
 }
 
-// missing returns the first program that isn't there.
-func missing(needs string) string {
+// shims are programs that version managers such as rustup and pyenv put in front of the real ones. They are there without
+// the real ones too.
+var shims = []string{"cargo", "node", "npm", "python3", "pip3"}
+
+// missing returns why the first program that can't be used can't be; empty: all can be used.
+func missing(needs string) (why string) {
 	for _, n := range strings.Fields(needs) {
-		if !slices.ContainsFunc(strings.Split(n, "|"), func(p string) bool { _, err := exec.LookPath(p); return err == nil }) {
-			return n
+		usable := func(program string) bool { why = unusable(program); return why == "" }
+		if !slices.ContainsFunc(strings.Split(n, "|"), usable) {
+			return why
 		}
 	}
 	return ""
+}
+
+func unusable(program string) (why string) {
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "no " + program
+	}
+	if slices.Contains(shims, program) {
+		if out, err := exec.Command(path, "--version").CombinedOutput(); err != nil {
+			return fmt.Sprintf("%s --version: %v: %s", program, err, strings.TrimSpace(string(out)))
+		}
+	}
+	return ""
+}
+
+// TestRealWork used to fail with a cargo that rustup had installed without a toolchain.
+func TestMissing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	script := "#!/bin/sh\necho 'error: rustup could not choose a version of cargo to run' >&2\nexit 1\n"
+	if err := os.WriteFile(dir+"/cargo", []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const want = "cargo --version: exit status 1: error: rustup could not choose a version of cargo to run"
+	if why := missing("bash cargo"); why != want {
+		t.Errorf("%q", why)
+	}
+	if why := missing("no-such-program|bash"); why != "" {
+		t.Errorf("%q", why)
+	}
+	if why := missing("bash no-such-program"); why != "no no-such-program" {
+		t.Errorf("%q", why)
+	}
 }
 
 // A sandbox that breaks everyday work would be turned off. Denials have the reason, and how to allow it.
@@ -85,8 +124,8 @@ func TestRealWork(t *testing.T) {
 	r := opened(t, Options{})
 	var skipped []string
 	for _, w := range realWorks {
-		if gone := missing(w.needs); gone != "" {
-			skipped = append(skipped, w.name+" (no "+gone+")")
+		if why := missing(w.needs); why != "" {
+			skipped = append(skipped, w.name+" ("+why+")")
 			continue
 		}
 		if w.cache && os.Getenv("HOME") == "/nonexistent" {

@@ -72,13 +72,16 @@ type Health struct {
 	Sandbox sandbox.Support
 }
 
+// probeTime bounds the commands that only test a sandbox, for a system on which they hang. A busy machine needs seconds.
+const probeTime = 2 * time.Minute
+
 // Health determines what a command would get; it starts keepers to find out.
 func (r *Runner) Health() Health {
 	r.keeper.probe()
 	h := Health{Sandbox: sandbox.Probe()}
 	if r.keeper.works() {
 		// A sandbox without write access, tried with all layers.
-		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: startTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
+		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: probeTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
 		if err != nil {
 			h.Notes = append(h.Notes, "Testing the sandbox failed: "+err.Error()+".")
 		}
@@ -267,7 +270,7 @@ func (r *Runner) CanLimit(bubblewrap bool) error {
 	}
 	all := []string{"/"}
 	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{Read: all, Execute: all}, Bubblewrap: bubblewrap}
-	o, err := r.Run(context.Background(), Command{Line: ":", Dir: "/", Timeout: startTime, Sandbox: spec})
+	o, err := r.Run(context.Background(), Command{Line: ":", Dir: "/", Timeout: probeTime, Sandbox: spec})
 	if err == nil && o.Exit != 0 {
 		err = fmt.Errorf("try the sandbox: %s", o.Output.String())
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -113,10 +112,8 @@ func TestSocket(t *testing.T) {
 func TestServers(t *testing.T) {
 	for _, s := range servers {
 		t.Run(strings.ReplaceAll(s.needs, " ", "+"), func(t *testing.T) {
-			for _, name := range strings.Fields(s.needs) {
-				if _, err := exec.LookPath(name); err != nil {
-					t.Skip("there is no", name)
-				}
+			if why := missing(s.needs); why != "" {
+				t.Skip(why)
 			}
 			if s.notRoot && os.Getuid() == 0 || s.home && os.Getenv("HOME") == "/nonexistent" {
 				t.Skip("is tested as another user")

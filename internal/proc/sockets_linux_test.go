@@ -275,8 +275,8 @@ func TestConnectWaits(t *testing.T) {
 // A signal that a program handles interrupts a connect that waits, and then it
 // is made again or not, as the program has asked for.
 func TestConnectInterrupted(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3")
+	if why := missing("python3"); why != "" {
+		t.Skip(why)
 	}
 	const script = `
 import ctypes, os, signal, socket, sys

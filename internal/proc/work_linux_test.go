@@ -68,8 +68,8 @@ func TestWorkInWorkspace(t *testing.T) {
 	} {
 		name, _, _ := strings.Cut(c.line, " &&")
 		t.Run(name, func(t *testing.T) {
-			if _, err := exec.LookPath(c.needs); err != nil {
-				t.Skip("there is no", c.needs)
+			if why := missing(c.needs); why != "" {
+				t.Skip(why)
 			}
 			if os.Getenv("HOME") == "/nonexistent" && (c.needs == "go" || c.needs == "npm") {
 				t.Skip("without a cache this takes a minute, and it was done as root")

@@ -215,7 +215,7 @@ func (c *Checkup) discovery(s *Session) {
 	case !ran:
 		return
 	case !ended:
-		c.bad("the discovery command timed out after 10 s")
+		c.bad("the discovery command is still running")
 		return
 	}
 	n := 0

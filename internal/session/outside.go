@@ -15,10 +15,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// discoveryWait is how long to wait for all external tools together: slightly longer than a discovery command may take, so
-// that its own error is reported. An MCP server may take longer to start; its tools appear when it answers, and only a call
-// for this server waits for it.
-const discoveryWait = 10*time.Second + 300*time.Millisecond
+// serversWait is how long to wait for all MCP servers together. One may take longer to start; its tools appear when it
+// answers, and only a call for this server waits for it.
+const serversWait = 10 * time.Second
 
 // Untrusted is the error of a server that only an untrusted project configures.
 const Untrusted = "this project isn't trusted; run adze trust"
@@ -159,7 +158,7 @@ func (o *Outside) Configured() (aliases []string, problems []Problem) {
 
 // begin opens the servers, if there are any.
 func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) {
-	o.connected, o.until, o.problems = true, time.Now().Add(discoveryWait), problems
+	o.connected, o.until, o.problems = true, time.Now().Add(serversWait), problems
 	if len(servers) == 0 {
 		return
 	}
@@ -260,12 +259,12 @@ func (o *Outside) waitWith(ctx context.Context, wait func(*discover.Servers, con
 		}
 		return problems
 	}
-	ctx, cancel := context.WithDeadline(ctx, o.until)
-	defer cancel()
-	if o.command != nil {
+	if o.command != nil { // it has a time limit of its own
 		problems = append(problems, o.command.wait(ctx)...)
 	}
 	if o.servers != nil {
+		ctx, cancel := context.WithDeadline(ctx, o.until)
+		defer cancel()
 		for _, err := range joined(wait(o.servers, ctx)) {
 			problems = append(problems, err.Error())
 		}
@@ -368,13 +367,13 @@ func (d *discovery) run(ctx context.Context, c discover.Command, registry *tool.
 	}
 }
 
-// wait waits until the command has ended, and returns failures.
+// wait waits until the command has ended, and returns failures. If the context ends before, nobody waits for them.
 func (d *discovery) wait(ctx context.Context) []string {
 	select {
 	case <-d.ended:
 		return d.said
 	case <-ctx.Done():
-		return []string{"tool discovery command still running; continuing without its tools"}
+		return nil
 	}
 }
 

@@ -235,8 +235,8 @@ func TestSessionLayers(t *testing.T) {
 // A trial reaches sockets of its own processes, and no others.
 func TestSockets(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("no python3")
+	if err := exec.Command("python3", "--version").Run(); err != nil {
+		t.Skip("no python3:", err)
 	}
 	b := opened(t, Options{})
 	outside, err := net.Listen("unix", filepath.Join(b.root, "outside"))

@@ -44,7 +44,7 @@ var bubblewrapFails = sync.OnceValue(func() string {
 
 // failure runs bwrap with a program that does nothing, and returns why it failed.
 func failure(args []string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // a busy machine needs seconds
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], append(args[1:], "/bin/true")...)
 	cmd.Env, cmd.WaitDelay = []string{}, time.Second
