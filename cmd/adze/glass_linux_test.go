@@ -42,13 +42,13 @@ func (g *glass) start(cmd *exec.Cmd, ahead string) (stop func(), err error) {
 		return nil, err
 	}
 	g.keys, g.cmd = keys, cmd
-	if g.found, err = unix.IoctlGetTermios(int(keys.Fd()), unix.TCGETS); err != nil {
+	if g.found, err = unix.IoctlGetTermios(descriptor(keys), unix.TCGETS); err != nil {
 		return nil, err
 	}
 	if g.columns == 0 {
 		g.columns, g.rows = 80, 24
 	}
-	if err := unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(g.rows), Col: uint16(g.columns)}); err != nil {
+	if err := unix.IoctlSetWinsize(descriptor(keys), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(g.rows), Col: uint16(g.columns)}); err != nil {
 		return nil, err
 	}
 	g.Screen = screentest.New(g.columns, g.rows, func(reply string) { keys.WriteString(reply) })
@@ -94,7 +94,7 @@ func openTTY() (keys, tty *os.File, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fd := int(keys.Fd())
+	fd := descriptor(keys)
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
@@ -103,6 +103,15 @@ func openTTY() (keys, tty *os.File, err error) {
 		tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	}
 	return keys, tty, err
+}
+
+// descriptor returns the descriptor of a file. Fd would let reads block, and Close wait for them: a terminal that is closed
+// would stay until the program prints something.
+func descriptor(f *os.File) (fd int) {
+	if raw, err := f.SyscallConn(); err == nil {
+		raw.Control(func(d uintptr) { fd = int(d) })
+	}
+	return fd
 }
 
 // shown returns the visible screen.

@@ -81,7 +81,7 @@ func TestTerminalPanic(t *testing.T) {
 // termios returns the state of the terminal's line discipline.
 func (g *glass) termios(t *testing.T) unix.Termios {
 	t.Helper()
-	state, err := unix.IoctlGetTermios(int(g.keys.Fd()), unix.TCGETS)
+	state, err := unix.IoctlGetTermios(descriptor(g.keys), unix.TCGETS)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestTinyTerminal(t *testing.T) {
 	g.see(t, "model    scripted")
 	resize := func(columns, rows int) {
 		g.Resize(columns, rows, true)
-		if err := unix.IoctlSetWinsize(int(g.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}); err != nil {
+		if err := unix.IoctlSetWinsize(descriptor(g.keys), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -161,7 +161,7 @@ func (g *glass) resize(ts *testscript.TestScript, _ bool, args []string) {
 	columns, _ := strconv.Atoi(args[0])
 	rows, _ := strconv.Atoi(args[1])
 	g.Resize(columns, rows, true)
-	ts.Check(unix.IoctlSetWinsize(int(g.keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}))
+	ts.Check(unix.IoctlSetWinsize(descriptor(g.keys), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)}))
 }
 
 // compare compares the screen with a file, once nothing changes anymore.
