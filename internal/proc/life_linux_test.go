@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 // lives are sandboxes with different parent processes for a command.
@@ -150,10 +151,15 @@ func TestForkingInBoxes(t *testing.T) {
 	inEachLife(t, func(t *testing.T, r *Runner, c Command) {
 		env, tag := tagged(t)
 		// Up to sixty processes in their own sessions, each with a child, ignore SIGTERM.
-		c.Env, c.Line = env, `f() { trap '' TERM HUP; for i in 1 2; do [ $1 -gt 0 ] && (setsid bash -c "$(declare -f f); f $(($1-1))" &) ; done; while :; do (sleep 0.01); done; }; f 4`
-		c.Timeout = 700 * time.Millisecond
-		o := run(t, r, c)
-		if left := tagsLeft(t, tag); left != nil || o.Ended != TimedOut || o.Leftover != 0 {
+		c.Env, c.Line = env, `f() { trap '' TERM HUP; [ $1 -gt 0 ] || echo leaf $$; for i in 1 2; do [ $1 -gt 0 ] && (setsid bash -c "$(declare -f f); f $(($1-1))" &) ; done; while :; do (sleep 0.01); done; }; f 4`
+		p, err := r.Start(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waittest.Until(t, "the tree has grown", func() bool { return strings.Count(p.Read(0, 0).Text, "leaf") > 8 })
+		p.Stop()
+		o := ended(t, p)
+		if left := tagsLeft(t, tag); left != nil || o.Ended != Stopped || o.Leftover != 0 {
 			t.Errorf("%+v, left %q", o, left)
 		}
 	})

@@ -42,7 +42,7 @@ var servers = []struct {
 	{
 		needs: "gpg",
 		lines: []string{
-			`mkdir -m 700 g && GNUPGHOME=$PWD/g gpg --batch -q --passphrase '' --quick-gen-key a@example.test`,
+			`mkdir -m 700 g && GNUPGHOME=$PWD/g gpg --batch -q --passphrase '' --quick-gen-key a@example.test ed25519 sign never`,
 			`echo text > text && GNUPGHOME=$PWD/g gpg --batch -q -b -u a@example.test text && GNUPGHOME=$PWD/g gpg --batch -q --verify text.sig text`,
 			`GNUPGHOME=$PWD/g gpgconf --kill gpg-agent`,
 		},

@@ -207,7 +207,7 @@ func connectErrors() error {
 	return nil
 }
 
-// 10,000 connections, some of them at a time, leave nothing behind in the
+// 2,000 connections, some of them at a time, leave nothing behind in the
 // process that makes them.
 func TestConnectFlood(t *testing.T) {
 	inSandboxes(t, func(t *testing.T, r *Runner, f *field, spec *sandbox.Spec) {
@@ -244,7 +244,7 @@ func flood() error {
 	for i := range cap(failed) {
 		go func() {
 			var err error
-			for range 10000 / cap(failed) {
+			for range 2000 / cap(failed) {
 				// A full queue isn't a failure.
 				if err = dial(l[i%2].Addr().Network(), l[i%2].Addr().String()); err != nil && !errors.Is(err, unix.EAGAIN) {
 					break
