@@ -124,7 +124,7 @@ func TestSlowKeeperIsNotProven(t *testing.T) {
 		waittest.Holds(func() bool { _, err := os.Stat(began); return err == nil })
 	}()
 	if p, err := r.Start(ctx, Command{Line: "true"}); err == nil {
-		p.tree.(*kept).keeper.Kill() // it doesn't stop when it is told to
+		p.tree.(*kept).keeper.Kill() // sleep ignores the request to stop
 		ended(t, p)
 	}
 	if r.keeper.proven[plain] {

@@ -367,7 +367,7 @@ func (d *discovery) run(ctx context.Context, c discover.Command, registry *tool.
 	}
 }
 
-// wait waits until the command has ended, and returns failures. If the context ends before, nobody waits for them.
+// wait waits until the command has ended, and returns failures: none if the context ends before.
 func (d *discovery) wait(ctx context.Context) []string {
 	select {
 	case <-d.ended:
