@@ -5,8 +5,8 @@
 // The new content is written to a temporary file in the same directory, which is synced, gets the old file's mode, owner and
 // extended attributes, and is renamed over it. If a rename would lose something (hard links in the workspace, another owner) or isn't
 // possible (a directory that isn't writable, a mount point), the file is written in place after its old content was saved,
-// and the Outcome says so; such a write can be interrupted halfway. Writers lock the directory, so of two processes that
-// change the same content the second one gets a ChangedError.
+// and the Outcome says so; such a write can be interrupted halfway. Writers lock the directory for the last comparison and the rename,
+// so of two that change the same content the second one gets a ChangedError.
 //
 // The package knows nothing about text, tools or permissions.
 package atomicfile
@@ -15,6 +15,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,7 +31,6 @@ type Hash = [sha256.Size]byte
 // Options set the expected state of the file. The zero value creates a new file and never replaces one.
 type Options struct {
 	Old *Hash // replace the file if it has exactly this content
-	Any bool  // replace any file, or create a new one
 
 	// Roots, if set, are the directories of the workspace. A file that also has names elsewhere is replaced, so that only
 	// this name changes. Otherwise all names of a file change with it.
@@ -42,7 +42,7 @@ type Options struct {
 	Mode fs.FileMode
 	// Canonical means that the path was resolved before: a link in it is an error (nofollow.ErrChanged) and not followed.
 	Canonical bool
-	// Wait is how long to wait for another writer in the directory; 0 is 10 s.
+	// Wait is how long to wait for the directory's lock; 0 is 60 s.
 	Wait time.Duration
 }
 
@@ -115,8 +115,7 @@ type write struct {
 	content    []byte
 	opts       Options
 	dir        *os.Root
-	handle     *os.File    // of the directory, for lock and sync
-	old        []byte      // the replaced content
+	handle     *os.File    // of the directory
 	info       fs.FileInfo // nil for a new file
 	out        Outcome
 }
@@ -135,30 +134,22 @@ func (w *write) run() (err error) {
 		return err
 	}
 	defer w.handle.Close()
-	unlock, err := lockDirectory(w.handle, w.opts.wait())
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	sweep(w.dir)
-
 	if err := w.look(); err != nil {
 		return err
 	}
 	if w.info == nil {
-		return w.create()
+		err = w.create()
+	} else {
+		err = w.replace()
 	}
-	return w.replace()
+	if err != nil {
+		return err
+	}
+	return syncDirectory(w.handle)
 }
 
-func (o Options) wait() time.Duration {
-	if o.Wait > 0 {
-		return o.Wait
-	}
-	return 10 * time.Second
-}
-
-// look reads the file and compares it with the expected state.
+// look compares the file with the expected state.
 func (w *write) look() error {
 	info, err := w.dir.Lstat(w.base)
 	switch {
@@ -173,27 +164,28 @@ func (w *write) look() error {
 		return nofollow.ErrChanged
 	case !info.Mode().IsRegular():
 		return &nofollow.NotRegularError{Path: w.path, Kind: nofollow.Kind(info.Mode())}
-	case w.opts.Old == nil && !w.opts.Any:
+	case w.opts.Old == nil:
 		return &ChangedError{Path: w.path, How: "has appeared"}
 	}
 	w.info = info
-	if w.old, err = w.read(info); err != nil {
+	return w.compare(info)
+}
+
+// compare compares the content of the file that info describes with the expected one.
+func (w *write) compare(info fs.FileInfo) error {
+	f, err := w.open(info, os.O_RDONLY)
+	if err != nil {
 		return err
 	}
-	if w.opts.Old != nil && sha256.Sum256(w.old) != *w.opts.Old {
+	defer f.Close()
+	now := sha256.New()
+	if _, err := io.Copy(now, f); err != nil {
+		return err
+	}
+	if Hash(now.Sum(nil)) != *w.opts.Old {
 		return &ChangedError{Path: w.path, How: "has changed"}
 	}
 	return nil
-}
-
-// read returns the content of the file that info describes.
-func (w *write) read(info fs.FileInfo) ([]byte, error) {
-	f, err := w.open(info, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAll(f, info.Size())
 }
 
 // open opens the file if it is still the one that info describes.
@@ -213,22 +205,11 @@ func (w *write) open(info fs.FileInfo, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// again compares again, right before the old content is replaced: a program that doesn't use the lock may have written
-// meanwhile.
+// again compares again, with the directory's lock, right before the old content is replaced.
 func (w *write) again() error {
-	if w.opts.Old == nil {
-		return nil
-	}
 	now, err := w.dir.Lstat(w.base)
 	if err != nil {
 		return &ChangedError{Path: w.path, How: "is gone"}
 	}
-	content, err := w.read(now)
-	if err != nil {
-		return err
-	}
-	if sha256.Sum256(content) != *w.opts.Old {
-		return &ChangedError{Path: w.path, How: "has changed"}
-	}
-	return nil
+	return w.compare(now)
 }

@@ -119,8 +119,12 @@ func readOnly(dir string) error {
 		return fmt.Errorf("cannot mount: %w", err)
 	}
 	hash := sha256.Sum256([]byte("new"))
-	for _, o := range []Options{{Old: &hash}, {Any: true}} {
-		if _, err := Write(filepath.Join(dir, "a"), []byte("x"), o); !errors.Is(err, syscall.EROFS) {
+	for _, o := range []Options{{Old: &hash}, {}} {
+		path := filepath.Join(dir, "a")
+		if o.Old == nil {
+			path += "-new"
+		}
+		if _, err := Write(path, []byte("x"), o); !errors.Is(err, syscall.EROFS) {
 			return fmt.Errorf("on a read-only file system: %w", err)
 		}
 	}

@@ -1,15 +1,16 @@
 package atomicfile
 
 import (
-	"errors"
+	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 )
 
-// inPlace overwrites the file after saving its old content.
+// inPlace overwrites the file after saving its old content. The caller holds the directory's lock.
 func (w *write) inPlace(why string) error {
 	f, err := w.open(w.info, os.O_RDWR)
 	if err != nil {
@@ -19,11 +20,11 @@ func (w *write) inPlace(why string) error {
 	if w.opts.Backup == "" {
 		return fmt.Errorf("%s, and the old content can't be saved: no directory", why)
 	}
-	saved, err := save(w.opts.Backup, w.base, w.old)
+	saved, size, err := save(w.opts.Backup, w.base, f)
 	if err != nil {
 		return fmt.Errorf("%s, and saving the old content first failed: %w", why, err)
 	}
-	if err := w.overwrite(f, saved); err != nil {
+	if err := w.overwrite(f, saved, size); err != nil {
 		return err
 	}
 	w.out.InPlace, w.out.Backup = why, saved
@@ -31,31 +32,41 @@ func (w *write) inPlace(why string) error {
 }
 
 // overwrite writes the new content to an open file. If that fails, it restores the old content.
-func (w *write) overwrite(f *os.File, saved string) error {
+func (w *write) overwrite(f *os.File, saved string, size int64) error {
 	err := w.again()
 	if err == nil {
-		err = reserve(f, int64(len(w.old)), int64(len(w.content)))
+		err = reserve(f, size, int64(len(w.content)))
 	}
 	if err != nil {
 		os.Remove(saved)
 		return err
 	}
-	err = w.refill(f, w.content)
+	err = w.refill(f, bytes.NewReader(w.content))
 	if err == nil {
 		return nil
 	}
-	if back := w.refill(f, w.old); back != nil {
+	if back := w.restore(f, saved); back != nil {
 		return fmt.Errorf("%w; restoring the old content also failed (%v): it is saved in %s", err, back, saved)
 	}
 	os.Remove(saved)
 	return err
 }
 
-func (w *write) refill(f *os.File, content []byte) error {
-	if _, err := f.WriteAt(content, 0); err != nil {
+func (w *write) restore(f *os.File, saved string) error {
+	old, err := os.Open(saved)
+	if err != nil {
 		return err
 	}
-	if err := f.Truncate(int64(len(content))); err != nil {
+	defer old.Close()
+	return w.refill(f, old)
+}
+
+func (w *write) refill(f *os.File, content io.Reader) error {
+	n, err := io.Copy(io.NewOffsetWriter(f, 0), content)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(n); err != nil {
 		return err
 	}
 	// Writing drops set-user-id bits; only the owner can set them again.
@@ -66,30 +77,29 @@ func (w *write) refill(f *os.File, content []byte) error {
 }
 
 // save saves a content in the backup directory, and syncs it.
-func save(dirPath, base string, content []byte) (string, error) {
+func save(dirPath, base string, content io.Reader) (path string, size int64, err error) {
 	if err := os.MkdirAll(dirPath, 0o700); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	dir, err := os.OpenRoot(dirPath)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	defer dir.Close()
-	f, name, err := temp(dir, 0o600)
+	f, err := temp(dir, 0o600)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	defer f.Close()
+	defer f.discard()
+	if err := f.fill(content, nil); err != nil {
+		return "", 0, err
+	}
 	final := time.Now().UTC().Format("20060102T150405.000000000") + "-" + shortened(base)
-	err = errors.Join(fill(f, content, nil), f.Close())
-	if err == nil {
-		err = dir.Rename(name, final)
+	if err := dir.Rename(f.name, final); err != nil {
+		return "", 0, err
 	}
-	if err != nil {
-		dir.Remove(name)
-		return "", err
-	}
-	return filepath.Join(dirPath, final), nil
+	f.renamed = true
+	return filepath.Join(dirPath, final), f.size, nil
 }
 
 // shortened limits a long name to what every file system accepts.

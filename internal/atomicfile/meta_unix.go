@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -57,25 +56,55 @@ func alive(pid int) bool {
 	return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
 }
 
-// lockDirectory waits for the directory's advisory lock, which ends with the process. On a file system without locks it does
-// nothing.
-func lockDirectory(dir *os.File, wait time.Duration) (unlock func(), err error) {
+// lockDirectory locks the directory against other writers; the lock ends with the process. With wait it blocks: the system
+// serves those who wait in order, in this process and in others. Without, or if the file system has no locks, it doesn't.
+func lockDirectory(dir *os.File, wait bool) (unlock func(), ok bool) {
+	how := unix.LOCK_EX
+	if !wait {
+		how |= unix.LOCK_NB
+	}
 	fd := int(dir.Fd())
-	pause := 200 * time.Microsecond
-	for end := time.Now().Add(wait); ; {
-		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case err == nil:
-			return func() { unix.Flock(fd, unix.LOCK_UN) }, nil
-		case errors.Is(err, unix.EINTR):
-			continue
-		case !errors.Is(err, unix.EWOULDBLOCK):
-			return func() {}, nil
-		case time.Now().After(end):
-			return nil, fmt.Errorf("another writer has locked the directory for %v. Try again", wait)
+	switch err := flock(fd, how); {
+	case err == nil:
+		return func() { unix.Flock(fd, unix.LOCK_UN) }, true
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return nil, false
+	}
+	return func() {}, true
+}
+
+func flock(fd, how int) error {
+	for {
+		if err := unix.Flock(fd, how); !errors.Is(err, unix.EINTR) {
+			return err
 		}
-		time.Sleep(pause)
-		pause = min(2*pause, 10*time.Millisecond)
+	}
+}
+
+// claim locks a temporary file until release, also after it was closed. It is not ok if the file was swept before.
+func claim(f *os.File) (release func(), ok bool) {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return func() {}, true
+	}
+	var st unix.Stat_t
+	swept := errors.Is(flock(fd, unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0
+	if swept {
+		unix.Close(fd)
+		return nil, false
+	}
+	return func() { unix.Close(fd) }, true
+}
+
+// removeUnclaimed removes a temporary file that no writer has claimed.
+func removeUnclaimed(dir *os.Root, name string) {
+	f, err := dir.OpenFile(name, os.O_WRONLY|nonblock|noFollow, 0)
+	if err != nil { // gone, or another user's, who will sweep it
+		return
+	}
+	defer f.Close()
+	if !errors.Is(flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
+		dir.Remove(name)
 	}
 }
 
@@ -89,18 +118,3 @@ func syncDirectory(dir *os.File) error {
 }
 
 func renameFile(dir *os.Root, from, to string) error { return dir.Rename(from, to) }
-
-// linkNew is renameNew without system support: a hard link never replaces a file.
-func linkNew(dir *os.Root, from, to string) error {
-	err := dir.Link(from, to)
-	if err == nil {
-		return dir.Remove(from)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if _, err := dir.Lstat(to); err == nil {
-		return fs.ErrExist
-	}
-	return dir.Rename(from, to) // a file system without links
-}

@@ -2,7 +2,6 @@ package atomicfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,25 +24,31 @@ func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {
 // alive returns true: it can't be determined cheaply. Leftovers are removed when they are old.
 func alive(int) bool { return true }
 
-// lockDirectory opens a file that can have only one handle and is deleted with it.
-func lockDirectory(dir *os.File, wait time.Duration) (unlock func(), err error) {
+// lockDirectory opens a file that can have only one handle and is deleted with it. With wait it tries until it can.
+func lockDirectory(dir *os.File, wait bool) (unlock func(), ok bool) {
 	name, err := windows.UTF16PtrFromString(filepath.Join(dir.Name(), ".adze-lock"))
 	if err != nil {
-		return nil, err
+		return func() {}, true
 	}
-	for end := time.Now().Add(wait); ; time.Sleep(2 * time.Millisecond) {
+	for {
 		h, err := windows.CreateFile(name, windows.GENERIC_WRITE, 0, nil, windows.OPEN_ALWAYS,
 			windows.FILE_ATTRIBUTE_HIDDEN|windows.FILE_FLAG_DELETE_ON_CLOSE, 0)
 		switch {
 		case err == nil:
-			return func() { windows.CloseHandle(h) }, nil
+			return func() { windows.CloseHandle(h) }, true
 		case !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_DELETE_PENDING):
-			return func() {}, nil
-		case time.Now().After(end):
-			return nil, fmt.Errorf("another writer has locked the directory for %v. Try again", wait)
+			return func() {}, true
+		case !wait:
+			return nil, false
 		}
+		time.Sleep(2 * time.Millisecond)
 	}
 }
+
+// claim does nothing: only old files are swept.
+func claim(*os.File) (release func(), ok bool) { return func() {}, true }
+
+func removeUnclaimed(dir *os.Root, name string) { dir.Remove(name) }
 
 func syncDirectory(*os.File) error { return nil }
 
@@ -57,17 +62,6 @@ func renameFile(dir *os.Root, from, to string) error {
 	return err
 }
 
-func renameNew(dir *os.Root, _ *os.File, from, to string) error {
-	if err := dir.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
-		if err == nil {
-			err = dir.Remove(from)
-		}
-		return err
-	}
-	if _, err := dir.Lstat(to); err == nil {
-		return fs.ErrExist
-	}
-	return dir.Rename(from, to)
-}
+func renameNew(dir *os.Root, _ *os.File, from, to string) error { return linkNew(dir, from, to) }
 
 func reserve(*os.File, int64, int64) error { return nil }

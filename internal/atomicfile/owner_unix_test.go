@@ -120,6 +120,40 @@ func asNobody(dir string) error {
 	return errors.Join(errs...)
 }
 
+// A writer in another container is alive though its process ID means nothing here: its file was swept, and its rename failed.
+func TestSweepKeepsClaimedFiles(t *testing.T) {
+	dir := directoryOf(t)
+	path := filepath.Join(dir, ".adze-999999999-0123456789abcdef.tmp")
+	put(t, path, "half")
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release, ok := claim(f)
+	f.Close()
+	if !ok {
+		t.Fatal("not claimed")
+	}
+	if _, err := Write(filepath.Join(dir, "f"), nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Error("the file of a living writer was removed")
+	}
+	if f, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := claim(f); ok {
+		t.Error("claimed twice")
+	}
+	f.Close()
+	release()
+	if _, err := Write(filepath.Join(dir, "g"), nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	noTemps(t, dir)
+}
+
 func TestOwnerStays(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can give files away")

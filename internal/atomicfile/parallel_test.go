@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/waittest"
 )
 
 func asChanged(err error, changed **ChangedError) bool { return errors.As(err, changed) }
@@ -60,7 +62,7 @@ func TestKilledWriters(t *testing.T) {
 			left++
 		}
 	}
-	if _, err := Write(path, pattern(1), Options{Any: true}); err != nil {
+	if _, err := Write(path+"2", nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	noTemps(t, filepath.Dir(path))
@@ -147,23 +149,90 @@ func TestOneOfManyCreates(t *testing.T) {
 	}
 }
 
-// A program that knows nothing of the lock writes while a writer waits.
-func TestLockIsWaitedFor(t *testing.T) {
-	path := startFile(t)
+// 200 clients that wrote different files in one directory failed with "locked for 10s": each held the lock while it wrote and
+// synced its content, and waited for it by polling.
+func TestManyWritersInOneDirectory(t *testing.T) {
+	dir := directoryOf(t)
+	var wg sync.WaitGroup
+	for client := range 200 {
+		wg.Go(func() {
+			path := filepath.Join(dir, fmt.Sprint(client))
+			how := Options{}
+			for i := range soak.Count(3, 10) {
+				content := fmt.Appendf(nil, "%d", i)
+				if _, err := Write(path, content, how); err != nil {
+					t.Error(err)
+					return
+				}
+				hash := Hash(sha256.Sum256(content))
+				how.Old = &hash
+			}
+		})
+	}
+	wg.Wait()
+	noTemps(t, dir)
+}
+
+// lockedDirectory locks the directory of path as another process would.
+func lockedDirectory(t *testing.T, path string) (unlock func()) {
+	t.Helper()
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dir.Close()
-	unlock, err := lockDirectory(dir, time.Minute)
-	if err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { dir.Close() })
+	unlock, ok := lockDirectory(dir, false)
+	if !ok {
+		t.Fatal("the directory is locked")
 	}
-	if _, err := Write(path, nil, Options{Any: true, Wait: 20 * time.Millisecond}); err == nil {
-		t.Error("written while another writer holds the folder")
+	return unlock
+}
+
+func TestLockIsWaitedFor(t *testing.T) {
+	path := startFile(t)
+	old := put(t, path, "old")
+	unlock := lockedDirectory(t, path)
+	if _, err := Write(path, nil, Options{Old: old, Wait: 20 * time.Millisecond}); err == nil {
+		t.Error("written while another writer has locked the directory")
+	}
+	if _, err := Write(path+"2", nil, Options{Wait: time.Nanosecond}); err != nil {
+		t.Errorf("a new file needs no lock: %v", err)
 	}
 	unlock()
-	if _, err := Write(path, []byte("x"), Options{Any: true}); err != nil {
+	if _, err := Write(path, []byte("x"), Options{Old: old}); err != nil {
 		t.Error(err)
+	}
+}
+
+// The content is written before the lock is taken, and compared again with it.
+func TestLockIsOnlyForTheRename(t *testing.T) {
+	for _, changed := range []bool{false, true} {
+		path := startFile(t)
+		old := put(t, path, "old")
+		unlock := lockedDirectory(t, path)
+		written := make(chan error, 1)
+		go func() {
+			_, err := Write(path, []byte("new content"), Options{Old: old})
+			written <- err
+		}()
+		waittest.Until(t, "the temporary file is written", func() bool {
+			names, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".adze-*"))
+			if len(names) != 1 {
+				return false
+			}
+			content, _ := os.ReadFile(names[0])
+			return string(content) == "new content"
+		})
+		want := "new content"
+		if changed {
+			want = "changed meanwhile"
+			put(t, path, want)
+		}
+		unlock()
+		var stale *ChangedError
+		if err := <-written; errors.As(err, &stale) != changed || !changed && err != nil {
+			t.Error(err)
+		}
+		holds(t, path, want)
 	}
 }

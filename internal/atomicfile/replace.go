@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,17 +17,12 @@ func (w *write) create() (err error) {
 	if mode == 0 {
 		mode = 0o666 // the umask and the directory's default ACL apply
 	}
-	f, name, err := temp(w.dir, mode.Perm())
+	f, err := temp(w.dir, mode.Perm())
 	if err != nil {
 		return err
 	}
-	defer func() {
-		f.Close()
-		if err != nil {
-			w.dir.Remove(name)
-		}
-	}()
-	err = fill(f, w.content, func() error {
+	defer f.discard()
+	err = f.fill(bytes.NewReader(w.content), func() error {
 		if w.opts.Mode == 0 {
 			return nil
 		}
@@ -35,18 +31,41 @@ func (w *write) create() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	err = renameNew(w.dir, w.handle, f.name, w.base)
+	if errors.Is(err, errNoLinks) {
+		err = w.locked(func() error { return w.renameIfFree(f.name) })
 	}
-	err = renameNew(w.dir, w.handle, name, w.base)
 	if errors.Is(err, fs.ErrExist) {
 		return &ChangedError{Path: w.path, How: "has appeared"}
 	}
 	if err != nil {
 		return err
 	}
-	w.out.Created = true
-	return syncDirectory(w.handle)
+	f.renamed, w.out.Created = true, true
+	return nil
+}
+
+// errNoLinks means that the file system can't rename without replacing, and has no hard links.
+var errNoLinks = errors.New("no hard links")
+
+// linkNew is renameNew without system support: a hard link never replaces a file.
+func linkNew(dir *os.Root, from, to string) error {
+	err := dir.Link(from, to)
+	switch {
+	case err == nil:
+		return dir.Remove(from)
+	case errors.Is(err, fs.ErrExist):
+		return err
+	}
+	return errNoLinks
+}
+
+// renameIfFree renames a file if the name isn't taken, which only the directory's lock keeps true.
+func (w *write) renameIfFree(from string) error {
+	if _, err := w.dir.Lstat(w.base); err == nil {
+		return fs.ErrExist
+	}
+	return renameFile(w.dir, from, w.base)
 }
 
 // replace renames a new file over the old one, or writes in place if that would lose something.
@@ -54,7 +73,7 @@ func (w *write) replace() error {
 	id, names := hardlink.Of(w.info)
 	split := names > 1 && len(w.opts.Roots) > 0 && !hardlink.Inside(w.opts.Roots, map[hardlink.ID]uint64{id: names})[id]
 	if names > 1 && !split {
-		return w.inPlace(fmt.Sprintf("it has %d hard links", names))
+		return w.locked(func() error { return w.inPlace(fmt.Sprintf("it has %d hard links", names)) })
 	}
 	why, err := w.renameOver()
 	switch {
@@ -66,44 +85,38 @@ func (w *write) replace() error {
 	case split:
 		return fmt.Errorf("it has hard links outside the workspace, so it must be replaced, but %s", why)
 	}
-	return w.inPlace(why)
+	return w.locked(func() error { return w.inPlace(why) })
 }
 
 // renameOver returns why the file must be written in place, if it must.
 func (w *write) renameOver() (why string, err error) {
-	f, name, err := temp(w.dir, 0o600)
+	f, err := temp(w.dir, 0o600)
 	if err != nil {
 		if errors.Is(err, fs.ErrPermission) {
 			return "its directory is not writable", nil
 		}
 		return "", err
 	}
-	renamed := false
-	defer func() {
-		f.Close()
-		if !renamed {
-			w.dir.Remove(name)
-		}
-	}()
+	defer f.discard()
 	var lost string
-	err = fill(f, w.content, func() (err error) {
-		lost, err = w.dress(f)
+	err = f.fill(bytes.NewReader(w.content), func() (err error) {
+		lost, err = w.dress(f.File)
 		return err
 	})
 	if err != nil || lost != "" {
 		return lost, err
 	}
-	if err := f.Close(); err != nil {
-		return "", err
-	}
-	if err := w.again(); err != nil {
-		return "", err
-	}
-	if err := renameFile(w.dir, name, w.base); err != nil {
+	err = w.locked(func() error {
+		if err := w.again(); err != nil {
+			return err
+		}
+		return renameFile(w.dir, f.name, w.base)
+	})
+	if err != nil {
 		return cannotRename(err)
 	}
-	renamed = true
-	return "", syncDirectory(w.handle)
+	f.renamed = true
+	return "", nil
 }
 
 // dress copies the metadata of the old file to the new one.

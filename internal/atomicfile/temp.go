@@ -14,8 +14,8 @@ import (
 // sweepLimit bounds the number of names in a directory that are checked for leftovers.
 const sweepLimit = 10_000
 
-// sweep removes temporary files whose writers are dead. The caller holds the directory's lock. Writers on other machines
-// can't be checked, so a file with the ID of a running process is kept for an hour.
+// sweep removes temporary files whose writers are dead. Writers on other machines can't be checked, so a file with the ID of a
+// running process is kept for an hour.
 func sweep(dir *os.Root) {
 	list, err := dir.Open(".")
 	if err != nil {
@@ -30,7 +30,7 @@ func sweep(dir *os.Root) {
 		}
 		pid, err := strconv.Atoi(owner)
 		if err != nil || !alive(pid) || stale(dir, name) {
-			dir.Remove(name)
+			removeUnclaimed(dir, name)
 		}
 	}
 }
@@ -40,8 +40,19 @@ func stale(dir *os.Root, name string) bool {
 	return err == nil && time.Since(info.ModTime()) > time.Hour
 }
 
+// tempFile is a temporary file that will be renamed. Until then it is claimed: sweep knows that its writer lives, also one in
+// another container, whose process IDs mean nothing here.
+type tempFile struct {
+	*os.File
+	dir     *os.Root
+	name    string
+	size    int64
+	renamed bool
+	release func()
+}
+
 // temp creates an empty temporary file.
-func temp(dir *os.Root, mode fs.FileMode) (*os.File, string, error) {
+func temp(dir *os.Root, mode fs.FileMode) (*tempFile, error) {
 	for range 100 {
 		var random [8]byte
 		rand.Read(random[:])
@@ -50,15 +61,21 @@ func temp(dir *os.Root, mode fs.FileMode) (*os.File, string, error) {
 		if os.IsExist(err) {
 			continue
 		}
-		return f, name, err
+		if err != nil {
+			return nil, err
+		}
+		if release, ok := claim(f); ok {
+			return &tempFile{File: f, dir: dir, name: name, release: release}, nil
+		}
+		f.Close() // somebody swept it between the two steps
 	}
-	return nil, "", fmt.Errorf("create a temporary file: every name is taken")
+	return nil, fmt.Errorf("create a temporary file: every name is taken")
 }
 
-// fill writes and syncs the content of a new file. In between, dress sets what writing would remove: the kernel drops
-// set-user-id bits and capabilities of a file that is written to.
-func fill(f *os.File, content []byte, dress func() error) error {
-	if _, err := f.Write(content); err != nil {
+// fill writes, syncs and closes a new file. In between, dress sets what writing would remove: the kernel drops set-user-id
+// bits and capabilities of a file that is written to.
+func (f *tempFile) fill(content io.Reader, dress func() error) (err error) {
+	if f.size, err = io.Copy(f.File, content); err != nil {
 		return err
 	}
 	if dress != nil {
@@ -66,22 +83,17 @@ func fill(f *os.File, content []byte, dress func() error) error {
 			return err
 		}
 	}
-	return f.Sync()
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
-func readAll(f *os.File, size int64) ([]byte, error) {
-	buf := make([]byte, 0, size+512)
-	for {
-		n, err := f.Read(buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+n]
-		if err == io.EOF {
-			return buf, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
+// discard removes the file unless it was renamed.
+func (f *tempFile) discard() {
+	f.Close()
+	if !f.renamed {
+		f.dir.Remove(f.name)
 	}
+	f.release()
 }
