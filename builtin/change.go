@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"path/filepath"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,14 +34,22 @@ func (o original) with(a action, now *text.Document) (*change, error) {
 }
 
 // none reports whether not a byte would change.
-func (c *change) none() bool { return c.was.exists && bytes.Equal(c.was.content, c.now.Bytes()) }
+func (c *change) none() bool {
+	return c.was.exists && c.was.size == c.now.Size() && c.was.hash == c.newHash()
+}
 
-// fileDiff shows the whole change, including line endings.
+// large reports whether the contents are too large to be part of what is shown.
+func (c *change) large() bool { return max(c.was.size, c.now.Size()) > edit.Large }
+
+// fileDiff shows the whole change, including line endings. Of a large file it shows only the diff.
 func (c *change) fileDiff() tool.FileDiff {
 	name := filepath.Base(c.was.path.Abs)
-	d := tool.FileDiff{File: name, Path: c.was.path.Abs, New: c.now.Text}
+	d := tool.FileDiff{File: name, Path: c.was.path.Abs}
 	diff := c.diff
-	if c.was.exists {
+	if !c.large() {
+		d.New = c.now.Text
+	}
+	if c.was.exists && !c.large() {
 		old := ""
 		if c.was.doc != nil {
 			old = c.was.doc.Text
@@ -50,6 +58,9 @@ func (c *change) fileDiff() tool.FileDiff {
 			old, d.New, diff = before, after, edit.Compare(before, after)
 		}
 		d.Original = &old
+	}
+	if c.large() {
+		diff = diff.Short()
 	}
 	d.Diff = diff.Unified(name+"\tCurrent", name+"\tProposed")
 	s := diff.Stat()
@@ -70,7 +81,7 @@ func (c *change) withLineEnds() (before, after string, ok bool) {
 	if old == now && old != mixed || old == none || now == none && old != mixed {
 		return "", "", false
 	}
-	return withoutMark(c.was.content), withoutMark(c.now.Bytes()), true
+	return withoutMark(c.was.bytes()), withoutMark(c.now.Bytes()), true
 }
 
 func withoutMark(content []byte) string { return strings.TrimPrefix(string(content), "\ufeff") }
@@ -114,4 +125,8 @@ func (c *change) warnings(diff string) []string {
 	return out
 }
 
-func (c *change) newHash() [sha256.Size]byte { return sha256.Sum256(c.now.Bytes()) }
+func (c *change) newHash() workspace.Hash {
+	h := sha256.New()
+	c.now.WriteTo(h)
+	return workspace.Hash(h.Sum(nil))
+}

@@ -69,12 +69,14 @@ func editFile(f *files) tool.Tool {
 			}
 			shown := r.fileDiff()
 			inv.Confirm = shown
-			inv.Rework = func(text string) json.RawMessage {
-				old := ""
-				if shown.Original != nil {
-					old = *shown.Original
+			if !r.large() {
+				inv.Rework = func(text string) json.RawMessage {
+					old := ""
+					if shown.Original != nil {
+						old = *shown.Original
+					}
+					return rework(editArgs{Path: shown.Path, Old: &old, New: &text})
 				}
-				return rework(editArgs{Path: shown.Path, Old: &old, New: &text})
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				notes, err := f.commit(ctx, r.change)

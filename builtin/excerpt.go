@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -137,7 +136,7 @@ func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excer
 
 // about is doc.Describe with a fast path for plain UTF-8 text, about which there is nothing to describe.
 func about(doc *text.Document) string {
-	if doc.Encoding == text.UTF8 && !doc.BOM && bytes.IndexByte(doc.Bytes(), '\r') < 0 {
+	if doc.Encoding == text.UTF8 && doc.Size() == int64(len(doc.Text)) && strings.IndexByte(doc.Text, '\r') < 0 {
 		return ""
 	}
 	return doc.Describe()

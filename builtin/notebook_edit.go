@@ -118,7 +118,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	if o.doc == nil {
 		return nil, o.binary(a)
 	}
-	nb, err := parseNotebook(o.content)
+	nb, err := parseNotebook(o.bytes())
 	if err != nil {
 		return nil, a.errorf(notebookInvalidJSON, p, "%w%s", err, f.offer.hint("edit", "; fix it with edit"))
 	}
@@ -133,7 +133,7 @@ func (f *files) reviseNotebook(p workspace.Path, e document.CellEdit) (*notebook
 	case err != nil:
 		return nil, a.failure(p, err)
 	}
-	now, err := text.DecodeAs(withMark(o.content, out.Data), text.UTF8)
+	now, err := text.DecodeAs(withMark(o.bytes(), out.Data), text.UTF8)
 	if err != nil {
 		return nil, a.failure(p, err)
 	}

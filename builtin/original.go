@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 
 	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -27,9 +29,18 @@ const (
 type original struct {
 	path    workspace.Path
 	exists  bool
-	content []byte
+	size    int64
 	hash    workspace.Hash
 	doc     *text.Document // nil: not text
+	content []byte         // if it isn't text
+}
+
+// bytes returns the content. It must not be changed.
+func (o original) bytes() []byte {
+	if o.doc != nil {
+		return o.doc.Bytes()
+	}
+	return o.content
 }
 
 // original reads the file that a call would change. A missing file is an empty text.
@@ -56,11 +67,16 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	if _, err = content.ReadFrom(io.LimitReader(file, maxChanged+1)); err != nil {
 		return o, a.failure(p, err)
 	}
-	o.content = content.Bytes()
-	o.hash = sha256.Sum256(o.content)
-	o.doc, err = text.Decode(o.content)
-	if err != nil && !errors.Is(err, text.ErrBinary) {
+	o.hash, o.size = sha256.Sum256(content.Bytes()), int64(content.Len())
+	o.doc, err = text.Decode(content.Bytes())
+	switch {
+	case errors.Is(err, text.ErrBinary):
+		o.content = content.Bytes()
+	case err != nil:
 		return o, a.failure(p, err)
+	case o.size > edit.Large && int64(len(o.doc.Text)) < o.size:
+		content = bytes.Buffer{}
+		runtime.GC() // frees it if the document doesn't need it
 	}
 	return o, nil
 }
@@ -95,14 +111,14 @@ func (f *files) checkRead(a action, o original, all bool) error {
 
 // binary returns an error if read_file doesn't show the file as text; otherwise nil.
 func (o original) binary(a action) error {
-	what := "binary data, " + document.Size(int64(len(o.content)))
-	switch t := document.Detect(o.path.Abs, o.content); t.Kind {
+	what := "binary data, " + document.Size(o.size)
+	switch t := document.Detect(o.path.Abs, o.bytes()); t.Kind {
 	case document.Text, document.SVG, document.Notebook:
 		if o.doc != nil {
 			return nil
 		}
 	default:
-		what = t.Describe(int64(len(o.content)))
+		what = t.Describe(o.size)
 	}
 	next := "only text can be edited; change it with a command"
 	switch a {

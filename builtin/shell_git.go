@@ -379,7 +379,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	if c.was.exists {
 		o.Old = &c.was.hash
 	}
-	out, err := atomicfile.Write(p.Abs, c.now.Bytes(), o)
+	out, err := atomicfile.WriteFrom(p.Abs, c.now, o)
 	var changed *atomicfile.ChangedError
 	switch {
 	case errors.As(err, &changed) && changed.How == "is gone":

@@ -42,7 +42,9 @@ func writeFile(f *files) tool.Tool {
 			}
 			shown := c.fileDiff()
 			inv.Confirm = shown
-			inv.Rework = func(text string) json.RawMessage { return rework(writeFileArgs{Path: shown.Path, Content: text}) }
+			if !c.large() {
+				inv.Rework = func(text string) json.RawMessage { return rework(writeFileArgs{Path: shown.Path, Content: text}) }
+			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				notes, err := f.commit(ctx, c)
 				if err != nil {

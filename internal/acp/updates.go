@@ -294,6 +294,9 @@ func excerpt(text string) string {
 func shown(d tool.Display) []toolContent {
 	switch d := d.(type) {
 	case tool.FileDiff:
+		if d.Original == nil && d.New == "" && d.Diff != "" { // a large file
+			return []toolContent{block(textContent(d.Markdown()))}
+		}
 		return append([]toolContent{{Type: "diff", Path: d.Path, OldText: d.Original, NewText: &d.New}}, warnings(d.Warnings)...)
 	case tool.Effects:
 		return effects(d)

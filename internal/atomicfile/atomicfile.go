@@ -68,6 +68,26 @@ func (e *ChangedError) Error() string {
 
 // Write writes the content to the file at path.
 func Write(path string, content []byte, o Options) (Outcome, error) {
+	return WriteFrom(path, inMemory(content), o)
+}
+
+// Content is what is written. WriteTo may be called more than once.
+type Content interface {
+	io.WriterTo
+	Size() int64
+}
+
+type inMemory []byte
+
+func (m inMemory) Size() int64 { return int64(len(m)) }
+
+func (m inMemory) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(m)
+	return int64(n), err
+}
+
+// WriteFrom writes the content to the file at path.
+func WriteFrom(path string, content Content, o Options) (Outcome, error) {
 	abs, err := target(path, o)
 	if err != nil {
 		return Outcome{}, err
@@ -112,7 +132,7 @@ func cause(err error) error {
 // write is the state of one Write.
 type write struct {
 	path, base string
-	content    []byte
+	content    Content
 	opts       Options
 	dir        *os.Root
 	handle     *os.File    // of the directory

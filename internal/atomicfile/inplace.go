@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -35,13 +34,13 @@ func (w *write) inPlace(why string) error {
 func (w *write) overwrite(f *os.File, saved string, size int64) error {
 	err := w.again()
 	if err == nil {
-		err = reserve(f, size, int64(len(w.content)))
+		err = reserve(f, size, w.content.Size())
 	}
 	if err != nil {
 		os.Remove(saved)
 		return err
 	}
-	err = w.refill(f, bytes.NewReader(w.content))
+	err = w.refill(f, w.content)
 	if err == nil {
 		return nil
 	}
@@ -61,8 +60,8 @@ func (w *write) restore(f *os.File, saved string) error {
 	return w.refill(f, old)
 }
 
-func (w *write) refill(f *os.File, content io.Reader) error {
-	n, err := io.Copy(io.NewOffsetWriter(f, 0), content)
+func (w *write) refill(f *os.File, content io.WriterTo) error {
+	n, err := content.WriteTo(io.NewOffsetWriter(f, 0))
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func (w *write) refill(f *os.File, content io.Reader) error {
 }
 
 // save saves a content in the backup directory, and syncs it.
-func save(dirPath, base string, content io.Reader) (path string, size int64, err error) {
+func save(dirPath, base string, content io.WriterTo) (path string, size int64, err error) {
 	if err := os.MkdirAll(dirPath, 0o700); err != nil {
 		return "", 0, err
 	}

@@ -1,7 +1,6 @@
 package atomicfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +21,7 @@ func (w *write) create() (err error) {
 		return err
 	}
 	defer f.discard()
-	err = f.fill(bytes.NewReader(w.content), func() error {
+	err = f.fill(w.content, func() error {
 		if w.opts.Mode == 0 {
 			return nil
 		}
@@ -99,7 +98,7 @@ func (w *write) renameOver() (why string, err error) {
 	}
 	defer f.discard()
 	var lost string
-	err = f.fill(bytes.NewReader(w.content), func() (err error) {
+	err = f.fill(w.content, func() (err error) {
 		lost, err = w.dress(f.File)
 		return err
 	})

@@ -74,8 +74,8 @@ func temp(dir *os.Root, mode fs.FileMode) (*tempFile, error) {
 
 // fill writes, syncs and closes a new file. In between, dress sets what writing would remove: the kernel drops set-user-id
 // bits and capabilities of a file that is written to.
-func (f *tempFile) fill(content io.Reader, dress func() error) (err error) {
-	if f.size, err = io.Copy(f.File, content); err != nil {
+func (f *tempFile) fill(content io.WriterTo, dress func() error) (err error) {
+	if f.size, err = content.WriteTo(f.File); err != nil {
 		return err
 	}
 	if dress != nil {

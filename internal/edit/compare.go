@@ -12,6 +12,7 @@ import (
 type Comparison struct {
 	old, new string
 	changes  []change
+	short    bool
 }
 
 // change replaces lines of the old text by lines of the new. Offsets are in bytes; lines count from 0.

@@ -9,6 +9,7 @@
 package edit
 
 import (
+	"runtime"
 	"strings"
 )
 
@@ -223,7 +224,6 @@ func numberLines(text string, places []Place) {
 
 // Result is the result of several edits.
 type Result struct {
-	Text    string
 	Spans   []Span  // the whole change as spans of the original text
 	Matches []Match // one for each edit, found in the result of the one before
 }
@@ -231,23 +231,56 @@ type Result struct {
 // Apply applies the edits one after the other, each to the result of the one before, or none of them. An error of one of
 // several edits is a *[BatchError]; edits that undo each other are a *[NoChangeError].
 func Apply(text string, edits []Edit) (Result, error) {
-	r := Result{Text: text}
+	var r Result
+	now := text
 	for i, e := range edits {
-		m, err := Find(r.Text, e)
+		m, err := Find(now, e)
 		if err != nil {
 			if len(edits) > 1 {
 				err = &BatchError{Index: i, Err: err}
 			}
 			return Result{}, err
 		}
-		r.Spans = compose(r.Spans, r.Text, m.Spans)
-		r.Text = m.Apply(r.Text)
+		r.Spans = compose(r.Spans, now, m.Spans)
 		r.Matches = append(r.Matches, m)
+		if i < len(edits)-1 {
+			now = m.Apply(now)
+			free(now)
+		}
 	}
-	if r.Text == text {
+	if unchanged(text, r.Spans) {
 		return Result{}, &NoChangeError{}
 	}
 	return r, nil
+}
+
+// unchanged reports whether replace(text, spans) is text.
+func unchanged(text string, spans []Span) bool {
+	at, same := 0, 0 // same: how much of text the result begins with
+	next := func(part string) bool {
+		if !strings.HasPrefix(text[same:], part) {
+			return false
+		}
+		same += len(part)
+		return true
+	}
+	for _, s := range spans {
+		if !next(text[at:s.Start]) || !next(s.New) {
+			return false
+		}
+		at = s.End
+	}
+	return next(text[at:]) && same == len(text)
+}
+
+// Large is the size of a text that shouldn't be in memory more often than necessary.
+const Large = 4 << 20
+
+// free frees the memory of earlier forms of a large text, so that the next one doesn't need more.
+func free(text string) {
+	if len(text) > Large {
+		runtime.GC()
+	}
 }
 
 // compose returns the spans with the effect of first and then second. second are spans of between, the result of first.

@@ -14,7 +14,7 @@ func reindented(text string, e Edit) []candidate {
 	e, toLineEnd := settleEnd(e, forgive)
 	old, newline := strings.CutSuffix(e.Old, "\n")
 	have, want := normalize(text, forgive), normalize(old, forgive).text
-	if strings.TrimSpace(want) == "" {
+	if strings.TrimSpace(want) == "" || indexLines(have.text, 0, want) < 0 {
 		return nil
 	}
 	starts, oldLines := lineStarts(text), linesOf(e.Old)

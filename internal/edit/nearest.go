@@ -9,6 +9,7 @@ import (
 // Limits of the search for the most similar place, for any text.
 const (
 	maxSearched  = 32 << 20 // bytes of the text that are searched
+	maxLines     = 1 << 20  // and lines
 	maxOldLines  = 200      // lines of Old that are searched for
 	maxSameLines = 1000     // occurrences of one line that count: frequent lines are not significant
 	maxWindows   = 5        // places that are compared line by line
@@ -21,7 +22,10 @@ func nearest(text, old string) *Near {
 	text = text[:min(len(text), maxSearched)]
 	oldLines := linesOf(old)
 	oldLines = oldLines[:min(len(oldLines), maxOldLines)]
-	lines := linesOf(text)
+	lines := strings.SplitAfterN(text, "\n", maxLines+1)
+	if last := len(lines) - 1; last == maxLines || lines[last] == "" {
+		lines = lines[:last]
+	}
 	windows := equalLines(lines, oldLines)
 	if len(windows) == 0 {
 		windows = similarLines(lines, oldLines)

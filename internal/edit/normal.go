@@ -171,6 +171,7 @@ type candidate struct {
 func findRelaxed(text string, e Edit) (Match, error) {
 	for _, rung := range []Rung{TrailingBlanks, Typography, Indentation} {
 		found := candidates(text, e, rung)
+		free(text)
 		if len(found) == 0 {
 			continue
 		}

@@ -3,6 +3,7 @@ package edit
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // diffContext is the number of unchanged lines around a change in a unified diff.
@@ -38,12 +39,68 @@ func (c Comparison) writeHunk(b *strings.Builder, near []change) {
 	newCount := last.newLine + last.newCount + after - newLine
 	fmt.Fprintf(b, "@@ -%s +%s @@\n", hunkRange(oldLine, oldCount), hunkRange(newLine, newCount))
 	for _, ch := range near {
-		writeLines(b, ' ', c.old[start:ch.oldStart])
-		writeLines(b, '-', c.old[ch.oldStart:ch.oldEnd])
-		writeLines(b, '+', c.new[ch.newStart:ch.newEnd])
+		old, now := c.old[ch.oldStart:ch.oldEnd], c.new[ch.newStart:ch.newEnd]
+		if c.short && ch.oldCount == 1 && ch.newCount == 1 {
+			old, now = shortened(old, now)
+		}
+		c.context(b, c.old[start:ch.oldStart])
+		writeLines(b, '-', old)
+		writeLines(b, '+', now)
 		start = ch.oldEnd
 	}
-	writeLines(b, ' ', c.old[start:end])
+	c.context(b, c.old[start:end])
+}
+
+// Short returns a comparison whose diff shows only the beginning of long unchanged lines, and only the part of long lines that
+// differs.
+func (c Comparison) Short() Comparison {
+	c.short = true
+	return c
+}
+
+// longPart is how much is shown of a long line where it doesn't differ.
+const longPart = 500
+
+// context writes unchanged lines.
+func (c Comparison) context(b *strings.Builder, lines string) {
+	if !c.short {
+		writeLines(b, ' ', lines)
+		return
+	}
+	for line := range strings.Lines(lines) {
+		writeLines(b, ' ', shortPart(line))
+	}
+}
+
+// shortPart omits the middle of a long unchanged part of a line.
+func shortPart(s string) string {
+	n := len(s) - 2*longPart
+	if n <= 0 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:longPart], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) + strings.ToValidUTF8(s[longPart+n:], "")
+}
+
+// shortened omits most of the common start and end of two lines.
+func shortened(old, now string) (string, string) {
+	start, limit := 0, min(len(old), len(now))
+	for start < limit && old[start] == now[start] {
+		start++
+	}
+	for start > 0 && start < limit && !(utf8.RuneStart(old[start]) && utf8.RuneStart(now[start])) {
+		start--
+	}
+	end := 0
+	for end < limit-start && old[len(old)-1-end] == now[len(now)-1-end] {
+		end++
+	}
+	for end > 0 && !utf8.RuneStart(old[len(old)-end]) {
+		end--
+	}
+	cut := func(line string) string {
+		return shortPart(line[:start]) + line[start:len(line)-end] + shortPart(line[len(line)-end:])
+	}
+	return cut(old), cut(now)
 }
 
 // hunkRange writes a range as diff and patch do: an empty one names the line before it.

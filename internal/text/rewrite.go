@@ -2,10 +2,12 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Rewrite replaces the whole content and returns the new document. Encoding and byte order mark stay. If content has \r\n
@@ -57,11 +59,14 @@ type LineEnds struct {
 
 // LineEnds counts the line endings as they are on disk.
 func (d *Document) LineEnds() LineEnds {
-	body := d.body()
 	e := LineEnds{Last: strings.HasSuffix(d.Text, "\n")}
+	var body []byte
+	if !d.valid {
+		body = d.body()
+	}
 	switch {
 	case d.valid: // the text is the body without the \r of each \r\n
-		e.CRLF = len(body) - len(d.Text)
+		e.CRLF = int(d.Size()) - len(d.mark()) - len(d.Text)
 		e.LF = strings.Count(d.Text, "\n") - e.CRLF
 		e.CR = strings.Count(d.Text, "\r")
 	case d.Encoding.unit() == 1: // no character has \r or \n among its bytes
@@ -126,18 +131,19 @@ type Edit struct {
 func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
+	if d.plain || d.crlf {
+		return d.splice(edits)
+	}
 	w := &writer{doc: d, body: d.body(), join: true}
 	grown := 0
 	for _, e := range edits {
 		grown += len(e.New)
 	}
-	var want strings.Builder
-	want.Grow(len(d.Text) + grown)
 	w.out = make([]byte, 0, len(w.body)+2*grown)
 	last := 0
 	for _, e := range edits {
-		if e.Start < last || e.End < e.Start || e.End > len(d.Text) {
-			return nil, fmt.Errorf("edit of bytes %d to %d: outside the text or overlapping another edit", e.Start, e.End)
+		if err := d.fits(e, last); err != nil {
+			return nil, err
 		}
 		if err := w.keepTo(e.Start); err != nil {
 			return nil, err
@@ -149,10 +155,55 @@ func (d *Document) Replace(edits ...Edit) (*Document, error) {
 		if err := w.write(from, w.raw, joinLines(e.New)); err != nil {
 			return nil, err
 		}
-		want.WriteString(d.Text[last:e.Start])
-		want.WriteString(e.New)
 		last = e.End
 	}
-	want.WriteString(d.Text[last:])
-	return w.finish(append(w.out, w.body[w.raw:]...), want.String())
+	body := append(w.out, w.body[w.raw:]...)
+	if d.valid {
+		return d.withBody(body)
+	}
+	return w.finish(body, d.spliced(nil, edits))
+}
+
+// spliced returns the text after sorted edits, with start before it.
+func (d *Document) spliced(start []byte, edits []Edit) string {
+	size := len(start) + len(d.Text)
+	for _, e := range edits {
+		size += len(e.New) - (e.End - e.Start)
+	}
+	out := append(make([]byte, 0, size), start...)
+	last := 0
+	for _, e := range edits {
+		out = append(append(out, d.Text[last:e.Start]...), e.New...)
+		last = e.End
+	}
+	out = append(out, d.Text[last:]...)
+	return unsafe.String(unsafe.SliceData(out), len(out))
+}
+
+// fits reports an edit that is outside the text, or begins before the end of the last one.
+func (d *Document) fits(e Edit, last int) error {
+	if e.Start < last || e.End < e.Start || e.End > len(d.Text) {
+		return fmt.Errorf("edit of bytes %d to %d: outside the text or overlapping another edit", e.Start, e.End)
+	}
+	return nil
+}
+
+// splice applies sorted edits to a text whose bytes on disk follow from it.
+func (d *Document) splice(edits []Edit) (*Document, error) {
+	last := 0
+	for i, e := range edits {
+		if err := d.fits(e, last); err != nil {
+			return nil, err
+		}
+		if err := cmp.Or(d.betweenCharacters(e.Start), d.betweenCharacters(e.End)); err != nil {
+			return nil, err
+		}
+		last = e.End
+		edits[i].New = joinLines(strings.ToValidUTF8(e.New, "\uFFFD"))
+	}
+	if !d.crlf {
+		text := d.spliced(d.mark(), edits)
+		return decode(unsafe.Slice(unsafe.StringData(text), len(text)), d.Encoding, d.BOM)
+	}
+	return &Document{Text: d.spliced(nil, edits), Encoding: d.Encoding, BOM: d.BOM, codec: d.codec, valid: true, crlf: true}, nil
 }

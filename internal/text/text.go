@@ -10,11 +10,14 @@
 package text
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // ErrBinary reports that the content is not text.
@@ -28,10 +31,11 @@ type Document struct {
 	Encoding Encoding
 	BOM      bool
 
-	raw   []byte // everything, including the mark
+	raw   []byte // everything, including the mark; nil if crlf
 	codec codec
 	valid bool // raw is valid UTF-8
-	plain bool // and Text is the same bytes, after the mark
+	plain bool // and Text is the same bytes, after the mark, in the same memory
+	crlf  bool // or Text has \n for each \r\n, and there is no other \n
 }
 
 // Decode guesses the encoding and decodes. For content that isn't text the error is ErrBinary. The content must not be
@@ -58,8 +62,12 @@ func decode(content []byte, enc Encoding, marked bool) (*Document, error) {
 	d := &Document{Encoding: enc, BOM: marked, raw: content, codec: c}
 	body := d.body()
 	if enc == UTF8 && utf8.Valid(body) {
-		d.Text, d.valid = joinLines(string(body)), true
-		d.plain = len(d.Text) == len(body)
+		d.Text, d.valid = joinLines(unsafe.String(unsafe.SliceData(body), len(body))), true
+		joined := len(body) - len(d.Text)
+		d.plain = joined == 0
+		if d.crlf = joined > 0 && strings.Count(d.Text, "\n") == joined; d.crlf {
+			d.raw = nil // so that a large file isn't in memory twice
+		}
 		return d, nil
 	}
 	var b strings.Builder
@@ -76,16 +84,67 @@ func decode(content []byte, enc Encoding, marked bool) (*Document, error) {
 	return d, nil
 }
 
+// Size returns the length of the content for the disk.
+func (d *Document) Size() int64 {
+	if !d.crlf {
+		return int64(len(d.raw))
+	}
+	return int64(len(d.mark()) + len(d.Text) + strings.Count(d.Text, "\n"))
+}
+
+// WriteTo writes the content for the disk.
+func (d *Document) WriteTo(w io.Writer) (n int64, err error) {
+	if !d.crlf {
+		k, err := w.Write(d.raw)
+		return int64(k), err
+	}
+	count := &counter{w: w}
+	b := bufio.NewWriter(count)
+	b.Write(d.mark())
+	for rest := d.Text; ; {
+		line, after, more := strings.Cut(rest, "\n")
+		b.WriteString(line)
+		if !more {
+			err := b.Flush()
+			return count.n, err
+		}
+		b.Write(crlf)
+		rest = after
+	}
+}
+
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
 // Bytes returns the content for the disk. It must not be changed.
-func (d *Document) Bytes() []byte { return d.raw }
+func (d *Document) Bytes() []byte {
+	if !d.crlf {
+		return d.raw
+	}
+	var b bytes.Buffer
+	b.Grow(int(d.Size()))
+	d.WriteTo(&b)
+	return b.Bytes()
+}
+
+// mark returns the byte order mark that the content has.
+func (d *Document) mark() []byte {
+	if d.BOM {
+		return d.Encoding.mark()
+	}
+	return nil
+}
 
 // body returns the content after the mark.
-func (d *Document) body() []byte {
-	if d.BOM {
-		return d.raw[len(d.Encoding.mark()):]
-	}
-	return d.raw
-}
+func (d *Document) body() []byte { return d.Bytes()[len(d.mark()):] }
 
 // withBody returns the same document with another body, which must not be changed afterwards.
 func (d *Document) withBody(body []byte) (*Document, error) {

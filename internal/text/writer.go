@@ -32,8 +32,8 @@ func (w *writer) keepTo(offset int) error {
 
 // skipTo continues at an offset of the shown text.
 func (w *writer) skipTo(offset int) error {
-	if offset < len(w.doc.Text) && !utf8.RuneStart(w.doc.Text[offset]) {
-		return fmt.Errorf("edit at byte %d: that is inside a character", offset)
+	if err := w.doc.betweenCharacters(offset); err != nil {
+		return err
 	}
 	if w.doc.valid {
 		w.raw += rawLen(w.body[w.raw:], offset-w.text)
@@ -44,6 +44,14 @@ func (w *writer) skipTo(offset int) error {
 	for w.text < offset && s.next() {
 		w.raw += len(s.unit)
 		w.text += utf8.RuneLen(s.r)
+	}
+	return nil
+}
+
+// betweenCharacters reports an offset of the shown text that is inside a character.
+func (d *Document) betweenCharacters(offset int) error {
+	if offset < len(d.Text) && !utf8.RuneStart(d.Text[offset]) {
+		return fmt.Errorf("edit at byte %d: that is inside a character", offset)
 	}
 	return nil
 }
