@@ -270,3 +270,42 @@ func TestLateSecretsAreForgotten(t *testing.T) {
 		}
 	}
 }
+
+// Two sessions that changed one file failed each other's commands, which a second try would have run.
+func TestKeepIsRetriedOnce(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		by    tool.CauseKind
+		want  string
+		fails bool
+	}{
+		{"nobody approved it", tool.ByMode, "theirs\nours\n", false},
+		{"the user approved the change", tool.ByUser, "theirs\n", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newLate(t, true, nil, t.TempDir())
+			path := filepath.Join(w.dir, "f")
+			put(t, w.dir, map[string]string{"f": "old\n"})
+			changed := false
+			judge := w.exec.Policy
+			w.exec.Policy = func(r tool.Request) tool.Decision {
+				if r.Access[0].Verb != tool.Writes {
+					return judge(r)
+				}
+				if !changed { // by another process, after the trial
+					changed = true
+					put(t, w.dir, map[string]string{"f": "theirs\n"})
+				}
+				return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: c.by}}
+			}
+			o := call(t, w.exec, "run_shell_command", runShellCommandArgs{Command: "echo ours >> f"})
+			got, err := os.ReadFile(path)
+			if err != nil || string(got) != c.want || (o.Status != tool.StatusSuccess) != c.fails {
+				t.Errorf("%s, the file has %q (%v): %s", o.Status, got, err, o.Result.Text())
+			}
+			if c.fails && !strings.Contains(o.Result.Text(), "changed since the trial started") {
+				t.Errorf("the reason is missing: %s", o.Result.Text())
+			}
+		})
+	}
+}

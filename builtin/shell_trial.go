@@ -109,7 +109,8 @@ func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) 
 			}
 		}
 		defer r.drop()
-		return nil, fmt.Errorf("%s changed meanwhile", r.short(r.found.Conflicts[0]))
+		return nil, tool.Errorf(changedSinceRead, "%s: %w, in both of two trials; nothing was kept. Run it again",
+			r.short(r.found.Conflicts[0]), tool.ErrChanged)
 	}
 }
 
@@ -126,6 +127,7 @@ type triedCall struct {
 	shown   tool.Effects
 	quiet   time.Duration
 	once    sync.Once
+	second  bool // the first one couldn't be kept
 }
 
 // try runs the command in a trial and finds what it changed.
@@ -297,6 +299,11 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 	}
 	only, left := r.chosen(l.Decision.Answer)
 	kept, err := r.trial.Keep(ctx, only)
+	if errors.Is(err, trial.ErrConflict) && l.Decision.Cause.Kind != tool.ByUser {
+		if next := r.again(ctx); next != nil {
+			return next.keep(ctx, l)
+		}
+	}
 	if err != nil {
 		text := "Nothing was kept of " + r.shown.Count() + ": " + err.Error() + "."
 		if errors.Is(err, trial.ErrConflict) {
@@ -319,6 +326,27 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 		text += fmt.Sprintf("\nThe user discarded %d of its changes.", left)
 	}
 	return r.with(text), r.failure
+}
+
+// again tries the command a second time, after files that it changes were changed by something else. It returns nil if its
+// effects would have to be judged again. It must not be called if the user approved the first ones.
+func (r *triedCall) again(ctx context.Context) *triedCall {
+	if r.second {
+		return nil
+	}
+	r.drop()
+	next, err := r.try(ctx)
+	if err != nil {
+		return nil
+	}
+	next.second = true
+	judged := r.access()
+	more := slices.ContainsFunc(next.access(), func(a tool.Access) bool { return !slices.Contains(judged, a) })
+	if more || len(next.found.Conflicts) > 0 || len(next.late) > 0 || next.mustAsk() {
+		next.drop()
+		return nil
+	}
+	return next
 }
 
 // split reports the files that keeping replaced because of their names outside the workspace.

@@ -12,7 +12,9 @@ import (
 // obsolete. invalidated reports the latter; it is nil for a running call, which keeps its position in the order.
 func (e *scheduledCall) ask(ctx context.Context, r Request, why Decision, invalidated func() bool) step {
 	if e.x.Ask == nil {
-		return e.stop(Unapproved(r, why, "this session is non-interactive").outcome())
+		s := e.stop(Unapproved(r, why, "this session is non-interactive").outcome())
+		s.unasked = true
+		return s
 	}
 	asked, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -95,7 +97,9 @@ func (e *scheduledCall) answered(ctx context.Context, r Request, why Decision, a
 	case errors.Is(a.err, context.Canceled):
 		return e.stop(cancelled("%s: cancelled by the user", r.Description))
 	case errors.As(a.err, &unasked):
-		return e.stop(unasked.outcome())
+		s := e.stop(unasked.outcome())
+		s.unasked = true
+		return s
 	case errors.Is(a.err, ErrDenied): // the asker says who denied it, and why
 		return e.stop(deniedBy(fmt.Errorf("%s: %w", r.Description, a.err)))
 	case a.err != nil:

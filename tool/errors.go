@@ -172,6 +172,10 @@ func (d Decision) Why() string {
 	return d.Reason + " (" + cause + ")"
 }
 
+// ErrChanged is in the chain of the error of a Trial that is useless because something else changed the same files meanwhile.
+// The user is asked whether to run the call instead; without a user the error is the result.
+var ErrChanged = errors.New("changed meanwhile")
+
 // ErrDenied is in the chain of every error for a denied call, such as the one [Live].Ask returns.
 var ErrDenied = errors.New("permission denied")
 

@@ -225,6 +225,7 @@ type step struct {
 	again    bool
 	end      *Outcome
 	no       bool // the user denied it
+	unasked  bool // there is no user
 }
 
 // approval is the user's approval of an invocation.
@@ -260,6 +261,8 @@ func (e *scheduledCall) decide(ctx context.Context, inv *Invocation, yes *approv
 	}
 	a := e.ask(ctx, r, d, func() bool { return e.scheduler().isStale(e) })
 	switch {
+	case a.unasked && e.late != nil:
+		return e.stop(errored(e.late)), nil
 	case a.no:
 		e.scheduler().refuse(e)
 		return a, nil

@@ -61,6 +61,7 @@ type scheduledCall struct {
 
 	trials  int           // how often it was tried
 	untried string        // why it isn't tried, or not tried again
+	late    error         // the same, if that is because files changed meanwhile
 	early   bool          // it ran ahead of earlier trials
 	direct  bool          // the user wants it to run instead, or nothing can be tried here
 	tried   time.Duration // how long the last trial took, or the run ahead of others

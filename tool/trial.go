@@ -153,6 +153,9 @@ func (e *scheduledCall) runTrial(ctx, trial context.Context, inv *Invocation, d 
 		e.direct = true
 	} else {
 		e.untried = "it can't be tried first: " + oneLine(r.err.Error())
+		if errors.Is(r.err, ErrChanged) {
+			e.late = r.err
+		}
 	}
 	return nil, nil
 }
@@ -281,6 +284,7 @@ func (e *scheduledCall) again(t *tried) {
 	t.drop()
 	if e.trials >= maxTrials {
 		e.untried = fmt.Sprintf("other calls changed files while it was tried, %d times", e.trials)
+		e.late = fmt.Errorf("%s: nothing was kept: %s. Run it again", t.Description, e.untried)
 	}
 }
 

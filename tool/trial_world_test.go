@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -126,4 +127,25 @@ func (w *world) steps(words ...string) []string {
 		}
 	}
 	return out
+}
+
+// Without a user, a call that can't be kept because files changed meanwhile was denied as if it required approval.
+func TestTrialIsOvertaken(t *testing.T) {
+	err := tool.Errorf("busy", "f: %w", tool.ErrChanged)
+	f := fake("toy", tool.Execute, tool.Invocation{
+		Access: []tool.Access{{Verb: tool.Execs, Target: "x"}},
+		Trial:  func(context.Context, *tool.Live) (*tool.Tried, error) { return nil, err },
+		Run:    func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("ran"), nil },
+	})
+	for want, ask := range map[string]tool.Asker{
+		"error: f: changed meanwhile": nil,
+		"success: ran":                func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { return yes, nil },
+		"error: f: changed meanwhile ": func(_ context.Context, r tool.Request, d tool.Decision) (tool.Decision, error) {
+			return tool.Decision{}, tool.Unapproved(r, d, "there is no user")
+		},
+	} {
+		x := &tool.Executor{Registry: tool.NewRegistry(f), Limit: 1, Ask: ask}
+		x.Policy = func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Ask, Try: true} }
+		wantSame(t, "outcome", []string{strings.TrimSpace(want)}, says(begin(t.Context(), x, "toy").Wait()))
+	}
 }

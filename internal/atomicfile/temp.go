@@ -67,7 +67,7 @@ func temp(dir *os.Root, mode fs.FileMode) (*tempFile, error) {
 		if release, ok := claim(f); ok {
 			return &tempFile{File: f, dir: dir, name: name, release: release}, nil
 		}
-		f.Close() // somebody swept it between the two steps
+		f.Close() // it was swept between the two steps
 	}
 	return nil, fmt.Errorf("create a temporary file: every name is taken")
 }
