@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -300,15 +301,28 @@ func (f Directory) removeRest(id string) (int64, error) {
 // deleted next time.
 const retentionTime = 5 * time.Second
 
+// retentionPause is how long nothing is deleted after everything was looked at, which takes longer with many sessions.
+const retentionPause = time.Hour
+
+// retained is the file whose time is that of the last complete deletion.
+const retained = "cleaned"
+
 // retain deletes sessions that are too old or too large, and saved results without a session, for a limited time. When it
 // returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
 func (s *Session) retain() {
+	mark := filepath.Join(s.Directory.Home, retained)
+	if info, err := os.Lstat(mark); err == nil && s.env.now().Sub(info.ModTime()).Abs() < retentionPause {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), retentionTime)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = s.clean(ctx) // tried again next time
+		if s.clean(ctx) == nil && ctx.Err() == nil { // otherwise it is tried again next time
+			now := s.env.now()
+			_ = cmp.Or(os.WriteFile(mark, nil, 0o600), os.Chtimes(mark, now, now))
+		}
 	}()
 	select {
 	case <-done:
