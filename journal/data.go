@@ -151,6 +151,13 @@ type Finished struct {
 	Seen    []Seen          `json:"seen,omitempty"`    // what is known about each file that the call read or wrote
 	Changes []Change        `json:"changes,omitempty"` // files that the call changed
 	Todos   json.RawMessage `json:"todos,omitempty"`   // the agent's to-do list, if the call changed it
+	Jobs    []Job           `json:"jobs,omitempty"`    // background commands of the session that are running now
+}
+
+// Job is a background command.
+type Job struct {
+	ID      string `json:"id"`
+	Command string `json:"command"` // in one line
 }
 
 // Outcome is a [tool.Outcome] without its call.

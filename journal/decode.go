@@ -422,6 +422,8 @@ func (d *decoder) finished(outcome bool) (out Finished) {
 			d.slow(&out.Changes)
 		case `"todos"`:
 			out.Todos = bytes.Clone(d.raw())
+		case `"jobs"`:
+			d.slow(&out.Jobs)
 		default:
 			d.raw()
 		}

@@ -130,6 +130,9 @@ func (e *encoder) finished(d Finished) {
 	if len(d.Todos) > 0 {
 		e.key(`,"todos":`).any(d.Todos)
 	}
+	if len(d.Jobs) > 0 {
+		e.key(`,"jobs":`).any(d.Jobs)
+	}
 	e.key(`}`)
 }
 

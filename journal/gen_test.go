@@ -133,6 +133,7 @@ func (g *generator) turn(by string) []Data {
 			ID: c.ID, Outcome: Outcome{Name: c.Name, Status: tool.StatusSuccess, Result: result, MS: 3},
 			Seen:    []Seen{{Path: fmt.Sprint("/", g.r.IntN(5)), Hash: "00", Whole: true}},
 			Changes: []Change{{Path: "/a.go", Before: RefOf([]byte("x")).Blob}}, Todos: json.RawMessage(fmt.Sprintf(`[{"id":"%d"}]`, g.calls)),
+			Jobs: []Job{{"bg_1", "sleep 1"}},
 		})
 		responses.Parts = append(responses.Parts, model.Response{ID: c.ID, Name: c.Name, Content: result.Content})
 	}

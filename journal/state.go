@@ -27,7 +27,8 @@ type State struct {
 	Title   string // the start of the first prompt
 	Closed  bool   // the last entry is session.closed
 	Agents  map[string]*Agent
-	Lost    Lost // contents missing for the entries that count: see [Recover]
+	Jobs    []Job // background commands that were running after the last call
+	Lost    Lost  // contents missing for the entries that count: see [Recover]
 
 	past []checkpoint // states before each compaction, for Undone
 }
@@ -79,6 +80,7 @@ type Snapshot struct {
 	Turn     int             `json:"turn,omitempty"`
 	Turns    int             `json:"turns,omitempty"`
 	Usage    model.Usage     `json:"usage"`
+	Jobs     []Job           `json:"jobs,omitempty"`
 }
 
 type todosAt struct {
@@ -237,12 +239,16 @@ func (s *State) apply(e Entry, data Data) {
 			s.undo(a, d.To)
 		}
 	case Closed:
+	case Finished:
+		s.Jobs = d.Jobs
+		a.finish(e.Seq, d)
 	default:
 		a.apply(e.Seq, d)
 	}
 }
 
 func (s *State) resume(a *Agent, d Resumed) {
+	s.Jobs = nil
 	if d.CWD != "" {
 		s.CWD = d.CWD
 	}
@@ -273,8 +279,6 @@ func (a *Agent) apply(seq int64, data Data) {
 		if c := a.find(d.ID); c != nil {
 			c.Started = &d
 		}
-	case Finished:
-		a.finish(seq, d)
 	case Asked:
 		a.Turn = d.Turn
 		if d.Model != "" {
@@ -383,7 +387,7 @@ func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	}
 	n := *d.Snapshot
 	if e.By == "" {
-		s.Title, s.CWD, s.Roots, s.Version = n.Title, n.CWD, n.Roots, n.Version
+		s.Title, s.CWD, s.Roots, s.Version, s.Jobs = n.Title, n.CWD, n.Roots, n.Version, n.Jobs
 	}
 	a.Calls, a.Declared, a.Todos, a.Mode, a.Model = n.Calls, n.Declared, n.Todos, n.Mode, n.Model
 	a.Turn, a.Turns, a.Usage = n.Turn, n.Turns, n.Usage
@@ -434,7 +438,7 @@ func (s *State) Snapshot(by string) Snapshot {
 	a := s.Agent(by)
 	n := Snapshot{
 		CWD: s.CWD, Roots: s.Roots, Title: s.Title, Version: s.Version, Calls: a.Calls, Declared: a.Declared, Todos: a.Todos,
-		Mode: a.Mode, Model: a.Model, Turn: a.Turn, Turns: a.Turns, Usage: a.Usage,
+		Mode: a.Mode, Model: a.Model, Turn: a.Turn, Turns: a.Turns, Usage: a.Usage, Jobs: s.Jobs,
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.Seen)) {
 		n.Seen = append(n.Seen, a.Seen[path])

@@ -74,10 +74,17 @@ func (s *Session) record(o *Recording) error {
 		}
 		return s.writer(f, all, journal.State{}), nil
 	}
+	lost := filepath.Join(all.Dir(s.ID), lostName)
+	s.recorder.lose = func(calls []string) { // without space the file stays empty; the session may not have a directory
+		_ = os.WriteFile(lost, []byte(s.tools.Mask(strings.Join(calls, "\n"))), 0o600)
+	}
 	switch {
 	case o.Resume != "":
 		if err := s.reopen(all, o); err != nil {
 			return SessionError(err)
+		}
+		if s.recorder.w != nil {
+			os.Remove(lost)
 		}
 	case o.ID != "" || o.Keep:
 		f, err := all.Create(s.ID) // immediately: the ID may exist
@@ -117,7 +124,7 @@ func (s *Session) recordElsewhere(e *Elsewhere) error {
 	first := e.State.Agent("")
 	r.before, r.model = first.Turn, first.Model
 	var err error
-	if s.resumed, err = s.resume(w); err != nil {
+	if s.resumed, err = s.resume(w, ""); err != nil {
 		return SessionError(err)
 	}
 	r.w, r.declared = w, s.resumed.declared
@@ -163,15 +170,16 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	first := state.Agent("")
 	r := s.recorder
 	r.before, r.model = first.Turn, first.Model
+	lost := lostCalls(filepath.Join(all.Dir(o.Resume), lostName))
 	if unwritable == nil {
 		w := s.writer(f, all, state)
-		if s.resumed, unwritable = s.resume(w); unwritable == nil {
+		if s.resumed, unwritable = s.resume(w, lost); unwritable == nil {
 			r.w, r.declared = w, s.resumed.declared
 			return nil
 		}
 	}
 	r.fail(unwritable)
-	s.resumed, err = s.resume(journal.NewWriter(unwritten{}, all.Store(), state))
+	s.resumed, err = s.resume(journal.NewWriter(unwritten{}, all.Store(), state), lost)
 	return errors.Join(err, f.Close())
 }
 

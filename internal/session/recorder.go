@@ -42,6 +42,8 @@ type recorder struct {
 	talks    bool // there is a conversation: agents report calls and responses
 	todos    map[string]string
 	tried    map[callKey]bool // calls that were tried, and neither kept nor run
+	lost     []string         // calls that ran after recording failed
+	lose     func([]string)   // notes them outside of the journal; nil: nowhere
 }
 
 type waitingEntry struct {
@@ -97,6 +99,9 @@ func (r *recorder) begin() {
 func (r *recorder) fail(err error) {
 	if !r.failed {
 		r.failed, r.waiting = true, nil
+		if r.lose != nil {
+			r.lose(nil)
+		}
 		r.tell(err)
 	}
 }
@@ -128,6 +133,9 @@ func (r *recorder) close() {
 		if err := r.discard(); err != nil {
 			r.fail(err)
 		}
+	}
+	if len(r.lost) > 0 && r.lose != nil {
+		r.lose(r.lost)
 	}
 	if r.w == nil {
 		return
@@ -223,14 +231,28 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, 
 	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: undo.Journaled(found.Changes)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	finished.Todos = r.changedTodos(by)
+	finished.Todos, finished.Jobs = r.changedTodos(by), r.jobs()
 	r.append(by, finished)
+	if r.failed {
+		r.lost = append(r.lost, q.Description)
+	}
 	if !r.talks { // the model of a client made the call and has the result
 		call := agent.Sendable(model.Message{Role: model.Assistant, Parts: []model.Part{model.Call{Call: q.Call}}})
 		r.append(by, journal.Answer{Message: call})
 		r.append(by, journal.Responses{Message: model.Message{Role: model.Tool, Parts: []model.Part{response(q.Call, o)}}})
 	}
 	return o
+}
+
+// jobs returns the background commands that are running.
+func (r *recorder) jobs() []journal.Job {
+	var out []journal.Job
+	for _, j := range r.tools.Jobs() {
+		if j.Running {
+			out = append(out, journal.Job{ID: j.ID, Command: j.Command})
+		}
+	}
+	return out
 }
 
 // tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ import (
 )
 
 const (
-	unknownText = "%s: interrupted: the session ended while this call was running, so its effect is unknown. It may have " +
+	unknownText = "%s: interrupted: the session ended or could no longer be recorded while this call was running, so its effect is unknown. It may have " +
 		"happened in full, in part or not at all. Check the current state before you decide whether to repeat it."
 	neverText = "%s: not executed: the session ended before this call started. Repeat it if it is still needed."
 	triedText = "%s: not executed: the session ended while this call was tried, before anything of it was kept. Nothing was changed. " +
@@ -41,12 +42,15 @@ type resumed struct {
 }
 
 // resume continues a session from its journal: unfinished calls are settled there, once, and the tools get back what was
-// read and the to-do list. It runs nothing.
-func (s *Session) resume(w *journal.Writer) (*resumed, error) {
+// read and the to-do list. It runs nothing. lost is the news about calls that weren't recorded; "": all were.
+func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 	var out resumed
+	if lost != "" {
+		out.news = append(out.news, lost)
+	}
 	var ends []waitingEntry
 	w.View(func(state *journal.State) {
-		ends = settle(state)
+		ends = settle(state, lost != "")
 		out.title = state.Title
 		for by := range state.Agents {
 			out.names = append(out.names, by)
@@ -59,6 +63,14 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 		if stopped := unfinished(state); len(stopped) > 0 {
 			out.news = append(out.news, "Subagents that were running when the session ended have stopped, and their reports are lost: "+
 				strings.Join(stopped, ", ")+".")
+		}
+		if len(state.Jobs) > 0 {
+			var names []string
+			for _, j := range state.Jobs {
+				names = append(names, fmt.Sprintf("%s (%s)", j.ID, j.Command))
+			}
+			out.news = append(out.news, "Background commands were stopped when the session ended, and their output is lost: "+
+				strings.Join(names, ", ")+". Start them again if they are needed.")
 		}
 		s.tools.RestoreSeen(records(state))
 		s.restoreTodos(first.Todos)
@@ -83,9 +95,34 @@ func (s *Session) resume(w *journal.Writer) (*resumed, error) {
 	return &out, nil
 }
 
+// lostName is a file beside a journal that can't be written anymore, usually because the disk is full: a line for each call
+// that ran after that. An empty file needs no space.
+const lostName = "lost"
+
+// maxLost is how many lost calls are named.
+const maxLost = 20
+
+// lostCalls returns the news about calls of a session that weren't recorded; "": all were.
+func lostCalls(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	news := "The end of this session wasn't recorded, because its journal couldn't be written. Calls may have run after the last " +
+		"one that you see, and their results are lost. Check the current state before you continue."
+	if len(text) > 0 {
+		calls := strings.Split(string(text), "\n")
+		if more := len(calls) - maxLost; more > 0 {
+			calls = append(calls[:maxLost], fmt.Sprintf("%d more", more))
+		}
+		news += " These calls ran: " + strings.Join(calls, "; ") + "."
+	}
+	return news
+}
+
 // settle returns the entries that settle unfinished work of every agent: an answer with the calls whose answer never ended,
-// and a response for each call without one.
-func settle(state *journal.State) []waitingEntry {
+// and a response for each call without one. lost: calls may have run that weren't recorded.
+func settle(state *journal.State, lost bool) []waitingEntry {
 	var out []waitingEntry
 	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
 		a := state.Agents[by]
@@ -93,11 +130,11 @@ func settle(state *journal.State) []waitingEntry {
 		answered, rest := model.Message{Role: model.Tool}, model.Message{Role: model.Tool}
 		for _, c := range a.Calls {
 			if c.Answered {
-				answered.Parts = append(answered.Parts, settled(c))
+				answered.Parts = append(answered.Parts, settled(c, lost))
 				continue
 			}
 			lone = append(lone, c.Call)
-			rest.Parts = append(rest.Parts, settled(c))
+			rest.Parts = append(rest.Parts, settled(c, lost))
 		}
 		if len(answered.Parts) > 0 {
 			out = append(out, waitingEntry{by, journal.Responses{Turn: a.Turn, Message: answered}})
@@ -116,13 +153,13 @@ func settle(state *journal.State) []waitingEntry {
 }
 
 // settled returns the response to a call without one: its result, that its effect is unknown, or that it didn't run.
-func settled(c journal.Call) model.Response {
+func settled(c journal.Call, lost bool) model.Response {
 	text := neverText
 	switch {
 	case c.Finished != nil:
 		o := c.Finished.Outcome
 		return response(c.Call.Call, tool.Outcome{Status: o.Status, Result: o.Result})
-	case c.Started != nil:
+	case c.Started != nil || lost:
 		text = unknownText
 	case c.Tried != nil:
 		text = triedText

@@ -2,11 +2,13 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -208,11 +210,86 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 // A call that was being tried when the session ended did not run, and the response says so.
 func TestSettledTriedCall(t *testing.T) {
 	c := journal.Call{Call: model.Call{Call: tool.Call{ID: "1", Name: "run_shell_command"}}, Tried: &journal.Tried{ID: "1"}}
-	if text := settled(c).Content[0].(tool.Text); !strings.Contains(string(text), "not executed") || !strings.Contains(string(text), "Nothing was changed") {
+	if text := settled(c, false).Content[0].(tool.Text); !strings.Contains(string(text), "not executed") || !strings.Contains(string(text), "Nothing was changed") {
 		t.Errorf("tried: %s", text)
 	}
+	if text := settled(c, true).Content[0].(tool.Text); !strings.Contains(string(text), "effect is unknown") {
+		t.Errorf("that it ran may not have been recorded: %s", text)
+	}
 	c.Started = &journal.Started{ID: "1"}
-	if text := settled(c).Content[0].(tool.Text); !strings.Contains(string(text), "effect is unknown") {
+	if text := settled(c, false).Content[0].(tool.Text); !strings.Contains(string(text), "effect is unknown") {
 		t.Errorf("its effects were being kept: %s", text)
+	}
+}
+
+// lastRequest returns the last request to the model.
+func (d *desk) lastRequest() string {
+	all := d.server.Requests()
+	return all[len(all)-1].Body
+}
+
+// A resumed model still read that its command was running in the background.
+func TestResumedModelKnowsThatBackgroundCommandsStopped(t *testing.T) {
+	skipWindows(t)
+	t.Parallel()
+	run := func(id, command string) openaitest.Answer {
+		return openaitest.Answer{Calls: []openaitest.Call{
+			call(id, "run_shell_command", map[string]any{"command": command, "is_background": true})}}
+	}
+	d := newDesk(t, run("c1", "sleep 1001"), openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "again"}, openaitest.Answer{Text: "once"})
+	s, c := d.open(t, &Recording{})
+	s.front |= Lasts | Chooses
+	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
+		t.Fatal(err)
+	}
+	const stopped = "Background commands were stopped when the session ended, and their output is lost: bg_1 (sleep 1001)"
+	for _, want := range []int{1, 1} { // the model gets it once; then it is part of the history
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, c = d.open(t, &Recording{Resume: s.ID})
+		d.say(t, c, "continue")
+		if got := strings.Count(d.lastRequest(), stopped); got != want {
+			t.Errorf("told %d times, want %d: %s", got, want, d.lastRequest())
+		}
+	}
+	s.Close()
+}
+
+// After a full disk, calls ran that the resumed model knew nothing about.
+func TestResumedModelKnowsOfLostCalls(t *testing.T) {
+	t.Parallel()
+	for _, full := range []bool{false, true} { // whether the disk is still full at the end
+		write := call("c1", "write_file", map[string]any{"file_path": "FILE", "content": "x"})
+		d := newDesk(t)
+		path := filepath.Join(d.dir, "made")
+		write.Args = json.RawMessage(strings.Replace(string(write.Args), "FILE", path, 1))
+		d.server = openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+			{Text: "hello"}, {Calls: []openaitest.Call{write}}, {Text: "done"}, {Text: "ok"}}})
+		s, c := d.open(t, &Recording{})
+		d.say(t, c, "hello")
+		s.recorder.mu.Lock()
+		s.recorder.fail(syscall.ENOSPC)
+		s.recorder.mu.Unlock()
+		d.say(t, c, "write")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		lost := filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), lostName)
+		if full {
+			if err := os.Truncate(lost, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, c = d.open(t, &Recording{Resume: s.ID})
+		d.say(t, c, "continue")
+		got := d.lastRequest()
+		if !strings.Contains(got, "The end of this session wasn't recorded") || strings.Contains(got, "These calls ran: write made") == full {
+			t.Errorf("still full: %v: the model reads %s", full, got)
+		}
+		if _, err := os.Lstat(lost); err == nil {
+			t.Error("it would be told again")
+		}
+		s.Close()
 	}
 }
