@@ -67,7 +67,7 @@ func (c Comparison) context(b *strings.Builder, lines string) {
 		writeLines(b, ' ', lines)
 		return
 	}
-	for line := range strings.Lines(lines) {
+	for _, line := range linesOf(lines) {
 		writeLines(b, ' ', shortPart(line))
 	}
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -329,7 +328,9 @@ func (s *Session) retain() {
 		defer close(done)
 		if s.clean(ctx) == nil && ctx.Err() == nil { // otherwise it is tried again next time
 			now := s.env.now()
-			_ = cmp.Or(os.WriteFile(mark, nil, 0o600), os.Chtimes(mark, now, now))
+			if os.WriteFile(mark, nil, 0o600) == nil {
+				os.Chtimes(mark, now, now)
+			}
 		}
 	}()
 	select {

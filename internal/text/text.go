@@ -92,36 +92,23 @@ func (d *Document) Size() int64 {
 	return int64(len(d.mark()) + len(d.Text) + strings.Count(d.Text, "\n"))
 }
 
-// WriteTo writes the content for the disk.
+// WriteTo writes the content for the disk. After an error the number of bytes isn't known.
 func (d *Document) WriteTo(w io.Writer) (n int64, err error) {
 	if !d.crlf {
 		k, err := w.Write(d.raw)
 		return int64(k), err
 	}
-	count := &counter{w: w}
-	b := bufio.NewWriter(count)
+	b := bufio.NewWriter(w)
 	b.Write(d.mark())
 	for rest := d.Text; ; {
 		line, after, more := strings.Cut(rest, "\n")
 		b.WriteString(line)
 		if !more {
-			err := b.Flush()
-			return count.n, err
+			return d.Size(), b.Flush()
 		}
 		b.Write(crlf)
 		rest = after
 	}
-}
-
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
 }
 
 // Bytes returns the content for the disk. It must not be changed.
