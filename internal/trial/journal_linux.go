@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,7 +34,6 @@ const (
 	journalName = "journal" // keeping has begun
 	keptName    = "kept"    // keeping has ended
 	lockName    = "lock"
-	stateLock   = "lock"
 )
 
 // write writes the journal in a directory, durably.
@@ -238,46 +236,46 @@ func Recover(state string, roots []string) error {
 	for _, root := range roots {
 		dirs = append(dirs, filepath.Join(root, Hidden))
 	}
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !exists(dir) })
 	var errs []error
 	// A session may have files in several of them, so nothing is removed before everything is undone.
 	for _, do := range []func(string) error{rollbackSession, removeSession} {
 		for _, dir := range dirs {
-			errs = append(errs, recoverIn(dir, do))
+			if err := recoverIn(dir, do); !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
 // recoverIn calls do for each session of a state directory that isn't running.
 func recoverIn(state string, do func(dir string) error) error {
-	all, err := lockState(state)
+	all, err := lockState(state, lockWait)
 	if err != nil {
 		return err
 	}
 	defer all.Close()
+	defer removeUnused(state)
 	entries, err := os.ReadDir(state)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, e := range entries {
+		dir := filepath.Join(state, e.Name())
+		if strings.HasPrefix(e.Name(), tryPrefix) {
+			os.RemoveAll(dir)
+		}
 		if !strings.HasPrefix(e.Name(), "s-") || !e.IsDir() {
 			continue
 		}
-		dir := filepath.Join(state, e.Name())
 		path := filepath.Join(dir, lockName)
-		lock, err := locked(path, 0)
+		lock, err := locked(path, 0, 0)
 		if err != nil && ownerGone(path) {
 			// A child process that was just being started has the lock until it executes its program.
-			lock, err = locked(path, lockWait)
+			lock, err = locked(path, 0, lockWait)
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a lock it was being created or removed
 			continue // it runs
 		}
 		errs = append(errs, do(dir))
@@ -340,32 +338,4 @@ func ownerGone(path string) bool {
 	}
 	pid, err := strconv.Atoi(strings.Fields(string(text) + " x")[0])
 	return err == nil && string(text) == owner(pid) && unix.Kill(pid, 0) == unix.ESRCH
-}
-
-// lockWait is how long a session waits for others that are being opened or recovered, so that a stopped process doesn't
-// block it forever.
-const lockWait = 30 * time.Second
-
-// lockState locks a state directory while sessions are added or recovered.
-func lockState(state string) (*os.File, error) {
-	return locked(filepath.Join(state, stateLock), lockWait)
-}
-
-// locked locks a file, and creates it if necessary. It returns an error if another process has the lock for longer than
-// wait.
-func locked(path string, wait time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for until := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if err != unix.EINTR && err != unix.EWOULDBLOCK || !time.Now().Before(until) {
-			f.Close()
-			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-		}
-	}
 }

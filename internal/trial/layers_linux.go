@@ -226,7 +226,7 @@ func (l *Layers) own(state string) (string, error) {
 	if slices.Contains(l.dirs, dir) {
 		return dir, nil
 	}
-	all, err := lockState(state)
+	all, err := makeState(state)
 	if err != nil {
 		return "", err
 	}
@@ -235,7 +235,7 @@ func (l *Layers) own(state string) (string, error) {
 		return "", fmt.Errorf("prepare trials: %w", err)
 	}
 	l.dirs = append(l.dirs, dir)
-	lock, err := locked(filepath.Join(dir, lockName), lockWait)
+	lock, err := locked(filepath.Join(dir, lockName), os.O_CREATE, lockWait)
 	if err != nil {
 		return "", err
 	}
@@ -300,12 +300,10 @@ func (l *Layers) Close() error {
 	var errs []error
 	for _, dir := range l.dirs {
 		errs = append(errs, removeAll(dir))
-		os.Remove(filepath.Dir(dir)) // if it is empty
-		if strings.HasSuffix(filepath.Dir(dir), "/"+Hidden) {
-			os.Remove(filepath.Join(filepath.Dir(dir), ".gitignore"))
-			os.Remove(filepath.Join(filepath.Dir(dir), stateLock))
-			os.Remove(filepath.Dir(dir))
-			os.Remove(filepath.Dir(filepath.Dir(dir)))
+		state := filepath.Dir(dir)
+		if all, err := lockState(state, closeWait); err == nil {
+			removeUnused(state)
+			all.Close()
 		}
 	}
 	for _, f := range l.lock {

@@ -26,7 +26,7 @@ func TestLockOfAProcessThatIsStarting(t *testing.T) {
 	if err := os.WriteFile(path, []byte(owner(gone.Process.Pid)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := locked(path, 0)
+	lock, err := locked(path, 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,44 +76,24 @@ func (l *Layers) choose(p *keptDir) error {
 		if within(p.path, state) {
 			continue
 		}
-		fresh := missing(state)
-		err := makeState(state)
-		if err == nil {
-			err = suits(state, p.path)
-		}
-		if err == nil {
+		if why = tryState(state, p.path); why == nil {
 			p.dir = state
 			return nil
 		}
-		for _, dir := range fresh {
-			os.Remove(filepath.Join(dir, ".gitignore"))
-			os.Remove(dir)
-		}
-		why = err
 	}
 	return why
 }
 
-// missing returns the missing directories of a path, the deepest first.
-func missing(path string) (out []string) {
-	for ; path != filepath.Dir(path); path = filepath.Dir(path) {
-		if _, err := os.Lstat(path); err == nil {
-			break
-		}
-		out = append(out, path)
-	}
-	return out
-}
-
-// makeState creates a state directory. In a workspace, git ignores it.
-func makeState(state string) error {
-	if err := os.MkdirAll(state, 0o700); err != nil {
+// tryState returns why a state directory doesn't suit a path, or nil. It removes one that no session uses.
+func tryState(state, path string) error {
+	all, err := makeState(state)
+	if err != nil {
 		return unsupported("%v", err)
 	}
-	if strings.HasSuffix(state, "/"+Hidden) {
-		if err := os.WriteFile(filepath.Join(state, ".gitignore"), []byte("*\n"), 0o600); err != nil {
-			return unsupported("%v", err)
-		}
+	defer all.Close()
+	if err := suits(state, path); err != nil {
+		removeUnused(state)
+		return err
 	}
 	return nil
 }
@@ -147,7 +127,7 @@ func suits(state, path string) error {
 
 // exchanges returns why files in a directory can't be exchanged, or nil.
 func exchanges(dir string) error {
-	own, err := os.MkdirTemp(dir, "try-")
+	own, err := os.MkdirTemp(dir, tryPrefix)
 	if err != nil {
 		return unsupported("%v", err)
 	}
