@@ -3,6 +3,7 @@ package builtin
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -196,6 +197,23 @@ func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
 		return ok && strings.HasSuffix(e.Path, "/")
 	})
 	return i, i >= 0
+}
+
+// specials returns a line for the model about changes that only the user can approve, or "".
+func (r *triedCall) specials() string {
+	const most = 3
+	var out []string
+	for i, s := range r.found.Special {
+		if i == most {
+			out = append(out, fmt.Sprintf("%d more", len(r.found.Special)-i))
+			break
+		}
+		out = append(out, r.short(s.Path)+" "+special(s.What))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "Requires the user's approval: " + tool.Visible(strings.Join(out, ", ")) + "."
 }
 
 // special describes what is special about a path.

@@ -235,7 +235,7 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 		if len(r.late) > 0 {
 			return tool.Result{}
 		}
-		return r.with("")
+		return r.with(r.specials())
 	}}
 	t.Description, t.Confirm, t.Notes = inv.Description, r.shown, inv.Notes
 	t.MustAsk = r.mustAsk()

@@ -19,7 +19,7 @@ import (
 )
 
 // asNobody are the tests that an ordinary user runs too.
-const asNobody = "^(TestTryKeepDrop|TestKeepEqualsRunning|TestKilledWhileKeeping|TestKilledChild|TestEffects|TestNetwork|TestMasked|TestSubstitutes|TestSubstitutesMoved|TestCorpus|TestPlaces|TestForeign|TestBelowTemp|TestPlantedInTemp|TestCaches|TestLaunched|TestDeepDirectories|TestUsage|TestSessionUsage)$"
+const asNobody = "^(TestTryKeepDrop|TestKeepEqualsRunning|TestKilledWhileKeeping|TestKilledChild|TestEffects|TestNetwork|TestMasked|TestSubstitutes|TestSubstitutesMoved|TestCorpus|TestPlaces|TestForeign|TestBelowTemp|TestPlantedInTemp|TestCaches|TestLaunched|TestDeepDirectories|TestUsage|TestSessionUsage|TestHardLinks|TestSessionsShareAWorkspace)$"
 
 // An ordinary user has the same trials.
 func TestAsNobody(t *testing.T) {

@@ -187,7 +187,7 @@ func (s *Spec) rules(p Plan) []rule {
 		rules = append(rules, rule{nr: unix.SYS_FALLOCATE, test: testEqual, arg: 1, mask: punchHole, value: 0, errno: unix.EOPNOTSUPP})
 	}
 	if s.Mode == Trial && p.PrivateSockets { // there is a listener
-		for _, nr := range renames() {
+		for _, nr := range slices.Concat(renames(), []uintptr{unix.SYS_LINKAT}, linksHere) {
 			rules = append(rules, rule{nr: nr, served: true})
 		}
 	}

@@ -7,10 +7,11 @@ const (
 	x32Bit    uint32 = 0
 )
 
-// refusedHere, renamesHere, metadataHere and setIDsHere are calls that only some architectures have.
+// refusedHere, renamesHere, linksHere, metadataHere and setIDsHere are calls that only some architectures have.
 var (
 	refusedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	renamesHere  = []uintptr{unix.SYS_RENAMEAT}
+	linksHere    []uintptr
 	metadataHere []uintptr
 	setIDsHere   []rule
 )

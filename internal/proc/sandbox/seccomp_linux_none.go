@@ -11,6 +11,7 @@ const (
 var (
 	refusedHere  []uintptr
 	renamesHere  []uintptr
+	linksHere    []uintptr
 	metadataHere []uintptr
 	setIDsHere   []rule
 )

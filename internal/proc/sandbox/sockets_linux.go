@@ -37,6 +37,14 @@ func (s served) serve() {
 		return
 	}
 	v := verdict{id: s.id}
+	if isLink(s.nr) {
+		if s.linksOtherwise() {
+			s.box.tell(saysLinks)
+		}
+		v.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		answer(s.listener, &v)
+		return
+	}
 	if !slices.Contains([]uintptr{unix.SYS_LISTEN, unix.SYS_CONNECT}, uintptr(s.nr)) {
 		if errno := s.setID(); errno != 0 {
 			v.errno = -int32(errno)

@@ -42,7 +42,22 @@ const (
 	saysNetwork    = "the network"
 	saysSockets    = "unix sockets"
 	saysNamespaces = "entering a namespace"
+	saysLinks      = "hard links" // that aren't as outside a trial
 )
+
+// about returns a pattern of the errors that a denied call causes, if programs often try it and do without; otherwise nil.
+func about(told string) *regexp.Regexp {
+	switch told {
+	case saysNetwork:
+		return aboutNetwork
+	case saysLinks:
+		return aboutLinks
+	}
+	return nil
+}
+
+// aboutLinks matches words of errors that a hard link causes.
+var aboutLinks = regexp.MustCompile(`(?i)(\blink|hard ?link|cross-device|EXDEV)`)
 
 // aboutNetwork matches words of errors that a denied connection causes.
 var aboutNetwork = regexp.MustCompile(`(?i)(network|connect|socket|resolve|fetch|download|EPERM|not permitted)`)
@@ -69,8 +84,8 @@ type Scene struct {
 // Suspect determines why a failed command may have failed because of its sandbox. Calls that seccomp denied are known, in
 // told; those that Landlock and read-only mounts denied are not, and are guessed from the output: one of their errors, in a
 // line that doesn't name a file that couldn't have been read outside of a sandbox either. So it has false positives if a
-// program failed for another reason, and misses errors that a program doesn't print. Programs try the network for many
-// reasons, so that alone doesn't count. For a command that didn't fail, only what git couldn't write counts as a failure.
+// program failed for another reason, and misses errors that a program doesn't print. Programs try the network and
+// hard links for many reasons, so these alone don't count. For a command that didn't fail, only what git couldn't write counts as a failure.
 func Suspect(at Scene, told []string, output string) Suspicion {
 	if s := at.denied(output); s.Denied || at.Mode == DenyRules {
 		return s
@@ -78,8 +93,11 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	if at.Exit == 0 && !halfway(output) {
 		return Suspicion{}
 	}
-	if onlyNetwork := len(told) == 1 && told[0] == saysNetwork; at.Exit != 0 && len(told) > 0 && !(onlyNetwork && strings.TrimSpace(output) != "" && !aboutNetwork.MatchString(output)) {
-		return Suspicion{Why: "it was denied " + strings.Join(told, ", "), Remedy: at.remedyOf(told, output)}
+	if at.Exit != 0 && slices.ContainsFunc(told, func(what string) bool {
+		words := about(what)
+		return words == nil || strings.TrimSpace(output) == "" || words.MatchString(output)
+	}) {
+		return Suspicion{Why: reasons(told), Remedy: at.remedyOf(told, output)}
 	}
 	var first Suspicion
 	for line := range strings.Lines(output) {
@@ -103,6 +121,19 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		}
 	}
 	return first
+}
+
+// reasons describes calls of a [Report].
+func reasons(told []string) string {
+	links := slices.Index(told, saysLinks)
+	if links < 0 {
+		return "it was denied " + strings.Join(told, ", ")
+	}
+	const differ = "hard links to existing files, or from a cache to the workspace, don't work in a trial"
+	if len(told) == 1 {
+		return differ
+	}
+	return reasons(slices.Delete(slices.Clone(told), links, links+1)) + ", and " + differ
 }
 
 // gains matches error messages of programs that can't gain privileges in a user namespace.
