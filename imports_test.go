@@ -92,6 +92,7 @@ var mayImport = map[string]string{
 	"internal/soak":               "",
 	"internal/soak/list":          "",
 	"internal/spill":              "",
+	"internal/leftover":           "",
 	"internal/waittest":           "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 	"internal/trust":              "internal/atomicfile",
@@ -102,7 +103,7 @@ var mayImport = map[string]string{
 	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/nofollow",
 
 	// The tools use the engines.
-	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/edit internal/document " +
+	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/leftover internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/environ permission/shell permission/shell/bash permission/shell/prove " +
 		"internal/web internal/web/markdown internal/web/websearch",
 

@@ -28,6 +28,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -234,7 +235,7 @@ func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.
 func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) }
 
 // Close stops everything that the tools started.
-func (s *Set) Close() error { return s.shell.close() }
+func (s *Set) Close() error { return errors.Join(s.shell.close(), s.files.left.close()) }
 
 // News returns messages for the first agent before its next turn: background jobs that have ended and, now and then, open
 // steps of its to-do list. It is called once a turn.

@@ -26,6 +26,7 @@ type files struct {
 	seen   *workspace.Seen
 	values *secretvalues.List // secret values, which are masked in results
 	state  string             // for the old content of files written in place
+	left   *leftovers
 
 	secrets secrets
 
@@ -50,6 +51,7 @@ func newFiles(o Options) (*files, error) {
 		ignore: ignore.New(ignore.Options{Roots: ws.Roots(), NoGit: o.NoGitIgnore, Custom: o.IgnoreFiles}),
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
 		state:  o.State,
+		left:   newLeftovers(o),
 
 		secrets:      newSecrets(ws, o),
 		contextNames: o.ContextNames,

@@ -379,6 +379,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	if c.was.exists {
 		o.Old = &c.was.hash
 	}
+	f.left.writing(filepath.Dir(p.Abs))
 	out, err := atomicfile.WriteFrom(p.Abs, c.now, o)
 	var changed *atomicfile.ChangedError
 	switch {

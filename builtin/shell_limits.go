@@ -41,6 +41,7 @@ type limiter struct {
 	around     sandbox.Surroundings
 	finder     *secretfiles.Finder
 	values     *secretvalues.List
+	left       *leftovers
 	own        string // Adze's directory, which looks empty; "": none
 
 	once   sync.Once
@@ -62,7 +63,7 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		return nil
 	}
 	l := &limiter{
-		runner: r, bubblewrap: o.Sandbox.Bubblewrap, values: f.values, nested: map[string]bool{},
+		runner: r, bubblewrap: o.Sandbox.Bubblewrap, values: f.values, left: f.left, nested: map[string]bool{},
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
 	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(), func(root string) bool { return inDir(root, own) }) {
@@ -134,9 +135,7 @@ func (l *limiter) start() error {
 		l.finder.Start()
 		l.started.Store(true)
 		l.limits = l.around.Limits()
-		if l.cache, l.err = os.MkdirTemp("", "adze-cache-"); l.err == nil {
-			l.cache, l.err = filepath.EvalSymlinks(l.cache)
-		}
+		l.cache, l.err = l.left.makeCache()
 	})
 	return l.err
 }
