@@ -14,7 +14,7 @@ import (
 
 // A journal of 2 GB is opened without reading more than what counts, and without keeping it in memory.
 func TestLongJournal(t *testing.T) {
-	size := soak.Count(100<<20, 2<<30)
+	size := soak.Count(100<<20, 2<<30-1)
 	s := Sessions{Home: t.TempDir()}
 	f := record(t, s, testID, "Fix the parser", 1)
 	path := f.Path()

@@ -91,11 +91,11 @@ func TestList(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	s := Sessions{Home: t.TempDir()}
-	for _, n := range []int{0x12345678, 0x12349999, 0xabcdef01} {
+	for _, n := range []int{0x12345678, 0x12349999, 0x7bcdef01} {
 		record(t, s, id(n), "x", 0).Close()
 	}
 	for prefix, want := range map[string]string{
-		"abcd": id(0xabcdef01), "ABCD": id(0xabcdef01), id(0x12345678): id(0x12345678), "123456": id(0x12345678),
+		"7bcd": id(0x7bcdef01), "7BCD": id(0x7bcdef01), id(0x12345678): id(0x12345678), "123456": id(0x12345678),
 	} {
 		if got, err := s.Find(prefix); got != want || err != nil {
 			t.Errorf("%s: %s, %v, want %s", prefix, got, err, want)
@@ -105,7 +105,7 @@ func TestFind(t *testing.T) {
 	if _, err := s.Find("1234"); !errors.As(err, &ambiguous) || len(ambiguous.Matches) != 2 {
 		t.Errorf("two matches: %v", err)
 	}
-	for prefix, near := range map[string][]string{"1234567f": {id(0x12345678), id(0x12349999)}, "ffff": nil, "": nil, "../x": nil, "bbcdef": {id(0xabcdef01)}} {
+	for prefix, near := range map[string][]string{"1234567f": {id(0x12345678), id(0x12349999)}, "ffff": nil, "": nil, "../x": nil, "bbcdef": {id(0x7bcdef01)}} {
 		var unknown *UnknownError
 		if _, err := s.Find(prefix); !errors.As(err, &unknown) || !slices.Equal(unknown.Close, near) {
 			t.Errorf("%q: %#v, want similar IDs %v", prefix, err, near)

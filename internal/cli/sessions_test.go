@@ -62,7 +62,7 @@ func newRecordedHome(t *testing.T, prompts ...string) *recordedHome {
 	h := &recordedHome{home: t.TempDir(), dir: session.Canonical(t.TempDir())}
 	all := journal.Sessions{Home: filepath.Join(h.home, ".adze")}
 	for i, prompt := range prompts {
-		id := fmt.Sprintf("%08x-9a3c-4e0b-8c1f-3f6c1d2e4a5b", 0xabc00000+i)
+		id := fmt.Sprintf("%08x-9a3c-4e0b-8c1f-3f6c1d2e4a5b", 0xabc00000+uint32(i))
 		f, err := all.Create(id)
 		if err != nil {
 			t.Fatal(err)

@@ -470,7 +470,7 @@ func freeSpace(dir string) int64 {
 	if unix.Statfs(dir, &st) != nil {
 		return 0
 	}
-	return int64(st.Bfree) * st.Bsize
+	return int64(st.Bfree) * int64(st.Bsize)
 }
 
 // lasting adds a layer of the session.

@@ -160,7 +160,7 @@ func (u *diskUse) openFile(fd int, memory bool) {
 	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 0 {
 		return
 	}
-	if unix.Fstatfs(fd, &system) == nil && (system.Type == unix.TMPFS_MAGIC || system.Type == unix.HUGETLBFS_MAGIC) == memory {
+	if unix.Fstatfs(fd, &system) == nil && (uint32(system.Type) == unix.TMPFS_MAGIC || uint32(system.Type) == unix.HUGETLBFS_MAGIC) == memory {
 		u.add(&st)
 	}
 }

@@ -25,7 +25,7 @@ func (m *memory) use(processes []int) int64 {
 	n := files.bytes + m.segments()
 	var st unix.Statfs_t
 	if m.shared >= 0 && unix.Fstatfs(m.shared, &st) == nil {
-		n += int64(st.Blocks-st.Bfree) * st.Bsize
+		n += int64(st.Blocks-st.Bfree) * int64(st.Bsize)
 	}
 	if rough := n + fields(processes, "status", "RssAnon:", "RssShmem:", "VmSwap:"); rough <= m.limit {
 		return rough

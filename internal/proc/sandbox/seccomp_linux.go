@@ -104,10 +104,10 @@ const saysSetID = "setting setuid or setgid bits"
 // sharedMemory is denied without an IPC namespace: a process that guesses a key could read and write the shared memory of
 // programs outside.
 func sharedMemory() (rules []rule) {
-	for _, nr := range []uintptr{
-		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	for _, nr := range append([]uintptr{
+		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL,
 		unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-	} {
+	}, semaphoresHere...) {
 		rules = append(rules, rule{nr: nr, what: "shared memory and message queues"})
 	}
 	return rules

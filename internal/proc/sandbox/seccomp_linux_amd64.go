@@ -7,15 +7,16 @@ const (
 	x32Bit    uint32 = 0x40000000 // the same calls with other numbers
 )
 
-// refusedHere, renamesHere, linksHere, metadataHere and setIDsHere are calls that only this architecture has.
+// refusedHere, renamesHere, linksHere, semaphoresHere, metadataHere and setIDsHere are calls that only this architecture has.
 var (
 	refusedHere = []uintptr{
 		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_MODIFY_LDT,
 	}
-	renamesHere  = []uintptr{unix.SYS_RENAME, unix.SYS_RENAMEAT}
-	linksHere    = []uintptr{unix.SYS_LINK}
-	metadataHere = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
-	setIDsHere   = []rule{
+	renamesHere    = []uintptr{unix.SYS_RENAME, unix.SYS_RENAMEAT}
+	linksHere      = []uintptr{unix.SYS_LINK}
+	semaphoresHere = []uintptr{unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP}
+	metadataHere   = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
+	setIDsHere     = []rule{
 		{nr: unix.SYS_CHMOD, arg: 1, served: true},
 		{nr: unix.SYS_OPEN, arg: 2, with: 1, bits: creates},
 		{nr: unix.SYS_CREAT, arg: 1},

@@ -7,11 +7,12 @@ const (
 	x32Bit    uint32 = 0
 )
 
-// refusedHere, renamesHere, linksHere, metadataHere and setIDsHere are calls that only some architectures have.
+// refusedHere, renamesHere, linksHere, semaphoresHere, metadataHere and setIDsHere are calls that only some architectures have.
 var (
-	refusedHere  = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
-	renamesHere  = []uintptr{unix.SYS_RENAMEAT}
-	linksHere    []uintptr
-	metadataHere []uintptr
-	setIDsHere   []rule
+	refusedHere    = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
+	renamesHere    = []uintptr{unix.SYS_RENAMEAT}
+	linksHere      []uintptr
+	semaphoresHere = []uintptr{unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP}
+	metadataHere   []uintptr
+	setIDsHere     []rule
 )

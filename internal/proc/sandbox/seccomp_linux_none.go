@@ -9,9 +9,10 @@ const (
 )
 
 var (
-	refusedHere  []uintptr
-	renamesHere  []uintptr
-	linksHere    []uintptr
-	metadataHere []uintptr
-	setIDsHere   []rule
+	refusedHere    []uintptr
+	renamesHere    []uintptr
+	linksHere      []uintptr
+	semaphoresHere []uintptr
+	metadataHere   []uintptr
+	setIDsHere     []rule
 )

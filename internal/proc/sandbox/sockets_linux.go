@@ -143,7 +143,8 @@ func (s served) connect(socket int) error {
 	}
 	addr := make([]byte, size)
 	if size > 0 {
-		local := []unix.Iovec{{Base: &addr[0], Len: uint64(size)}}
+		local := []unix.Iovec{{Base: &addr[0]}}
+		local[0].SetLen(int(size))
 		remote := []unix.RemoteIovec{{Base: uintptr(s.args[1]), Len: int(size)}}
 		if n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0); err != nil || n != int(size) {
 			return unix.EFAULT

@@ -291,7 +291,8 @@ func (s served) text(at uint64) (string, bool) {
 	var all []byte
 	for len(all) <= page {
 		part := make([]byte, page-at%page)
-		local := []unix.Iovec{{Base: &part[0], Len: uint64(len(part))}}
+		local := []unix.Iovec{{Base: &part[0]}}
+		local[0].SetLen(len(part))
 		remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(part)}}
 		n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0)
 		if err != nil || n <= 0 {

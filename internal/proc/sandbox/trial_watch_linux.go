@@ -327,7 +327,7 @@ func processorTime(all []int) (took time.Duration) {
 func wrote() (n int64) {
 	var ended unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_CHILDREN, &ended) == nil {
-		n = ended.Oublock * 512
+		n = int64(ended.Oublock) * 512
 	}
 	for _, pid := range processes() {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
@@ -353,7 +353,7 @@ func newSpace(t *Trials) space {
 		var st unix.Statfs_t
 		if unix.Statfs(l.Upper, &st) == nil && !seen[st.Fsid] {
 			seen[st.Fsid] = true
-			s[l.Upper] = int64(st.Bfree) * st.Bsize
+			s[l.Upper] = int64(st.Bfree) * int64(st.Bsize)
 		}
 	}
 	return s
@@ -364,7 +364,7 @@ func (s space) left() (n int64) {
 	for path := range s {
 		var st unix.Statfs_t
 		if unix.Statfs(path, &st) == nil {
-			n += int64(st.Bfree) * st.Bsize
+			n += int64(st.Bfree) * int64(st.Bsize)
 		}
 	}
 	return n
@@ -397,7 +397,7 @@ func (s space) least() int64 {
 	for path := range s {
 		var st unix.Statfs_t
 		if unix.Statfs(path, &st) == nil {
-			least = min(least, int64(st.Bavail)*st.Bsize)
+			least = min(least, int64(st.Bavail)*int64(st.Bsize))
 		}
 	}
 	return least
