@@ -16,8 +16,12 @@ import (
 // asProgram makes the test binary the program.
 const asProgram = "ADZE_FLEET_AS_PROGRAM"
 
+// onSmallDisk is a directory that has a disk of its own, which is soon full.
+const onSmallDisk = "FLEET_SMALL_DISK"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "1" {
+		mountSmall(os.Getenv(onSmallDisk))
 		os.Exit(run())
 	}
 	if text := os.Getenv(asNode); text != "" {

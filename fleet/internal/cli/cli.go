@@ -235,7 +235,7 @@ func connect(ctx context.Context, o *options, alone bool, tell func(string)) (op
 		return openQueue{}, err
 	}
 	opts := e.Options()
-	opts.Lease = o.lease
+	opts.Lease, opts.Tell = o.lease, tell
 	q, err := queue.Connect(ctx, opts)
 	if err != nil {
 		return openQueue{}, errors.Join(err, e.Close())

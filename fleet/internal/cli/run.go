@@ -33,11 +33,20 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 		}
 		return err
 	}
-	p, err := connect(ctx, o, true, nil)
+	notes := make(chan string, 16)
+	p, err := connect(ctx, o, true, func(note string) {
+		select {
+		case notes <- note:
+		default: // nobody reads them yet
+		}
+	})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
+	running, lost := context.WithCancel(ctx)
+	defer lost()
+	p.Until(running)
 	noteSync(env, o, p.Queue)
 	if p.embedded != nil { // workers that had tasks were killed together with the embedded server
 		if err := p.Release(ctx); err != nil {
@@ -72,8 +81,11 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 			_ = w.Run(stop)
 		}
 	}()
-	parked, err := watch(ctx, env, o, p.Queue, w, r)
+	parked, err := watch(ctx, env, o, p.Queue, w, r, notes)
 	end()
+	if err != nil {
+		lost()
+	}
 	<-finished
 	if err != nil {
 		if ctx.Err() != nil {
@@ -90,38 +102,43 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 // noWorkerTime is how long nothing may happen before a missing worker is reported.
 const noWorkerTime = 3 * time.Second
 
-// watch waits until no task of the run is in the queue. parked reports that the run reached its cost limit.
-func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.Worker, r queue.Run) (parked bool, err error) {
+// answerTime is how long the queue may take to answer before that is reported.
+const answerTime = 10 * time.Second
+
+// state returns how many tasks of a run are in the queue, the run, and its cost.
+func state(ctx context.Context, q *queue.Queue, name string) (waiting int, r queue.Run, cost int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	all, err := q.Waiting(ctx, name)
+	if err == nil {
+		r, err = q.Run(ctx, name)
+	}
+	if err == nil {
+		cost, err = q.Add(ctx, gateway.SpentCounter(name), 0)
+	}
+	return len(all), r, cost, err
+}
+
+// watch waits until no task of the run is in the queue, and prints notes about the queue. parked reports that the run reached
+// its cost limit. The error is about an embedded server that must be started again.
+func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.Worker, r queue.Run, notes <-chan string) (parked bool, err error) {
 	bar := newProgress(env, o, r)
 	defer bar.end()
 	var same time.Time
-	before, gone := -1, false
+	before := -1
 	for {
-		waiting, err := q.Waiting(ctx, r.Name)
-		if err == nil {
-			r, err = q.Run(ctx, r.Name)
-		}
-		var cost int64
-		if err == nil {
-			cost, err = q.Add(ctx, gateway.SpentCounter(r.Name), 0)
-		}
+		waiting, now, cost, err := state(ctx, q, r.Name)
 		switch {
-		case err != nil && ctx.Err() == nil && !q.Connected():
-			gone = true
-			bar.note("the queue can't be reached; tasks wait for it")
-		case err != nil && ctx.Err() == nil:
+		case err != nil && ctx.Err() == nil && q.Connected():
 			bar.note("the queue doesn't answer; waiting: " + err.Error())
 		case err == nil:
-			if gone {
-				gone = false
-				bar.note("the queue is back")
-			}
-			bar.show(r.Tasks-len(waiting), float64(cost)/1e6)
-			if len(waiting) == 0 {
+			r = now
+			bar.show(r.Tasks-waiting, float64(cost)/1e6)
+			if waiting == 0 {
 				return false, nil
 			}
-			if before != len(waiting) {
-				before, same = len(waiting), time.Now()
+			if before != waiting {
+				before, same = waiting, time.Now()
 			}
 			if w == nil && time.Since(same) > noWorkerTime {
 				if idle, err := q.Idle(ctx); err == nil && idle && !r.Parked {
@@ -136,6 +153,11 @@ func watch(ctx context.Context, env Env, o *options, q *queue.Queue, w *worker.W
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()
+		case note := <-notes:
+			if why := q.Dead(); why != "" {
+				return false, fmt.Errorf("the queue stopped: %s\nIf the disk is full, make room. Continue with the same command.", why)
+			}
+			bar.note(note)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -306,6 +328,7 @@ func runWorker(ctx context.Context, env Env, o *options, _ []string) error {
 		return err
 	}
 	defer q.Close()
+	q.Until(ctx)
 	w, closeWorker, err := newWorker(env, o, q)
 	if err != nil {
 		return err
@@ -358,6 +381,15 @@ func runServer(ctx context.Context, env Env, o *options, _ []string) error {
 	fmt.Fprintf(env.Stderr, "adze: the queue is ready\nStart workers with 'adze fleet worker', and runs with 'adze fleet run FILE --server %s'.\n"+
 		"Other users of this machine need the token in %s as ADZE_FLEET_TOKEN.\n",
 		e.URL, filepath.Join(o.queueDir(), "server.json"))
-	<-ctx.Done()
-	return nil
+	for last := ""; ; {
+		if why := e.Problem(); why != last {
+			last = why
+			fmt.Fprintf(env.Stderr, "adze: the queue: %s\n", why)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
 }

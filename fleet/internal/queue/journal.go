@@ -158,7 +158,9 @@ func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) erro
 	if snapshot != "" {
 		m.Header.Set(snapshotHeader, snapshot)
 	}
-	for told := false; ; {
+	ctx, end := l.q.whileRunning(ctx)
+	defer end()
+	for began, told := time.Now(), false; ; {
 		at, err := l.publish(ctx, m, nonce)
 		switch {
 		case err == nil:
@@ -166,14 +168,36 @@ func (l *Log) Append(ctx context.Context, e journal.Entry, snapshot string) erro
 			return nil
 		case errors.Is(err, ErrLost):
 			return err
-		case !told && !transient(err) && ctx.Err() == nil:
+		case !told && ctx.Err() == nil && (!transient(err) || l.q.Connected() && time.Since(began) > requestTime):
 			told = true
-			l.q.tell(fmt.Sprintf("the queue accepts no entries; tasks wait: %v", err))
+			l.q.refused(err)
 		}
 		if !pause(ctx, retryTime/2) {
 			return ctx.Err()
 		}
 	}
+}
+
+// refused reports that the server doesn't store entries. One whose disk is full doesn't answer, also after there is room again,
+// until it is started again.
+func (q *Queue) refused(err error) {
+	why := err.Error()
+	switch {
+	case q.problem != nil && q.problem() != "":
+		why = q.problem()
+		q.dead.Store(&why)
+	case transient(err):
+		why = fmt.Sprintf("it doesn't confirm them (%v). Is the disk of the server full?", err)
+	}
+	q.tell("the queue accepts no entries; tasks wait: " + why)
+}
+
+// Dead returns why an embedded server accepts no entries until it is started again; "": it does.
+func (q *Queue) Dead() string {
+	if why := q.dead.Load(); why != nil {
+		return *why
+	}
+	return ""
 }
 
 // publish sends a message once. Without an acknowledgment, it checks whether the message is the last one: it can't be stored
@@ -203,6 +227,8 @@ func (l *Log) publish(ctx context.Context, m *nats.Msg, nonce string) (uint64, e
 // Owns returns ErrLost if another worker has taken the task since. It may be called while entries are appended, and waits for a
 // server that can't be reached.
 func (l *Log) Owns(ctx context.Context) error {
+	ctx, end := l.q.whileRunning(ctx)
+	defer end()
 	for {
 		last, err := l.q.last(ctx, l.subject)
 		switch {

@@ -76,6 +76,8 @@ const patience = 5 * time.Minute
 // patiently runs an idempotent request, and retries it while the server can't be reached. An attempt takes at most limit,
 // and ends when the connection is lost.
 func (q *Queue) patiently(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	ctx, end := q.whileRunning(ctx)
+	defer end()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -87,6 +89,30 @@ func (q *Queue) patiently(ctx context.Context, limit time.Duration, do func(cont
 		if err == nil || !transient(err) || !pause(ctx, retryTime) {
 			return err
 		}
+	}
+}
+
+// stopTime is how long a process that was stopped waits for a request.
+const stopTime = 2 * time.Second
+
+// Until limits how long requests of running tasks wait: they give up soon after stop has ended. It must be called before tasks
+// are taken.
+func (q *Queue) Until(stop context.Context) { q.stop = stop }
+
+// whileRunning returns a context that ends some time after the process was stopped.
+func (q *Queue) whileRunning(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	if q.stop == nil {
+		return ctx, cancel
+	}
+	ignore := context.AfterFunc(q.stop, func() {
+		if pause(ctx, stopTime) {
+			cancel()
+		}
+	})
+	return ctx, func() {
+		ignore()
+		cancel()
 	}
 }
 

@@ -52,8 +52,10 @@ type Options struct {
 	Lease time.Duration
 	// Clock is the time on this machine; nil: time.Now.
 	Clock func() time.Time
-	// Tell gets a line when the connection is lost, and when it is restored; may be nil.
+	// Tell gets a line when the connection is lost or restored, and when the server accepts no entries; may be nil.
 	Tell func(string)
+	// Problem returns the last error of an embedded server; nil: it isn't one.
+	Problem func() string
 }
 
 // Queue is a connection to the server. It is safe for concurrent use.
@@ -69,6 +71,9 @@ type Queue struct {
 	replicas int
 	link     *link
 	denied   atomic.Pointer[denial] // the last one
+	problem  func() string          // the last error of an embedded server; nil: there is none
+	dead     atomic.Pointer[string] // see Dead
+	stop     context.Context        // see Until; nil: never
 	tell     func(string)
 
 	Lease     time.Duration
@@ -99,7 +104,7 @@ func Connect(ctx context.Context, o Options) (*Queue, error) {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell, nodes: map[string]bool{}, clock: o.Clock}
+	q := &Queue{Lease: o.Lease, link: newLink(), tell: tell, problem: o.Problem, nodes: map[string]bool{}, clock: o.Clock}
 	if q.clock == nil {
 		q.clock = time.Now
 	}

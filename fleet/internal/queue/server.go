@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -28,6 +29,7 @@ type Embedded struct {
 	server *server.Server
 	lock   *os.File
 	dir    string
+	log    problems
 }
 
 // address is the file by which other programs of the user find the server. It stays when the server stops: the next one uses
@@ -170,10 +172,10 @@ func (e *Embedded) start(listen string) error {
 		return fmt.Errorf("start the queue: %w", err)
 	}
 	e.server = s
-	problems := fatal{first: make(chan string, 1)}
-	s.SetLogger(problems, false, false)
+	e.log.fatal = make(chan string, 1)
+	s.SetLogger(&e.log, false, false)
 	go s.Start()
-	if err := e.ready(problems.first); err != nil {
+	if err := e.ready(e.log.fatal); err != nil {
 		return err
 	}
 	e.URL = s.ClientURL()
@@ -208,21 +210,37 @@ func (e *Embedded) ready(problem <-chan string) error {
 	}
 }
 
-// fatal is a logger that keeps the first fatal error of a server.
-type fatal struct{ first chan string }
+// problems is a logger that keeps the first fatal error of a server, and the last other one.
+type problems struct {
+	fatal chan string
+	last  atomic.Pointer[string]
+}
 
-func (f fatal) Fatalf(format string, args ...any) {
+func (p *problems) Fatalf(format string, args ...any) {
 	select {
-	case f.first <- fmt.Sprintf(format, args...):
+	case p.fatal <- fmt.Sprintf(format, args...):
 	default:
 	}
 }
 
-func (fatal) Noticef(string, ...any) {}
-func (fatal) Warnf(string, ...any)   {}
-func (fatal) Errorf(string, ...any)  {}
-func (fatal) Debugf(string, ...any)  {}
-func (fatal) Tracef(string, ...any)  {}
+func (p *problems) Errorf(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	p.last.Store(&text)
+}
+
+func (*problems) Noticef(string, ...any) {}
+func (*problems) Warnf(string, ...any)   {}
+func (*problems) Debugf(string, ...any)  {}
+func (*problems) Tracef(string, ...any)  {}
+
+// Problem returns the last error of the server, or "".
+func (e *Embedded) Problem() string {
+	text := e.log.last.Load()
+	if text == nil {
+		return ""
+	}
+	return *text + " (" + e.dir + ")"
+}
 
 // splitListen reads the address to listen on. Only loopback is allowed: there is no TLS.
 func splitListen(listen string) (host string, port int, err error) {
@@ -249,7 +267,9 @@ func used(dir string) error {
 }
 
 // Options returns how to connect to the server.
-func (e *Embedded) Options() Options { return Options{URL: e.URL, Token: e.Token} }
+func (e *Embedded) Options() Options {
+	return Options{URL: e.URL, Token: e.Token, Problem: e.Problem}
+}
 
 // Options returns how to connect to the server of the process that serves the directory.
 func (e *UsedError) Options() Options { return Options{URL: e.URL, Token: e.Token} }

@@ -54,6 +54,9 @@ func (w *Worker) run(stop context.Context, item *queue.Item) {
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errCanceled) && a.log != nil {
 		err = a.done(context.WithoutCancel(ctx), result.Done{Result: result.Result{State: result.Broken, Error: errCanceled.Error()}})
 	}
+	if stop.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errReturn // it didn't wait for the queue
+	}
 	switch {
 	case err == nil:
 		if err := item.Done(ctx); err != nil {
