@@ -150,6 +150,8 @@ type Finished struct {
 	Outcome Outcome         `json:"outcome"`
 	Seen    []Seen          `json:"seen,omitempty"`    // what is known about each file that the call read or wrote
 	Changes []Change        `json:"changes,omitempty"` // files that the call changed
+	Unsaved []Unsaved       `json:"unsaved,omitempty"` // other changes, which can't be undone
+	Running bool            `json:"running,omitempty"` // a background command of the call is running
 	Todos   json.RawMessage `json:"todos,omitempty"`   // the agent's to-do list, if the call changed it
 	Jobs    []Job           `json:"jobs,omitempty"`    // background commands of the session that are running now
 }
@@ -205,10 +207,18 @@ type Change struct {
 	ModeAfter uint32 `json:"modeAfter,omitempty"` // permission bits after
 }
 
+// Unsaved is a path that a call changed, or may have changed, and that can't be restored.
+type Unsaved struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}
+
 // Changed reports changes of a background command since the last report. ID is the call that started it.
 type Changed struct {
-	ID      string   `json:"id"`
-	Changes []Change `json:"changes"`
+	ID      string    `json:"id"`
+	Changes []Change  `json:"changes"`
+	Unsaved []Unsaved `json:"unsaved,omitempty"`
+	Ended   bool      `json:"ended,omitempty"` // the command has ended: nothing follows
 }
 
 // Asked is a request to the model.

@@ -420,6 +420,10 @@ func (d *decoder) finished(outcome bool) (out Finished) {
 			d.each(func() { out.Seen = append(out.Seen, d.seen()) })
 		case `"changes"`:
 			d.slow(&out.Changes)
+		case `"unsaved"`:
+			d.slow(&out.Unsaved)
+		case `"running"`:
+			out.Running = d.bool()
 		case `"todos"`:
 			out.Todos = bytes.Clone(d.raw())
 		case `"jobs"`:

@@ -127,6 +127,12 @@ func (e *encoder) finished(d Finished) {
 	if len(d.Changes) > 0 {
 		e.key(`,"changes":`).any(d.Changes)
 	}
+	if len(d.Unsaved) > 0 {
+		e.key(`,"unsaved":`).any(d.Unsaved)
+	}
+	if d.Running {
+		e.key(`,"running":true`)
+	}
 	if len(d.Todos) > 0 {
 		e.key(`,"todos":`).any(d.Todos)
 	}

@@ -94,7 +94,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		return leftAlone(u.Left)
 	}
 	todo := len(u.Todo())
-	if todo == 0 && len(u.Left) > 0 {
+	if todo == 0 && slices.ContainsFunc(u.Left, func(l undo.Left) bool { return !l.Lost }) {
 		return leftAlone(u.Left)
 	}
 	if todo > 0 && !o.yes {
@@ -151,11 +151,11 @@ func leftAlone(left []undo.Left) error {
 	if len(left) == 0 {
 		return nil
 	}
-	text := counted(len(left), "path") + " left alone"
-	if slices.ContainsFunc(left, func(l undo.Left) bool { return l.Changed }) {
-		text += "\nUse --force to restore what changed since; the current content is saved first."
+	code := exitError
+	if slices.ContainsFunc(left, func(l undo.Left) bool { return l.Lost }) {
+		code = exitDenied
 	}
-	return exitf(exitError, "%s", text)
+	return exitf(code, "%s", session.LeftText(left))
 }
 
 // confirm asks the user.

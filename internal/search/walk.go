@@ -296,8 +296,8 @@ func (w *walk) give(jobs []job) {
 // TreeRequest is a request for everything below directories.
 type TreeRequest struct {
 	Paths []string // absolute directories
-	// Known reports whether a directory was seen before, and whether it is entered, so that a changed ignore file doesn't
-	// make entries appear or disappear; nil: none was.
+	// Known reports whether it is known if a directory is entered; otherwise ignore rules decide. A directory that was seen
+	// before is known, so that a changed ignore file doesn't make entries appear or disappear. nil: none is.
 	Known   func(path string) (enter, known bool)
 	Skip    []string // absolute paths that are not visited
 	Limit   int      // entries after which the walk stops; 0: no limit
@@ -307,7 +307,7 @@ type TreeRequest struct {
 // Node is a file, a directory or a link.
 type Node struct {
 	Path string
-	Shut bool // a directory that wasn't entered: git ignores it, it is ".git", or its path is as long as MaxPath
+	Shut bool // a directory that wasn't entered: git ignores it, Known says so, or its path is as long as MaxPath
 	Stat Stat
 }
 
@@ -334,7 +334,7 @@ type TreeResult struct {
 }
 
 // Tree lists all entries below directories: hidden and ignored files, links and empty directories too. Directories that git
-// ignores, ".git" and those that are too deep are listed and not entered. AI ignore files don't apply: nothing is read.
+// ignores and those that are too deep are listed and not entered. AI ignore files don't apply: nothing is read.
 func Tree(ctx context.Context, req TreeRequest) (*TreeResult, error) {
 	res := &TreeResult{}
 	w := newWalk(&Scope{Paths: req.Paths, Workers: req.Workers}, &filter{})
@@ -394,7 +394,7 @@ func (k *worker) whole(at *openDir, e dirEntry, name string) (dirEntry, bool) {
 	if k.skipped(at, name) {
 		return e, false
 	}
-	if name == ".git" || e.kind == directory && !k.enters(at, name) {
+	if e.kind == directory && !k.enters(at, name) {
 		e.kind = shut
 	}
 	return e, true
@@ -402,7 +402,7 @@ func (k *worker) whole(at *openDir, e dirEntry, name string) (dirEntry, bool) {
 
 // enters reports whether Tree enters a directory.
 func (k *worker) enters(at *openDir, name string) bool {
-	if name == ".git" || k.skipped(at, name) || tooDeep(at, name) {
+	if k.skipped(at, name) || tooDeep(at, name) {
 		return false
 	}
 	if k.walk.named != nil && k.walk.named[at.path()+"/"+name] {

@@ -344,20 +344,23 @@ func (s *Session) retain() {
 func (s *Session) clean(ctx context.Context) error {
 	all, g := s.Directory.Sessions(), s.Settings.General
 	stop := func() bool { return ctx.Err() != nil }
+	ids, err := all.IDs()
+	if err == nil {
+		err = s.Directory.cleanStores(ids, stop) // first: what killed sessions don't need counts too
+	}
 	results, rest := s.Directory.otherBytes(stop)
-	_, err := all.Clean(journal.Limits{
-		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest, Now: s.env.now(),
+	_, failed := all.Clean(journal.Limits{
+		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest - undo.OpenBytes(s.Directory.Home), Now: s.env.now(),
 		Removed: func(id string) int64 {
 			n, _ := s.Directory.removeRest(id) // tried again next time
 			return n
 		},
 		Stop: stop,
 	})
-	ids, failed := all.IDs()
-	if failed != nil {
+	err = errors.Join(err, failed)
+	if ids, failed = all.IDs(); failed != nil {
 		return errors.Join(err, failed)
 	}
-	err = errors.Join(err, s.Directory.cleanStores(ids, stop))
 	return errors.Join(err, spill.Clean(s.Directory.Home, s.env.now(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
 		return found || stop()

@@ -226,9 +226,10 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, 
 	}
 	o := run(ctx)
 	found := window.After(ctx)
-	o = noted(o, found.Notes)
+	o = noted(o, found.Note(r.tools.Roots()))
 	r.give(found)
-	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: undo.Journaled(found.Changes)}
+	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: undo.Journaled(found.Changes),
+		Unsaved: undo.JournaledLost(found.Lost), Running: found.Running}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	finished.Todos, finished.Jobs = r.changedTodos(by), r.jobs()

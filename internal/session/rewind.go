@@ -147,8 +147,17 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 			}
 			c.Detail = append(c.Detail, fmt.Sprintf("%-13s %s %s", label, step.Verb(), shortPath(step.Path, s.Directory.Path)))
 		}
-		if n := len(u.Left); n > 0 {
+		lost := 0
+		for _, l := range u.Left {
+			if l.Lost {
+				lost++
+			}
+		}
+		if n := len(u.Left) - lost; n > 0 {
 			c.Detail = append(c.Detail, fmt.Sprintf("left alone    %s that changed since", counted(n, "path")))
+		}
+		if lost > 0 {
+			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored", counted(lost, "path")))
 		}
 		if n := len(u.Todo()); n > 0 {
 			c.Options = append(c.Options, Option{Text: "files and conversation", About: "restores " + counted(n, "path"), Run: then(u)})

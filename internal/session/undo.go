@@ -39,28 +39,27 @@ func (r *recorder) give(f undo.Found) {
 	if r == nil {
 		return
 	}
-	for call, changes := range f.Jobs {
-		r.write(call.By, journal.Changed{ID: call.ID, Changes: undo.Journaled(changes)})
+	for call, job := range f.Jobs {
+		r.write(call.By, journal.Changed{
+			ID: call.ID, Changes: undo.Journaled(job.Changes), Unsaved: undo.JournaledLost(job.Lost), Ended: job.Ended,
+		})
 	}
 }
 
-// noted adds notes to the result of an outcome.
-func noted(o tool.Outcome, notes []string) tool.Outcome {
-	if len(notes) == 0 {
+// noted adds a note to the result of an outcome.
+func noted(o tool.Outcome, note string) tool.Outcome {
+	if note == "" {
 		return o
 	}
-	var b bytes.Buffer
-	for _, n := range notes {
-		b.WriteString("\nNote: " + n)
-	}
+	note = "\nNote: " + note
 	o.Result.Content = slices.Clone(o.Result.Content)
 	if n := len(o.Result.Content); n > 0 {
 		if text, ok := o.Result.Content[n-1].(tool.Text); ok {
-			o.Result.Content[n-1] = tool.Text(bytes.TrimSuffix([]byte(text), []byte("\n"))) + tool.Text(b.String())
+			o.Result.Content[n-1] = tool.Text(bytes.TrimSuffix([]byte(text), []byte("\n"))) + tool.Text(note)
 			return o
 		}
 	}
-	o.Result.Content = append(o.Result.Content, tool.Text(b.String()[1:]))
+	o.Result.Content = append(o.Result.Content, tool.Text(note[1:]))
 	return o
 }
 
@@ -171,7 +170,7 @@ func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, 
 		}
 		return errors.Join(err, store.Close())
 	}
-	h, err := undo.ReadHistory(log.Read(1), all.Store())
+	h, err := undo.ReadHistory(log.Read(1), all.Store(), false)
 	if err == nil {
 		err = u.plan(h, sel)
 	}
@@ -205,7 +204,7 @@ func (s *Session) Undo(sel Selection) (*Undo, error) {
 		return nil, err
 	}
 	defer log.Close()
-	h, err := undo.ReadHistory(log.Read(1), all.Store())
+	h, err := undo.ReadHistory(log.Read(1), all.Store(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -242,6 +241,9 @@ func (u *Undo) plan(h undo.History, sel Selection) error {
 		}
 	}
 	u.Plan = undo.NewPlan(changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: begun})
+	for _, c := range calls {
+		u.Lose(c.Lost)
+	}
 	return nil
 }
 
@@ -255,7 +257,11 @@ func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 		if len(open) == 0 {
 			return nil, &NothingError{"nothing to undo"}
 		}
-		return open[len(open)-1:], nil
+		last := len(open) - 1
+		for last > 0 && len(open[last].Changes) == 0 { // nothing of it can be restored: it is reported with the call before
+			last--
+		}
+		return open[last:], nil
 	}
 	chosen := slices.DeleteFunc(open, func(c undo.Call) bool { return !matches(c) })
 	if len(chosen) > 0 {
@@ -266,6 +272,8 @@ func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 		return nil, errorf(ErrSession, "unknown call %q\nSee 'adze session show ID'.", sel.Call)
 	case sel.Turn > h.Turns:
 		return nil, errorf(ErrSession, "unknown turn %d: the last one is %d", sel.Turn, h.Turns)
+	case slices.ContainsFunc(h.Calls, func(c undo.Call) bool { return matches(c) && len(c.Lost) > 0 }):
+		return nil, &NothingError{"nothing to undo: what can be restored is restored already"}
 	case slices.ContainsFunc(h.Calls, matches):
 		return nil, &NothingError{"nothing to undo: it is undone already"}
 	}
@@ -303,11 +311,12 @@ func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 	}
 	done, left := u.Plan.Apply()
 	left = append(slices.Clone(u.Left), left...)
-	entry.Changes, entry.Partial = undo.Journaled(done), len(left) > 0
-	if len(left) == 0 {
+	entry.Changes = undo.Journaled(done)
+	entry.Partial = slices.ContainsFunc(left, func(l undo.Left) bool { return !l.Lost }) // a second undo may restore them
+	if !entry.Partial {
 		entry.To = u.to
 	}
-	if len(left) > 0 && len(done) == 0 {
+	if entry.Partial && len(done) == 0 {
 		return left, nil // nothing was changed
 	}
 	if err := u.write(entry); err != nil || len(done) == 0 || entry.To > 0 {

@@ -44,7 +44,34 @@ func (u *Undo) List(dir string) string {
 
 // LeftLine returns the line for a skipped path.
 func LeftLine(l undo.Left, dir string) string {
+	if l.Lost {
+		return fmt.Sprintf("  lost     %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
+	}
 	return fmt.Sprintf("  leave    %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
+}
+
+// LeftText returns how many paths were skipped, and what helps.
+func LeftText(left []undo.Left) string {
+	var lost, changed int
+	for _, l := range left {
+		if l.Lost {
+			lost++
+		} else if l.Changed {
+			changed++
+		}
+	}
+	var parts []string
+	if lost > 0 {
+		parts = append(parts, counted(lost, "path")+" can't be restored")
+	}
+	if n := len(left) - lost; n > 0 {
+		parts = append(parts, counted(n, "path")+" left alone")
+	}
+	text := strings.Join(parts, ", ")
+	if changed > 0 {
+		text += "\nUse --force to restore what changed since; the current content is saved first"
+	}
+	return text
 }
 
 // clip shortens a text to one line.
@@ -98,7 +125,7 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 		list += LeftLine(l, s.Directory.Path)
 	}
 	if len(left) > 0 {
-		return Expansion{Print: fmt.Sprintf("%sLeft alone: %d. Use --force to restore what changed since; the current content is saved first.", list, len(left))}, nil
+		return Expansion{Print: list + LeftText(left) + "."}, nil
 	}
 	return Expansion{Print: list + "All restored."}, nil
 }
@@ -234,7 +261,7 @@ func (u *Undo) stays() string {
 	if len(u.Left) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s changed since and left alone", counted(len(u.Left), "path"))
+	return "; " + strings.SplitN(LeftText(u.Left), "\n", 2)[0]
 }
 
 // done describes what was restored.

@@ -59,8 +59,8 @@ func wide(at func(*Settings) *int64) func(*Settings, given) (string, error) {
 
 // Undo is how much of a workspace is saved before commands run. Values below 0 are 0: nothing is saved.
 type Undo struct {
-	MaxFileBytes int64 // larger files aren't saved
-	MaxBytes     int64 // of all files
+	MaxFileBytes int64 // larger files are saved only if the file system can clone them
+	MaxBytes     int64 // of all copied files
 	MaxFiles     int
 }
 
@@ -68,26 +68,26 @@ type Undo struct {
 func undoKeys() []key {
 	return []key{
 		{
-			name: "undo.maxFileBytes", own: true, preset: "4194304", shape: integerShape,
-			about: "Larger files of the workspace aren't saved for undo.",
+			name: "undo.maxFileBytes", own: true, preset: "2147483648", shape: integerShape,
+			about: "Larger files of the workspace are saved for undo only if the file system can clone them.",
 			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxFileBytes }),
 		},
 		{
-			name: "undo.maxBytes", own: true, preset: "536870912", shape: integerShape,
-			about: "Save at most this much of the workspace for undo, the smallest files first.",
+			name: "undo.maxBytes", own: true, preset: "2147483648", shape: integerShape,
+			about: "Copy at most this much of the workspace for undo, the smallest files first. Clones don't count.",
 			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxBytes }),
 		},
 		{
-			name: "undo.maxFiles", own: true, preset: "100000", shape: integerShape,
+			name: "undo.maxFiles", own: true, preset: "2000000", shape: integerShape,
 			about: "Of a workspace with more files, only this many are saved for undo.",
 			put:   integer(func(s *Settings) *int { return &s.Undo.MaxFiles }),
 		},
 	}
 }
 
-// defaultUndo saves 100,000 files of up to 4 MB, and 512 MB in all.
+// defaultUndo saves 2,000,000 files, and 2 GB in all.
 func defaultUndo() Undo {
-	return Undo{MaxFileBytes: 4 << 20, MaxBytes: 512 << 20, MaxFiles: 100_000}
+	return Undo{MaxFileBytes: 2 << 30, MaxBytes: 2 << 30, MaxFiles: 2_000_000}
 }
 
 // putFileNames reads the names of context files: one name, or a list. A later file's value replaces it.

@@ -130,8 +130,8 @@ func (b *bench) keepAndUndo(line string, env []string) string {
 	}
 	_, left := plan.Apply()
 	left = slices.Concat(plan.Left, left)
-	if now := contents(t, b.root); now != before || len(left) > 0 || len(found.Notes) > 0 {
-		return fmt.Sprintf("left %v, notes %v\n%s\n%+v", left, found.Notes, diff(before, now), e)
+	if now := contents(t, b.root); now != before || len(left) > 0 || len(found.Lost) > 0 {
+		return fmt.Sprintf("left %v, notes %v\n%s\n%+v", left, found.Lost, diff(before, now), e)
 	}
 	return ""
 }

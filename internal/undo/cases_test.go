@@ -48,9 +48,9 @@ func TestIgnored(t *testing.T) {
 	if got := p.paths(found.Changes); got != ".env secret/key" {
 		t.Errorf("changes: %s", got)
 	}
-	notes := strings.Join(found.Notes, "\n")
-	if !strings.Contains(notes, "node_modules (an ignored directory)") || !strings.Contains(notes, "this changed .git") {
-		t.Errorf("notes: %s", notes)
+	if note := found.Note([]string{p.root}); note != "undo can't restore these changes: .git (undo doesn't restore the repository of the workspace), "+
+		"node_modules (an ignored directory)." {
+		t.Errorf("note: %s", note)
 	}
 	p.undo(found.Changes, undo.PlanOptions{})
 	now := p.tree()
@@ -110,16 +110,16 @@ func TestBackgroundCommand(t *testing.T) {
 	p.write("a", "2")
 	found := p.call(func() { p.write("b", "2") })
 	job := undo.Ref{ID: "call-1"}
-	if got := p.paths(found.Jobs[job]); got != "a b" || len(found.Changes) != 0 {
+	if got := p.paths(found.Jobs[job].Changes); got != "a b" || len(found.Changes) != 0 {
 		t.Errorf("%+v", found)
 	}
 	p.write("a", "3")
 	p.jobs = nil
 	last := p.tracker.Finish(t.Context())
-	if got := p.paths(last.Jobs[job]); got != "a" {
+	if got := p.paths(last.Jobs[job].Changes); got != "a" {
 		t.Errorf("%+v", last)
 	}
-	p.undo(append(found.Jobs[job], last.Jobs[job]...), undo.PlanOptions{})
+	p.undo(append(found.Jobs[job].Changes, last.Jobs[job].Changes...), undo.PlanOptions{})
 	p.same(was, "undone")
 	p.write("a", "by the user")
 	if found := p.call(func() { p.write("b", "4") }); p.paths(found.Changes) != "b" {
@@ -185,7 +185,7 @@ func TestLimits(t *testing.T) {
 	if got := p.paths(found.Changes); got != "a b" {
 		t.Errorf("changes: %s", got)
 	}
-	if notes := strings.Join(found.Notes, "\n"); !strings.Contains(notes, "big (over 100 bytes)") || !strings.Contains(notes, "c (files over 250 bytes in all)") {
+	if notes := found.Note([]string{p.root}); !strings.Contains(notes, "big (over 100 bytes)") || !strings.Contains(notes, "c (files over 250 bytes in all)") {
 		t.Errorf("notes: %s", notes)
 	}
 }
@@ -199,7 +199,7 @@ func TestTooManyFiles(t *testing.T) {
 		p.write(fmt.Sprintf("d%d/f%d", i%10, i), "1")
 	}
 	found := p.call(func() {})
-	if len(found.Changes) > 0 || !strings.Contains(strings.Join(found.Notes, "\n"), "over 50 files (undo.maxFiles)") {
+	if len(found.Changes) > 0 || !strings.Contains(found.Note([]string{p.root}), ". (over 50 files (undo.maxFiles): changes of the others aren't known)") {
 		t.Errorf("%+v", found)
 	}
 	was := p.tree()
@@ -305,12 +305,12 @@ func TestStoreGone(t *testing.T) {
 	}
 	for range 2 {
 		found = p.call(func() { p.write("b", "2") })
-		if len(found.Notes) == 0 || !strings.Contains(found.Notes[0], "undo can't restore what this changed") {
-			t.Errorf("notes: %q", found.Notes)
+		if len(found.Lost) != 1 || found.Lost[0].Path != p.root || !strings.Contains(found.Lost[0].Why, "save file contents in ") {
+			t.Errorf("lost: %q", found.Lost)
 		}
 		found = p.callWith(func() { p.write("b", "3") }, tool.Access{Verb: tool.Writes, Target: p.path("b")})
-		if len(found.Notes) == 0 || !strings.Contains(found.Notes[0], "undo can't restore "+p.path("b")) {
-			t.Errorf("notes: %q", found.Notes)
+		if len(found.Lost) != 1 || found.Lost[0].Path != p.path("b") {
+			t.Errorf("lost: %q", found.Lost)
 		}
 	}
 }
@@ -366,7 +366,7 @@ func TestModes(t *testing.T) {
 		}
 	})
 	if got := p.paths(found.Changes); got != "a d d/b" {
-		t.Errorf("changes: %s, notes: %q", got, found.Notes)
+		t.Errorf("changes: %s, notes: %q", got, found.Lost)
 	}
 	redo, left := p.undo(found.Changes, undo.PlanOptions{})
 	if len(left) > 0 {
@@ -420,7 +420,7 @@ func TestOwnDirectory(t *testing.T) {
 		p.write("a", "1")
 		p.call(func() { p.write("state/x", "1") })
 		found := p.call(func() { p.write("state/x", "2") })
-		if len(found.Changes)+len(found.Notes) > 0 {
+		if len(found.Changes)+len(found.Lost) > 0 {
 			t.Errorf("%q: %+v", inside, found)
 		}
 	}

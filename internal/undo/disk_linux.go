@@ -2,6 +2,7 @@ package undo
 
 import (
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,4 +32,16 @@ func readSmall(path string, size, limit int64, b *batch) (hash, error) {
 // clone makes to share the bytes of from, without copying them. It fails on file systems without support, such as ext4.
 func clone(to, from *os.File) error {
 	return unix.IoctlFileClone(int(to.Fd()), int(from.Fd()))
+}
+
+// free returns the number of free bytes of the file system of a directory, which need not exist.
+func free(dir string) int64 {
+	var st unix.Statfs_t
+	for unix.Statfs(dir, &st) != nil {
+		if dir == filepath.Dir(dir) {
+			return 1 << 62
+		}
+		dir = filepath.Dir(dir)
+	}
+	return int64(st.Bavail) * int64(st.Bsize)
 }

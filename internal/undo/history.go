@@ -2,8 +2,11 @@ package undo
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/adze-dev/adze/journal"
@@ -20,6 +23,7 @@ type Call struct {
 	Asked   int64   // entry of the request of that turn
 	Entries []int64 // entries that have its changes
 	Changes []Change
+	Lost    []Lost // what can't be restored
 	Undone  bool
 	Begun   map[string]bool // paths of an undo that was killed
 }
@@ -41,7 +45,15 @@ type History struct {
 
 	byRef map[Ref]int
 	names map[Ref]callName
+	open  map[Ref]openCall // calls that haven't ended, and those whose background commands run
 	asked int64
+	roots []string
+}
+
+// openCall is a call that may still change something.
+type openCall struct {
+	entry int64
+	paths []string // that it writes
 }
 
 // callName is the name and target of a started call.
@@ -54,32 +66,86 @@ func (n callName) String() string {
 	return fmt.Sprintf("%s %s", n.name, n.target)
 }
 
-// ReadHistory reads the entries of a session.
-func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (History, error) {
-	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]callName{}}
+// ReadHistory reads the entries of a session. If the session isn't running, what its calls changed isn't known for those that
+// were running when it was killed.
+func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs, running bool) (History, error) {
+	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]callName{}, open: map[Ref]openCall{}}
 	for e, err := range entries {
 		if err != nil {
 			return h, err
 		}
-		switch e.Type {
-		case journal.TypeFinished, journal.TypeChanged, journal.TypeUndone, journal.TypeTried, journal.TypeStarted:
-		case journal.TypeAsked:
-			if e.By != "" {
-				continue
-			}
-		default:
-			continue
-		}
-		if e.Type == journal.TypeFinished && !bytes.Contains(e.Data, []byte(`"changes"`)) {
-			continue
-		}
-		data, err := decode(e, blobs)
+		data, err := h.read(e, blobs)
 		if err != nil {
 			return h, err
 		}
 		h.add(e, data)
 	}
+	if !running {
+		h.killed(nil)
+	}
 	return h, nil
+}
+
+// read decodes what the history needs of an entry; nil: nothing. Results of calls can be large, and are not needed.
+func (h *History) read(e journal.Entry, blobs journal.Blobs) (journal.Data, error) {
+	switch e.Type {
+	case journal.TypeOpened, journal.TypeResumed:
+		var at struct{ Roots []string }
+		if err := json.Unmarshal(e.Data, &at); err != nil {
+			return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+		}
+		return journal.Resumed{Roots: at.Roots}, nil
+	case journal.TypeAsked:
+		if e.By != "" {
+			return nil, nil
+		}
+	case journal.TypeFinished:
+		if !slices.ContainsFunc([]string{`"changes"`, `"unsaved"`, `"running"`}, func(s string) bool { return bytes.Contains(e.Data, []byte(s)) }) {
+			var call struct{ ID string }
+			if err := json.Unmarshal(e.Data, &call); err != nil {
+				return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
+			}
+			return journal.Finished{ID: call.ID}, nil
+		}
+	case journal.TypeChanged, journal.TypeUndone, journal.TypeTried, journal.TypeStarted:
+	default:
+		return nil, nil
+	}
+	return decode(e, blobs)
+}
+
+const whyKilled = "Adze was killed while this call ran, so what it changed isn't known"
+
+// killed records that calls were killed with the session: those of these entries, or all.
+func (h *History) killed(entries []int64) {
+	for _, ref := range slices.SortedFunc(maps.Keys(h.open), func(a, b Ref) int { return cmp.Compare(h.open[a].entry, h.open[b].entry) }) {
+		call := h.open[ref]
+		if entries != nil && !slices.Contains(entries, call.entry) {
+			continue
+		}
+		var lost []Lost
+		for _, path := range call.paths {
+			lost = append(lost, Lost{path, whyKilled})
+		}
+		h.changed(call.entry, ref, nil, lost)
+		delete(h.open, ref)
+	}
+}
+
+// starts records a call that may change something.
+func (h *History) starts(e journal.Entry, d journal.Started) {
+	call := openCall{entry: e.Seq}
+	for _, a := range d.Access {
+		if named(a) {
+			call.paths = append(call.paths, a.Target)
+		}
+	}
+	if Scans(d.Access, tool.Decision{Grant: d.Decision.Grant}) {
+		call.paths = h.roots
+	}
+	if len(call.paths) > 0 {
+		h.open[Ref{e.By, d.ID}] = call
+	}
 }
 
 func (h *History) add(e journal.Entry, data journal.Data) {
@@ -88,15 +154,29 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 		h.Turns, h.asked = d.Turn, e.Seq
 	case journal.Tried:
 		h.name(Ref{e.By, d.ID}, d.Name, d.Access)
+	case journal.Resumed:
+		h.killed(nil)
+		if len(d.Roots) > 0 {
+			h.roots = d.Roots
+		}
 	case journal.Started:
 		h.IDs[d.ID] = true
+		h.starts(e, d)
 		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) { // for a tried call, keep the command, which is more useful than the paths it wrote
 			h.name(ref, d.Name, d.Access)
 		}
 	case journal.Finished:
-		h.changed(e, d.ID, d.Changes)
+		ref := Ref{e.By, d.ID}
+		if !d.Running {
+			delete(h.open, ref)
+		}
+		h.changed(e.Seq, ref, FromJournal(d.Changes), lostFromJournal(d.Unsaved))
 	case journal.Changed:
-		h.changed(e, d.ID, d.Changes)
+		ref := Ref{e.By, d.ID}
+		if d.Ended {
+			delete(h.open, ref)
+		}
+		h.changed(e.Seq, ref, FromJournal(d.Changes), lostFromJournal(d.Unsaved))
 	case journal.Undone:
 		h.undone(e, d)
 	}
@@ -114,11 +194,10 @@ func (h *History) name(ref Ref, called string, access []tool.Access) {
 }
 
 // changed adds changes of a call.
-func (h *History) changed(e journal.Entry, id string, changes []journal.Change) {
-	if len(changes) == 0 {
+func (h *History) changed(entry int64, ref Ref, changes []Change, lost []Lost) {
+	if len(changes)+len(lost) == 0 {
 		return
 	}
-	ref := Ref{e.By, id}
 	i, ok := h.byRef[ref]
 	if !ok || h.Calls[i].Undone { // a background command continues after an undo
 		i = len(h.Calls)
@@ -126,8 +205,8 @@ func (h *History) changed(e journal.Entry, id string, changes []journal.Change) 
 		h.Calls = append(h.Calls, Call{Ref: ref, Name: h.names[ref].name, Title: h.names[ref].String(), Target: h.names[ref].target, Turn: h.Turns, Asked: h.asked})
 	}
 	c := h.Calls[i]
-	c.Entries = append(c.Entries, e.Seq)
-	c.Changes = append(c.Changes, FromJournal(changes)...)
+	c.Entries = append(c.Entries, entry)
+	c.Changes, c.Lost = append(c.Changes, changes...), append(c.Lost, lost...)
 	h.Calls = append(slices.Delete(h.Calls, i, i+1), c) // calls are ordered by their last change
 	for j := i; j < len(h.Calls); j++ {
 		h.byRef[h.Calls[j].Ref] = j
@@ -139,6 +218,7 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 	if len(d.Calls) == 0 {
 		return
 	}
+	h.killed(d.Calls)
 	paths := map[string]bool{}
 	if d.Begun {
 		for _, c := range d.Changes {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/adze-dev/adze/tool"
 )
@@ -21,7 +19,7 @@ type KeptPath struct {
 
 // maxKeptDir is the maximum number of recorded paths of a new directory. Undo skips larger ones, which are usually build
 // output.
-const maxKeptDir = 5000
+const maxKeptDir = 50_000
 
 // Keeping returns the window of a tried call whose effects are kept: Kept reports its changes, so nothing is saved before
 // and nothing is scanned.
@@ -40,23 +38,21 @@ func (t *Tracker) Kept(call Ref, paths []KeptPath) {
 	var f Found
 	store, err := t.Store()
 	if err != nil {
-		f.Notes = []string{fmt.Sprintf("undo can't restore what this changed: %v.", err)}
+		for _, p := range paths {
+			f.Lost = append(f.Lost, Lost{p.Path, err.Error()})
+		}
 	} else {
-		k := &keeper{batch: &batch{store: store}, limit: max(maxWritten, t.o.Limits.FileBytes)}
+		k := &keeper{batch: &batch{store: store}, limit: max(maxWritten, t.o.Limits.FileBytes), why: map[string]string{}}
 		for _, p := range paths {
 			k.add(p)
 		}
 		if err := k.batch.flush(); err != nil {
-			k.left = append(k.left, err.Error())
-		}
-		f.Changes = k.changes
-		if n := len(k.left); n > 0 {
-			list := k.left[:min(n, maxNamed)]
-			if n > maxNamed {
-				list = append(slices.Clip(list), fmt.Sprintf("%d more", n-maxNamed))
+			k.found = Found{}
+			for _, p := range paths {
+				k.found.Lost = append(k.found.Lost, Lost{p.Path, err.Error()})
 			}
-			f.Notes = []string{"undo can't restore these changes: " + strings.Join(list, ", ") + "."}
 		}
+		f = k.found
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,10 +73,10 @@ func (t *Tracker) takeKept(call Ref) Found {
 
 // keeper converts kept paths to changes.
 type keeper struct {
-	batch   *batch
-	limit   int64
-	changes []Change
-	left    []string // paths that can't be restored, and why
+	batch *batch
+	limit int64
+	found Found
+	why   map[string]string // why paths aren't saved
 }
 
 func (k *keeper) add(p KeptPath) {
@@ -108,9 +104,9 @@ func (k *keeper) change(path string, was, now State) {
 	switch {
 	case was == now:
 	case was.Is == isUnsaved || now.Is == isUnsaved:
-		k.left = append(k.left, path)
+		k.found.Lost = append(k.found.Lost, Lost{path, k.why[path]})
 	default:
-		k.changes = append(k.changes, Change{path, was, now})
+		k.found.Changes = append(k.found.Changes, Change{path, was, now})
 	}
 }
 
@@ -125,7 +121,7 @@ func (k *keeper) tree(at, as string, fresh bool) (states map[string]State, order
 		name := filepath.Join(as, rel)
 		state, lookErr := look(path, k.limit, k.batch)
 		if lookErr != nil {
-			state.Is = isUnsaved
+			state.Is, k.why[name] = isUnsaved, lookErr.Error()
 		}
 		if state.Is != "" {
 			states[name] = state
@@ -133,6 +129,7 @@ func (k *keeper) tree(at, as string, fresh bool) (states map[string]State, order
 		}
 		if fresh && len(order) > maxKeptDir {
 			states, order = map[string]State{as: {Is: isUnsaved}}, []string{as}
+			k.why[as] = fmt.Sprintf("a new directory with over %d paths", maxKeptDir)
 			return filepath.SkipAll
 		}
 		return nil
@@ -153,7 +150,7 @@ func (w *Window) save(path string) {
 	}
 	state, err := w.t.look(path)
 	if err != nil {
-		w.found.Notes = append(w.found.Notes, fmt.Sprintf("undo can't restore %s: %v.", path, err))
+		w.found.Lost = append(w.found.Lost, Lost{path, err.Error()})
 		return
 	}
 	for dir := filepath.Dir(path); state.Is == ""; dir = filepath.Dir(dir) {
@@ -187,7 +184,7 @@ func (w *Window) lookAfter() {
 		now, err := w.t.look(path)
 		switch {
 		case err != nil:
-			w.found.Notes = append(w.found.Notes, fmt.Sprintf("undo can't restore %s: %v.", path, err))
+			w.found.Lost = append(w.found.Lost, Lost{path, err.Error()})
 		case was != now:
 			w.found.Changes = append(w.found.Changes, Change{path, was, now})
 		}

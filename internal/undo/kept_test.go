@@ -57,8 +57,8 @@ func TestKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := w.After(t.Context())
-	if len(found.Notes) > 0 {
-		t.Errorf("notes: %q", found.Notes)
+	if len(found.Lost) > 0 {
+		t.Errorf("notes: %q", found.Lost)
 	}
 	back, left := p.undo(found.Changes, undo.PlanOptions{})
 	if len(left) > 0 {

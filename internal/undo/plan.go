@@ -23,13 +23,16 @@ type Plan struct {
 type Step struct {
 	Path    string
 	Now, To State
-	Forced  bool // it has changed since the call
+	Forced  bool   // it has changed since the call
+	From    string // where it is now: its content isn't saved, so it is moved back; "": not moved
+	away    bool   // it is moved back to another path
 }
 
 // Left is a skipped path, with the reason.
 type Left struct {
 	Path, Why string
 	Changed   bool // it has changed since, so that force restores it
+	Lost      bool // it can't be restored
 }
 
 // Todo returns the steps that change something.
@@ -40,6 +43,8 @@ func (p Plan) Todo() []Step {
 // Verb describes a step, for the user.
 func (s Step) Verb() string {
 	switch {
+	case s.From != "" || s.away:
+		return "move"
 	case s.Now.Is == s.To.Is && s.Now.Mode != s.To.Mode:
 		return "chmod"
 	case s.To.Is == "":
@@ -65,7 +70,7 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	forced, changed, left := map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, c := range slices.Backward(changes) {
 		if _, seen := now[c.Path]; !seen {
-			state, err := peek(c.Path)
+			state, err := peek(c.Path, c.Before.isNode() || c.After.isNode())
 			if err != nil {
 				left[c.Path] = err.Error()
 			}
@@ -85,20 +90,53 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	}
 	for path, state := range to {
 		if left[path] == "" && state.isFile() && now[path].Is != state.Is {
-			if _, err := store.Get(state.Is); err != nil {
+			if err := store.check(state.Is); err != nil {
 				left[path] = err.Error()
 			}
 		}
 	}
+	from, away := moves(now, to, left)
 	for _, path := range slices.Sorted(maps.Keys(to)) {
 		if why := left[path]; why != "" {
-			p.Left = append(p.Left, Left{path, why, changed[path]})
+			p.Left = append(p.Left, Left{Path: path, Why: why, Changed: changed[path]})
 			continue
 		}
-		p.Steps = append(p.Steps, Step{Path: path, Now: now[path], To: to[path], Forced: forced[path]})
+		p.Steps = append(p.Steps, Step{Path: path, Now: now[path], To: to[path], Forced: forced[path], From: from[path], away: away[path]})
 	}
 	p.keepFull()
 	return p
+}
+
+// moves returns where the nodes are now that belong at a path, and which paths they leave. What isn't saved can only be
+// moved; the rest is added to left.
+func moves(now, to map[string]State, left map[string]string) (from map[string]string, away map[string]bool) {
+	for n := -1; n != len(left); { // a path that is left can make that of another one unavailable
+		n = len(left)
+		at := map[string]string{}
+		for path, state := range now {
+			if left[path] == "" && state.isNode() && to[path].Is != state.Is {
+				at[state.Is] = path
+			}
+		}
+		from, away = map[string]string{}, map[string]bool{}
+		for path, state := range to {
+			if left[path] != "" || !state.isNode() || now[path].Is == state.Is {
+				continue
+			}
+			source := at[state.Is]
+			if source == "" || now[path].Is != "" && !now[path].isNode() {
+				left[path] = "it is no longer where the call moved it"
+			} else {
+				from[path], away[source] = source, true
+			}
+		}
+		for path, state := range now {
+			if left[path] == "" && state.isNode() && to[path].Is != state.Is && !away[path] {
+				left[path] = "its content isn't saved"
+			}
+		}
+	}
+	return from, away
 }
 
 // same reports whether two states are equal as far as both are known.
@@ -122,18 +160,35 @@ func changedSince(now, after State) string {
 	return "changed since"
 }
 
+// Lose adds what can't be restored.
+func (p *Plan) Lose(lost []Lost) {
+	known := map[Lost]bool{}
+	for _, l := range p.Left {
+		known[Lost{l.Path, l.Why}] = true
+	}
+	for _, l := range lost {
+		if !known[l] {
+			p.Left = append(p.Left, Left{Path: l.Path, Why: l.Why, Lost: true})
+		}
+		known[l] = true
+	}
+	slices.SortFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Path, b.Path) })
+}
+
 // keepFull skips directories that would be deleted or replaced and contain something that stays.
 func (p *Plan) keepFull() {
 	stays := map[string]State{} // the resulting state of every path of the plan
 	for _, s := range p.Steps {
-		stays[s.Path] = s.To
+		if stays[s.Path] = s.To; s.away {
+			stays[s.Path] = State{Is: isUnsaved} // nothing of it stays, whatever it contains
+		}
 	}
 	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool {
 		if s.Now.Is != isDir || s.To.Is == isDir {
 			return false
 		}
 		if name := keeps(s.Path, stays); name != "" {
-			p.Left = append(p.Left, Left{s.Path, "the directory contains " + name, false})
+			p.Left = append(p.Left, Left{Path: s.Path, Why: "the directory contains " + name})
 			return true
 		}
 		return false
@@ -152,10 +207,12 @@ func (p Plan) Contents(s Step) (now, to []byte, err error) {
 	if now, err = s.Now.content(func() ([]byte, error) { return readNow(s.Path) }); err != nil {
 		return nil, nil, err
 	}
-	to, err = s.To.content(func() ([]byte, error) { return p.store.Get(s.To.Is) })
-	if len(to) > maxShown {
-		err = fmt.Errorf("%w: larger than %d MB", ErrNotShown, maxShown>>20)
-	}
+	to, err = s.To.content(func() ([]byte, error) {
+		if p.store.size(s.To.Is) > maxShown {
+			return nil, fmt.Errorf("%w: larger than %d MB", ErrNotShown, maxShown>>20)
+		}
+		return p.store.Get(s.To.Is)
+	})
 	return now, to, err
 }
 
@@ -165,6 +222,8 @@ func (s State) content(read func() ([]byte, error)) ([]byte, error) {
 		return nil, nil
 	case s.Is == isDir:
 		return nil, fmt.Errorf("%w: a directory", ErrNotShown)
+	case s.isNode():
+		return nil, fmt.Errorf("%w: not saved", ErrNotShown)
 	case strings.HasPrefix(s.Is, linkPrefix):
 		return []byte("link to " + s.target() + "\n"), nil
 	}

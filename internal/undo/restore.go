@@ -13,12 +13,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace/hardlink"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
-// peek returns the state of a path, with the hash of its content, which isn't saved.
-func peek(path string) (State, error) {
+// peek returns the state of a path, with the hash of its content, which isn't saved; or its state as a node.
+func peek(path string, node bool) (State, error) {
+	if node {
+		info, err := nofollow.Lstat(path)
+		switch {
+		case gone(err):
+			return State{}, nil
+		case err != nil:
+			return State{Is: isUnsaved}, err
+		}
+		return nodeState(search.StatOf(info).Lasting()), nil
+	}
 	return stateOf(path, func(info fs.FileInfo) (State, error) { return hashFile(path, info) })
 }
 
@@ -48,6 +59,9 @@ func keeps(dir string, stays map[string]State) string {
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		to, planned := stays[path]
+		if to.Is == isUnsaved {
+			continue // it is moved away
+		}
 		if !planned || to.Is != "" {
 			return e.Name()
 		}
@@ -66,7 +80,11 @@ func (p Plan) Save() ([]Change, error) {
 		if s.Now.isFile() {
 			h, ok := parse(s.Now.Is)
 			if !ok || !p.store.contains(h) {
-				if _, err := readSmall(s.Path, 0, 1<<62, b); err != nil {
+				info, err := nofollow.Lstat(s.Path)
+				if err == nil {
+					_, err = readAny(s.Path, info.Size(), 1<<62, b)
+				}
+				if err != nil {
 					return nil, fmt.Errorf("save %s before it is replaced: %w", s.Path, err)
 				}
 			}
@@ -81,9 +99,12 @@ func (p Plan) Save() ([]Change, error) {
 func (p Plan) Apply() (done []Change, left []Left) {
 	r := restorer{store: p.store, modes: map[string]fs.FileMode{}}
 	steps := p.Todo()
-	// Deletions, the deepest first; then directories, the outermost first; then the rest.
-	for _, s := range slices.Backward(steps) {
-		if s.Now.Is != "" && (s.To.Is == "" || s.Now.Is == isDir != (s.To.Is == isDir)) {
+	removes := func(s Step, dirs bool) bool {
+		return !s.away && s.Now.Is != "" && s.Now.IsDir() == dirs && (s.To.Is == "" || dirs != s.To.IsDir())
+	}
+	// Deletions of files; new directories, the outermost first; moves; deletions of directories, the deepest first; the rest.
+	for _, s := range steps {
+		if removes(s, false) {
 			r.try(s, r.remove)
 		}
 	}
@@ -92,15 +113,21 @@ func (p Plan) Apply() (done []Change, left []Left) {
 			r.try(s, r.makeDir)
 		}
 	}
+	r.moveAll(steps)
+	for _, s := range slices.Backward(steps) {
+		if removes(s, true) {
+			r.try(s, r.remove)
+		}
+	}
 	for _, s := range steps {
-		if s.To.Is != "" && s.To.Is != isDir {
+		if s.To.Is != "" && s.To.Is != isDir && s.From == "" {
 			r.try(s, r.write)
 		}
 	}
 	r.finish()
 	for _, s := range steps {
 		if why := r.failed[s.Path]; why != nil {
-			left = append(left, Left{s.Path, why.Error(), false})
+			left = append(left, Left{Path: s.Path, Why: why.Error()})
 		} else {
 			done = append(done, Change{s.Path, s.Now, s.To})
 		}
@@ -124,15 +151,81 @@ func (r *restorer) try(s Step, f func(Step) error) {
 		err = f(s)
 	}
 	if err != nil {
-		if r.failed == nil {
-			r.failed = map[string]error{}
-		}
 		var p *fs.PathError
 		if errors.As(err, &p) {
 			err = p.Err
 		}
-		r.failed[s.Path] = err
+		r.failed = fail(r.failed, s.Path, err)
 	}
+}
+
+// moveAll moves what isn't saved back to its path. If paths were swapped, the first of them goes to a temporary name.
+func (r *restorer) moveAll(steps []Step) {
+	var waiting []Step
+	at := map[string]string{} // of those with a temporary name
+	for _, s := range steps {
+		if s.From != "" {
+			waiting = append(waiting, s)
+		}
+	}
+	for len(waiting) > 0 {
+		n := len(waiting)
+		waiting = slices.DeleteFunc(waiting, func(s Step) bool {
+			if _, err := os.Lstat(s.Path); err == nil {
+				return false
+			}
+			r.try(s, func(s Step) error { return move(cmp.Or(at[s.From], s.From), s.Path, s.To) })
+			if err := r.failed[s.Path]; err != nil {
+				r.failed[s.From] = err
+			}
+			return true
+		})
+		if len(waiting) < n {
+			continue
+		}
+		s := waiting[0]
+		temp := filepath.Join(filepath.Dir(s.From), ".adze-undo-"+hashed(s.Path))
+		r.try(s, func(s Step) error { return move(s.From, temp, s.To) })
+		if r.failed[s.Path] != nil || at[s.From] != "" {
+			r.failed = fail(r.failed, s.Path, cmp.Or(r.failed[s.Path], errChanged))
+			r.failed[s.From] = r.failed[s.Path]
+			waiting = waiting[1:]
+		}
+		at[s.From] = temp
+	}
+}
+
+func fail(all map[string]error, path string, err error) map[string]error {
+	if all == nil {
+		all = map[string]error{}
+	}
+	all[path] = err
+	return all
+}
+
+// move renames a file or a directory that is still as it was, without following links out of the directory that has both.
+func move(from, to string, is State) error {
+	now, err := peek(from, true)
+	if err != nil || now.Is != is.Is {
+		return cmp.Or(err, errChanged)
+	}
+	above := filepath.Dir(to)
+	for !strings.HasPrefix(from, above+sep) && above != filepath.Dir(above) {
+		above = filepath.Dir(above)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
+		return err
+	}
+	dir, err := nofollow.OpenDir(above)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := strings.TrimPrefix(to, above+sep)
+	if err := dir.Rename(strings.TrimPrefix(from, above+sep), name); err != nil || now.Mode == is.Mode {
+		return err
+	}
+	return dir.Chmod(name, is.Mode)
 }
 
 // unlock makes a directory writable until the end.
@@ -152,7 +245,7 @@ var errChanged = errors.New("changed just now")
 
 // check returns an error if the path changed since the plan was made.
 func check(s Step) error {
-	now, err := peek(s.Path)
+	now, err := peek(s.Path, s.Now.isNode())
 	if err == nil && now != s.Now {
 		err = errChanged
 	}
@@ -242,16 +335,11 @@ func (r *restorer) fill(dir *os.Root, name string, to State) error {
 	if strings.HasPrefix(to.Is, linkPrefix) {
 		return dir.Symlink(to.target(), name)
 	}
-	content, err := r.store.Get(to.Is)
-	if err != nil {
-		return err
-	}
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	if err == nil {
+	if err = r.store.CopyTo(f, to.Is); err == nil {
 		err = f.Chmod(to.Mode)
 	}
 	return errors.Join(err, f.Close())
@@ -269,10 +357,7 @@ func (r *restorer) finish() {
 			continue
 		}
 		if err := os.Chmod(dir, r.modes[dir]); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			if r.failed == nil {
-				r.failed = map[string]error{}
-			}
-			r.failed[dir] = err
+			r.failed = fail(r.failed, dir, err)
 		}
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 // Limits bound how much of a workspace is saved.
 type Limits struct {
-	FileBytes int64 // larger files aren't saved
-	Bytes     int64 // of all files
+	FileBytes int64 // larger files are saved only if the file system can clone them
+	Bytes     int64 // of all copied files
 	Files     int
 }
 
@@ -30,13 +30,23 @@ type Limits struct {
 type known struct {
 	stat  search.Stat
 	state State
-	shut  bool // not entered: ignored, or .git
-	racy  bool // it may have changed within the resolution of its time
-	round int  // of the scan that saw it
-	why   string
+	held  *held  // saved copy of a large file; nil: none
+	shut  bool   // not entered: ignored
+	racy  bool   // it may have changed within the resolution of its time
+	round int    // of the scan that saw it
+	why   string // why it isn't saved
 }
 
-// snapshot is the last known state of the workspace. Every content in it is in the store, or the state is unsaved.
+// held is a copy of a large file in the store, which is hashed when the file has changed.
+type held struct {
+	path  string
+	size  int64 // 0: it is a clone
+	is    string
+	fresh bool
+	err   error
+}
+
+// snapshot is the last known state of the workspace. Every content in it is in the store, or the state is a node.
 type snapshot struct {
 	roots  []string
 	skip   []string
@@ -44,26 +54,22 @@ type snapshot struct {
 	store  *Store
 
 	paths map[string]*known
-	git   map[string]search.Stat // of the files that show whether .git changed
-	saved atomic.Int64           // bytes
+	large map[string]*known // large files by their node, during a scan that finds new ones
+	saved atomic.Int64      // bytes
 	round int
 	cut   bool // there are more files than the limit: only known paths are compared
-	told  bool // the user was informed
 }
 
 // difference is the result of a scan.
 type difference struct {
-	changes   []Change
-	uncovered []uncovered
-	git       bool
+	changes []Change
+	lost    []Lost
 }
-
-// uncovered is a changed path that can't be restored.
-type uncovered struct{ path, why string }
 
 // base reads the whole workspace.
 func (s *snapshot) base(ctx context.Context) error {
 	s.paths = map[string]*known{}
+	s.limits.Bytes = min(s.limits.Bytes, free(s.store.dir)/2)
 	_, err := s.scan(ctx)
 	return err
 }
@@ -76,7 +82,7 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 	began := time.Now().Add(-racyTime).UnixNano()
 	s.round++
 	first := s.round == 1
-	nodes, err := s.list(ctx, first)
+	nodes, err := s.list(ctx)
 	if err != nil {
 		return difference{}, err
 	}
@@ -104,19 +110,18 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 		k.round, k.racy = s.round, k.racy || max(n.Stat.Changed, n.Stat.Modified) > began
 		s.paths[n.Path] = k
 		if !first {
-			d.add(n.Path, old, *k)
+			s.compare(&d, n.Path, &old, k)
 		}
 	}
 	s.missing(&d)
-	d.git = s.lookGit() && !first
-	slices.SortFunc(d.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	d.finish(s, first)
 	return d, nil
 }
 
 // onlyMode uses the content from before the mode change for a file that can't be read.
 func (k *known) onlyMode(old known) {
 	a, b := k.stat, old.stat
-	if k.state.Is == isUnsaved && k.racy && old.state.isFile() && a.Size == b.Size && a.Modified == b.Modified && a.Inode == b.Inode && a.Mode != b.Mode {
+	if k.state.isNode() && k.racy && old.state.isFile() && a.Size == b.Size && a.Modified == b.Modified && a.Inode == b.Inode && a.Mode != b.Mode {
 		k.state.Is = old.state.Is
 	}
 }
@@ -133,33 +138,121 @@ func (s *snapshot) missing(d *difference) {
 			}
 		}
 		delete(s.paths, path)
-		d.add(path, *old, known{})
+		s.compare(d, path, old, &known{})
 	}
 }
 
-// add notes a change.
-func (d *difference) add(path string, old, now known) {
+// compare adds the difference of a path.
+func (s *snapshot) compare(d *difference, path string, old, now *known) {
+	if old.state == now.state && old.held == now.held {
+		return
+	}
+	s.settle(old)
+	s.settle(now)
 	switch {
-	case old.shut && now.shut && filepath.Base(path) == ".git":
-	case old.shut || now.shut:
-		if old.state.Is != now.state.Is || old.stat.Modified != now.stat.Modified {
-			why := whyIgnored
-			if len(path) >= search.MaxPath {
-				why = "too deep"
-			}
-			d.uncovered = append(d.uncovered, uncovered{path, why})
-		}
-	case old.state.Is == isUnsaved || now.state.Is == isUnsaved:
-		d.uncovered = append(d.uncovered, uncovered{path, cmp.Or(old.why, now.why)})
-	case old.state != now.state:
+	case old.state == now.state:
+	case s.ownGit(path):
+		d.lost = append(d.lost, Lost{path, whyGit})
+	case (old.state.unsaved() || now.state.unsaved()) && old.state.Is != now.state.Is:
+		d.changes = append(d.changes, Change{path, old.state, now.state})
+		d.lost = append(d.lost, Lost{path, cmp.Or(old.why, now.why)})
+	default:
 		d.changes = append(d.changes, Change{path, old.state, now.state})
 	}
 }
 
-const whyIgnored = "an ignored directory"
+// settle hashes the copy of a large file, because the file has changed.
+func (s *snapshot) settle(k *known) {
+	h := k.held
+	if h == nil {
+		return
+	}
+	if h.path != "" {
+		var sum hash
+		sum, h.fresh, h.err = s.store.settle(h.path)
+		h.path, h.is = "", name(sum)
+		if h.err == nil && !h.fresh {
+			s.saved.Add(-h.size)
+		}
+	}
+	if k.held = nil; h.err != nil {
+		k.why = h.err.Error()
+		return
+	}
+	k.state.Is = h.is
+}
+
+// finish separates what can't be restored: what isn't saved can only be moved back.
+func (d *difference) finish(s *snapshot, first bool) {
+	left, came := map[string]bool{}, map[string]bool{} // nodes
+	for _, c := range d.changes {
+		if c.Before.Is != c.After.Is {
+			left[c.Before.Is], came[c.After.Is] = c.Before.isNode(), c.After.isNode()
+		}
+	}
+	found := map[string]bool{}
+	d.changes = slices.DeleteFunc(d.changes, func(c Change) bool {
+		moved := (c.Before.Is == "" || came[c.Before.Is]) && (c.After.Is == "" || left[c.After.Is])
+		if unsaved := c.Before.unsaved() || c.After.unsaved(); unsaved && !moved && c.Before.Is != c.After.Is {
+			return true
+		}
+		found[c.Path] = true
+		return false
+	})
+	git := map[string]bool{}
+	d.lost = slices.DeleteFunc(d.lost, func(l Lost) bool {
+		if l.Why == whyGit {
+			git[s.gitOf(l.Path)] = true
+		}
+		return found[l.Path] || l.Why == whyGit
+	})
+	for path := range git { // one line for all of it
+		d.lost = append(d.lost, Lost{path, whyGit})
+	}
+	if s.cut && !first {
+		for _, root := range s.roots {
+			d.lost = append(d.lost, Lost{root, fmt.Sprintf("over %d files (undo.maxFiles): changes of the others aren't known", s.limits.Files)})
+		}
+	}
+	slices.SortFunc(d.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(d.lost, func(a, b Lost) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+const (
+	sep        = string(filepath.Separator)
+	whyIgnored = "an ignored directory"
+	whyGit     = "undo doesn't restore the repository of the workspace"
+)
+
+// gitOf returns the .git directory of a root that a path is in; "": none. Other repositories are restored.
+func (s *snapshot) gitOf(path string) string {
+	for _, root := range s.roots {
+		if rest, ok := strings.CutPrefix(path, root); ok {
+			rest = strings.TrimPrefix(rest, sep)
+			if rest == ".git" || strings.HasPrefix(rest, ".git"+sep) {
+				return filepath.Join(root, ".git")
+			}
+		}
+	}
+	return ""
+}
+
+func (s *snapshot) ownGit(path string) bool { return s.gitOf(path) != "" }
+
+// entered reports whether a directory is entered, if it doesn't depend on ignore rules.
+func (s *snapshot) entered(path string) (enter, known bool) {
+	if k, ok := s.paths[path]; ok && (k.shut || k.state.Is == isDir) {
+		return !k.shut, true
+	}
+	if s.ownGit(path) {
+		name := filepath.Base(path)
+		return name != "objects" && name != "lfs", true // their content never changes, and is large
+	}
+	return true, strings.Contains(path+sep, sep+".git"+sep)
+}
 
 // list returns everything in the workspace.
-func (s *snapshot) list(ctx context.Context, first bool) ([]search.Node, error) {
+func (s *snapshot) list(ctx context.Context) ([]search.Node, error) {
 	if s.cut {
 		return s.listKnown(), nil
 	}
@@ -172,13 +265,7 @@ func (s *snapshot) list(ctx context.Context, first bool) ([]search.Node, error) 
 	if len(roots) == 0 {
 		return nil, nil
 	}
-	req := search.TreeRequest{Paths: roots, Skip: s.skip, Limit: s.limits.Files}
-	if !first {
-		req.Known = func(path string) (enter, known bool) {
-			k, ok := s.paths[path]
-			return ok && !k.shut, ok && (k.shut || k.state.Is == isDir)
-		}
-	}
+	req := search.TreeRequest{Paths: roots, Skip: s.skip, Limit: s.limits.Files, Known: s.entered}
 	res, err := search.Tree(ctx, req)
 	if err != nil {
 		return nil, err
@@ -204,6 +291,7 @@ func (s *snapshot) listKnown() []search.Node {
 func (s *snapshot) read(ctx context.Context, nodes []search.Node) ([]known, error) {
 	out := make([]known, len(nodes))
 	s.budget(nodes)
+	s.index(nodes)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	const share = 64
@@ -248,37 +336,42 @@ func (s *snapshot) budget(nodes []search.Node) {
 
 // readNode reads one path. Only a failure of the store is an error.
 func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
-	k := known{stat: n.Stat, shut: n.Shut}
+	k := known{stat: n.Stat, shut: n.Shut, state: nodeState(n.Stat)}
 	switch {
-	case n.Stat.Mode.IsDir() || n.Shut:
+	case n.Shut:
+		k.why = whyIgnored
+		if len(n.Path) >= search.MaxPath {
+			k.why = "too deep"
+		}
+		return k, nil
+	case n.Stat.Mode.IsDir():
 		k.state = State{isDir, n.Stat.Mode & modeBits}
 		return k, nil
 	case n.Stat.Mode&fs.ModeSymlink != 0:
 		target, err := os.Readlink(n.Path)
 		if err != nil {
-			return known{stat: n.Stat, racy: true, state: State{Is: isUnsaved}, why: err.Error()}, nil
+			k.racy, k.why = true, err.Error()
+		} else {
+			k.state = linkTo(target)
 		}
-		k.state = linkTo(target)
+		return k, nil
+	case !n.Stat.Mode.IsRegular():
+		k.state.Is, k.why = isUnsaved, nofollow.Kind(n.Stat.Mode)
+		return k, nil
+	case s.ownGit(n.Path):
+		k.why = whyGit
+		return k, nil
+	case n.Stat.Size > packed:
+		s.readLarge(n, &k)
 		return k, nil
 	}
-	k.state = State{isUnsaved, n.Stat.Mode & modeBits}
-	if !n.Stat.Mode.IsRegular() {
-		k.why = nofollow.Kind(n.Stat.Mode)
-		return k, nil
-	}
-	if n.Stat.Size > s.limits.FileBytes {
-		k.why = fmt.Sprintf("over %s", size(s.limits.FileBytes))
-		return k, nil
-	}
-	if s.saved.Add(n.Stat.Size) > s.limits.Bytes {
-		s.saved.Add(-n.Stat.Size)
-		k.why = fmt.Sprintf("files over %s in all", size(s.limits.Bytes))
+	if why := s.reserve(n.Stat.Size); why != "" {
+		k.why = why
 		return k, nil
 	}
 	h, err := readSmall(n.Path, n.Stat.Size, s.limits.FileBytes, b)
-	var failed *storeError
 	switch {
-	case errors.As(err, &failed):
+	case isStore(err):
 		return k, err
 	case err != nil:
 		k.why, k.racy = "can't be read", true
@@ -291,6 +384,82 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 	return k, nil
 }
 
+// reserve counts a file that is copied; it returns why it can't be.
+func (s *snapshot) reserve(n int64) (why string) {
+	if n > s.limits.FileBytes {
+		return "over " + size(s.limits.FileBytes)
+	}
+	if s.saved.Add(n) > s.limits.Bytes {
+		s.saved.Add(-n)
+		return fmt.Sprintf("files over %s in all", size(s.limits.Bytes))
+	}
+	return ""
+}
+
+// readLarge saves a large file, unless it is saved already.
+func (s *snapshot) readLarge(n search.Node, k *known) {
+	old := cmp.Or(s.paths[n.Path], s.large[k.state.Is])
+	if old != nil && (old.held != nil || old.state.isFile()) && nodeState(old.stat).Is == k.state.Is {
+		was, err := old.hash() // its times may have been set back
+		now, err2 := hashOf(n.Path)
+		if err == nil && err2 == nil && was == now {
+			if k.held = old.held; k.held == nil {
+				k.state.Is = old.state.Is
+			}
+			return
+		}
+	}
+	f, err := nofollow.Open(n.Path)
+	if err != nil {
+		k.why, k.racy = "can't be read", true
+		return
+	}
+	defer f.Close()
+	limit := n.Stat.Size + packed // it may grow meanwhile
+	if k.why = s.reserve(n.Stat.Size); k.why != "" {
+		limit = -1 // only a clone
+	}
+	copied, cloned, err := s.store.hold(f, limit)
+	if k.why == "" && (cloned || err != nil) {
+		s.saved.Add(-n.Stat.Size)
+	}
+	if err != nil {
+		k.why = cmp.Or(k.why, err.Error())
+		return
+	}
+	k.why, k.held = "", &held{path: copied}
+	if !cloned {
+		k.held.size = n.Stat.Size
+	}
+}
+
+// hash returns the hash of a saved large file.
+func (k *known) hash() (hash, error) {
+	if k.held != nil && k.held.path != "" {
+		return hashOf(k.held.path)
+	}
+	is := k.state.Is
+	if k.held != nil {
+		is = k.held.is
+	}
+	h, _ := parse(is)
+	return h, nil
+}
+
+// index indexes the large files, if there are new ones: they may have been moved.
+func (s *snapshot) index(nodes []search.Node) {
+	s.large = nil
+	if !slices.ContainsFunc(nodes, func(n search.Node) bool { return n.Stat.Size > packed && s.paths[n.Path] == nil }) {
+		return
+	}
+	s.large = map[string]*known{}
+	for _, k := range s.paths {
+		if k.held != nil || k.stat.Size > packed && k.state.isFile() {
+			s.large[nodeState(k.stat).Is] = k
+		}
+	}
+}
+
 // size returns a number of bytes for the user.
 func size(n int64) string {
 	switch {
@@ -300,35 +469,4 @@ func size(n int64) string {
 		return fmt.Sprintf("%d KB", n>>10)
 	}
 	return fmt.Sprintf("%d bytes", n)
-}
-
-// gitFiles are the files in .git that commands change.
-const gitFiles = "HEAD index config packed-refs refs refs/heads refs/tags refs/remotes logs/HEAD hooks FETCH_HEAD ORIG_HEAD"
-
-// lookGit reports whether .git changed since the last time.
-func (s *snapshot) lookGit() bool {
-	now := map[string]search.Stat{}
-	for _, root := range s.roots {
-		for _, file := range strings.Fields(gitFiles) {
-			path := filepath.Join(root, ".git", file)
-			if info, err := os.Lstat(path); err == nil {
-				st := search.StatOf(info)
-				if info.IsDir() {
-					st.Size = 0
-				}
-				now[path] = st
-			}
-		}
-	}
-	old := s.git
-	s.git = now
-	if len(old) != len(now) {
-		return true
-	}
-	for path, st := range now {
-		if old[path] != st {
-			return true
-		}
-	}
-	return false
 }

@@ -38,7 +38,7 @@ func TestPipesAreNamed(t *testing.T) {
 		}
 		p.write("a", "2")
 	})
-	if got, notes := p.paths(found.Changes), strings.Join(found.Notes, "\n"); got != "a" ||
+	if got, notes := p.paths(found.Changes), found.Note([]string{p.root}); got != "a" ||
 		!strings.Contains(notes, "new (a named pipe (FIFO)), old (a named pipe (FIFO)).") {
 		t.Errorf("changes: %s, notes: %s", got, notes)
 	}

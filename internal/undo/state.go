@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 	"github.com/adze-dev/adze/journal"
 )
@@ -16,7 +17,8 @@ import (
 // State is the state of a path.
 type State struct {
 	// Is is "" if nothing exists, "sha256:…" for a file with that content, "link:…" for a link to that target, "dir" for a
-	// directory, "?" for a file whose content isn't saved.
+	// directory, "node:…" for a file or a directory whose content isn't saved and that can only be moved back, "?" for
+	// anything else.
 	Is   string
 	Mode fs.FileMode // permission bits of a file or a directory
 }
@@ -24,6 +26,7 @@ type State struct {
 const (
 	filePrefix = "sha256:"
 	linkPrefix = "link:"
+	nodePrefix = "node:"
 	isDir      = "dir"
 	isUnsaved  = "?"
 )
@@ -34,13 +37,28 @@ const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 // IsDir reports whether it is a directory.
 func (s State) IsDir() bool { return s.Is == isDir }
 
-func (s State) isFile() bool { return strings.HasPrefix(s.Is, filePrefix) || s.Is == isUnsaved }
+func (s State) isFile() bool { return strings.HasPrefix(s.Is, filePrefix) }
+
+func (s State) isNode() bool { return strings.HasPrefix(s.Is, nodePrefix) }
+
+func (s State) unsaved() bool { return s.isNode() || s.Is == isUnsaved }
+
+// nodeState returns the state of something that isn't saved: as long as it isn't changed, it is the same after a move.
+func nodeState(st search.Stat) State {
+	if st.Mode.IsDir() {
+		st.Size = 0
+	}
+	return State{fmt.Sprintf("%s%x.%x.%x", nodePrefix, st.Inode, st.Size, st.Modified), st.Mode & modeBits}
+}
 
 // Change is a path that a call changed.
 type Change struct {
 	Path          string
 	Before, After State
 }
+
+// Lost is a path that a call changed, or may have changed, and that can't be restored.
+type Lost struct{ Path, Why string }
 
 // linkTo returns a link's state. A target that isn't valid UTF-8 is quoted.
 func linkTo(target string) State { return State{Is: linkPrefix + plain(target)} }
@@ -85,6 +103,23 @@ func FromJournal(changes []journal.Change) []Change {
 	return out
 }
 
+// JournaledLost returns paths that can't be restored for the journal.
+func JournaledLost(lost []Lost) []journal.Unsaved {
+	var out []journal.Unsaved
+	for _, l := range lost {
+		out = append(out, journal.Unsaved{Path: plain(l.Path), Why: l.Why})
+	}
+	return out
+}
+
+func lostFromJournal(lost []journal.Unsaved) []Lost {
+	var out []Lost
+	for _, l := range lost {
+		out = append(out, Lost{unplain(l.Path), l.Why})
+	}
+	return out
+}
+
 // bits returns the permission bits of a mode as for chmod.
 func bits(m fs.FileMode) uint32 {
 	n := uint32(m.Perm())
@@ -109,7 +144,7 @@ func mode(n uint32) fs.FileMode {
 // tooLargeError reports a file over a limit.
 type tooLargeError struct{ limit int64 }
 
-func (e *tooLargeError) Error() string { return fmt.Sprintf("larger than %d bytes", e.limit) }
+func (e *tooLargeError) Error() string { return "over " + size(e.limit) }
 
 // gone reports whether an error means that nothing exists at a path, including a file in place of a parent directory.
 func gone(err error) bool {
@@ -145,9 +180,6 @@ func stateOf(path string, file func(fs.FileInfo) (State, error)) (State, error) 
 
 func lookFile(path string, info fs.FileInfo, limit int64, b *batch) (State, error) {
 	s := State{isUnsaved, info.Mode() & modeBits}
-	if info.Size() > limit {
-		return s, &tooLargeError{limit}
-	}
 	f, err := nofollow.Open(path)
 	if err != nil {
 		return s, err

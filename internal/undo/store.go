@@ -58,20 +58,7 @@ func OpenStore(home, id string) (*Store, error) {
 // RemoveStore removes the contents of a session, and returns their size.
 func RemoveStore(home, id string) (int64, error) {
 	dir := storeDir(home, id)
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	var size int64
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			size += info.Size()
-		}
-	}
-	return size, os.RemoveAll(dir)
+	return storeBytes(dir), os.RemoveAll(dir)
 }
 
 // Stores returns the sessions that have contents.
@@ -210,7 +197,7 @@ func (s *Store) Put(content []byte) (string, error) {
 func (s *Store) Get(name string) ([]byte, error) {
 	h, ok := parse(name)
 	if !ok {
-		return nil, fmt.Errorf("%q is not the name of a content", name)
+		return nil, errNoName(name)
 	}
 	s.mu.Lock()
 	at, ok := s.index[h]
@@ -226,16 +213,28 @@ func (s *Store) Get(name string) ([]byte, error) {
 	} else {
 		content, err = os.ReadFile(s.single(h))
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("its saved content is gone from %s", s.dir)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("read its saved content: %w", err)
+		return nil, s.unreadable(err)
 	}
 	if sha256.Sum256(content) != h {
-		return nil, fmt.Errorf("its saved content in %s was changed", s.dir)
+		return nil, s.damaged()
 	}
 	return content, nil
+}
+
+func errNoName(name string) error { return fmt.Errorf("%q is not the name of a content", name) }
+
+func (s *Store) damaged() error { return fmt.Errorf("its saved content in %s was changed", s.dir) }
+
+// unreadable describes why a content can't be read.
+func (s *Store) unreadable(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("its saved content is gone from %s", s.dir)
+	case err != nil:
+		return fmt.Errorf("read its saved content: %w", err)
+	}
+	return nil
 }
 
 // Close closes the packs.
@@ -433,13 +432,48 @@ func CopyStore(home, from, to string, names map[string]bool) error {
 	}
 	b := batch{store: target}
 	for n := range names {
-		content, failed := source.Get(n)
-		if failed != nil {
+		if source.check(n) != nil {
 			continue // it can't be undone in the other session either
 		}
-		if _, failed := b.add(content); failed != nil {
+		if failed := b.addFrom(source, n); failed != nil {
 			return errors.Join(failed, target.Close())
 		}
 	}
 	return errors.Join(b.flush(), target.Close())
+}
+
+// addFrom adds a content of another store.
+func (b *batch) addFrom(source *Store, name string) error {
+	if source.size(name) > packed {
+		h, _ := parse(name)
+		return b.store.place(h, func(f *os.File) error { return source.CopyTo(f, name) })
+	}
+	content, err := source.Get(name)
+	if err == nil {
+		_, err = b.add(content)
+	}
+	return err
+}
+
+// OpenBytes returns the size of the stores of sessions that are running: they shrink when the sessions end.
+func OpenBytes(home string) int64 {
+	ids, _ := Stores(home)
+	var sum int64
+	for _, id := range ids {
+		if IsOpen(home, id) {
+			sum += storeBytes(storeDir(home, id))
+		}
+	}
+	return sum
+}
+
+func storeBytes(dir string) int64 {
+	var sum int64
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			sum += info.Size()
+		}
+	}
+	return sum
 }

@@ -59,8 +59,10 @@ func New(o Options) *Tracker {
 // Found is the changes of a call.
 type Found struct {
 	Changes []Change
-	Jobs    map[Ref][]Change // changes of background commands, by the call that started each
-	Notes   []string         // for the result: what undo can't restore
+	Lost    []Lost        // other changes, which undo can't restore
+	Jobs    map[Ref]Found // changes of background commands, by the call that started each
+	Running bool          // it started a background command
+	Ended   bool          // of a background command: nothing follows
 }
 
 // Window is the time span of a call.
@@ -195,7 +197,7 @@ func (t *Tracker) Before(ctx context.Context, q tool.Request, d tool.Decision) *
 		return w
 	}
 	t.between(diff, &w.found)
-	t.forget(running)
+	t.forget(running, &w.found)
 	w.busy = len(t.jobs) > 0
 	return w
 }
@@ -211,25 +213,41 @@ func (t *Tracker) covers(path string) bool {
 // between attributes the changes between two calls to the background command that was running; without one, they are by
 // another program.
 func (t *Tracker) between(d difference, f *Found) {
-	if job, ok := t.job(); ok && len(d.changes) > 0 {
-		f.give(job, d.changes)
+	if job, ok := t.job(); ok {
+		f.give(job, d)
 	}
 }
 
 // forget drops the background commands that are no longer running.
-func (t *Tracker) forget(running []string) {
-	for id := range t.jobs {
+func (t *Tracker) forget(running []string, f *Found) {
+	for id, call := range t.jobs {
 		if !slices.Contains(running, id) {
 			delete(t.jobs, id)
+			f.ends(call)
 		}
 	}
 }
 
-func (f *Found) give(to Ref, changes []Change) {
+// ends records that a background command has ended.
+func (f *Found) ends(call Ref) {
 	if f.Jobs == nil {
-		f.Jobs = map[Ref][]Change{}
+		f.Jobs = map[Ref]Found{}
 	}
-	f.Jobs[to] = append(f.Jobs[to], changes...)
+	job := f.Jobs[call]
+	job.Ended = true
+	f.Jobs[call] = job
+}
+
+func (f *Found) give(to Ref, d difference) {
+	if len(d.changes)+len(d.lost) == 0 {
+		return
+	}
+	if f.Jobs == nil {
+		f.Jobs = map[Ref]Found{}
+	}
+	job := f.Jobs[to]
+	job.Changes, job.Lost = append(job.Changes, d.changes...), append(job.Lost, d.lost...)
+	f.Jobs[to] = job
 }
 
 func (t *Tracker) running() []string {
@@ -260,7 +278,7 @@ func (w *Window) After(ctx context.Context) Found {
 	}
 	w.lookAfter()
 	kept := w.t.takeKept(w.call)
-	w.found.Changes, w.found.Notes = append(w.found.Changes, kept.Changes...), append(w.found.Notes, kept.Notes...)
+	w.found.Changes, w.found.Lost = append(w.found.Changes, kept.Changes...), append(w.found.Lost, kept.Lost...)
 	return w.found
 }
 
@@ -273,22 +291,21 @@ func (w *Window) scanAfter(ctx context.Context) {
 		diff, err := t.snap.scan(ctx)
 		if w.failed = err; err != nil {
 			t.snap = nil
+		} else if job, ok := t.job(); ok && w.busy {
+			w.found.give(job, diff)
 		} else {
-			if job, ok := t.job(); ok && w.busy {
-				w.found.give(job, diff.changes)
-			} else {
-				w.found.Changes = diff.changes
-			}
-			w.found.Notes = append(w.found.Notes, diff.notes(t.snap)...)
+			w.found.Changes, w.found.Lost = diff.changes, append(w.found.Lost, diff.lost...)
 		}
 	}
 	if w.failed != nil {
-		w.found.Notes = append(w.found.Notes, fmt.Sprintf("undo can't restore what this changed: %v.", w.failed))
+		for _, root := range t.o.Roots {
+			w.found.Lost = append(w.found.Lost, Lost{root, w.failed.Error()})
+		}
 	}
-	t.forget(running)
+	t.forget(running, &w.found)
 	for _, id := range running {
 		if _, known := t.jobs[id]; !known {
-			t.jobs[id] = w.call
+			t.jobs[id], w.found.Running = w.call, true
 		}
 	}
 }
@@ -306,6 +323,7 @@ func (t *Tracker) Finish(ctx context.Context) Found {
 	}
 	if diff, err := t.snap.scan(ctx); err == nil {
 		t.between(diff, &f)
+		t.forget(nil, &f) // they are killed
 	}
 	return f
 }
@@ -334,37 +352,29 @@ func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 
 const maxNamed = 5
 
-// notes returns what undo can't restore.
-func (d difference) notes(s *snapshot) []string {
-	var out []string
-	if n := len(d.uncovered); n > 0 {
-		slices.SortFunc(d.uncovered, func(a, b uncovered) int { return cmp.Compare(a.path, b.path) })
-		var names []string
-		for _, u := range d.uncovered[:min(n, maxNamed)] {
-			name := s.short(u.path)
-			if most := 200; len(name) > most {
-				name = strings.ToValidUTF8(name[:most], "") + "…"
-			}
-			names = append(names, fmt.Sprintf("%s (%s)", name, u.why))
+// Note returns what undo can't restore, for the model; "": nothing. Paths in these directories are relative.
+func (f Found) Note(roots []string) string {
+	n := len(f.Lost)
+	if n == 0 {
+		return ""
+	}
+	var names []string
+	for _, l := range f.Lost[:min(n, maxNamed)] {
+		name := short(l.Path, roots)
+		if most := 200; len(name) > most {
+			name = strings.ToValidUTF8(name[:most], "") + "…"
 		}
-		if n > maxNamed {
-			names = append(names, fmt.Sprintf("%d more", n-maxNamed))
-		}
-		out = append(out, "undo can't restore these changes: "+strings.Join(names, ", ")+".")
+		names = append(names, fmt.Sprintf("%s (%s)", name, l.Why))
 	}
-	if d.git {
-		out = append(out, "this changed .git, which undo doesn't restore.")
+	if n > maxNamed {
+		names = append(names, fmt.Sprintf("%d more", n-maxNamed))
 	}
-	if s.cut && !s.told {
-		s.told = true
-		out = append(out, fmt.Sprintf("the workspace has over %d files (undo.maxFiles), so undo covers only some of them and no new ones.", s.limits.Files))
-	}
-	return out
+	return "undo can't restore these changes: " + strings.Join(names, ", ") + "."
 }
 
 // short returns a path relative to the workspace.
-func (s *snapshot) short(path string) string {
-	for _, root := range s.roots {
+func short(path string, roots []string) string {
+	for _, root := range roots {
 		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
 			return rel
 		}

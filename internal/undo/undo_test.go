@@ -32,7 +32,7 @@ func newPlace(t testing.TB) *place {
 		t.Fatal(err)
 	}
 	p := &place{t: t, root: root, home: t.TempDir()}
-	p.open(undo.Limits{FileBytes: 4 << 20, Bytes: 512 << 20, Files: 100_000})
+	p.open(undo.Limits{FileBytes: 64 << 20, Bytes: 512 << 20, Files: 100_000})
 	return p
 }
 
@@ -154,8 +154,8 @@ func TestAnyCommandsAreUndone(t *testing.T) {
 					p.disturb(r)
 				}
 			})
-			if len(found.Notes) > 0 {
-				t.Fatalf("notes: %q", found.Notes)
+			if len(found.Lost) > 0 {
+				t.Fatalf("lost: %q", found.Lost)
 			}
 			all, trees = append(all, found.Changes), append(trees, p.tree())
 		}
