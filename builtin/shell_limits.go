@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/trial"
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -32,6 +33,8 @@ type ReadLimits struct {
 	Hide func(path string, tracked func() bool) bool
 	// Skip reports whether Hide hides only secrets by name in a directory, which makes finding them faster. nil: no.
 	Skip func(dir string) bool
+	// Watch watches the workspace, together with other parts of the program. nil: on its own.
+	Watch *watch.Hub
 }
 
 // limiter enforces read limits in a session.
@@ -75,6 +78,7 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 	}
 	l.finder = secretfiles.New(secretfiles.Options{
 		Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip,
+		Watch: o.Sandbox.Limits.Watch,
 	})
 	return l
 }

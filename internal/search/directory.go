@@ -150,6 +150,6 @@ func (portableDir) close() {}
 // StatOf returns the Stat of a FileInfo.
 func StatOf(info fs.FileInfo) Stat {
 	st := Stat{Mode: info.Mode(), Size: info.Size(), Modified: info.ModTime().UnixNano()}
-	st.Changed, st.Inode = identity(info)
+	st.Changed, st.Inode, st.Links = identity(info)
 	return st
 }

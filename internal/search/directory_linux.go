@@ -192,7 +192,7 @@ func (f *linuxDir) describe(name []byte) (Stat, error) {
 		return Stat{}, errno
 	}
 	return Stat{
-		Mode: goMode(uint32(st.Mode)), Size: int64(st.Size), Inode: st.Ino,
+		Mode: goMode(uint32(st.Mode)), Size: int64(st.Size), Inode: st.Ino, Links: st.Nlink,
 		Modified: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Changed: st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
 	}, nil
 }
@@ -202,7 +202,7 @@ func (f *linuxDir) oldDescribe(name string) (Stat, error) {
 	if err := unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return Stat{}, err
 	}
-	return Stat{Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
+	return Stat{Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Links: uint32(st.Nlink), Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
 }
 
 // goMode converts a mode to package fs.
@@ -282,9 +282,9 @@ func (r *rawFile) Read(p []byte) (int, error) {
 
 func (r *rawFile) Close() error { return unix.Close(r.fd) }
 
-func identity(info fs.FileInfo) (changed int64, inode uint64) {
+func identity(info fs.FileInfo) (changed int64, inode uint64, links uint32) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		return st.Ctim.Nano(), st.Ino
+		return st.Ctim.Nano(), st.Ino, uint32(st.Nlink)
 	}
-	return 0, 0
+	return 0, 0, 0
 }

@@ -314,6 +314,7 @@ type Node struct {
 // Stat is the metadata that shows whether a file has changed.
 type Stat struct {
 	Mode              fs.FileMode
+	Links             uint32 // number of names; 0 if the system doesn't report it
 	Size              int64
 	Modified, Changed int64 // nanoseconds; Changed is 0 if the system doesn't report it
 	Inode             uint64

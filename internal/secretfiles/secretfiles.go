@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/watch"
 )
 
 // Options configure a Finder.
@@ -36,6 +37,8 @@ type Options struct {
 	// Skip reports whether Hide hides no file in a directory whose name is ordinary (names.Ordinary): then Hide isn't called
 	// for these, which halves the time of a walk. nil: never, or DefaultSkip if Hide is nil.
 	Skip func(dir string) bool
+	// Watch is shared with other parts of a session. nil: not shared.
+	Watch *watch.Hub
 	// Limit is the maximum number of directory entries; 0: 2,000,000.
 	Limit int
 	// Most is the maximum number of hidden files; 0: 2,000.
@@ -83,9 +86,18 @@ func New(o Options) *Finder {
 	if o.Most == 0 {
 		o.Most = 2_000
 	}
-	f := &Finder{options: o, token: make(chan struct{}, 1), system: system{watch: newWatcher, compare: 10 * time.Millisecond}}
+	f := &Finder{options: o, token: make(chan struct{}, 1), system: system{watch: o.watcher, compare: 10 * time.Millisecond}}
 	f.token <- struct{}{}
 	return f
+}
+
+// watcher returns a new watcher.
+func (o *Options) watcher() (watcher, error) {
+	hub := o.Watch
+	if hub == nil {
+		hub = &watch.Hub{}
+	}
+	return hub.Open(watch.Names)
 }
 
 // Start starts the walk in the background, unless it has started. After the walk it processes changes, so that the next List

@@ -1,6 +1,10 @@
 package secretfiles
 
-import "time"
+import (
+	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/watch"
+)
 
 // kind is the type of a directory entry.
 type kind uint8
@@ -33,24 +37,10 @@ func (s stamp) racy(now time.Time) bool {
 	return max(s.mtime, s.ctime) > now.Add(-tick).UnixNano()
 }
 
-// watcher reports changes in directories.
+// watcher reports changes in directories: a [watch.Watcher].
 type watcher interface {
-	// add watches a directory, without following links; a directory has one number, even if it is mounted several times.
-	add(path string) (wd int32, err error)
-	remove(wd int32)
-	// most returns the maximum number of watches to use.
-	most() int
-	// read visits the changes so far without blocking.
-	read(visit func(event)) error
-	close()
-}
-
-// event is a change that a watcher reports.
-type event struct {
-	wd       int32
-	name     string // the changed name in the directory
-	self     bool   // the directory itself was deleted or moved
-	ended    bool   // the watch no longer exists
-	arrived  bool   // a file was created there, or moved or linked to that name
-	overflow bool   // events are missing
+	Add(path string) (wd int32, err error)
+	Remove(wd int32)
+	Read(visit func(watch.Event)) error
+	Close()
 }

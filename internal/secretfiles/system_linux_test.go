@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/workspace/watch"
 )
 
 // More changes than the kernel queues lead to a new walk.
@@ -58,20 +60,12 @@ func TestWatchesAreUsed(t *testing.T) {
 	}
 }
 
-// modest uses three watches.
-type modest struct{ watcher }
-
-func (modest) most() int { return 3 }
-
 // The user's other programs need watches, too: with more directories than that, there are none.
 func TestMostWatches(t *testing.T) {
 	root := newRoot(t)
 	writes("a/.env b/x")(t, root)
-	watch := func() (watcher, error) {
-		w, err := newWatcher()
-		return modest{w}, err
-	}
-	f := newFinder(t, system{watch: watch, compare: patience}, Options{Roots: []string{root}})
+	few := func() (watcher, error) { return (&watch.Hub{Most: 3}).Open(watch.Names) }
+	f := newFinder(t, system{watch: few, compare: patience}, Options{Roots: []string{root}})
 	check(t, f, root, "a/.env")
 	if f.tree.watcher == nil {
 		t.Error("there are no watches for three directories")

@@ -9,8 +9,6 @@ import (
 	"os"
 )
 
-func newWatcher() (watcher, error) { return nil, errors.ErrUnsupported }
-
 // dirReader is an open directory.
 type dirReader struct{ file *os.File }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/watch"
 )
 
 // tree is the state of the roots: all directories, and the files that are or may become hidden. One goroutine owns it; mu
@@ -116,7 +117,7 @@ func outermost(paths []string) (out []string) {
 
 func (t *tree) close() {
 	if t.watcher != nil {
-		t.watcher.close()
+		t.watcher.Close()
 		t.watcher = nil
 	}
 }
@@ -209,25 +210,25 @@ const maxEvents = 100_000
 // readEvents records the names that the watches report.
 func (t *tree) readEvents() {
 	n := 0
-	err := t.watcher.read(func(e event) {
-		if n++; e.overflow || n > maxEvents {
+	err := t.watcher.Read(func(e watch.Event) {
+		if n++; e.Overflow || n > maxEvents {
 			t.lost = true
 		}
-		for _, d := range t.byWd[e.wd] {
+		for _, d := range t.byWd[e.WD] {
 			switch {
-			case e.self && d.parent == nil:
+			case e.Self && d.parent == nil:
 				t.lost = true
-			case e.self:
+			case e.Self:
 				t.changed(d.parent, d.name, false)
-			case e.name != "":
-				t.changed(d, e.name, e.arrived)
+			case e.Name != "":
+				t.changed(d, e.Name, e.Arrived)
 			}
-			if e.ended {
+			if e.Ended {
 				d.wd = unwatchedWd
 			}
 		}
-		if e.ended {
-			delete(t.byWd, e.wd)
+		if e.Ended {
+			delete(t.byWd, e.WD)
 		}
 	})
 	if err != nil {
@@ -307,7 +308,7 @@ func (t *tree) look(d *dir, name string, arrived bool) {
 		}
 		if sub := d.dirs[name]; sub != nil {
 			if t.watcher != nil && sub.wd != unwatchedWd {
-				if wd, err := t.watcher.add(path); err == nil && wd == sub.wd {
+				if wd, err := t.watcher.Add(path); err == nil && wd == sub.wd {
 					return // the same directory: it reports its own changes
 				}
 			}
@@ -390,7 +391,7 @@ func (t *tree) unwatch(d *dir) {
 	} else {
 		delete(t.byWd, d.wd)
 		if t.watcher != nil {
-			t.watcher.remove(d.wd)
+			t.watcher.Remove(d.wd)
 		}
 	}
 	d.wd = unwatchedWd

@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/gitindex"
 	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/workspace/watch"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -31,6 +32,8 @@ var systems = map[string]func() system{
 	"overflows":   func() system { return system{watch: overflowing, compare: patience} },
 }
 
+func newWatcher() (watcher, error) { return (&watch.Hub{}).Open(watch.Names) }
+
 func noWatcher() (watcher, error) { return nil, errors.ErrUnsupported }
 
 // limited fails like a kernel whose limit of watches is reached.
@@ -39,11 +42,11 @@ type limited struct {
 	left *atomicCount
 }
 
-func (l *limited) add(path string) (int32, error) {
+func (l *limited) Add(path string) (int32, error) {
 	if l.left.add(-1) < 0 {
 		return 0, syscall.ENOSPC
 	}
-	return l.watcher.add(path)
+	return l.watcher.Add(path)
 }
 
 func fewWatches(n int) func() (watcher, error) {
@@ -61,11 +64,11 @@ func fewWatches(n int) func() (watcher, error) {
 // lossy loses all events but reports it.
 type lossy struct{ watcher }
 
-func (l *lossy) read(visit func(event)) error {
+func (l *lossy) Read(visit func(watch.Event)) error {
 	n := 0
-	err := l.watcher.read(func(event) { n++ })
+	err := l.watcher.Read(func(watch.Event) { n++ })
 	if n > 0 {
-		visit(event{wd: -1, overflow: true})
+		visit(watch.Event{WD: -1, Overflow: true})
 	}
 	return err
 }

@@ -138,7 +138,7 @@ func (t *tree) watch(d *dir, path string) error {
 	if t.watcher == nil || d.once || t.unwatched.Load() {
 		return nil
 	}
-	wd, err := t.watcher.add(path)
+	wd, err := t.watcher.Add(path)
 	switch {
 	case err == nil:
 		t.mu.Lock()
@@ -147,9 +147,6 @@ func (t *tree) watch(d *dir, path string) error {
 			t.unwatch(d)
 			t.byWd[wd] = append(t.byWd[wd], d)
 			d.wd = wd
-		}
-		if len(t.byWd) > t.watcher.most() {
-			t.unwatched.Store(true)
 		}
 		return nil
 	case gone(err), errors.Is(err, fs.ErrPermission):

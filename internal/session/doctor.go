@@ -54,6 +54,7 @@ func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support
 	c.agents(s)
 	c.hooks(s)
 	c.sessions(s)
+	c.undo(ctx, s)
 	c.tools(ctx, s, name)
 }
 
@@ -88,6 +89,21 @@ func (c *Checkup) sessions(s *Session) {
 		size(use.Sessions), size(use.Contents), size(use.Results), size(use.Other)))
 	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
 		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Directory.Home, size(g.MaxStateBytes)))
+	}
+}
+
+// undo reports whether the changes of commands are found by watches, or by the times of all files.
+func (c *Checkup) undo(ctx context.Context, s *Session) {
+	if s.tracker == nil {
+		return
+	}
+	switch why, err := s.tracker.Unwatched(ctx); {
+	case err != nil:
+		c.warn("undo: " + err.Error())
+	case why != "":
+		c.warn("undo compares the times of all files before and after each command that isn't tried, which takes longer: " + tool.Visible(why))
+	default:
+		c.ok("undo: changes of commands are found by watching directories")
 	}
 }
 

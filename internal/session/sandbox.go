@@ -30,9 +30,9 @@ func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 		Trial: t.Trial == "auto",
 		Mode:  t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
 		Limits: &builtin.ReadLimits{
-			System: permission.SystemDirectories(),
-			Hide:   func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
-			Skip:   func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
+			System: permission.SystemDirectories(), Watch: &s.watch,
+			Hide: func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
+			Skip: func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
 		Denied: s.deniedPaths,
 	}

@@ -31,6 +31,7 @@ import (
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/internal/undo"
+	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
@@ -66,6 +67,7 @@ type Session struct {
 	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
 	tracker  *undo.Tracker // nil: nothing is recorded
+	watch    watch.Hub     // of the workspace
 	resumed  *resumed      // the session that the conversation continues; nil: it is new
 
 	warnsAll bool

@@ -20,7 +20,7 @@ import (
 func (s *Session) track() *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
-		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running,
+		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running, Watch: &s.watch,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
 }

@@ -401,6 +401,7 @@ func TestPrepare(t *testing.T) {
 	if err := p.tracker.Close(func() (map[string]bool, error) { return map[string]bool{found.Changes[0].Before.Is: true}, nil }); err != nil {
 		t.Fatal(err)
 	}
+	defer func() { p.tracker = nil }() // it is closed
 	if undo.IsOpen(p.home, "s") {
 		t.Error("the store is still marked as open")
 	}

@@ -60,6 +60,9 @@ func (t *Tracker) Kept(call Ref, paths []KeptPath) {
 		t.kept = map[Ref]Found{}
 	}
 	t.kept[call] = f
+	for _, p := range paths {
+		t.own[p.Path] = true
+	}
 }
 
 // takeKept returns what Kept recorded, once.

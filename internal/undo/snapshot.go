@@ -57,7 +57,9 @@ type snapshot struct {
 	large map[string]*known // large files by their node, during a scan that finds new ones
 	saved atomic.Int64      // bytes
 	round int
-	cut   bool // there are more files than the limit: only known paths are compared
+	watched
+	compared int  // paths, by all scans
+	cut      bool // there are more files than the limit: only known paths are compared
 }
 
 // difference is the result of a scan.
@@ -82,15 +84,16 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 	began := time.Now().Add(-racyTime).UnixNano()
 	s.round++
 	first := s.round == 1
-	nodes, err := s.list(ctx)
+	l, err := s.look(ctx, first)
 	if err != nil {
 		return difference{}, err
 	}
 	var d difference
 	var differ []search.Node
-	for _, n := range nodes {
+	s.compared += len(l.nodes)
+	for _, n := range l.nodes {
 		old, ok := s.paths[n.Path]
-		if ok && old.stat == n.Stat && !old.racy {
+		if ok && old.stat == n.Stat && !old.racy && !l.mapped[n.Path] {
 			old.round = s.round
 			continue
 		}
@@ -109,11 +112,12 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 		k.onlyMode(old)
 		k.round, k.racy = s.round, k.racy || max(n.Stat.Changed, n.Stat.Modified) > began
 		s.paths[n.Path] = k
+		s.note(n.Path, k)
 		if !first {
 			s.compare(&d, n.Path, &old, k)
 		}
 	}
-	s.missing(&d)
+	s.missing(&d, l)
 	d.finish(s, first)
 	return d, nil
 }
@@ -127,9 +131,17 @@ func (k *known) onlyMode(old known) {
 }
 
 // missing finds the paths that the scan didn't see.
-func (s *snapshot) missing(d *difference) {
+func (s *snapshot) missing(d *difference, l listing) {
+	for _, path := range l.absent {
+		if old := s.paths[path]; old != nil {
+			s.remove(d, path, old)
+		}
+	}
+	if !l.all && len(l.gone) == 0 {
+		return
+	}
 	for path, old := range s.paths {
-		if old.round == s.round {
+		if old.round == s.round || !l.all && !below(filepath.Dir(path), l.gone) {
 			continue
 		}
 		if s.cut {
@@ -137,9 +149,16 @@ func (s *snapshot) missing(d *difference) {
 				continue
 			}
 		}
-		delete(s.paths, path)
-		s.compare(d, path, old, &known{})
+		s.remove(d, path, old)
 	}
+}
+
+// remove records that a path no longer exists.
+func (s *snapshot) remove(d *difference, path string, old *known) {
+	delete(s.paths, path)
+	delete(s.always, path)
+	s.drop(path)
+	s.compare(d, path, old, &known{})
 }
 
 // compare adds the difference of a path.
@@ -221,6 +240,7 @@ func (d *difference) finish(s *snapshot, first bool) {
 const (
 	sep        = string(filepath.Separator)
 	whyIgnored = "an ignored directory"
+	whyUnread  = "can't be read"
 	whyGit     = "undo doesn't restore the repository of the workspace"
 )
 
@@ -374,7 +394,7 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 	case isStore(err):
 		return k, err
 	case err != nil:
-		k.why, k.racy = "can't be read", true
+		k.why, k.racy = whyUnread, true
 		return k, nil
 	}
 	if !b.fresh {
@@ -411,7 +431,7 @@ func (s *snapshot) readLarge(n search.Node, k *known) {
 	}
 	f, err := nofollow.Open(n.Path)
 	if err != nil {
-		k.why, k.racy = "can't be read", true
+		k.why, k.racy = whyUnread, true
 		return
 	}
 	defer f.Close()

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	Limits  Limits
 	// Jobs returns the running background commands.
 	Jobs func() []string
+	// Watch reports changes, so that not all files are compared for each call. nil: they are.
+	Watch *watch.Hub
 }
 
 // Tracker detects the changes of calls. It is safe for concurrent use. A nil Tracker detects none.
@@ -44,8 +47,9 @@ type Tracker struct {
 
 	mu   sync.Mutex
 	snap *snapshot
-	jobs map[string]Ref // background commands that were running at the last scan
-	kept map[Ref]Found  // changes of tried calls
+	jobs map[string]Ref  // background commands that were running at the last scan
+	kept map[Ref]Found   // changes of tried calls
+	own  map[string]bool // their paths, since the last scan
 }
 
 // Ref identifies a call: its agent and its ID.
@@ -53,7 +57,7 @@ type Ref struct{ By, ID string }
 
 // New returns a tracker. Nothing is read or written before the first call.
 func New(o Options) *Tracker {
-	return &Tracker{o: o, jobs: map[string]Ref{}, closing: make(chan struct{})}
+	return &Tracker{o: o, jobs: map[string]Ref{}, own: map[string]bool{}, closing: make(chan struct{})}
 }
 
 // Found is the changes of a call.
@@ -146,12 +150,19 @@ func (t *Tracker) ready(ctx context.Context) error {
 	if err := store.markOpen(); err != nil {
 		return err
 	}
-	s := &snapshot{roots: outermost(t.o.Roots), skip: []string{filepath.Clean(t.o.Home)}, limits: t.o.Limits, store: store}
+	s := t.snapshot(store)
 	if err := s.base(ctx); err != nil {
 		return err
 	}
 	t.snap = s
 	return nil
+}
+
+func (t *Tracker) snapshot(store *Store) *snapshot {
+	return &snapshot{
+		roots: outermost(t.o.Roots), skip: []string{filepath.Clean(t.o.Home)}, limits: t.o.Limits, store: store,
+		watched: watched{hub: t.o.Watch, since: ownStart()},
+	}
 }
 
 // outermost returns the directories that are not in another one.
@@ -191,15 +202,30 @@ func (t *Tracker) Before(ctx context.Context, q tool.Request, d tool.Decision) *
 		return w
 	}
 	running := t.running() // a command that ends during the scan was running before it
-	diff, err := t.snap.scan(ctx)
+	diff, err := t.scan(ctx)
 	if w.failed = err; err != nil {
-		t.snap = nil
 		return w
 	}
 	t.between(diff, &w.found)
 	t.forget(running, &w.found)
 	w.busy = len(t.jobs) > 0
 	return w
+}
+
+// scan returns what changed since the last scan. If it fails, the workspace is saved again before the next call.
+func (t *Tracker) scan(ctx context.Context) (difference, error) {
+	diff, err := t.snap.scan(ctx)
+	if err != nil {
+		t.forgetAll()
+	}
+	return diff, err
+}
+
+func (t *Tracker) forgetAll() {
+	if t.snap != nil {
+		t.snap.stop()
+	}
+	t.snap = nil
 }
 
 // covers reports whether a path is in the workspace.
@@ -214,8 +240,11 @@ func (t *Tracker) covers(path string) bool {
 // another program.
 func (t *Tracker) between(d difference, f *Found) {
 	if job, ok := t.job(); ok {
+		d.changes = slices.DeleteFunc(d.changes, func(c Change) bool { return below(c.Path, t.own) })
+		d.lost = slices.DeleteFunc(d.lost, func(l Lost) bool { return below(l.Path, t.own) })
 		f.give(job, d)
 	}
+	clear(t.own)
 }
 
 // forget drops the background commands that are no longer running.
@@ -288,12 +317,13 @@ func (w *Window) scanAfter(ctx context.Context) {
 	defer t.mu.Unlock()
 	running := t.running()
 	if w.failed == nil && t.snap != nil {
-		diff, err := t.snap.scan(ctx)
-		if w.failed = err; err != nil {
-			t.snap = nil
-		} else if job, ok := t.job(); ok && w.busy {
+		diff, err := t.scan(ctx)
+		job, ok := t.job()
+		switch w.failed = err; {
+		case err != nil:
+		case ok && w.busy:
 			w.found.give(job, diff)
-		} else {
+		default:
 			w.found.Changes, w.found.Lost = diff.changes, append(w.found.Lost, diff.lost...)
 		}
 	}
@@ -321,7 +351,7 @@ func (t *Tracker) Finish(ctx context.Context) Found {
 	if t.snap == nil || len(t.jobs) == 0 {
 		return f
 	}
-	if diff, err := t.snap.scan(ctx); err == nil {
+	if diff, err := t.scan(ctx); err == nil {
 		t.between(diff, &f)
 		t.forget(nil, &f) // they are killed
 	}
@@ -336,7 +366,7 @@ func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 	close(t.closing)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.snap = nil
+	t.forgetAll()
 	t.opening.Lock()
 	defer t.opening.Unlock()
 	store := t.store

@@ -1,6 +1,7 @@
 package undo_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/undo"
+	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -23,6 +25,7 @@ type place struct {
 	tracker *undo.Tracker
 	jobs    []string
 	calls   int
+	watch   *watch.Hub
 }
 
 func newPlace(t testing.TB) *place {
@@ -31,13 +34,23 @@ func newPlace(t testing.TB) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t: t, root: root, home: t.TempDir()}
+	p := &place{t: t, root: root, home: t.TempDir(), watch: &watch.Hub{}}
 	p.open(undo.Limits{FileBytes: 64 << 20, Bytes: 512 << 20, Files: 100_000})
+	t.Cleanup(p.close)
 	return p
 }
 
 func (p *place) open(limits undo.Limits) {
-	p.tracker = undo.New(undo.Options{Home: p.home, Session: "s", Roots: []string{p.root}, Limits: limits, Jobs: func() []string { return p.jobs }})
+	p.close()
+	p.tracker = undo.New(undo.Options{Home: p.home, Session: "s", Roots: []string{p.root}, Limits: limits, Watch: p.watch, Jobs: func() []string { return p.jobs }})
+}
+
+// close ends the watches.
+func (p *place) close() {
+	if p.tracker != nil {
+		_ = p.tracker.Close(func() (map[string]bool, error) { return nil, errors.New("keep all") })
+	}
+	p.tracker = nil
 }
 
 func (p *place) path(name string) string { return filepath.Join(p.root, filepath.FromSlash(name)) }
