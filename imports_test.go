@@ -59,6 +59,7 @@ var mayImport = map[string]string{
 	"internal/workspace/names":    "",
 	"internal/workspace/nofollow": "",
 	"internal/workspace/realpath": "",
+	"internal/workspace/watch":    "",
 	"internal/table":              "",
 	"internal/text":               "",
 	"internal/atomicfile":         "internal/workspace/hardlink internal/workspace/nofollow internal/workspace/realpath",
@@ -82,7 +83,7 @@ var mayImport = map[string]string{
 	"internal/gitindex":           "",
 	"internal/gitwork":            "",
 	"internal/secretvalues":       "internal/gitconfig internal/proc",
-	"internal/secretfiles":        "internal/gitindex internal/workspace/names",
+	"internal/secretfiles":        "internal/gitindex internal/workspace/names internal/workspace/watch",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/release":            "",
@@ -100,10 +101,10 @@ var mayImport = map[string]string{
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
-	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/nofollow",
+	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/nofollow internal/workspace/watch",
 
 	// The tools use the engines.
-	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/text internal/atomicfile internal/leftover internal/edit internal/document " +
+	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/workspace/watch internal/text internal/atomicfile internal/leftover internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/environ permission/shell permission/shell/bash permission/shell/prove " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
@@ -120,7 +121,7 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
-		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/proc internal/proc/sandbox internal/trial",
+		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/workspace/watch internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
 	"internal/headless": "hook journal tool tool/schema model agent discover internal/session internal/settings",

@@ -78,16 +78,16 @@ func undoKeys() []key {
 			put:   wide(func(s *Settings) *int64 { return &s.Undo.MaxBytes }),
 		},
 		{
-			name: "undo.maxFiles", own: true, preset: "2000000", shape: integerShape,
-			about: "Of a workspace with more files, only this many are saved for undo.",
+			name: "undo.maxFiles", own: true, preset: "250000", shape: integerShape,
+			about: "Of a workspace with more files, only this many are saved for undo, the newest first.",
 			put:   integer(func(s *Settings) *int { return &s.Undo.MaxFiles }),
 		},
 	}
 }
 
-// defaultUndo saves 2,000,000 files, and 2 GB in all.
+// defaultUndo saves 250,000 files, and 2 GB in all.
 func defaultUndo() Undo {
-	return Undo{MaxFileBytes: 2 << 30, MaxBytes: 2 << 30, MaxFiles: 2_000_000}
+	return Undo{MaxFileBytes: 2 << 30, MaxBytes: 2 << 30, MaxFiles: 250_000}
 }
 
 // putFileNames reads the names of context files: one name, or a list. A later file's value replaces it.

@@ -1,12 +1,14 @@
 package undo_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/tool"
@@ -192,14 +194,14 @@ func TestLimits(t *testing.T) {
 
 // In a workspace with too many files, such as a home directory, some are covered, with a note. Unvisited files don't look
 // deleted or new.
-func TestTooManyFiles(t *testing.T) {
+func TestTooManyEntries(t *testing.T) {
 	p := newPlace(t)
-	p.open(undo.Limits{FileBytes: 1 << 20, Bytes: 1 << 30, Files: 50})
+	p.open(undo.Limits{FileBytes: 1 << 20, Bytes: 1 << 30, Files: 100_000, Entries: 50})
 	for i := range 200 {
 		p.write(fmt.Sprintf("d%d/f%d", i%10, i), "1")
 	}
 	found := p.call(func() {})
-	if len(found.Changes) > 0 || !strings.Contains(found.Note([]string{p.root}), ". (over 50 files (undo.maxFiles): changes of the others aren't known)") {
+	if len(found.Changes) > 0 || !strings.Contains(found.Note([]string{p.root}), ". (over 50 files and directories: changes of the others aren't known)") {
 		t.Errorf("%+v", found)
 	}
 	was := p.tree()
@@ -211,6 +213,67 @@ func TestTooManyFiles(t *testing.T) {
 		if now[rel] != was[rel] {
 			t.Errorf("%s is %q", rel, now[rel])
 		}
+	}
+}
+
+// Of too many files the newest are saved, and changes of the others are named. A file that is new is saved anyway.
+func TestTooManyFiles(t *testing.T) {
+	p := newPlace(t)
+	p.open(undo.Limits{FileBytes: 1 << 20, Bytes: 1 << 30, Files: 20})
+	for i := range 40 {
+		name := fmt.Sprintf("d/f%02d", i)
+		p.write(name, "1")
+		at := time.Unix(1_000_000+int64(i/15), 0) // 10 of the newest time, 15 of another, of which 10 are saved
+		if err := os.Chtimes(p.path(name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.call(func() {})
+	found := p.call(func() { p.write("new", "1") })
+	if got := p.paths(found.Changes); got != "new" || len(found.Lost) > 0 {
+		t.Errorf("changes: %s, lost: %v", got, found.Lost)
+	}
+	found = p.call(func() {
+		p.write("new", "2")
+		for i := range 40 {
+			p.write(fmt.Sprintf("d/f%02d", i), "2")
+		}
+	})
+	if len(found.Changes) != 21 || len(found.Lost) != 20 || found.Lost[0].Why != "too many files (undo.maxFiles)" {
+		t.Errorf("changes: %s, lost: %v", p.paths(found.Changes), found.Lost)
+	}
+	for _, l := range found.Lost {
+		if l.Path >= p.path("d/f30") {
+			t.Errorf("lost: %v", l)
+		}
+	}
+}
+
+// A file that isn't saved, and whose times were set back after a write, is named; a new mode can be restored.
+func TestUnsavedFile(t *testing.T) {
+	p := newPlace(t)
+	p.open(undo.Limits{FileBytes: 5, Bytes: 1 << 30, Files: 20})
+	p.write("a", "too large")
+	p.write("b", "too large")
+	p.call(func() {})
+	found := p.call(func() {
+		info, err := os.Stat(p.path("a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write("a", "TOO LARGE")
+		if err := errors.Join(os.Chtimes(p.path("a"), info.ModTime(), info.ModTime()), os.Chmod(p.path("b"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := p.paths(found.Changes); got != "b" || len(found.Lost) != 1 || found.Lost[0].Path != p.path("a") {
+		t.Errorf("changes: %s, lost: %v", got, found.Lost)
+	}
+	if _, left := p.undo(found.Changes, undo.PlanOptions{}); len(left) > 0 {
+		t.Error(left)
+	}
+	if info, err := os.Stat(p.path("b")); err != nil || info.Mode().Perm() != 0o644 {
+		t.Error(info, err)
 	}
 }
 

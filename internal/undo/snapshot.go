@@ -23,27 +23,8 @@ import (
 type Limits struct {
 	FileBytes int64 // larger files are saved only if the file system can clone them
 	Bytes     int64 // of all copied files
-	Files     int
-}
-
-// known is a path as it was last seen.
-type known struct {
-	stat  search.Stat
-	state State
-	held  *held  // saved copy of a large file; nil: none
-	shut  bool   // not entered: ignored
-	racy  bool   // it may have changed within the resolution of its time
-	round int    // of the scan that saw it
-	why   string // why it isn't saved
-}
-
-// held is a copy of a large file in the store, which is hashed when the file has changed.
-type held struct {
-	path  string
-	size  int64 // 0: it is a clone
-	is    string
-	fresh bool
-	err   error
+	Files     int   // saved before the first call, the newest first
+	Entries   int   // of a workspace with more, only some are compared; 0: 2,000,000
 }
 
 // snapshot is the last known state of the workspace. Every content in it is in the store, or the state is a node.
@@ -53,10 +34,12 @@ type snapshot struct {
 	limits Limits
 	store  *Store
 
-	paths map[string]*known
-	large map[string]*known // large files by their node, during a scan that finds new ones
-	saved atomic.Int64      // bytes
-	round int
+	paths   map[string]*known
+	large   map[string]*known // large files by their node, during a scan that finds new ones
+	saved   atomic.Int64      // bytes
+	round   uint32
+	newest  newest
+	omitted atomic.Int64
 	watched
 	compared int  // paths, by all scans
 	cut      bool // there are more files than the limit: only known paths are compared
@@ -88,8 +71,11 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 	if err != nil {
 		return difference{}, err
 	}
+	if first {
+		s.findNewest(l.nodes)
+	}
 	var d difference
-	var differ []search.Node
+	differ := l.nodes[:0] // there may be a million
 	s.compared += len(l.nodes)
 	for _, n := range l.nodes {
 		old, ok := s.paths[n.Path]
@@ -109,6 +95,11 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 		if last, ok := s.paths[n.Path]; ok {
 			old = *last
 		}
+		if first && k.text == whyUnread {
+			if _, err := os.Lstat(n.Path); gone(err) {
+				continue
+			}
+		}
 		k.onlyMode(old)
 		k.round, k.racy = s.round, k.racy || max(n.Stat.Changed, n.Stat.Modified) > began
 		s.paths[n.Path] = k
@@ -120,14 +111,6 @@ func (s *snapshot) scan(ctx context.Context) (difference, error) {
 	s.missing(&d, l)
 	d.finish(s, first)
 	return d, nil
-}
-
-// onlyMode uses the content from before the mode change for a file that can't be read.
-func (k *known) onlyMode(old known) {
-	a, b := k.stat, old.stat
-	if k.state.isNode() && k.racy && old.state.isFile() && a.Size == b.Size && a.Modified == b.Modified && a.Inode == b.Inode && a.Mode != b.Mode {
-		k.state.Is = old.state.Is
-	}
 }
 
 // missing finds the paths that the scan didn't see.
@@ -163,42 +146,32 @@ func (s *snapshot) remove(d *difference, path string, old *known) {
 
 // compare adds the difference of a path.
 func (s *snapshot) compare(d *difference, path string, old, now *known) {
-	if old.state == now.state && old.held == now.held {
-		return
+	if old.held != now.held || old.stat.Mode != now.stat.Mode {
+		s.settle(old)
+		s.settle(now)
 	}
-	s.settle(old)
-	s.settle(now)
-	switch {
-	case old.state == now.state:
-	case s.ownGit(path):
-		d.lost = append(d.lost, Lost{path, whyGit})
-	case (old.state.unsaved() || now.state.unsaved()) && old.state.Is != now.state.Is:
-		d.changes = append(d.changes, Change{path, old.state, now.state})
-		d.lost = append(d.lost, Lost{path, cmp.Or(old.why, now.why)})
-	default:
-		d.changes = append(d.changes, Change{path, old.state, now.state})
-	}
-}
-
-// settle hashes the copy of a large file, because the file has changed.
-func (s *snapshot) settle(k *known) {
-	h := k.held
-	if h == nil {
-		return
-	}
-	if h.path != "" {
-		var sum hash
-		sum, h.fresh, h.err = s.store.settle(h.path)
-		h.path, h.is = "", name(sum)
-		if h.err == nil && !h.fresh {
-			s.saved.Add(-h.size)
+	before, after := old.state(), now.state()
+	if old.kind == isNode && old.held == nil && old.stat.Mode.IsRegular() && nodeState(old.stat).Is == nodeState(now.stat).Is {
+		switch { // it wasn't saved, so only its metadata can be compared
+		case before.Mode != after.Mode:
+			before.Is = after.Is
+		case old.stat.Changed == now.stat.Changed:
+			return
+		default:
+			d.lost = append(d.lost, Lost{path, old.why()})
+			return
 		}
 	}
-	if k.held = nil; h.err != nil {
-		k.why = h.err.Error()
-		return
+	switch {
+	case before == after:
+	case s.ownGit(path):
+		d.lost = append(d.lost, Lost{path, whyGit})
+	case (before.unsaved() || after.unsaved()) && before.Is != after.Is:
+		d.changes = append(d.changes, Change{path, before, after})
+		d.lost = append(d.lost, Lost{path, cmp.Or(old.why(), now.why())})
+	default:
+		d.changes = append(d.changes, Change{path, before, after})
 	}
-	k.state.Is = h.is
 }
 
 // finish separates what can't be restored: what isn't saved can only be moved back.
@@ -230,7 +203,7 @@ func (d *difference) finish(s *snapshot, first bool) {
 	}
 	if s.cut && !first {
 		for _, root := range s.roots {
-			d.lost = append(d.lost, Lost{root, fmt.Sprintf("over %d files (undo.maxFiles): changes of the others aren't known", s.limits.Files)})
+			d.lost = append(d.lost, Lost{root, fmt.Sprintf("over %d files and directories: changes of the others aren't known", s.entries())})
 		}
 	}
 	slices.SortFunc(d.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
@@ -241,6 +214,7 @@ const (
 	sep        = string(filepath.Separator)
 	whyIgnored = "an ignored directory"
 	whyUnread  = "can't be read"
+	whyMany    = "too many files (undo.maxFiles)"
 	whyGit     = "undo doesn't restore the repository of the workspace"
 )
 
@@ -261,7 +235,7 @@ func (s *snapshot) ownGit(path string) bool { return s.gitOf(path) != "" }
 
 // entered reports whether a directory is entered, if it doesn't depend on ignore rules.
 func (s *snapshot) entered(path string) (enter, known bool) {
-	if k, ok := s.paths[path]; ok && (k.shut || k.state.Is == isDir) {
+	if k, ok := s.paths[path]; ok && (k.shut || k.kind == isEntered) {
 		return !k.shut, true
 	}
 	if s.ownGit(path) {
@@ -270,6 +244,9 @@ func (s *snapshot) entered(path string) (enter, known bool) {
 	}
 	return true, strings.Contains(path+sep, sep+".git"+sep)
 }
+
+// entries returns how many paths are compared.
+func (s *snapshot) entries() int { return cmp.Or(s.limits.Entries, 2_000_000) }
 
 // list returns everything in the workspace.
 func (s *snapshot) list(ctx context.Context) ([]search.Node, error) {
@@ -285,7 +262,7 @@ func (s *snapshot) list(ctx context.Context) ([]search.Node, error) {
 	if len(roots) == 0 {
 		return nil, nil
 	}
-	req := search.TreeRequest{Paths: roots, Skip: s.skip, Limit: s.limits.Files, Known: s.entered}
+	req := search.TreeRequest{Paths: roots, Skip: s.skip, Limit: s.entries(), Known: s.entered}
 	res, err := search.Tree(ctx, req)
 	if err != nil {
 		return nil, err
@@ -356,37 +333,39 @@ func (s *snapshot) budget(nodes []search.Node) {
 
 // readNode reads one path. Only a failure of the store is an error.
 func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
-	k := known{stat: n.Stat, shut: n.Shut, state: nodeState(n.Stat)}
+	k := known{stat: n.Stat, shut: n.Shut, kind: isNode}
 	switch {
 	case n.Shut:
-		k.why = whyIgnored
+		k.text = whyIgnored
 		if len(n.Path) >= search.MaxPath {
-			k.why = "too deep"
+			k.text = "too deep"
 		}
 		return k, nil
 	case n.Stat.Mode.IsDir():
-		k.state = State{isDir, n.Stat.Mode & modeBits}
+		k.kind = isEntered
 		return k, nil
 	case n.Stat.Mode&fs.ModeSymlink != 0:
 		target, err := os.Readlink(n.Path)
 		if err != nil {
-			k.racy, k.why = true, err.Error()
+			k.racy, k.text = true, err.Error()
 		} else {
-			k.state = linkTo(target)
+			k.kind, k.text = isLink, target
 		}
 		return k, nil
 	case !n.Stat.Mode.IsRegular():
-		k.state.Is, k.why = isUnsaved, nofollow.Kind(n.Stat.Mode)
+		k.kind, k.text = isOther, nofollow.Kind(n.Stat.Mode)
 		return k, nil
 	case s.ownGit(n.Path):
-		k.why = whyGit
+		k.text = whyGit
+		return k, nil
+	case s.omits(n):
+		k.text = whyMany
 		return k, nil
 	case n.Stat.Size > packed:
 		s.readLarge(n, &k)
 		return k, nil
 	}
-	if why := s.reserve(n.Stat.Size); why != "" {
-		k.why = why
+	if k.text = s.reserve(n.Stat.Size); k.text != "" {
 		return k, nil
 	}
 	h, err := readSmall(n.Path, n.Stat.Size, s.limits.FileBytes, b)
@@ -394,13 +373,13 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 	case isStore(err):
 		return k, err
 	case err != nil:
-		k.why, k.racy = whyUnread, true
+		k.text, k.racy = whyUnread, true
 		return k, nil
 	}
 	if !b.fresh {
 		s.saved.Add(-n.Stat.Size)
 	}
-	k.state.Is = name(h)
+	k.kind, k.sum = isFile, &h
 	return k, nil
 }
 
@@ -418,65 +397,39 @@ func (s *snapshot) reserve(n int64) (why string) {
 
 // readLarge saves a large file, unless it is saved already.
 func (s *snapshot) readLarge(n search.Node, k *known) {
-	old := cmp.Or(s.paths[n.Path], s.large[k.state.Is])
-	if old != nil && (old.held != nil || old.state.isFile()) && nodeState(old.stat).Is == k.state.Is {
+	is := nodeState(n.Stat).Is
+	old := cmp.Or(s.paths[n.Path], s.large[is])
+	if old != nil && (old.held != nil || old.kind == isFile) && nodeState(old.stat).Is == is {
 		was, err := old.hash() // its times may have been set back
 		now, err2 := hashOf(n.Path)
 		if err == nil && err2 == nil && was == now {
 			if k.held = old.held; k.held == nil {
-				k.state.Is = old.state.Is
+				k.kind, k.sum = isFile, old.sum
 			}
 			return
 		}
 	}
 	f, err := nofollow.Open(n.Path)
 	if err != nil {
-		k.why, k.racy = whyUnread, true
+		k.text, k.racy = whyUnread, true
 		return
 	}
 	defer f.Close()
 	limit := n.Stat.Size + packed // it may grow meanwhile
-	if k.why = s.reserve(n.Stat.Size); k.why != "" {
+	if k.text = s.reserve(n.Stat.Size); k.text != "" {
 		limit = -1 // only a clone
 	}
 	copied, cloned, err := s.store.hold(f, limit)
-	if k.why == "" && (cloned || err != nil) {
+	if k.text == "" && (cloned || err != nil) {
 		s.saved.Add(-n.Stat.Size)
 	}
 	if err != nil {
-		k.why = cmp.Or(k.why, err.Error())
+		k.text = cmp.Or(k.text, err.Error())
 		return
 	}
-	k.why, k.held = "", &held{path: copied}
+	k.text, k.held = "", &held{path: copied}
 	if !cloned {
 		k.held.size = n.Stat.Size
-	}
-}
-
-// hash returns the hash of a saved large file.
-func (k *known) hash() (hash, error) {
-	if k.held != nil && k.held.path != "" {
-		return hashOf(k.held.path)
-	}
-	is := k.state.Is
-	if k.held != nil {
-		is = k.held.is
-	}
-	h, _ := parse(is)
-	return h, nil
-}
-
-// index indexes the large files, if there are new ones: they may have been moved.
-func (s *snapshot) index(nodes []search.Node) {
-	s.large = nil
-	if !slices.ContainsFunc(nodes, func(n search.Node) bool { return n.Stat.Size > packed && s.paths[n.Path] == nil }) {
-		return
-	}
-	s.large = map[string]*known{}
-	for _, k := range s.paths {
-		if k.held != nil || k.stat.Size > packed && k.state.isFile() {
-			s.large[nodeState(k.stat).Is] = k
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace/watch"
@@ -59,14 +60,13 @@ func (s *snapshot) look(ctx context.Context, first bool) (listing, error) {
 		}
 	}
 	s.stop()
-	if !first {
-		s.start(s) // before the files are compared
-	}
+	began := time.Now().Add(-racyTime).UnixNano()
+	s.start(s) // before the files are listed
 	nodes, err := s.list(ctx)
 	l := listing{nodes: nodes, mapped: mapped, all: true}
 	if err == nil && s.watcher != nil {
-		more, ok := s.watchNew(ctx, nodes)
-		if l.nodes = append(l.nodes, more...); !ok {
+		more, ok := s.watchNew(ctx, nodes, first, began)
+		if l.nodes = replaced(l.nodes, more); !ok {
 			s.stop()
 		}
 	}
@@ -89,11 +89,16 @@ func (w *watched) start(s *snapshot) {
 	}
 	w.at, w.wd, w.always = map[int32]string{}, map[string]int32{}, map[string]bool{}
 	for _, root := range s.roots {
-		w.add(root)
+		if w.watcher != nil {
+			w.add(root)
+		}
 	}
 	for path, k := range s.paths {
+		if w.watcher == nil {
+			return
+		}
 		w.note(path, k)
-		if k.state.Is == isDir && w.watcher != nil {
+		if k.kind == isEntered {
 			w.add(path)
 		}
 	}
@@ -146,7 +151,7 @@ func (w *watched) note(path string, k *known) {
 	if w.watcher == nil {
 		return
 	}
-	if k.shut || k.racy || k.stat.Links > 1 && k.stat.Mode.IsRegular() || k.why == whyUnread {
+	if k.shut || k.racy || k.stat.Links > 1 && k.stat.Mode.IsRegular() || k.text == whyUnread {
 		w.always[path] = true
 	} else {
 		delete(w.always, path)
@@ -195,7 +200,7 @@ func (s *snapshot) listChanged(ctx context.Context, paths map[string]bool) (l li
 			continue
 		}
 		old := s.paths[path]
-		entered := old != nil && old.state.Is == isDir
+		entered := old != nil && old.kind == isEntered
 		info, err := os.Lstat(path)
 		if err != nil {
 			l.absent = append(l.absent, path)
@@ -233,8 +238,8 @@ func (s *snapshot) listChanged(ctx context.Context, paths map[string]bool) (l li
 		if err != nil {
 			return l, false
 		}
-		more, ok := s.watchNew(ctx, found)
-		if l.nodes = append(append(l.nodes, found...), more...); !ok {
+		more, ok := s.watchNew(ctx, found, false, 0)
+		if l.nodes = append(l.nodes, replaced(found, more)...); !ok {
 			return l, false
 		}
 	}
@@ -267,9 +272,10 @@ func (s *snapshot) skips(path string) bool {
 	return slices.ContainsFunc(s.skip, func(skip string) bool { return path == skip || strings.HasPrefix(path, skip+sep) })
 }
 
-// watchNew watches the directories that aren't watched yet, and lists them again: what changed before that had no event.
-func (s *snapshot) watchNew(ctx context.Context, nodes []search.Node) (more []search.Node, ok bool) {
-	for found := nodes; ; {
+// watchNew watches the directories that aren't watched yet, and lists them again: what changed before that had no event. At
+// first, only those are listed again whose times show that something was added or removed: the files are read later.
+func (s *snapshot) watchNew(ctx context.Context, nodes []search.Node, first bool, began int64) (more []search.Node, ok bool) {
+	for found := nodes; ; first = false {
 		fresh := map[string]bool{}
 		for _, n := range found {
 			_, is := s.wd[n.Path]
@@ -280,7 +286,9 @@ func (s *snapshot) watchNew(ctx context.Context, nodes []search.Node) (more []se
 				if s.add(n.Path); s.watcher == nil {
 					return more, false
 				}
-				fresh[n.Path] = true
+				if !first || !unchanged(n, began) {
+					fresh[n.Path] = true
+				}
 			}
 		}
 		if len(fresh) == 0 {
@@ -292,6 +300,34 @@ func (s *snapshot) watchNew(ctx context.Context, nodes []search.Node) (more []se
 		}
 		more = append(more, found...)
 	}
+}
+
+// replaced returns nodes without those that were listed again, and these.
+func replaced(nodes, again []search.Node) []search.Node {
+	if len(again) == 0 {
+		return nodes
+	}
+	last := map[string]int{}
+	for i, n := range again {
+		last[n.Path] = i
+	}
+	nodes = slices.DeleteFunc(nodes, func(n search.Node) bool { _, is := last[n.Path]; return is })
+	for i, n := range again {
+		if last[n.Path] == i {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+// unchanged reports whether nothing was added to a directory or removed from it since its entry was listed.
+func unchanged(n search.Node, began int64) bool {
+	info, err := os.Lstat(n.Path)
+	if err != nil {
+		return false
+	}
+	st := search.StatOf(info)
+	return st.Modified == n.Stat.Modified && st.Changed == n.Stat.Changed && st.Changed != 0 && max(st.Modified, st.Changed) < began
 }
 
 // mostParents bounds the directories that are open at once.
@@ -313,7 +349,7 @@ func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]sear
 	if len(dirs) > mostParents {
 		return nil, errUnwatched
 	}
-	res, err := search.Tree(ctx, search.TreeRequest{Paths: dirs, Skip: s.skip, Limit: s.limits.Files, Known: func(path string) (enter, known bool) {
+	res, err := search.Tree(ctx, search.TreeRequest{Paths: dirs, Skip: s.skip, Limit: s.entries(), Known: func(path string) (enter, known bool) {
 		if !below(path, fresh) {
 			return false, true
 		}
@@ -348,11 +384,11 @@ func (t *Tracker) Unwatched(ctx context.Context) (why string, err error) {
 		return "", err
 	}
 	if s.cut {
-		return fmt.Sprintf("the workspace has over %d files (undo.maxFiles)", s.limits.Files), nil
+		return fmt.Sprintf("the workspace has over %d files and directories", s.entries()), nil
 	}
 	for _, n := range nodes {
 		if n.Stat.Mode.IsDir() && !n.Shut {
-			s.paths[n.Path] = &known{state: State{Is: isDir}}
+			s.paths[n.Path] = &known{kind: isEntered}
 		}
 	}
 	s.start(s)
