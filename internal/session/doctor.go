@@ -94,10 +94,10 @@ func (c *Checkup) sessions(s *Session) {
 
 // undo reports whether the changes of commands are found by watches, or by the times of all files.
 func (c *Checkup) undo(ctx context.Context, s *Session) {
-	if s.tracker == nil {
+	if !s.Settings.General.ChatRecording {
 		return
 	}
-	switch why, err := s.tracker.Unwatched(ctx); {
+	switch why, err := s.track().Unwatched(ctx); {
 	case err != nil:
 		c.warn("undo: " + err.Error())
 	case why != "":
