@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,6 +124,9 @@ func (w *watched) add(path string) {
 	wd, err := w.watcher.Add(path)
 	switch {
 	case gone(err):
+	case errors.Is(err, fs.ErrPermission): // it can't be listed either; a new mode is an event of its parent
+		w.drop(path)
+		w.wd[path] = unwatchable
 	case full(err):
 		w.give(fmt.Sprintf("the workspace has more directories than the %d that Adze can watch (half of fs.inotify.max_user_watches)", watch.Limit()))
 	case err != nil:
@@ -134,6 +138,9 @@ func (w *watched) add(path string) {
 		w.at[wd], w.wd[path] = path, wd
 	}
 }
+
+// unwatchable is the number of a directory that the user may not read.
+const unwatchable = -1
 
 // drop ends the watch of a directory that is no longer at a path.
 func (w *watched) drop(path string) {
@@ -210,8 +217,8 @@ func (s *snapshot) listChanged(ctx context.Context, paths map[string]bool) (l li
 			continue
 		}
 		st := search.StatOf(info).Lasting()
-		_, watched := s.wd[path] // a new directory can have the inode of one that was deleted
-		isNew := info.IsDir() && (old == nil || old.stat.Inode != st.Inode || !watched && !old.shut)
+		wd, watched := s.wd[path] // a new directory can have the inode of one that was deleted
+		isNew := info.IsDir() && (old == nil || old.stat.Inode != st.Inode || !old.shut && (!watched || wd == unwatchable))
 		if entered && (isNew || !info.IsDir()) {
 			l.gone[path] = true
 		}

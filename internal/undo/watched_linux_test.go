@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -331,4 +332,41 @@ func TestUnwatched(t *testing.T) {
 			t.Error(most, why, err)
 		}
 	}
+}
+
+// A directory that the user may not read doesn't end the watches, and is watched when they may. As root, a child is the user.
+func TestUnreadableDirectory(t *testing.T) {
+	if os.Getuid() == 0 {
+		dir := t.TempDir()
+		for _, d := range []string{filepath.Dir(dir), dir} {
+			if err := os.Chmod(d, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		child := exec.Command("/proc/self/exe", "-test.run=^TestUnreadableDirectory$")
+		child.Env = append(os.Environ(), "TMPDIR="+dir)
+		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		if out, err := child.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	eachHub(t, func(t *testing.T, p *place) {
+		chmod := func(mode os.FileMode) {
+			if err := os.Chmod(p.path("shut"), mode); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.call(func() { p.write("shut/x/y", "1"); chmod(0) })
+		t.Cleanup(func() { chmod(0o700) })
+		p.call(func() {})
+		if p.watch != nil && p.watch.Most == 0 {
+			waittest.Until(t, "few paths are compared", func() bool { return undo.Compared(p.tracker, func() { p.call(func() {}) }) < 5 })
+		}
+		if found := p.call(func() { p.inPlace("a/b/file", "in place") }); p.paths(found.Changes) != "a/b/file" {
+			t.Errorf("changes: %s", p.paths(found.Changes))
+		}
+		p.call(func() { chmod(0o755) })
+		p.finds(func() { p.write("shut/x/y", "2") }, "shut/x/y")
+	})
 }
