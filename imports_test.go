@@ -21,7 +21,7 @@ var mayImport = map[string]string{
 	"tool":           "internal/nearest tool/schema",
 	"tool/schema":    "internal/nearest",
 	"tool/tooltest":  "tool",
-	"permission":     "tool permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match internal/table internal/workspace/names",
+	"permission":     "tool permission/shell permission/shell/bash permission/shell/program permission/shell/form permission/shell/match internal/table internal/workspace/names",
 	"model":          "tool",
 	"agent":          "tool tool/schema model",
 	"journal":        "tool model",
@@ -31,13 +31,13 @@ var mayImport = map[string]string{
 	// A command line goes forward: reading, programs, proof, wrappers, rules.
 	"permission/shell/bash":       "",
 	"permission/shell/program":    "permission/shell/bash internal/table",
-	"permission/shell/prove":      "permission/shell/bash permission/shell/program",
-	"permission/shell/wrap":       "permission/shell/bash permission/shell/program permission/shell/prove",
-	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/prove",
+	"permission/shell/form":       "permission/shell/bash internal/table",
+	"permission/shell/wrap":       "permission/shell/bash permission/shell/program",
+	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/form",
 	"permission/shell":            "permission/shell/bash permission/shell/wrap",
-	"permission/environ":          "internal/table permission/shell/program",
-	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/prove permission/shell/match",
-	"permission/ondisk":           "permission permission/shell/prove internal/gitconfig internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
+	"permission/environ":          "internal/table permission/shell/form",
+	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/form permission/shell/match",
+	"permission/ondisk":           "permission internal/gitconfig internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
 	"model/api":                     "tool tool/schema model",
@@ -105,7 +105,7 @@ var mayImport = map[string]string{
 
 	// The tools use the engines.
 	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/workspace/watch internal/text internal/atomicfile internal/leftover internal/edit internal/document " +
-		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/environ permission/shell permission/shell/bash permission/shell/prove " +
+		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/environ permission/shell permission/shell/bash permission/shell/form " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.

@@ -33,6 +33,9 @@ func (r *triedCall) effects() tool.Effects {
 	folded := map[string]int{}
 	room := maxDiff
 	for _, c := range r.found.Changes {
+		if c.TimeOnly { // rewritten with the same content
+			continue
+		}
 		if dir, ignored := r.fold(c); dir != "" {
 			i, ok := folded[dir]
 			if !ok {
@@ -184,8 +187,8 @@ func (r *triedCall) warn(out *tool.Effects) {
 	if o.Limit != "" {
 		out.Warnings = append(out.Warnings, "it was stopped: "+o.Limit)
 	}
-	if len(out.Changes) == 0 && r.blocked() {
-		out.Warnings = append(out.Warnings, "likely blocked by the trial: "+cmp.Or(o.Suspect, o.Limit))
+	if why := r.blocked(); len(out.Changes) == 0 && why != "" {
+		out.Warnings = append(out.Warnings, "it can't run in a trial: "+why)
 	}
 	out.Warnings = append(out.Warnings, hiddenIn(r.args)...)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
-	"github.com/adze-dev/adze/permission/shell/prove"
+	shellform "github.com/adze-dev/adze/permission/shell/form"
 )
 
 // gitCall is a git command in a command line, as far as its words are known.
@@ -31,11 +31,11 @@ func gitCalls(s *bash.Script) (calls []gitCall, others bool) {
 		switch {
 		case c.MayRun:
 			others = true
-		case c.Base() == "git" && prove.Prove(c).Why != "":
+		case c.Base() == "git" && !shellform.ReadsOnly(c):
 			if call, ok := readGitCall(c); ok {
 				calls = append(calls, call)
 			}
-		case c.Base() != "git" && !wraps[c] && prove.Prove(c).Why != "":
+		case c.Base() != "git" && !wraps[c] && !shellform.ReadsOnly(c):
 			others = true
 		}
 	}

@@ -63,7 +63,7 @@ func newLate(t *testing.T, tried bool, answer *tool.Decision, state string) *lat
 			t.Skipf("commands can't be tried here: %v", err)
 		}
 	}
-	waittest.Until(t, "the list of secret files is ready", w.set.ReadsEnforced)
+	waittest.Until(t, "the list of secret files is ready", func() bool { _, known := w.set.Secrets(); return known })
 	w.exec = executor(w.set)
 	w.exec.Policy = func(r tool.Request) tool.Decision {
 		switch {

@@ -31,6 +31,8 @@ type ReadLimits struct {
 	// Hide reports whether a file of the workspace looks empty to auto-approved commands. tracked reports whether git
 	// tracks the file as it is. nil: files that are secret by their name and not tracked.
 	Hide func(path string, tracked func() bool) bool
+	// Asks reports whether a hidden file requires approval by a rule: a command that opens it needs approval. nil: none does.
+	Asks func(path string) bool
 	// Skip reports whether Hide hides only secrets by name in a directory, which makes finding them faster. nil: no.
 	Skip func(dir string) bool
 	// Watch watches the workspace, together with other parts of the program. nil: on its own.
@@ -43,6 +45,7 @@ type limiter struct {
 	bubblewrap bool
 	around     sandbox.Surroundings
 	finder     *secretfiles.Finder
+	asks       func(path string) bool // nil: never
 	values     *secretvalues.List
 	left       *leftovers
 	own        string // Adze's directory, which looks empty; "": none
@@ -57,8 +60,7 @@ type limiter struct {
 	caches int             // how many there are
 	free   []string        // those that no command uses
 
-	started  atomic.Bool // the search for files has started
-	promised atomic.Bool // a decision may rely on the limits
+	started atomic.Bool // the search for files has started
 }
 
 func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
@@ -66,7 +68,7 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		return nil
 	}
 	l := &limiter{
-		runner: r, bubblewrap: o.Sandbox.Bubblewrap, values: f.values, left: f.left, nested: map[string]bool{},
+		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: f.values, left: f.left, nested: map[string]bool{},
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
 	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(), func(root string) bool { return inDir(root, own) }) {
@@ -144,40 +146,20 @@ func (l *limiter) start() error {
 	return l.err
 }
 
-// How long a command waits for the list of hidden files: before its verdict, which may do without it, and after a verdict
-// that relied on it.
+// How long a command waits for the list of hidden files: one that may do without it, and one that relies on it.
 const (
 	firstWait   = 200 * time.Millisecond
 	reliantWait = 30 * time.Second
 )
 
-// ready reports whether auto-approved commands are limited from now on.
-func (l *limiter) ready() bool {
-	if l == nil || l.start() != nil {
-		return false
-	}
-	if _, ok := l.finder.List(firstWait); !ok {
-		return false
-	}
-	l.promised.Store(true)
-	return true
-}
-
-// spec returns the sandbox of an auto-approved command; nil if nothing is enforced. Once a decision may have relied on the
-// limits, commands never run without them. The output is held back by h.
+// spec returns the sandbox of a command that obviously only reads; nil if nothing can be enforced: its verdict doesn't rely
+// on it. The output is held back by h.
 func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, h *held, err error) {
 	if l == nil || l.start() != nil {
 		return nil, nil, nil
 	}
-	promised, wait := l.promised.Load(), firstWait
-	if promised {
-		wait = reliantWait
-	}
-	limits, before, err := l.limited(d.Grant[1:], wait)
-	if err != nil && promised {
-		return nil, nil, err
-	}
-	if err != nil { // the verdict didn't rely on it; files outside the workspace stay inaccessible
+	limits, before, err := l.limited(d.Grant[1:], firstWait)
+	if err != nil { // files outside the workspace stay inaccessible
 		limits = l.granted(nil, d.Grant[1:])
 	}
 	limits.Replace = l.replaced()
@@ -266,9 +248,14 @@ func (l *limiter) close() {
 	}
 }
 
-// ReadsEnforced reports whether the kernel limits what auto-approved commands read now, see [ReadLimits]. It may wait a
-// moment the first time.
-func (s *Set) ReadsEnforced() bool { return s.shell.sandboxes.limiter.ready() }
+// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is complete.
+func (s *Set) Secrets() (paths []string, known bool) {
+	l := s.shell.sandboxes.limiter
+	if l == nil || l.start() != nil {
+		return nil, false
+	}
+	return l.finder.List(firstWait)
+}
 
 // ReadLimitsChanged must be called when results of [ReadLimits].Hide may have changed.
 func (s *Set) ReadLimitsChanged() {

@@ -81,6 +81,28 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 	return t.layers, t.err
 }
 
+// Place is where commands run that were not approved.
+type Place string
+
+// The places.
+const (
+	PlaceOverlay  Place = "overlay"   // changes are kept apart until they are approved
+	PlaceReadOnly Place = "read-only" // writes are refused, and reported
+	PlaceNone     Place = "none"      // as they are
+)
+
+// Place returns where commands run that were not approved. It may take a moment the first time.
+func (s *Set) Place() Place {
+	t := s.shell.trials
+	if t == nil {
+		return PlaceNone
+	}
+	if _, err := t.open(s.shell.sandboxes); err != nil {
+		return PlaceNone
+	}
+	return PlaceOverlay
+}
+
 func (t *trials) close() error {
 	if t == nil || t.layers == nil {
 		return nil
@@ -137,7 +159,7 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	limits, before, err := b.limiter.limited(nil, reliantWait)
+	limits, before, err := b.limiter.limited(c.live.Decision.Grant, reliantWait)
 	if err != nil {
 		return nil, err
 	}
@@ -210,11 +232,27 @@ func (r *triedCall) drop() {
 	})
 }
 
-// blocked reports whether the command failed because of the trial, so that only a real run would help.
-func (r *triedCall) blocked() bool {
+// blocked returns why the command can't run in a trial, so that only a real run would help; "": it can.
+func (r *triedCall) blocked() string {
 	o := r.outcome
+	asks := r.shell.sandboxes.limiter.asks
 	silent := strings.TrimSpace(o.Output.String()) == "" // such as curl -s
-	return (o.Exit != 0 || o.Ended != proc.Exited) && (o.Suspect != "" || len(o.Network) > 0 && (o.Limit != "" || silent))
+	failed := o.Exit != 0 || o.Ended != proc.Exited
+	switch i := slices.IndexFunc(o.Hidden, func(path string) bool { return asks != nil && asks(path) }); {
+	case i >= 0:
+		return "an ask rule applies to " + r.short(o.Hidden[i])
+	case failed && o.Suspect != "":
+		return o.Suspect
+	case failed && len(o.Network) > 0 && (o.Limit != "" || silent):
+		return cmp.Or(o.Limit, "it needs the network")
+	case failed && len(o.Hidden) > 0:
+		return "it may not read " + r.short(o.Hidden[0])
+	case o.Ended == proc.TimedOut:
+		return "it was still running when its time was over"
+	case o.Stopped > 0:
+		return "it left processes running, which were stopped"
+	}
+	return ""
 }
 
 // lacks reports whether a failed command printed the name of a variable that it didn't get.
@@ -251,8 +289,9 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 	case len(r.late) > 0:
 		q := lateQuestion(r.args.Command, r.late, r.shell.files.ws.Project())
 		t.Description, t.Access, t.Confirm = q.Description, q.Access, q.Confirm
-	case r.blocked(), r.lacks():
+	case r.blocked() != "", r.lacks():
 		t.Access = inv.Access
+		t.Description += " (" + cmp.Or(r.blocked(), "it may need a variable that trials don't get") + ")"
 		t.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 			r.drop()
 			return inv.Run(ctx, l)
@@ -266,7 +305,7 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 // mustAsk reports whether only the user can approve the effects.
 func (r *triedCall) mustAsk() bool {
 	o := r.outcome
-	return len(r.shown.Changes) > 0 && (o.Ended != proc.Exited || o.Limit != "" || r.blocked() || len(o.Hidden) > 0 || o.MoreHidden || len(r.found.Special) > 0)
+	return len(r.shown.Changes) > 0 && (o.Ended != proc.Exited || o.Limit != "" || r.blocked() != "" || len(o.Hidden) > 0 || o.MoreHidden || len(r.found.Special) > 0)
 }
 
 // maxAccess is the maximum number of paths that are judged one by one.

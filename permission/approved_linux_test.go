@@ -17,7 +17,7 @@ func TestMain(m *testing.M) { bashlab.Main(m, approvedHere) }
 
 // approvedHere reports whether a command runs without approval in the workspace of a bashlab.Runner, as it is now.
 func approvedHere(line string) bool {
-	w := permission.World{Roots: []string{root}, Home: home, State: home + "/.adze", Disk: ondisk.New([]string{root}), Path: systemPath}
+	w := permission.World{Roots: []string{root}, Home: home, State: home + "/.adze", Disk: ondisk.New([]string{root}), Secrets: secretsIn(root)}
 	return permission.New(w, permission.Default).Judge(commandRequest(line)).Verdict == tool.Allow
 }
 

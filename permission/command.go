@@ -10,7 +10,15 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// judgeText judges a command line in the current pass.
+// command judges a command line: by rules on its text, and otherwise by the place that it runs in.
+func (e *engine) command(r *tool.Request, a tool.Access) judged {
+	if shell := shellOf(r); shell != "" {
+		return e.byOtherShell(r, a, shell)
+	}
+	return e.judgeText(r, a)
+}
+
+// judgeText judges a line that bash runs.
 func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: told(unknown, "runs a command")}
 	script := e.read(a.Target, e.directory(r), filepath.ToSlash(e.world.Home))
@@ -19,61 +27,40 @@ func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 		return e.unread(j, len(w.deny) > 0, script.err)
 	}
 	e.steps = 0
-	sum, commands := w.judgeLine(script.Script)
+	sum, commands := w.judgeLine(script)
 	if e.exceeded {
 		return e.unread(j, len(w.deny) > 0, errTooLong)
 	}
-	j.commands, j.forced = commands, sum.forced
-	if len(script.Commands) == 0 && strings.TrimSpace(a.Target) == "" {
-		sum.proved, sum.covered = false, false // its content is unknown
-	}
-	if script.hidden {
-		sum.proved, sum.covered, sum.floor, j.forced = false, false, min(sum.floor, tool.Ask), true
-	}
-	j = w.concluded(j, script.Script, sum)
-	j.try = j.try && !script.hidden && len(script.Commands) > 0
-	switch what := "runs " + describe(script.Script); {
-	case script.hidden:
-		j.note = "contains invisible characters: " + tool.Visible(a.Target)
-	case sum.floor != tool.Allow && sum.about != "":
-		j.note = what + ": " + sum.about
-	case sum.floor == tool.Allow && !(sum.covered && j.verdict == tool.Allow):
-		j.note = sum.because(what, script.Script)
-	default:
-		j.note = what
-	}
-	return j
+	j.commands = commands
+	return w.concluded(j, script, sum)
 }
 
 // lineVerdict combines the verdicts on the commands of a line.
 type lineVerdict struct {
-	floor    tool.Verdict // the strictest verdict of a rule
-	rules    []tool.Rule  // that rule
-	about    string       // the object of that rule, if not the command itself
-	forced   bool
-	first    bool         // a rule must be applied before it runs
-	proved   bool         // all are read-only
-	paths    tool.Verdict // the verdict on the paths of read-only commands
-	covered  bool         // all are read-only or covered by rules
-	by       []tool.Rule  // those rules
-	open     string       // why one is neither
-	unlisted []string     // programs that are neither, because they aren't on the read-only list
-	asks     string       // the path of one that requires approval
-	reads    []string     // paths that the sandbox must open for them
-	anywhere bool         // and others, which are unknown
+	floor   tool.Verdict // the strictest verdict of a rule
+	rules   []tool.Rule  // that rule
+	about   string       // the object of that rule, if not the command itself
+	forced  bool
+	maybe   []tool.Rule // a rule on paths that may apply, which a place enforces
+	maybeOf string
+	free    bool        // all obviously only read
+	covered bool        // all do, or are covered by rules
+	by      []tool.Rule // those rules
+	open    string      // why one doesn't obviously only read
+	first   string      // why the user must be asked before it runs anywhere
+	reads   []string    // paths that rules let them read
 }
 
 // judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops if there is too much to
 // check.
-func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
+func (w *commandJudge) judgeLine(script script) (lineVerdict, []Reading) {
 	var found []Reading
-	t := lineVerdict{floor: tool.Allow, proved: !w.noReadOnly, paths: tool.Allow, covered: true}
+	t := lineVerdict{floor: tool.Allow, free: !w.onlyRules && len(script.Notes) == 0, covered: true}
 	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, n := range script.Notes {
 		if read := (Reading{line: "it " + n.What + ": " + brief(n.Source)}); !slices.Contains(found, read) {
 			found = append(found, read)
 		}
-		t.proved = t.proved && n.Held && w.pass == held
 		t.covered = t.covered && any
 	}
 	for _, c := range script.Commands {
@@ -94,85 +81,93 @@ func (w *commandJudge) judgeLine(script *bash.Script) (lineVerdict, []Reading) {
 				found = append(found, read)
 			}
 		}
-		t.add(s, !w.noReadOnly)
+		t.add(s)
+	}
+	if script.hidden || len(script.Commands) == 0 { // its content is unknown
+		t.free, t.covered = false, false
 	}
 	return t, found
 }
 
-func (t *lineVerdict) add(s *commandVerdict, readOnly bool) {
+func (t *lineVerdict) add(s *commandVerdict) {
 	if s.verdict < t.floor {
 		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
 	}
-	t.forced, t.first = t.forced || s.forced, t.first || s.first
+	t.forced = t.forced || s.forced
+	if t.maybe == nil {
+		t.maybe, t.maybeOf = s.maybe, s.maybeOf
+	}
 	if s.cmd.MayRun {
 		return
 	}
-	t.proved = t.proved && s.proved
-	t.paths = min(t.paths, s.paths)
-	t.reads, t.anywhere = appendNew(t.reads, s.reads...), t.anywhere || s.anywhere
+	t.free = t.free && s.free
+	t.reads = append(t.reads, s.reads...)
+	if t.open == "" && !s.free {
+		t.open = s.open
+	}
 	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which affects commands that a rule allows
-	runs := s.cmd.Values == nil                            // a for runs nothing itself
-	switch free := s.proved && s.paths == tool.Allow && !sets; {
-	case free && (readOnly || !runs):
+	switch {
+	case s.free && !sets:
 	case s.covered != nil:
 		if by := s.covered.cite(false); !slices.Contains(t.by, by) {
 			t.by = append(t.by, by)
 		}
+		return
 	default:
 		t.covered = false
-		if s.unlisted != "" {
-			t.unlisted = appendNew(t.unlisted, visible(s.unlisted))
-		}
-		if !s.proved && t.open == "" {
-			t.open = s.why
-		}
-	}
-	if s.proved && s.paths != tool.Allow && len(s.asks) > 0 && t.asks == "" {
-		t.asks = s.asks[0].what()
-	}
-}
-
-// because describes what the commands do, and why they are not allowed.
-func (t *lineVerdict) because(what string, script *bash.Script) string {
-	switch n := len(t.unlisted); {
-	case n == 1:
-		return "runs " + t.unlisted[0] + ", which is not on the read-only list"
-	case n > mostNamed:
-		return fmt.Sprintf("runs %s and %d more, which are not on the read-only list", strings.Join(t.unlisted[:mostNamed], ", "), n-mostNamed)
-	case n > 1:
-		return "runs " + strings.Join(t.unlisted[:n-1], ", ") + " and " + t.unlisted[n-1] + ", which are not on the read-only list"
-	case t.open != "":
-		return what + ": " + t.open
-	case t.asks != "":
-		return what + ": " + t.asks
-	case len(script.Notes) > 0:
-		return what + ": it " + script.Notes[0].What
-	}
-	return what
-}
-
-// concluded combines the verdicts: deny, plan, ask, allow, table.
-func (w *commandJudge) concluded(j judged, script *bash.Script, t lineVerdict) judged {
-	table := unknown.verdict(w.mode)
-	if t.proved {
-		table, j.proved, j.reads, j.anywhere = t.paths, true, t.reads, t.anywhere
-		if j.class = otherRead; t.paths == tool.Allow {
-			j.class = harmless
-		}
 	}
 	switch {
-	case t.floor == tool.Deny || table == tool.Deny:
+	case t.first != "":
+	case len(s.asks) > 0:
+		t.first = s.asks[0].what()
+	case s.network:
+		t.first = "it needs the network"
+	}
+}
+
+// concluded combines the verdicts: deny rules, plan mode, ask rules, allow rules, and then the place.
+func (w *commandJudge) concluded(j judged, script script, t lineVerdict) judged {
+	what := "runs " + describe(script.Script)
+	j.note, j.forced, j.reads = what, t.forced, t.reads
+	table := unknown.verdict(w.mode)
+	if j.free = t.free && w.world.place() == None; j.free {
+		table, j.class = tool.Allow, harmless
+	}
+	runs := w.mode == Yolo || t.covered && len(t.by) > 0 && w.mode != Plan // as it is
+	rule, unhidden := w.unhidden()
+	switch {
+	case t.floor == tool.Deny, table == tool.Deny:
 		j.verdict, j.rules = tool.Deny, t.rules
+	case script.hidden:
+		j.verdict, j.forced = tool.Ask, true
 	case t.floor == tool.Ask:
 		j.verdict, j.rules = tool.Ask, t.rules
-	case t.covered:
+	case t.maybe != nil && (runs || j.free || w.world.place() == None):
+		j.verdict, j.rules, j.forced, t.about = tool.Ask, t.maybe, true, t.maybeOf
+	case unhidden && !runs:
+		j.verdict, j.rules, j.forced, t.about = tool.Ask, []tool.Rule{rule.cite(true)}, true, "may read what the rule is about"
+	case t.covered && len(t.by) > 0:
 		j.verdict, j.rules = tool.Allow, t.by
 	default:
 		j.verdict = table
 	}
-	j.try = !t.first && t.floor > tool.Deny && !t.proved && w.ruledAfter()
+	j.try = t.floor == tool.Allow && t.first == "" && !unhidden && !script.hidden && len(script.Commands) > 0 && w.world.place() != None
+	switch {
+	case script.hidden:
+		j.note = "contains invisible characters: " + tool.Visible(j.access.Target)
+	case len(j.rules) > 0 && j.verdict != tool.Allow && t.about != "":
+		j.note = what + ": " + t.about
+	case j.verdict == tool.Allow:
+	case t.first != "":
+		j.note = what + ": " + t.first
+	case t.open != "" && len(j.rules) == 0 && w.world.place() == None:
+		j.note = what + ": " + t.open
+		if open, ok := strings.CutPrefix(t.open, describe(script.Script)); ok {
+			j.note = what + ", which" + open
+		}
+	}
 	if j.verdict == tool.Ask && !j.forced && t.floor == tool.Allow && !w.offering {
-		j.offers = w.commandOffers(script)
+		j.offers = w.commandOffers(script.Script)
 	}
 	return j
 }

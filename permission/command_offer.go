@@ -21,7 +21,7 @@ func (w *commandJudge) commandOffers(script *bash.Script) []string {
 			continue
 		}
 		s := w.verdict(c)
-		if s.covered != nil || s.proved && s.paths == tool.Allow {
+		if s.covered != nil || s.free {
 			continue
 		}
 		rules, ok := w.rulesFor(c, s)
@@ -56,22 +56,18 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// rulesFor returns the choices for one simple command, narrowest first; each may be several rules. For commands that aren't
-// read-only, that is a rule with exactly its words: further words of nearly every program can write, connect or run another.
+// rulesFor returns the choices for one simple command, narrowest first; each may be several rules. That is a rule with exactly its words: further words of nearly every program can write, connect or run another.
 func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]string, ok bool) {
-	if s.proved { // only its paths require approval
+	if s.formed && len(s.asks) > 0 { // only its paths require approval
 		var reads []string
 		for _, f := range s.asks {
-			if f.path == "" {
-				return nil, false
-			}
 			cs := e.world.pathRules("Read", f)
-			if len(cs) == 0 {
+			if f.path == "" || len(cs) == 0 {
 				return nil, false
 			}
 			reads = appendNew(reads, cs[0].rule)
 		}
-		return [][]string{reads}, len(reads) > 0
+		return [][]string{reads}, true
 	}
 	argv := c.Argv()
 	if !match.IsLiteral(c) || len(argv) == 0 || slices.ContainsFunc(argv, tool.Hidden) {

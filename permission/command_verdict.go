@@ -5,26 +5,29 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/form"
 	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
 )
 
 // commandVerdict is the verdict on one simple command.
 type commandVerdict struct {
-	cmd      *bash.Command
-	verdict  tool.Verdict // Deny or Ask by a rule; else Allow
-	forced   bool
-	first    bool         // a rule must be applied before it runs: it isn't tried
-	ruled    []tool.Rule  // the rule that led to the verdict
-	about    string       // the object of that rule, if not the command itself
-	why      string       // the verdict in words
-	unlisted string       // the program, if it's not on the read-only list
-	proved   bool         // it is read-only, whatever its paths are
-	paths    tool.Verdict // the verdict on its paths in this mode, if it is proved
-	covered  *rule        // an allow rule that covers it
-	asks     []*finding   // paths that require approval
-	reads    []string     // paths that the sandbox must open for it, if it is proved
-	anywhere bool         // and others, which are unknown
+	cmd     *bash.Command
+	verdict tool.Verdict // Deny or Ask by a rule; else Allow
+	forced  bool
+	ruled   []tool.Rule // the rule that led to the verdict
+	about   string      // the object of that rule, if not the command itself
+	maybe   []tool.Rule // a rule on paths that may apply, which a place enforces
+	maybeOf string      // its object
+	why     string      // the verdict in words
+	open    string      // why it doesn't obviously only read
+	formed  bool        // it obviously only reads
+	free    bool        // and only what needs no approval
+	covered *rule       // an allow rule that covers it
+	exact   bool        // it names a secret or a protected path: only a rule with exactly its words covers it
+	asks    []*finding  // paths that it names, and that no place lets it use
+	network bool        // it needs the network
+	reads   []string    // paths that rules let it read
 }
 
 // commandJudge judges the commands of a line by rules and mode.
@@ -80,7 +83,7 @@ func (w *commandJudge) verdict(c *bash.Command) *commandVerdict {
 }
 
 func (w *commandJudge) judgeCommand(c *bash.Command) *commandVerdict {
-	s := &commandVerdict{cmd: c, verdict: tool.Allow, paths: tool.Allow}
+	s := &commandVerdict{cmd: c, verdict: tool.Allow}
 	if u, m := matchCommand(w.deny, c); m >= match.Undecided {
 		s.decide(tool.Deny, u.cite(m != match.Yes), "")
 		return s
@@ -89,18 +92,24 @@ func (w *commandJudge) judgeCommand(c *bash.Command) *commandVerdict {
 	} else if u, m := matchCommand(w.ask, c); m != match.No {
 		s.decide(tool.Ask, u.cite(m == match.Maybe), "")
 	}
-	f := w.fact(c)
-	s.proved, s.unlisted = f.why == "", f.unlisted
-	w.holdPaths(s, f)
-	if s.why == "" {
-		s.why = f.why
+	reading, why := form.Read(c)
+	if s.open, s.formed = why, why == ""; s.formed {
+		s.free, s.open = w.readsFreely(s, reading)
+		s.free = s.free && !(w.onlyRules && c.Values == nil)
 	}
+	w.judgePaths(s)
+	s.network = !c.MayRun && match.NeedsNetwork(c)
 	w.cover(s)
-	if s.why == "" {
-		s.why = "read-only"
-		if len(s.asks) > 0 {
-			s.why = s.asks[0].what()
-		}
+	switch {
+	case s.why != "":
+	case s.free:
+		s.why = "only reads"
+	case len(s.asks) > 0:
+		s.why = s.asks[0].what()
+	case s.network:
+		s.why = "needs the network"
+	default:
+		s.why = "no rule matches it"
 	}
 	return s
 }
@@ -139,10 +148,9 @@ func (w *commandJudge) cover(s *commandVerdict) {
 	for _, d := range s.cmd.Redirs {
 		plain = plain && !d.File && d.Target.Kind == bash.Literal
 	}
-	secret := slices.ContainsFunc(s.asks, func(f *finding) bool { return f.exact })
-	input := fed(s.cmd) && !s.proved && s.cmd.Name() != "tee"
+	input := fed(s.cmd) && !s.formed && s.cmd.Name() != "tee"
 	for _, u := range w.allow {
-		if secret && (u.whole || !u.command.Exact()) {
+		if s.exact && (u.whole || !u.command.Exact()) {
 			continue
 		}
 		if input && !u.whole && u.command.Exact() {
@@ -158,13 +166,20 @@ func (w *commandJudge) cover(s *commandVerdict) {
 
 // decide makes the verdict as strict as a rule requires. what is the rule's object, if it isn't the command itself.
 func (s *commandVerdict) decide(v tool.Verdict, by tool.Rule, what string) {
-	s.forced, s.first = true, true
+	s.forced = true
 	if v < s.verdict {
 		s.verdict, s.ruled, s.about = v, []tool.Rule{by}, what
 		if what != "" {
 			what += ": "
 		}
 		s.also(what + by.String())
+	}
+}
+
+// suspect notes a rule on paths that may apply: it counts where nothing enforces it.
+func (s *commandVerdict) suspect(by tool.Rule, what string) {
+	if s.maybe == nil || by.List == denyList && s.maybe[0].List != denyList {
+		s.maybe, s.maybeOf = []tool.Rule{by}, what
 	}
 }
 

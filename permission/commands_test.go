@@ -14,38 +14,12 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Four of five harmless commands are allowed by their text alone. All others are tried, where trials work.
-func TestHarmless(t *testing.T) {
-	lines := corpus(t).Harmless
-	asked := 0
-	for _, l := range lines {
-		for _, m := range permission.Modes() {
-			d, why := permission.Check(plainWorld(), permission.Rules{}, m, permission.Options{}, commandRequest(l.Text))
-			if d.Try && m != permission.Yolo {
-				if m == permission.Default {
-					asked++
-				}
-				continue
-			}
-			if d.Verdict != tool.Allow {
-				t.Errorf("harmless.txt:%d: %s: %s\n\t%s", l.Number, m, l.Text, strings.Join(why, "\n\t"))
-				break
-			}
-			if m != permission.Yolo && (len(d.Grant) != 1 || d.Grant[0] != (tool.Access{Verb: tool.Reads, Target: "*"})) {
-				t.Errorf("harmless.txt:%d: %s: %s: granted %v", l.Number, m, l.Text, d.Grant)
-			}
-		}
-	}
-	share := 1 - float64(asked)/float64(len(lines))
-	if t.Logf("%.1f %% of %d are allowed by their text", 100*share, len(lines)); share < 0.8 {
-		t.Errorf("%.1f %% are allowed by their text, want 80 %%", 100*share)
-	}
-}
-
 func TestAttacks(t *testing.T) {
+	w := plainWorld()
+	w.Secrets = func() ([]string, bool) { return []string{root + "/.env", root + "/src/id_rsa"}, true }
 	for _, l := range corpus(t).Attacks {
 		for _, m := range []permission.Mode{permission.Plan, permission.Default, permission.AutoEdit} {
-			d := permission.New(plainWorld(), m).Judge(commandRequest(l.Text))
+			d := permission.New(w, m).Judge(commandRequest(l.Text))
 			if d.Verdict == tool.Allow {
 				t.Errorf("attacks.txt:%d: %s: allowed: %s\n\t%s", l.Number, m, l.Text, d.Reason)
 			}
@@ -53,25 +27,17 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// secretsEverywhere is a disk with a secret in every directory.
-type secretsEverywhere struct{ plainDisk }
-
-func (secretsEverywhere) Secret(dir string, _ permission.Search) (string, bool) {
-	return dir + "/.env", true
-}
-
-// sort -rn needed approval in every workspace with a .env, because -r was read as grep's -r.
+// Where nothing enforces reads, a search needs approval if there is a secret below its directory.
 func TestOnlySearchesReadDirectories(t *testing.T) {
-	w := world()
-	w.Disk = func() permission.Disk { return secretsEverywhere{} }
+	w := plainWorld()
+	w.Secrets = func() ([]string, bool) { return []string{root + "/.env", root + "/src/a.pem"}, true }
 	for line, want := range map[string]tool.Verdict{
 		"sort -rn a.txt": tool.Allow, "du -sh src | sort -rh": tool.Allow, "jq -r .a a.json": tool.Allow, "cat a.json | jq -r .a": tool.Allow, "ls -lrt": tool.Allow, "ls -R": tool.Allow,
-		"tail -r a.txt": tool.Allow, "grep -n foo a.txt": tool.Allow, "git diff --name-only": tool.Allow, "uniq -c < a.txt | sort -nr": tool.Allow,
-		"grep -r foo": tool.Ask, "grep -R foo .": tool.Ask, "grep -d recurse foo .": tool.Ask, "grep --recursive foo src": tool.Ask, "egrep -rn foo src": tool.Ask,
-		"rg foo": tool.Ask, "diff src docs": tool.Ask, "git grep foo": tool.Ask, "ls -RL": tool.Ask, "grep --directories=recurse foo .": tool.Ask,
+		"grep -n foo a.txt": tool.Allow, "git diff --name-only": tool.Allow, "uniq -c < a.txt | sort -nr": tool.Allow, "grep -rn foo docs": tool.Allow,
+		"grep -r foo": tool.Ask, "grep -R foo .": tool.Ask, "grep --recursive foo src": tool.Ask, "egrep -rn foo src": tool.Ask, "rg foo": tool.Ask, "diff -r src docs": tool.Ask, "git grep foo": tool.Ask,
 	} {
 		if d := permission.New(w, permission.Default).Judge(commandRequest(line)); d.Verdict != want {
-			t.Errorf("%s: %v, want %v", line, d.Verdict, want)
+			t.Errorf("%s: %v, want %v: %s", line, d.Verdict, want, d.Why())
 		}
 	}
 }
@@ -227,11 +193,11 @@ func TestUnderstood(t *testing.T) {
 	}
 	r := exec(`echo hi && make test; r\m x | xargs git push`)
 	want := []permission.Reading{
-		{Text: "echo hi", Why: "read-only"},
-		{Text: "make test", Why: "make is not on the read-only list; allow rule Shell(make test) in this session"},
+		{Text: "echo hi", Why: "only reads"},
+		{Text: "make test", Why: "allow rule Shell(make test) in this session"},
 		{Text: "rm x", Why: "deny rule Shell(rm:*)"},
-		{Text: "xargs git push", Why: "xargs is not on the read-only list"},
-		{Text: "git push … (run by xargs)", Why: "it is run by xargs"},
+		{Text: "xargs git push", Why: "no rule matches it"},
+		{Text: "git push … (run by xargs)", Why: "needs the network"},
 	}
 	got := p.Understood(r)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(permission.Reading{})); diff != "" {

@@ -45,8 +45,7 @@ func (c *Core) Unused(tools []tool.Declaration) []tool.Rule {
 	return out
 }
 
-// Policy denies the calls that no specifier covers, of tools that are only listed with one; nil if there are none. It allows
-// trials of the others.
+// Policy denies the calls that no specifier covers, of tools that are only listed with one; nil if there are none.
 func (c *Core) Policy(w World) tool.Policy {
 	if !slices.ContainsFunc(c.rules, func(r *rule) bool { return !r.whole }) {
 		return nil
@@ -58,12 +57,12 @@ func (c *Core) Policy(w World) tool.Policy {
 			switch {
 			case r.Declaration.Origin != "" || !u.excludes(&r.Declaration):
 			case u.whole:
-				return tool.Decision{Verdict: tool.Allow, Try: true}
+				return tool.Decision{Verdict: tool.Allow}
 			default:
 				specs = append(specs, u)
 			}
 		}
-		e := engine{world: w, mode: Default, noReadOnly: true, rules: Rules{allow: specs}.in(w)}.begin()
+		e := engine{world: w, mode: Default, onlyRules: true, rules: Rules{allow: specs}.in(w)}.begin()
 		all := accesses(r)
 		if f, ok := r.Confirm.(tool.Effects); ok { // the effects of a trial: the specifiers apply to the command
 			all = []tool.Access{{Verb: tool.Execs, Target: f.Command.Line}}
@@ -73,7 +72,7 @@ func (c *Core) Policy(w World) tool.Policy {
 				return outsideCore(specs)
 			}
 		}
-		return tool.Decision{Verdict: tool.Allow, Try: true}
+		return tool.Decision{Verdict: tool.Allow}
 	}
 }
 

@@ -60,7 +60,7 @@ func TestUnknownPathInYolo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "home"), Disk: ondisk.New([]string{dir}), Path: systemPath, Enforced: func() bool { return true }}
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "home"), Disk: ondisk.New([]string{dir})}
 	for _, line := range []string{"cat /proc/self/cwd/private/n.txt", "cat /proc/self/root" + dir + "/private/n.txt"} {
 		if d, _ := permission.Check(w, rules, permission.Yolo, permission.Options{}, commandIn(dir, line)); d.Verdict == tool.Allow && len(d.Grant) == 0 {
 			t.Errorf("%s: %v", line, d)

@@ -1,14 +1,14 @@
 package permission
 
-import "github.com/adze-dev/adze/permission/shell/prove"
-
 // Disk answers questions of a policy about the disk. One goroutine calls it during a decision, and it must answer quickly.
-// Package ondisk implements it for the real disk. Without one, every command that names a path requires approval, because
-// the path may be a link to anywhere, and so does git.
+// Package ondisk implements it for the real disk. Without one, no path of a command is known, because it may be a link to
+// anywhere.
 type Disk interface {
 	// Resolve makes a path canonical: it follows links and .. like the system, even if the rest of the path doesn't exist
 	// yet.
 	Resolve(path string) string
+	// Exists reports whether there is something at a resolved path.
+	Exists(path string) bool
 	// Glob returns the paths that a shell pattern matches now. ok is false if there are too many.
 	Glob(pattern string) (paths []string, ok bool)
 	// Git returns a program that the configuration of the repository around dir would run. known is false if that couldn't
@@ -20,18 +20,7 @@ type Disk interface {
 	// Repository reports whether a path in the workspace is in a directory that git takes for a repository by its entries, or
 	// would if the path existed.
 	Repository(path string) bool
-	// Program returns the file that a shell runs for the name of a program, with links followed; "" if there is none. path
-	// is a PATH.
-	Program(path, name string) string
 	// Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false.
 	// known is false if that couldn't be determined.
 	Tracked(dir string, visit func(path string) bool) (known bool)
-	// Secret returns a secret file below dir that a search through it would read; "" if there is none. known is false if
-	// there are too many files to check.
-	Secret(dir string, s Search) (name string, known bool)
 }
-
-// Search says what a search below a directory reads: prove.Below, prove.Linked or prove.Tracked. A link that leads neither
-// into the workspace nor into system directories is reported by its target, secret or not, if links are followed. Files in
-// git's index count whether they are on disk or not.
-type Search = prove.Scope

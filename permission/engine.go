@@ -12,11 +12,10 @@ type engine struct {
 	world      World
 	rules      Rules
 	mode       Mode
-	noReadOnly bool
+	onlyRules  bool // commands that obviously only read require a rule too
 	offering   bool // an offer is being tried: make no offers
 	remembered []memory
 	explain    bool // record the verdict on each command
-	pass       pass
 	*cache
 }
 
@@ -34,11 +33,8 @@ type judged struct {
 	ruling
 	commands []Reading // if an explanation is requested
 	offers   []string  // of a command
-	proved   bool      // a command that is provably read-only
-	held     bool      // because the sandbox enforces it
-	// reads are paths outside the workspace and secrets that a proved command reads; anywhere means that there are others.
-	reads    []string
-	anywhere bool
+	free     bool      // a command that obviously only reads, where no place enforces it
+	reads    []string  // paths that its place lets a command read
 }
 
 // ruling is a verdict with its reasons.
@@ -46,7 +42,7 @@ type ruling struct {
 	verdict tool.Verdict
 	rules   []tool.Rule // the rules that decided, if any did
 	forced  bool        // the user is asked in every mode
-	try     bool        // the table asks or denies, and no rule applies: it may be tried
+	try     bool        // nothing but the table prevents it from running: it runs in the session's place first
 }
 
 // cite returns the rule as the cause of a verdict.
@@ -71,14 +67,16 @@ func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
 	}
 	d := tool.Decision{Verdict: verdict, Cause: e.cause(strictest), Try: e.mayTry(all)}
 	d.Reason = e.reason(r, d, strictest)
-	if verdict == tool.Allow && readOnly(all) {
+	switch {
+	case d.Try:
 		d.Grant = grant(all)
+	case verdict == tool.Allow && onlyReads(all):
+		d.Grant = []tool.Access{{Verb: tool.Reads, Target: "*"}}
 	}
 	return d, strictest
 }
 
-// mayTry reports whether a command may be tried: only the table of modes prevents it from running. Reads outside the
-// workspace require approval first, because a trial can't do them, and yolo mode tries nothing.
+// mayTry reports whether a command runs in the session's place first. Yolo mode runs everything as it is.
 func (e *engine) mayTry(all []judged) bool {
 	command := false
 	for _, j := range all {
@@ -93,14 +91,10 @@ func (e *engine) mayTry(all []judged) bool {
 	return command && e.mode != Yolo
 }
 
-// grant returns what a read-only command may read: "*" is the workspace without secrets, and the system directories; each
-// further entry is one path that it names.
+// grant returns the paths outside the workspace that rules let a command read.
 func grant(all []judged) []tool.Access {
-	g := []tool.Access{{Verb: tool.Reads, Target: "*"}}
+	var g []tool.Access
 	for _, j := range all {
-		if j.anywhere {
-			return nil // all its reads were approved, but they are unknown
-		}
 		for _, path := range j.reads {
 			g = append(g, tool.Access{Verb: tool.Reads, Target: path})
 		}
@@ -108,22 +102,22 @@ func grant(all []judged) []tool.Access {
 	return g
 }
 
-// readOnly reports whether a call runs only commands that are provably read-only.
-func readOnly(all []judged) bool {
-	proved := false
+// onlyReads reports whether a call runs only commands that obviously only read.
+func onlyReads(all []judged) bool {
+	free := false
 	for _, j := range all {
 		switch j.access.Verb {
 		case tool.Execs:
-			if !j.proved {
+			if !j.free {
 				return false
 			}
-			proved = true
+			free = true
 		case tool.Reads, tool.Nothing.Verb:
 		default:
 			return false
 		}
 	}
-	return proved
+	return free
 }
 
 // judgeAccess judges one access: deny rules, then plan's denials, then ask rules, then allow rules, then the table.
@@ -170,10 +164,6 @@ func (e *engine) about(r *tool.Request) Rules {
 // byRules judges an access other than a command by rules.
 func (e *engine) byRules(rules Rules, r *tool.Request, a tool.Access, f *finding) (j ruling) {
 	deny, isDenied := find(rules.deny, r, a, f)
-	if isDenied == match.Maybe && e.pass == held { // files below a directory are hidden, if the sandbox knows the rule
-		unmasked, _ := e.unmasked()
-		deny, isDenied = find(unmasked, r, a, f)
-	}
 	ask, isAsked := find(rules.ask, r, a, f)
 	table := f.class.verdict(e.mode)
 	j.try = isDenied == match.No && isAsked == match.No

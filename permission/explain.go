@@ -12,18 +12,57 @@ func (p *Policy) Explain(r tool.Request, d tool.Decision) []string {
 	e := p.now()
 	e.explain = true
 	_, found := e.judge(r)
-	return explained(d, found, d.Remedy(p.Flags(r)...))
+	return e.explained(d, found, d.Remedy(p.Flags(r)...))
+}
+
+// Word returns what happens to a call: allow, try, ask or deny.
+func Word(d tool.Decision) string {
+	if d.Try && d.Verdict != tool.Allow {
+		return "try"
+	}
+	return d.Verdict.String()
+}
+
+// Happens says in a sentence what happens to a command.
+func (p *Policy) Happens(d tool.Decision) string {
+	e := p.now()
+	return e.happens(d)
+}
+
+// happens says what happens to a command.
+func (e *engine) happens(d tool.Decision) string {
+	tries := d.Try && d.Verdict != tool.Allow
+	switch {
+	case tries && e.world.place() == ReadOnly && e.mode == Plan:
+		return "Runs where writes are refused; denied if it tries to write"
+	case tries && e.world.place() == ReadOnly:
+		return "Runs where writes are refused; you are asked if it tries to write"
+	case tries && e.mode == Plan:
+		return "Runs in a trial; changes are discarded"
+	case tries && e.mode == AutoEdit:
+		return "Runs in a trial; changes in the workspace are kept, you are asked about others"
+	case tries:
+		return "Runs in a trial; you are asked before changes are kept"
+	case d.Verdict == tool.Allow && len(d.Grant) > 0:
+		return "Runs; it only reads"
+	case d.Verdict == tool.Allow:
+		return "Runs as it is"
+	case d.Verdict == tool.Ask:
+		return "You are asked before it runs"
+	}
+	return "Denied"
 }
 
 // explained returns a decision in lines.
-func explained(d tool.Decision, found []judged, remedy string) []string {
+func (e *engine) explained(d tool.Decision, found []judged, remedy string) []string {
 	why := d.Why()
-	for _, j := range found {
-		if j.held {
-			why += ", relying on the sandbox to enforce reads"
-		}
+	if d.Try && d.Verdict != tool.Allow {
+		why, remedy = "", "" // the place decides
 	}
 	lines := []string{why}
+	if slices.ContainsFunc(found, func(j judged) bool { return j.access.Verb == tool.Execs }) {
+		lines = []string{e.happens(d), why}
+	}
 	for _, j := range found {
 		for _, c := range j.commands {
 			lines = append(lines, c.line)
@@ -70,13 +109,13 @@ func (p *Policy) Flags(r tool.Request) []string {
 
 // Options of a check.
 type Options struct {
-	NoReadOnly bool // ignore the built-in read-only list, so that only rules allow commands
+	OnlyRules bool // commands that obviously only read require a rule too
 }
 
 // Check judges a request and explains the result, line by line: the reason, the verdict on each simple command, and the
 // narrowest rule that would allow it. It changes nothing and remembers nothing.
 func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decision, []string) {
-	e := engine{world: w.filled(), mode: m, noReadOnly: o.NoReadOnly, explain: true}.begin()
+	e := engine{world: w.filled(), mode: m, onlyRules: o.OnlyRules, explain: true}.begin()
 	e.rules = rules.in(e.world)
 	d, found := e.judge(r)
 	remedy := ""
@@ -84,5 +123,5 @@ func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decisi
 		d.Offer = e.offers(r, found)
 		remedy = d.Remedy()
 	}
-	return d, explained(d, found, remedy)
+	return d, e.explained(d, found, remedy)
 }

@@ -43,7 +43,7 @@ func TestNoClock(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || checked < 50 {
+	if err != nil || checked < 45 {
 		t.Errorf("%d files checked: %v", checked, err)
 	}
 }
@@ -63,10 +63,6 @@ func (c countingDisk) ask() {
 func (c countingDisk) Resolve(p string) string        { c.ask(); return c.plainDisk.Resolve(p) }
 func (c countingDisk) Glob(p string) ([]string, bool) { c.ask(); return c.plainDisk.Glob(p) }
 func (c countingDisk) Git(p string) (string, bool)    { c.ask(); return c.plainDisk.Git(p) }
-func (c countingDisk) Secret(p string, s permission.Search) (string, bool) {
-	c.ask()
-	return c.plainDisk.Secret(p, s)
-}
 
 // numbered repeats a word n times, with another number in place of each N.
 func numbered(word string, n int) string {
@@ -106,17 +102,17 @@ func TestTooMuchToCheck(t *testing.T) {
 		"paths":        numbered("cat {a..z}{a..b}N; ", 1500) + "true",
 		"patterns":     numbered("cat {a..z}N*.go; ", 200) + "true",
 		"repositories": numbered("git -C N status; ", 1300) + numbered("cat {a..z}N*; ", 150),
-		"searches":     numbered("grep -r x N/{a..z}; ", 100) + "true",
+		"searches":     numbered("grep -r x N/{a..z}; ", 1500) + "true",
 	} {
 		for n, c := range []struct {
 			allow, ask, deny string
 			mode             permission.Mode
 			want             tool.Verdict
 		}{
-			{"Shell(*)", "Shell(nothing)", "", permission.Yolo, tool.Ask},
+			{"Shell(*)", "Read(nothing)", "", permission.Yolo, tool.Ask},
 			{"Shell(*)", "", "Read(nothing)", permission.Yolo, tool.Ask},
-			{"Shell(*)", "", "Shell(nothing)", permission.Yolo, tool.Deny},
-			{"", "", "", permission.Plan, tool.Deny},
+			{"Shell(*)", "Read(nothing)", "Shell(nothing)", permission.Yolo, tool.Deny},
+			{"", "Read(nothing)", "", permission.Plan, tool.Deny},
 		} {
 			if n > 0 && name != "patterns" {
 				continue

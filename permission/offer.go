@@ -115,7 +115,7 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 	}
 	e.offering = true
 	d, _ := e.judge(r)
-	return d.Verdict == tool.Allow
+	return d.Verdict == tool.Allow || d.Try
 }
 
 // SplitOffer splits an offer into its rules, to save them.

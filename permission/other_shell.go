@@ -30,7 +30,7 @@ func (e *engine) byOtherShell(r *tool.Request, a tool.Access, shell string) judg
 	ruled = ruled || len(w.deny) > 0 || len(w.ask) > 0
 	all := slices.IndexFunc(w.allow, func(u *rule) bool { return u.whole })
 	unread := j.forced && len(j.rules) == 0
-	j.class, j.commands, j.proved, j.try, j.reads, j.anywhere = unknown, nil, false, false, nil, false
+	j.class, j.commands, j.free, j.try, j.reads = unknown, nil, false, false, nil
 	if !unread && (j.verdict == tool.Allow || len(j.rules) == 0) {
 		j.note, j.rules = "runs with "+show(shell)+", not bash, so that it can't be checked", nil
 	}

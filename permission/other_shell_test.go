@@ -13,24 +13,22 @@ import (
 // What bash would only print, cmd, dash and busybox run: cmd deleted files, in plan mode too. A command that bash doesn't run
 // is never auto-approved, tried, or covered by a rule on its words.
 func TestOtherShell(t *testing.T) {
-	in := func(shell, line string) tool.Request {
+	by := func(shell, line string) tool.Request {
 		r := commandRequest(line)
 		r.Confirm = tool.Command{Line: line, Directory: root, Shell: shell}
 		return r
 	}
-	enforced := plainWorld()
-	enforced.Enforced = func() bool { return true }
 	for _, line := range []string{
 		"ls", "echo 'hi & del victim.txt & rem '", `echo hi\& del victim.txt`, `echo "x" # & del victim.txt`, "echo 'hi > made.txt '", `type C:\Users\me\.ssh\id_rsa`,
 		"[[ a > p3 ]]", `echo $'a\'; touch p1 #'`, "git status", "make test", "date",
 	} {
 		for _, shell := range []string{"cmd", "sh", "busybox", "zsh", "unknown"} {
-			for _, w := range []permission.World{plainWorld(), enforced} {
+			for _, w := range []permission.World{plainWorld(), in(permission.Overlay, plainWorld())} {
 				for mode, want := range map[permission.Mode]tool.Verdict{
 					permission.Plan: tool.Deny, permission.Default: tool.Ask, permission.AutoEdit: tool.Ask, permission.Yolo: tool.Allow,
 				} {
 					for _, allow := range [][]string{nil, {"Shell(ls)", "Shell(make test)", "Shell(date:*)", "Shell(echo:*)", "Shell(git:*)", "Read(//**)"}} {
-						d := policy(t, w, mode, allow, nil, nil).Judge(in(shell, line))
+						d := policy(t, w, mode, allow, nil, nil).Judge(by(shell, line))
 						if d.Verdict != want || d.Try || len(d.Grant) > 0 || len(d.Offer) > 0 || want != tool.Allow && !strings.Contains(d.Reason, "runs with "+shell+", not bash") {
 							t.Errorf("%s by %s in %s mode: %v, try %v, grant %v, offer %q: %s", line, shell, mode, d.Verdict, d.Try, d.Grant, d.Offer, d.Reason)
 						}
@@ -58,13 +56,13 @@ func TestOtherShell(t *testing.T) {
 		{"make", "Shell", "Shell(make)", "", permission.Default, tool.Ask},
 		{"ls", "Shell", "Shell(make)", "", permission.Yolo, tool.Ask},
 	} {
-		d := policy(t, plainWorld(), c.mode, some(c.allow), some(c.ask), some(c.deny)).Judge(in("sh", c.line))
+		d := policy(t, plainWorld(), c.mode, some(c.allow), some(c.ask), some(c.deny)).Judge(by("sh", c.line))
 		if d.Verdict != c.want {
 			t.Errorf("%+v: %v: %s", c, d.Verdict, d.Why())
 		}
 	}
 	core := readCore(t, "Shell(ls)").Policy(plainWorld())
-	if d := core(in("cmd", "ls")); d.Verdict != tool.Deny {
+	if d := core(by("cmd", "ls")); d.Verdict != tool.Deny {
 		t.Errorf("the list of tools allows a line of cmd: %v", d.Verdict)
 	}
 }

@@ -90,7 +90,6 @@ func TestReasonAndOffer(t *testing.T) {
 			Verdict: tool.Ask,
 			Reason:  "runs make, which is not on the read-only list (mode: default)",
 			Offer:   []string{"Shell(make)"},
-			Try:     true,
 		}},
 		{"host", permission.Yolo, request(reaches("example.com")), tool.Decision{Verdict: tool.Allow, Reason: "contacts the host example.com"}},
 		{"an external tool with the name of a built-in one", permission.Default, mcp, tool.Decision{

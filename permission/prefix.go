@@ -75,5 +75,5 @@ func (r *rule) wide() bool {
 	}
 	words := r.command.Words()
 	_, harmless := prefixOf(words)
-	return !harmless && !program.ReadOnly().Safe(words[0])
+	return !harmless && !program.RunnerOf(words[0]).Safe
 }

@@ -29,7 +29,7 @@ func TestPrefixes(t *testing.T) {
 		words, example, counter := f[0], f[1], f[2]
 		rule := "Shell(" + words + ":*)"
 		judge := func(line string, allow ...string) tool.Decision {
-			d, _ := permission.Check(plainWorld(), parse(t, allow, nil, nil), permission.Default, permission.Options{NoReadOnly: true}, commandRequest(line))
+			d, _ := permission.Check(plainWorld(), parse(t, allow, nil, nil), permission.Default, permission.Options{OnlyRules: true}, commandRequest(line))
 			return d
 		}
 		d := permission.New(plainWorld(), permission.Default).Judge(commandRequest(words))

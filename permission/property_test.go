@@ -34,7 +34,7 @@ func someLines(t testing.TB) []string {
 	return lines
 }
 
-// Another deny or ask rule never makes a verdict milder, nor does NoReadOnly. Another allow rule never makes it stricter.
+// Another deny or ask rule never makes a verdict milder, nor does OnlyRules. Another allow rule never makes it stricter.
 func TestMoreRulesAreNeverMilder(t *testing.T) {
 	lines := someLines(t)
 	list := rapid.SliceOfN(rapid.SampledFrom(somePatterns), 0, 3)
@@ -57,7 +57,7 @@ func TestMoreRulesAreNeverMilder(t *testing.T) {
 		if got := judge(parse(t, allow, append(ask[:len(ask):len(ask)], more), deny), permission.Options{}); got > before {
 			t.Fatalf("%s: %v, with ask %s %v", line, before, more, got)
 		}
-		if got := judge(parse(t, allow, ask, deny), permission.Options{NoReadOnly: true}); got > before {
+		if got := judge(parse(t, allow, ask, deny), permission.Options{OnlyRules: true}); got > before {
 			t.Fatalf("%s: %v, without the built-in approval %v", line, before, got)
 		}
 		if got := judge(parse(t, append(allow[:len(allow):len(allow)], more), ask, deny), permission.Options{}); got < before {
@@ -276,7 +276,7 @@ func TestOrderOfRules(t *testing.T) {
 			for _, i := range order {
 				allow, ask, deny = append(allow, wrap(from[i].allow)...), append(ask, wrap(from[i].ask)...), append(deny, wrap(from[i].deny)...)
 			}
-			d, why := permission.Check(plainWorld(), parse(t, allow, ask, deny), mode, permission.Options{NoReadOnly: !readOnly}, commandRequest(s.line))
+			d, why := permission.Check(plainWorld(), parse(t, allow, ask, deny), mode, permission.Options{OnlyRules: !readOnly}, commandRequest(s.line))
 			if d.Verdict != want {
 				t.Fatalf("%s\nallow %v\nask %v\ndeny %v\n%s, read-only approval %v: %v, want %v\n%s", s.line, allow, ask, deny, mode, readOnly, d.Verdict, want, strings.Join(why, "\n"))
 			}

@@ -67,7 +67,7 @@ func readRules(t testing.TB) []example {
 
 func TestRules(t *testing.T) {
 	for _, e := range readRules(t) {
-		d, why := permission.Check(plainWorld(), e.rules, e.mode, permission.Options{NoReadOnly: e.alone}, commandRequest(e.command))
+		d, why := permission.Check(plainWorld(), e.rules, e.mode, permission.Options{OnlyRules: e.alone}, commandRequest(e.command))
 		if d.Verdict != e.verdict {
 			t.Errorf("rules.txt:%d: %s: %v, want %v\n\t%s", e.line, e.command, d.Verdict, e.verdict, strings.Join(why, "\n\t"))
 		}
@@ -276,7 +276,7 @@ func TestAllowRulesAndVariables(t *testing.T) {
 
 // A for runs nothing itself, so a rule for the commands in it covers the line.
 func TestAllowRulesAndLoops(t *testing.T) {
-	wantVerdicts(t, parse(t, []string{"Shell(wc:*)", "Shell(bash:*)"}, nil, nil), permission.Default, permission.Options{NoReadOnly: true}, map[string]tool.Verdict{
+	wantVerdicts(t, parse(t, []string{"Shell(wc:*)", "Shell(bash:*)"}, nil, nil), permission.Default, permission.Options{OnlyRules: true}, map[string]tool.Verdict{
 		"for f in a b; do wc -l a.txt; done":       tool.Allow,
 		"for f in a b; do wc -l a.txt; pwd; done":  tool.Ask,
 		"for f in ../b; do wc -l a.txt; done":      tool.Ask,

@@ -3,67 +3,12 @@
 package permission_test
 
 import (
-	"flag"
-	"os"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
-
-var update = flag.Bool("update", false, "rewrite testdata/enforced_allowed.txt")
-
-// secretsAndHome is a disk on which all secrets and all files in the home directory exist.
-type secretsAndHome struct{ plainDisk }
-
-func (secretsAndHome) Glob(pattern string) ([]string, bool) {
-	if _, secret := names.Secret(pattern); secret || strings.HasPrefix(pattern, home) && !strings.HasPrefix(pattern, root) {
-		return []string{pattern}, true
-	}
-	return nil, true
-}
-
-func enforcedWorld() permission.World {
-	w := plainWorld()
-	w.Disk, w.Enforced = func() permission.Disk { return secretsAndHome{} }, func() bool { return true }
-	return w
-}
-
-// enforced_allowed.txt lists the attacks that run without approval where the sandbox enforces reads, for review: only the
-// sandbox stops them.
-func TestAttacksEnforced(t *testing.T) {
-	const file = "testdata/enforced_allowed.txt"
-	w := enforcedWorld()
-	var allowed []string
-	for _, l := range corpus(t).Attacks {
-		if permission.New(w, permission.Default).Judge(commandRequest(l.Text)).Verdict == tool.Allow {
-			allowed = append(allowed, strings.ReplaceAll(l.Text, "\n", "⏎"))
-		}
-	}
-	slices.Sort(allowed)
-	allowed = slices.Compact(allowed)
-	got := strings.Join(allowed, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs: review it, then run go test ./permission -run TestAttacksEnforced -update", file)
-		for _, line := range allowed {
-			if !strings.Contains("\n"+string(want), "\n"+line+"\n") {
-				t.Errorf("newly allowed: %q", line)
-			}
-		}
-	}
-}
 
 // The sandbox hides secrets that git doesn't track and files under deny rules, unless a rule allows them.
 func TestHides(t *testing.T) {
@@ -74,7 +19,7 @@ func TestHides(t *testing.T) {
 		want    bool
 	}{
 		{"/README.md", false, false}, {"/.env", false, true}, {"/.env", true, false}, {"/a/b/server.pem", false, true}, {"/a/b/server.pem", true, false}, {"/conf/.env", false, false}, {"/conf2/.env", false, true},
-		{"/.ssh/config", false, true}, {"/private/x", false, true}, {"/private/x/y", true, true}, {"/private", true, true}, {"/privates", false, false}, {"/a/b.csv", true, true}, {"/edit", false, false}, {"/asked", false, false},
+		{"/.ssh/config", false, true}, {"/private/x", false, true}, {"/private/x/y", true, true}, {"/private", true, true}, {"/privates", false, false}, {"/a/b.csv", true, true}, {"/edit", false, false}, {"/asked", false, true},
 		{"/logs/app.log", false, true}, {"/logs", false, true}, {"/main.go", false, false},
 	} {
 		asked := false
@@ -159,21 +104,23 @@ func TestTry(t *testing.T) {
 		"beside what is read-only":        {access: []tool.Access{execs("cat a | make")}, want: always},
 		"other rules":                     {access: []tool.Access{execs("make")}, allow: []string{"Shell(git:*)"}, ask: []string{"Shell(npm:*)"}, deny: []string{"Shell(rm:*)"}, want: always},
 		"what a sandbox protects":         {access: []tool.Access{execs("git checkout x"), writes(root + "/.github/workflows/a.yml")}, want: always},
-		"a read-only command":             {access: []tool.Access{execs("ls")}, want: never},
-		"a read-only command of a secret": {access: []tool.Access{execs("cat .env")}, want: never},
+		"a read-only command":             {access: []tool.Access{execs("ls")}, want: always},
+		"a command that names a secret":   {access: []tool.Access{execs("cat .env")}, want: never},
 		"an allow rule":                   {access: []tool.Access{execs("make")}, allow: []string{"Shell(make)"}, want: [4]bool{true, false, false, false}},
 		"an ask rule":                     {access: []tool.Access{execs("make")}, ask: []string{"Shell(make)"}, want: never},
 		"an ask rule for all":             {access: []tool.Access{execs("make")}, ask: []string{"Shell"}, want: never},
 		"a deny rule":                     {access: []tool.Access{execs("make")}, deny: []string{"Shell(make)"}, want: never},
 		"a deny rule in a wrapper":        {access: []tool.Access{execs("env make")}, deny: []string{"Shell(make)"}, want: never},
 		"a deny rule that may match":      {access: []tool.Access{execs("$x install")}, deny: []string{"Shell(rm)"}, want: never},
-		"a path that a rule denies":       {access: []tool.Access{execs("sed -i s/a/b/ x/y")}, deny: []string{"Edit(/x/**)"}, want: never},
-		"a path that a rule asks about":   {access: []tool.Access{execs("sed -i s/a/b/ x/y")}, ask: []string{"Edit(/x/**)"}, want: never},
+		"a path that a rule denies":       {access: []tool.Access{execs("sed -i s/a/b/ x/y")}, deny: []string{"Edit(/x/**)"}, want: always},
+		"a path that a rule asks about":   {access: []tool.Access{execs("sed -i s/a/b/ x/y")}, ask: []string{"Edit(/x/**)"}, want: always},
 		"a protected path that is asked":  {access: []tool.Access{execs("git checkout x"), writes(root + "/.mcp.json")}, ask: []string{"Edit(/.mcp.json)"}, want: never},
 		"a deny rule on writing":          {access: []tool.Access{execs("make")}, deny: []string{"Edit(/x/**)"}, want: always},
 		"a deny rule on reading":          {access: []tool.Access{execs("make")}, deny: []string{"Read(/x/**)"}, want: always},
 		"a deny rule on reading anything": {access: []tool.Access{execs("make")}, deny: []string{"Read"}, want: never},
-		"an ask rule on reading":          {access: []tool.Access{execs("make")}, ask: []string{"Read(/x/**)"}, want: never},
+		"an ask rule on reading":          {access: []tool.Access{execs("make")}, ask: []string{"Read(/x/**)"}, want: always},
+		"a path elsewhere":                {access: []tool.Access{execs("make -C /data")}, want: never},
+		"the network":                     {access: []tool.Access{execs("curl https://example.com")}, want: never},
 		"in a directory elsewhere":        {access: []tool.Access{execs("make"), reads("/data/")}, want: never},
 		"invisible characters":            {access: []tool.Access{execs("make \u202e")}, want: never},
 		"what can't be read":              {access: []tool.Access{execs("make 'x")}, want: never},
@@ -187,12 +134,12 @@ func TestTry(t *testing.T) {
 			r := request(tt.access...)
 			r.Declaration = tool.Declaration{Name: "run_shell_command", DisplayName: "Shell", Kind: tool.Execute}
 			for i, m := range permission.Modes() {
-				p := permission.New(world(), m)
+				p := permission.New(in(permission.Overlay, plainWorld()), m)
 				p.SetRules(rules)
 				if d := p.Judge(r); d.Try != tt.want[i] || d.Try && d.Verdict == tool.Allow {
 					t.Errorf("%s: %v, try is %v", m, d.Verdict, d.Try)
 				}
-				if d, _ := permission.Check(world(), rules, m, permission.Options{}, r); d.Try != tt.want[i] {
+				if d, _ := permission.Check(in(permission.Overlay, plainWorld()), rules, m, permission.Options{}, r); d.Try != tt.want[i] {
 					t.Errorf("check in %s: try is %v", m, d.Try)
 				}
 			}
@@ -239,7 +186,7 @@ func TestCoreOfTriedCommand(t *testing.T) {
 			t.Errorf("%s: %v", line, d.Verdict)
 		}
 	}
-	if d := tool.Stricter(permission.New(world(), permission.Default).Judge, judge)(tool.Request{
+	if d := tool.Stricter(permission.New(in(permission.Overlay, plainWorld()), permission.Default).Judge, judge)(tool.Request{
 		Declaration: r.Declaration, Invocation: tool.Invocation{Access: []tool.Access{execs("make all")}},
 	}); !d.Try {
 		t.Error("a covered command isn't tried")

@@ -65,9 +65,7 @@ func TestFilesThatArgumentsDoNotName(t *testing.T) {
 		}
 	}
 	for _, h := range []struct{ setup, command string }{
-		{"mkdir src1 && cp main.go src1", "grep -rn package src?"},
 		{"true", "git diff HEAD -- docs/guide.md"},
-		{"gzip -k README.md", "zcat README.md.gz"},
 	} {
 		if e := r.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, IfApproved: true}); e.NeedsApproval || e.Harm() != "" {
 			t.Errorf("%s: needs approval: %s", h.command, e.Harm())
@@ -208,9 +206,6 @@ func TestHostileNames(t *testing.T) {
 		if e := runner.Run(t, bashlab.Command{Line: h.command, Setup: []string{h.setup}, IfApproved: true}); !e.NeedsApproval {
 			t.Errorf("%s: runs without approval: %s", h.command, e.Harm())
 		}
-	}
-	if e := runner.Run(t, bashlab.Command{Line: "grep foo ./*.md", Setup: []string{"touch ./-r.md"}, IfApproved: true}); e.NeedsApproval || e.Harm() != "" {
-		t.Errorf("a name behind ./ can't be a flag: %s", e.Harm())
 	}
 }
 

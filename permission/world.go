@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,22 +19,20 @@ type World struct {
 	State  string   // $ADZE_HOME: everything below it is protected and secret
 	Spill  string   // directory of results that were too large for the model: reading it needs no approval
 	System []string // directories of the system that may be read; nil: SystemDirectories
-	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: no command that names a
-	// path is auto-approved.
+	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: nothing is known of paths
+	// in commands.
 	Disk func() Disk
-	// Path returns the PATH of auto-approved commands. It is called if it decides. nil: a command that asks a tool for its
-	// version requires approval, unless a sandbox enforces what it does.
-	Path func() string
-	// Enforced reports whether a sandbox enforces what auto-approved commands read and run: only the workspace and system
-	// directories without secret files, and no programs from the workspace. Then such a command is judged by its programs
-	// and literal words alone. It is called at most once per judgment, if the answer decides, and may wait a moment for the
-	// list of secret files. nil: nothing enforces it.
-	Enforced func() bool
+	// Place returns where commands run that were not approved. It is called if it decides. nil: None.
+	Place func() Place
+	// Secrets returns the secret files of the workspace, and whether the list is complete. It is called for commands that
+	// search directories in the place None. nil: such commands require approval.
+	Secrets func() (paths []string, known bool)
 
 	elsewhere string // the description of a path outside the workspace
 
 	// The same directories, cleaned.
 	roots, system      []string
+	readable           []string // outside the workspace
 	home, state, spill string
 	protected          func(path string) (why string, ok bool) // by name
 }
@@ -47,6 +46,12 @@ func (w World) filled() World {
 	w.home, w.state, w.spill = tidied(w.Home), tidied(w.State), tidied(w.Spill)
 	w.roots, w.system = allTidied(w.Roots), allTidied(w.System)
 	w.protected = names.ProtectedIn(w.roots, w.home)
+	w.readable = append(slices.Clone(w.system), allTidied([]string{os.TempDir(), "/tmp", "/var/tmp"})...)
+	for _, name := range homeTools {
+		if w.home != "" {
+			w.readable = append(w.readable, w.home+"/"+name)
+		}
+	}
 	return w
 }
 
@@ -182,6 +187,28 @@ func (w *World) write(target string) finding {
 		f.class = insideWrite
 	}
 	return f
+}
+
+// place returns where commands run that were not approved.
+func (w *World) place() Place {
+	if w.Place == nil {
+		return None
+	}
+	return w.Place()
+}
+
+// secretBelow returns a secret file below a directory; "": none.
+func (w *World) secretBelow(dir string) (secret string, known bool) {
+	if w.Secrets == nil || lies(w.state, dir) || !w.inside(dir) {
+		return "", false
+	}
+	paths, known := w.Secrets()
+	for _, path := range paths {
+		if lies(path, dir) {
+			return path, known
+		}
+	}
+	return "", known
 }
 
 // inside reports whether path is in the workspace. Kernel files are not, even if the root directory is the workspace.

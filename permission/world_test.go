@@ -23,12 +23,9 @@ const (
 func world() permission.World {
 	return permission.World{
 		Roots: []string{root, "/srv/lib"}, Home: home,
-		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1", Path: systemPath,
+		State: "/home/me/.adze", Spill: "/home/me/.adze/spill/s1",
 	}
 }
-
-// systemPath is a PATH with the system's programs only.
-func systemPath() string { return "/usr/bin:/bin" }
 
 func request(as ...tool.Access) tool.Request {
 	return tool.Request{
@@ -58,14 +55,15 @@ func locks(target string) tool.Access   { return tool.Access{Verb: tool.Locks, T
 // plainDisk is a disk without links, secrets and settings of git.
 type plainDisk struct{}
 
-func (plainDisk) Resolve(p string) string                         { return path.Clean(p) }
-func (plainDisk) Glob(string) ([]string, bool)                    { return nil, true }
-func (plainDisk) Git(string) (string, bool)                       { return "", true }
-func (plainDisk) Secret(string, permission.Search) (string, bool) { return "", true }
-func (plainDisk) Worktree(string) (string, bool)                  { return root, true }
-func (plainDisk) Repository(string) bool                          { return false }
-func (plainDisk) Program(string, string) string                   { return "" }
-func (plainDisk) Tracked(string, func(string) bool) bool          { return true }
+func (plainDisk) Resolve(p string) string        { return path.Clean(p) }
+func (plainDisk) Glob(string) ([]string, bool)   { return nil, true }
+func (plainDisk) Git(string) (string, bool)      { return "", true }
+func (plainDisk) Worktree(string) (string, bool) { return root, true }
+func (plainDisk) Repository(string) bool         { return false }
+func (plainDisk) Exists(p string) bool {
+	return (strings.HasPrefix(p, home) || strings.HasPrefix(p, "/data")) && !strings.HasSuffix(p, "/.")
+}
+func (plainDisk) Tracked(string, func(string) bool) bool { return true }
 
 func corpus(t testing.TB) bashlab.Corpus { return bashlab.ReadCorpus(t, "testdata") }
 
@@ -73,6 +71,13 @@ func corpus(t testing.TB) bashlab.Corpus { return bashlab.ReadCorpus(t, "testdat
 func plainWorld() permission.World {
 	w := world()
 	w.Disk = func() permission.Disk { return plainDisk{} }
+	w.Secrets = func() ([]string, bool) { return nil, true }
+	return w
+}
+
+// in returns a world with a place for commands.
+func in(p permission.Place, w permission.World) permission.World {
+	w.Place = func() permission.Place { return p }
 	return w
 }
 
@@ -147,7 +152,7 @@ func TestWithoutADiskPathsRequireApproval(t *testing.T) {
 	}
 	without := permission.World{Roots: []string{dir}, Home: "/home/me"}
 	with := without
-	with.Disk = ondisk.New(with.Roots)
+	with.Disk, with.Secrets = ondisk.New(with.Roots), secretsIn(dir)
 	for line, want := range map[string][2]tool.Verdict{ // without and with a disk
 		"date":                           {tool.Allow, tool.Allow},
 		"echo hi":                        {tool.Allow, tool.Allow},

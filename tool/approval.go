@@ -209,7 +209,8 @@ type Policy func(Request) Decision
 // [DenialError], as made by [Unapproved]. Any other error with ErrDenied in its chain denies the call with the error's text.
 type Asker func(ctx context.Context, r Request, why Decision) (Decision, error)
 
-// Stricter returns a policy that allows what both allow, asks where either asks, and permits trials where both do.
+// Stricter returns a policy that allows what both allow, asks where either asks, and permits trials where each does or
+// allows the call.
 func Stricter(a, b Policy) Policy {
 	if a == nil {
 		return b
@@ -219,7 +220,7 @@ func Stricter(a, b Policy) Policy {
 	}
 	return func(r Request) Decision {
 		x, y := a(r), b(r)
-		x.Try = x.Try && y.Try
+		x.Try = (x.Try || x.Verdict == Allow) && (y.Try || y.Verdict == Allow)
 		y.Try = x.Try
 		if y.Verdict < x.Verdict || y.Verdict == Ask && x.Verdict == Ask && y.userOnly() {
 			return y

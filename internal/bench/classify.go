@@ -41,12 +41,12 @@ func newDesk() (*desk, error) {
 	if err := setUp(dir); err != nil {
 		return d, err
 	}
-	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir}), Path: func() string { return os.Getenv("PATH") }}
+	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir}), Place: func() permission.Place { return permission.Overlay }}
 	d.rules, _, err = permission.ParseRules(everydayAllow, everydayAsk, everydayDeny)
 	return d, err
 }
 
-// judge judges a command several times, like adze permission check --batch: parse, prove, match rules, explain, in a real
+// judge judges a command several times, like adze permission check --batch: parse, match rules, explain, in a real
 // directory.
 func (d *desk) judge(line string, times int) []time.Duration {
 	r := tool.Request{

@@ -277,6 +277,12 @@ const (
 	exitInterrupted = 130
 )
 
+// The exit codes of permission check.
+const (
+	exitAsk  = 3
+	exitDeny = 4
+)
+
 // exit ends the program with a code of its own. An empty text prints nothing.
 type exit struct {
 	code int

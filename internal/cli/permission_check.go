@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )
@@ -31,7 +32,7 @@ type checker struct {
 	registry *tool.Registry
 	set      *builtin.Set
 
-	limits func() bool // the sandbox can enforce reads here
+	place func() permission.Place // where commands run that were not approved
 }
 
 // permissionCheck explains a verdict.
@@ -46,10 +47,13 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 		}
 	}
 	c := &checker{env: env, o: o, home: session.Canonical(home), user: session.Canonical(env.Home)}
-	c.limits = sync.OnceValue(func() bool {
+	c.place = sync.OnceValue(func() permission.Place {
 		r := proc.Open(proc.Options{Helper: env.Helper})
 		defer r.Close()
-		return r.CanLimit(false) == nil
+		if r.CanLimit(false) != nil {
+			return permission.None
+		}
+		return permission.Overlay
 	})
 	defer c.close()
 	if o.batch {
@@ -90,16 +94,31 @@ func (c *checker) one(ctx context.Context, command string) error {
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
 	q.Rules.Deny = append(settings.Texts(session.Denied(s)), c.o.deny...)
 	q.tools = s.Tools
+	c.place = opened.Place
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		return exitf(exitInput, "%v", err)
 	}
 	if c.o.json {
-		return printJSON(c.env.Stdout, verdict{Verdict: d.Verdict.String(), Why: why, Offer: d.Offer, Try: d.Try})
+		if err := printJSON(c.env.Stdout, verdict{Verdict: permission.Word(d), Why: why, Offer: d.Offer}); err != nil {
+			return err
+		}
+		return checked(d)
 	}
-	fmt.Fprintf(c.env.Stdout, "%s\n", d.Verdict)
+	fmt.Fprintf(c.env.Stdout, "%s\n", permission.Word(d))
 	for _, w := range why {
 		fmt.Fprintf(c.env.Stdout, "  %s\n", tool.Visible(w))
+	}
+	return checked(d)
+}
+
+// checked returns the exit code for a decision.
+func checked(d tool.Decision) error {
+	switch permission.Word(d) {
+	case "ask":
+		return exitf(exitAsk, "")
+	case "deny":
+		return exitf(exitDeny, "")
 	}
 	return nil
 }
@@ -112,6 +131,7 @@ type checkLine struct {
 	Args  json.RawMessage `json:"args"`
 	Cwd   string          `json:"cwd"`
 	Mode  string          `json:"mode"`
+	Place string          `json:"place"` // overlay, read-only or none; "": as on this machine
 	tools settings.Tools  // restricts tools; the zero value doesn't
 	Rules struct {
 		Allow []string `json:"allow"`
@@ -125,7 +145,6 @@ type verdict struct {
 	Verdict string          `json:"verdict,omitempty"`
 	Why     []string        `json:"why,omitempty"`
 	Offer   []string        `json:"offer,omitempty"`
-	Try     bool            `json:"try,omitempty"` // it runs first where nothing lasts, and its effects are judged
 	Error   string          `json:"error,omitempty"`
 }
 
@@ -151,7 +170,7 @@ func (c *checker) answer(ctx context.Context, line []byte, number int, bad error
 		v.Error = fmt.Sprintf("line %d: %v", number, err)
 		return compactJSON(v)
 	}
-	v.Verdict, v.Why = d.Verdict.String(), why
+	v.Verdict, v.Why = permission.Word(d), why
 	return compactJSON(v)
 }
 
@@ -214,30 +233,49 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	if err != nil {
 		return tool.Decision{}, nil, err
 	}
+	place, err := c.placeOf(q)
+	if err != nil {
+		return tool.Decision{}, nil, err
+	}
 	world := permission.World{
-		Roots: []string{dir}, Home: c.user, State: c.home,
-		Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}), Path: func() string { return environ.Path(c.env.Getenv("PATH"), dir) },
+		Roots: []string{dir}, Home: c.user, State: c.home, Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}),
+		Place: place, Secrets: c.secrets(dir),
 	}
 	restricted, err := session.Restricted(q.tools, world, r)
 	if err != nil || restricted.Verdict == tool.Deny {
 		return restricted, []string{restricted.Why()}, err
 	}
-	options := permission.Options{NoReadOnly: c.o.noReadOnly}
-	d, why := permission.Check(world, rules, mode, options, r)
-	if world.Enforced = c.limits; d.Verdict == tool.Ask && q.Cmd != nil && !c.o.batch {
-		if enforced, _ := permission.Check(world, rules, mode, options, r); enforced.Verdict == tool.Allow {
-			why = append(why, "runs without approval where the sandbox enforces reads, as on this machine")
-		}
-	}
-	d.Try = d.Try && q.Cmd != nil && session.Tries(q.tools)
-	if d.Try && !c.o.batch {
-		why = append(why, "is tried first where trials work: then its effects decide")
-	}
+	d, why := permission.Check(world, rules, mode, permission.Options{OnlyRules: c.o.noReadOnly}, r)
 	for _, problem := range ignored {
 		why = append(why, "ignored: "+problem.Error())
 	}
 	return d, why, nil
 }
+
+// placeOf returns where the command of a question would run.
+func (c *checker) placeOf(q checkLine) (func() permission.Place, error) {
+	if q.Place == "" {
+		return c.place, nil
+	}
+	for _, p := range []permission.Place{permission.None, permission.ReadOnly, permission.Overlay} {
+		if p.String() == q.Place {
+			return func() permission.Place { return p }, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown place %q (expected overlay, read-only or none)", q.Place)
+}
+
+// secrets returns the secret files of a directory.
+func (c *checker) secrets(dir string) func() ([]string, bool) {
+	return func() ([]string, bool) {
+		finder := secretfiles.New(secretfiles.Options{Roots: []string{dir}})
+		defer finder.Close()
+		return finder.List(secretsWait)
+	}
+}
+
+// secretsWait is how long a check searches for secret files.
+const secretsWait = 10 * time.Second
 
 // request is the call that the question is about.
 func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Request, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -169,7 +170,7 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 		return exitf(code, "%v", err)
 	}
 	if !o.json {
-		_, err := io.WriteString(env.Stdout, previewText(r, d))
+		_, err := io.WriteString(env.Stdout, previewText(s.Policy, r, d))
 		return err
 	}
 	out := struct {
@@ -178,9 +179,8 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 		Access       []tool.Access   `json:"access"`
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
-		Try          bool            `json:"try,omitempty"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, d.Verdict.String(), strings.Join(s.Policy.Explain(r, d), ". "), d.Try && session.Tries(s.Settings.Tools), json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, permission.Word(d), strings.Join(s.Policy.Explain(r, d), ". "), json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err
@@ -190,10 +190,13 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 }
 
 // previewText is what a call would do and whether it needs approval, for a user.
-func previewText(r tool.Request, d tool.Decision) string {
+func previewText(p *permission.Policy, r tool.Request, d tool.Decision) string {
 	verdict := map[tool.Verdict]string{tool.Allow: "Allowed", tool.Ask: "Needs approval", tool.Deny: "Denied"}[d.Verdict]
 	if why := d.Why(); why != "" {
 		verdict += ": " + tool.Visible(why)
+	}
+	if permission.Word(d) == "try" {
+		verdict = p.Happens(d)
 	}
 	text := fmt.Sprintf("Would %s\n%s\n", tool.Visible(r.Description), verdict)
 	switch c := r.Confirm.(type) {

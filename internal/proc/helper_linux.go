@@ -73,6 +73,7 @@ type keeping struct {
 	ctl   *os.File
 	main  int           // pid of the command
 	box   *sandbox.Box  // its sandbox, or nil
+	left  int           // processes that the command of a trial left
 	empty chan struct{} // closed when there are no more children
 	once  sync.Once
 	over  chan int // number of processes that couldn't be stopped
@@ -248,6 +249,7 @@ func (k *keeping) reap() {
 		case pid == k.main && k.box != nil && k.box.IsTrial():
 			// Processes that a trial leaves running would change more, so they are stopped first.
 			k.box.Ended()
+			k.left = k.leftovers()
 			unix.Kill(-1, unix.SIGKILL)
 			trial = &ws
 		case pid == k.main:
@@ -260,10 +262,24 @@ func (k *keeping) reap() {
 func (k *keeping) tellExit(ws syscall.WaitStatus, left int) {
 	body := numbers(int(ws), left)
 	if k.box != nil {
-		report, _ := json.Marshal(k.box.Report())
+		r := k.box.Report()
+		r.Left = k.left
+		report, _ := json.Marshal(r)
 		body = append(body, report...)
 	}
 	k.tell(msgExited, body)
+}
+
+// leftGrace is how long processes may go on that a trial's command left, such as those of a process substitution.
+const leftGrace = 100 * time.Millisecond
+
+// leftovers returns how many processes a trial's command left that don't end by themselves in a moment.
+func (k *keeping) leftovers() int {
+	for until := time.Now().Add(leftGrace); ; time.Sleep(5 * time.Millisecond) {
+		if n := k.count(); n == 0 || time.Now().After(until) {
+			return n
+		}
+	}
 }
 
 // count returns the number of processes besides the command, which has ended.

@@ -156,7 +156,7 @@ func (p *Process) watch(ctx context.Context) {
 	<-p.liveDone
 	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
 	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
-	o.Network, o.Limit = e.report.Network, e.report.Limit
+	o.Network, o.Limit, o.Stopped = e.report.Network, e.report.Limit, e.report.Left
 	if p.mode != sandbox.Off && why == Exited {
 		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: p.cmd.Sandbox.Protect, Exit: e.code}
 		scene.Denied = slices.Concat(p.cmd.Sandbox.Unwritable, p.cmd.Sandbox.Unreadable)
@@ -389,6 +389,8 @@ type Outcome struct {
 	Network []string
 	// Limit is the limit that stopped a command in a trial, in words; empty: none.
 	Limit string
+	// Stopped is the number of processes that a command in a trial left running, and that were stopped with it.
+	Stopped int
 	// Unfit is why a trial failed that would not fail without overlays; empty: unknown.
 	Unfit string
 	// Notes are complete sentences about deviations: sh instead of bash, no helper process, no ledger, a sandbox with gaps.

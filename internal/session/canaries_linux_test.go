@@ -61,25 +61,23 @@ func TestGeneratedReadsDiscloseNothing(t *testing.T) {
 	for _, c := range []struct {
 		backend, settings string
 		usual, full       int
+		least             int // the share that runs without approval, in percent
 	}{
-		{"builtin", `{"tools":{"trial":"off"}}`, 100, 10_000}, {"bubblewrap", `{"tools":{"trial":"off","sandboxBackend":"bubblewrap"}}`, 20, 1000},
-		{"trial", `{"tools":{"trial":"auto"}}`, 40, 10_000},
+		{"none", `{"tools":{"trial":"off"}}`, 100, 10_000, 1},
+		{"trial", `{"tools":{"trial":"auto"}}`, 40, 10_000, 50}, {"bubblewrap", `{"tools":{"trial":"auto","sandboxBackend":"bubblewrap"}}`, 20, 1000, 50},
 	} {
 		t.Run(c.backend, func(t *testing.T) {
 			tree := newCanaryTree(t)
-			tree.executes = c.backend == "trial"
+			tree.executes = c.backend != "none"
 			if why := tree.unlimited(c.backend == session.Bubblewrap); why != "" {
 				t.Skip(why)
 			}
 			s := tree.open(t, c.settings)
 			count := soak.Count(c.usual, c.full)
 			denied := tree.runAll(t, s, tree.commands(count, ""))
-			for again := 0; again < 3 && len(denied) > count/2; again++ {
-				denied = tree.runAll(t, s, denied) // a slow machine may not have judged them in time
-			}
 			ran := count - len(denied)
 			t.Logf("%d of %d commands ran without approval", ran, count)
-			if ran < count/2 {
+			if ran*100 < count*c.least {
 				t.Errorf("only %d of %d commands ran without approval: this proves little", ran, count)
 			}
 		})

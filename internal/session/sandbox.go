@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/proc"
@@ -17,7 +14,6 @@ import (
 	"github.com/adze-dev/adze/internal/trial"
 	protectednames "github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/environ"
 )
 
 // Bubblewrap is the sandbox backend that uses the program bwrap.
@@ -32,6 +28,7 @@ func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 		Limits: &builtin.ReadLimits{
 			System: permission.SystemDirectories(), Watch: &s.watch,
 			Hide: func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
+			Asks: func(path string) bool { return s.Policy.AsksToRead(path) },
 			Skip: func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
 		Denied: s.deniedPaths,
@@ -74,28 +71,22 @@ func Tries(t settings.Tools) bool {
 	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
-// path returns the PATH of auto-approved commands.
-func (s *Session) path() string {
-	env := s.env.Environ
-	if env == nil {
-		env = os.Environ()
-	}
-	for _, kv := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(kv, "PATH="); ok {
-			return environ.Path(value, s.tools.Roots()...)
-		}
-	}
-	return environ.Path("")
-}
-
-// readsEnforced reports whether the sandbox limits what auto-approved commands read now. After a change of rules, the hidden
-// files are determined again.
-func (s *Session) readsEnforced() bool {
+// place returns where commands run that were not approved. After a change of rules, the hidden files are determined again.
+func (s *Session) place() permission.Place {
 	if v := s.Policy.RulesVersion(); s.hiddenBy.Swap(v) != v {
 		s.tools.ReadLimitsChanged()
 	}
-	return s.tools.ReadsEnforced()
+	switch s.tools.Place() {
+	case builtin.PlaceOverlay:
+		return permission.Overlay
+	case builtin.PlaceReadOnly:
+		return permission.ReadOnly
+	}
+	return permission.None
 }
+
+// Place returns where commands of the session run that were not approved.
+func (s *Session) Place() permission.Place { return s.place() }
 
 // SandboxWrite returns the paths that settings make writable in sandboxes.
 func (f Directory) SandboxWrite(t settings.Tools) []string {

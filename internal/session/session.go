@@ -22,7 +22,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/adze-dev/adze/agent"
@@ -134,7 +133,7 @@ func Open(env Env, o Options) (*Session, error) {
 	s.world = permission.World{
 		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
-		Disk:  ondisk.New(s.tools.Roots()), Path: sync.OnceValue(s.path), Enforced: s.readsEnforced,
+		Disk:  ondisk.New(s.tools.Roots()), Place: s.place, Secrets: s.tools.Secrets,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
 	if err := s.setRules(); err != nil {

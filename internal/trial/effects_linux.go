@@ -297,7 +297,7 @@ func (p *pair) changed(base string, c Change, s step) error {
 		p.f.inspect(c.Path, base, s.Upper, c.New.Target)
 	case len(note) > 0 || s.Upper.Mtime != s.Lower.Mtime:
 		s.Op, c.Kind = opMeta, ModeOnly
-		if len(note) == 0 {
+		if c.TimeOnly = len(note) == 0; c.TimeOnly {
 			note = append(note, "time")
 		}
 		p.f.inspect(c.Path, base, s.Upper, c.New.Target)

@@ -104,6 +104,8 @@ type Change struct {
 	Bytes int64
 	// Note describes what else changed: the mode, the owner, attributes.
 	Note string
+	// TimeOnly means that only the time of a file changed: it was rewritten with the same content.
+	TimeOnly bool
 	// Split means that the file has other names outside the workspace, which keep the old content and attributes.
 	Split bool
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/table"
-	"github.com/adze-dev/adze/permission/shell/program"
+	"github.com/adze-dev/adze/permission/shell/form"
 )
 
 // Unapproved describes a command that runs without approval: a read-only one, or one in a trial.
@@ -150,7 +150,7 @@ func holdsLinkInto(dir string, roots []string) bool {
 	}
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		return e.Type()&os.ModeSymlink != 0 && program.ReadOnly().Has(e.Name()) && leadsInto(filepath.Join(dir, e.Name()), roots)
+		return e.Type()&os.ModeSymlink != 0 && form.Has(e.Name()) && leadsInto(filepath.Join(dir, e.Name()), roots)
 	})
 }
 

@@ -6,137 +6,65 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// Git returns a program that the repository around dir would make git run, by its own configuration or that of a submodule.
-// The user's and the system's configuration may name any program, except by a relative path, which would be in the
-// repository. known is false if that couldn't be determined, and also if the repository would make git read files elsewhere
-// (core.worktree) or print lines of a secret file.
-func (d *disk) Git(dir string) (program string, known bool) {
-	r := &repoReader{disk: d, budget: d.budget(), seen: map[string]bool{}}
-	err := r.around(dir)
-	for _, file := range []string{"/etc/gitconfig", d.home + "/.gitconfig", d.home + "/.config/git/config"} {
-		if err == nil {
-			err = (&configReader{repoReader: r, own: true}).file(file, 0)
+// Git returns why git may run a program, or show files elsewhere, in dir; "" if it doesn't: the repository around dir is a plain
+// one, with its own objects, no links, no submodules and everyday settings, or there is none. The user's and the system's
+// configuration may name any program, except by a relative path, which would be in the repository. known is false if that
+// couldn't be determined.
+func (d *disk) Git(dir string) (why string, known bool) {
+	b := d.budget()
+	top, known := d.Worktree(dir)
+	if !known {
+		return "", false
+	}
+	if top != "" {
+		if why, err := d.plain(b, filepath.Join(top, ".git")); why != "" || err != nil {
+			return why, err == nil
 		}
 	}
-	var found *programError
-	if errors.As(err, &found) {
-		return found.program, true
+	for _, file := range []string{"/etc/gitconfig", d.home + "/.gitconfig", d.home + "/.config/git/config"} {
+		if why, err := d.ofUser(b, file, 0); why != "" || err != nil {
+			return why, err == nil
+		}
 	}
-	return "", err == nil
+	return "", true
 }
 
-// programError stops reading a repository: a program was found.
-type programError struct{ program string }
-
-func (e *programError) Error() string { return "git is configured to run " + e.program }
-
-// Limits of one answer. Git has the same limit on nested includes.
+// Limits of one answer.
 const (
 	maxConfig   = 1 << 20
 	maxIndex    = 32 << 20
-	maxPointer  = 8 << 10
 	maxIncludes = 10
-	fileCost    = 20 // a file counts as this many names
+	fileCost    = 20   // a file counts as this many names
+	maxGitNames = 4000 // in a git directory, without objects
 )
 
-// repoReader reads one repository and its submodules.
-type repoReader struct {
-	disk   *disk
-	budget *budget
-	seen   map[string]bool                              // repositories that were read
-	index  func(gitDir, top string, hashSize int) error // nil: only submodules matter
-	lax    bool                                         // programs that git would run don't matter
-}
-
-// around finds the repository that git would use in dir, like git: in each directory from dir upwards, first .git, then the
-// directory itself, which may be a bare repository.
-func (r *repoReader) around(dir string) error {
-	at, _, err := realpath.Resolve(dir)
-	if err != nil || !filepath.IsAbs(dir) {
-		return fmt.Errorf("find the repository around %s: not a directory", dir)
-	}
-	for {
-		if !r.budget.spend(fileCost) {
-			return errTooMuch
-		}
-		switch found, err := r.in(at); {
-		case err != nil || found:
-			return err
-		case looksBare(at):
-			return r.repository(at, "")
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return nil
-		}
-		at = up
-	}
-}
-
-// Worktree returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
-// there is none, or the repository is bare. known is false if that couldn't be determined. Git reports whether the
-// configuration moves the working tree.
+// Worktree returns the top of the working tree of the repository that git would use in dir; "" if there is none. known is
+// false if that couldn't be determined: git would use a bare repository, or one that is elsewhere.
 func (d *disk) Worktree(dir string) (top string, known bool) {
 	b := d.budget()
-	for at := dir; filepath.IsAbs(dir) && b.spend(fileCost); at = filepath.Dir(at) {
-		switch _, err := os.Lstat(filepath.Join(at, ".git")); {
+	at, _, err := realpath.Resolve(dir)
+	if err != nil || !filepath.IsAbs(dir) || d.remote(dir) {
+		return "", false
+	}
+	for ; b.spend(fileCost); at = filepath.Dir(at) {
+		switch info, err := os.Lstat(filepath.Join(at, ".git")); {
 		case err == nil:
-			return at, true
-		case !absent(err):
+			return at, info.IsDir()
+		case !absent(err), looksBare(at):
 			return "", false
-		case at == filepath.Dir(at), looksBare(at):
+		case at == filepath.Dir(at):
 			return "", true
 		}
 	}
 	return "", false
-}
-
-// in reads the repository whose .git is in top, if there is one.
-func (r *repoReader) in(top string) (found bool, err error) {
-	name := filepath.Join(top, ".git")
-	if _, err := os.Lstat(name); err != nil {
-		if absent(err) {
-			return false, nil
-		}
-		return true, err
-	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return true, err
-	}
-	if info.IsDir() {
-		return true, r.repository(name, top)
-	}
-	text, err := read(name, maxPointer)
-	if err != nil {
-		return true, err
-	}
-	target, ok := strings.CutPrefix(string(text), "gitdir: ")
-	target = strings.TrimRight(target, "\r\n")
-	if !ok || target == "" || strings.ContainsAny(target, "\x00\n") {
-		return true, fmt.Errorf("%s does not say where the repository is", name)
-	}
-	return true, r.repository(below(top, target), top)
-}
-
-// absent reports whether an error means that a path doesn't exist, including a file in place of a parent directory.
-func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// below returns a path as written in a file of dir. It is not cleaned: the system follows links.
-func below(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return dir + string(filepath.Separator) + path
 }
 
 // looksBare reports whether git may use a directory itself as a repository.
@@ -148,182 +76,133 @@ func looksBare(dir string) bool {
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// repository reads the repository in gitDir, whose files are in top; "" if it is bare. A repository that git may not accept
-// is an error: git would continue above it.
-func (r *repoReader) repository(gitDir, top string) error {
-	abs, _, err := realpath.Resolve(gitDir)
-	if err != nil {
-		return err
-	}
-	if r.seen[abs] {
-		return nil
-	}
-	r.seen[abs] = true
-	common, shared := gitDir, false
-	switch text, err := read(gitDir+"/commondir", maxPointer); {
-	case err == nil:
-		common, shared = below(gitDir, strings.TrimRight(string(text), "\r\n")), true
-	case !absent(err):
-		return err
-	}
-	if err := valid(gitDir, common); err != nil {
-		return err
-	}
-	c := &configReader{repoReader: r, top: top}
-	if err := c.all(gitDir, common, shared); err != nil {
-		return err
-	}
-	if c.worktree != "" && !c.sameDirectory(gitDir, top) {
-		return fmt.Errorf("%s: the files of the repository are elsewhere, in %s", gitDir, c.worktree)
-	}
-	if err := r.belongs(abs, common, top, c.worktree != ""); err != nil {
-		return err
-	}
-	if err := r.hooks(common); err != nil {
-		return err
-	}
-	if err := r.links(common, top); err != nil {
-		return err
-	}
-	if r.index != nil {
-		return r.index(gitDir, top, c.hashSize)
-	}
-	return r.submodules(gitDir, top, c.hashSize)
+// absent reports whether an error means that a path doesn't exist, including a file in place of a parent directory.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// belongs returns an error if a repository may belong to another directory: it is elsewhere and doesn't know top, or has its
-// objects elsewhere. Then git would show files outside the workspace.
-func (r *repoReader) belongs(abs, common, top string, knows bool) error {
-	if top == "" {
-		return nil
+// plain returns what isn't plain about a repository.
+func (d *disk) plain(b *budget, gitDir string) (why string, err error) {
+	if !b.spend(fileCost) {
+		return "", errTooMuch
 	}
-	roots := append([]string{top}, r.disk.options.roots...)
-	if _, inside := names.Within(abs, roots); !inside && !knows {
-		text, err := read(abs+"/gitdir", maxPointer) // a linked working tree, which the repository lists
-		back, _, err2 := realpath.Resolve(below(abs, strings.TrimRight(string(text), "\r\n")))
-		if err != nil || err2 != nil || back != filepath.Join(top, ".git") {
-			return fmt.Errorf("%s: the repository is not that of %s", abs, top)
-		}
+	if why, err := odd(gitDir); why != "" || err != nil {
+		return why, err
 	}
-	home, _, err := realpath.Resolve(common)
-	if err != nil {
-		return err
+	if why, err := d.everyday(filepath.Join(gitDir, "config")); why != "" || err != nil {
+		return why, err
 	}
-	own := func(path string) bool {
-		real, _, err := realpath.Resolve(path)
-		_, inside := names.Within(real, append(roots, home))
-		return err == nil && inside
+	links, err := gitlinks(gitDir)
+	if len(links) > 0 {
+		return "the submodule " + links[0], nil
 	}
-	if !own(common+"/objects") || !own(common+"/refs") {
-		return fmt.Errorf("%s: its objects are elsewhere", common)
-	}
-	text, err := read(common+"/objects/info/alternates", maxPointer)
-	if err != nil && !absent(err) {
-		return err
-	}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimRight(line, "\r\n")
-		if line != "" && line[0] != '#' && !own(below(common+"/objects", line)) {
-			return fmt.Errorf("%s takes objects from %s", common, line)
-		}
-	}
-	return nil
+	return "", err
 }
 
-// mostGitNames bounds the number of names in a git directory that are checked.
-const mostGitNames = 4000
-
-// links returns an error for a link in a git directory that leads out of it and of the workspace: git would print its
-// target. belongs checks objects.
-func (r *repoReader) links(common, top string) error {
-	home, _, err := realpath.Resolve(common)
-	if err != nil {
-		return err
-	}
-	roots := append([]string{home}, r.disk.options.roots...)
-	if top != "" {
-		roots = append(roots, top)
-	}
-	left := mostGitNames
-	return filepath.WalkDir(home, func(path string, e fs.DirEntry, err error) error {
-		if left--; left < 0 {
-			return errTooMuch
+// odd returns what is odd about a git directory: a link, or a file that makes git use other ones or run a program.
+func odd(gitDir string) (why string, err error) {
+	left := maxGitNames
+	err = filepath.WalkDir(gitDir, func(path string, e fs.DirEntry, err error) error {
+		rel := strings.TrimPrefix(path[len(gitDir):], string(filepath.Separator))
+		if left--; left < 0 || err != nil {
+			return errors.Join(err, errTooMuch)
 		}
 		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && path == filepath.Join(home, "objects"):
-			return fs.SkipDir
-		case e.Type()&fs.ModeSymlink == 0:
+		case e.Type()&fs.ModeSymlink != 0, slices.Contains(oddFiles, filepath.ToSlash(rel)):
+			why = path
+			return fs.SkipAll
+		case e.IsDir() && filepath.ToSlash(rel) == "objects/info" || !strings.HasPrefix(filepath.ToSlash(rel), "objects/"):
 			return nil
-		}
-		real, _, err := realpath.Resolve(path)
-		if _, secret := names.Secret(real); err != nil || secret {
-			return fmt.Errorf("%s is a link to what may be secret", path)
-		}
-		if _, inside := names.Within(real, roots); !inside {
-			return fmt.Errorf("%s is a link that leads outside the workspace", path)
+		case e.IsDir():
+			return fs.SkipDir
 		}
 		return nil
 	})
-}
-
-// hooks reports the one hook that read-only commands may run: status and diff refresh the index.
-func (r *repoReader) hooks(common string) error {
-	if r.disk.overruled["core.hookspath"] || r.lax {
-		return nil
-	}
-	hook := common + "/hooks/post-index-change"
-	if _, err := os.Lstat(hook); !absent(err) {
-		return &programError{filepath.Clean(hook)}
-	}
-	return nil
-}
-
-// valid returns an error if git doesn't accept a directory as a repository. It is stricter than git, which continues above a
-// directory that it may not enter, so a dot follows each name.
-func valid(gitDir, common string) error {
 	for _, name := range []string{"objects", "refs"} {
-		if info, err := os.Stat(common + "/" + name + "/."); err != nil || !info.IsDir() {
-			return fmt.Errorf("%s is not a complete repository: no directory %s", common, name)
+		if info, err := os.Stat(filepath.Join(gitDir, name)); err != nil || !info.IsDir() {
+			return why, fmt.Errorf("%s is not a complete repository", gitDir)
 		}
 	}
-	if target, err := os.Readlink(gitDir + "/HEAD"); err == nil && strings.HasPrefix(target, "refs/") {
-		return nil
+	if head, err := read(filepath.Join(gitDir, "HEAD"), 4096); err != nil || len(head) == 0 {
+		return why, fmt.Errorf("%s is not a complete repository", gitDir)
 	}
-	head, err := read(gitDir+"/HEAD", maxPointer)
-	if err != nil {
-		return err
-	}
-	if ref, ok := strings.CutPrefix(string(head), "ref: "); ok && strings.HasPrefix(ref, "refs/") {
-		return nil
-	}
-	id := strings.TrimRight(string(head), "\r\n")
-	if (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == "" {
-		return nil
-	}
-	return fmt.Errorf("%s is not a complete repository: HEAD names no branch and no commit", gitDir)
+	return why, err
 }
 
-// submodules reads the repositories of submodules, because status and diff run git in them.
-func (r *repoReader) submodules(gitDir, top string, hashSize int) error {
-	if top == "" {
-		return nil
+var oddFiles = []string{"commondir", "config.worktree", "objects/info/alternates", "hooks/post-index-change"}
+
+// everyday returns a setting of a repository that isn't one of those that name no program and no file.
+func (d *disk) everyday(file string) (why string, err error) {
+	settings, err := settingsOf(file)
+	for _, s := range settings {
+		if !slices.Contains(everydaySettings, s.Key.Pattern()) || strings.Contains(s.Value+s.Key.Sub, "::") {
+			return strings.TrimSpace(short(s.Value) + " (" + s.Key.String() + ")"), nil
+		}
 	}
-	paths, err := gitlinks(gitDir, hashSize)
+	return "", err
+}
+
+var everydaySettings = strings.Fields("core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode " +
+	"core.autocrlf core.eol core.safecrlf core.symlinks core.longpaths core.quotepath core.abbrev core.pager core.sshcommand core.askpass credential.helper " +
+	"remote.*.url remote.*.fetch remote.*.pushurl remote.*.tagopt remote.*.prune branch.*.remote branch.*.merge branch.*.rebase branch.*.description " +
+	"user.name user.email user.signingkey init.defaultbranch pull.rebase pull.ff push.default push.autosetupremote fetch.prune color.ui gc.auto commit.gpgsign rerere.enabled merge.ff")
+
+// settingsOf reads a file of git's configuration. A missing one has no settings.
+func settingsOf(file string) ([]gitconfig.Setting, error) {
+	text, err := read(file, maxConfig)
 	if err != nil {
-		return err
+		if absent(err) {
+			return nil, nil
+		}
+		return nil, err
 	}
-	for _, p := range paths {
-		if !r.budget.spend(fileCost) {
-			return errTooMuch
-		}
-		if !filepath.IsLocal(p) {
-			return fmt.Errorf("%s: a submodule at %s", gitDir, p)
-		}
-		if _, err := r.in(filepath.Join(top, p)); err != nil {
-			return err
+	return gitconfig.Parse(text)
+}
+
+// ofUser returns a program in the user's configuration that has a relative path.
+func (d *disk) ofUser(b *budget, file string, depth int) (why string, err error) {
+	if !b.spend(fileCost) || depth > maxIncludes {
+		return "", errTooMuch
+	}
+	settings, err := settingsOf(file)
+	if os.IsPermission(err) {
+		return "", nil // git can't read it either
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, s := range settings {
+		switch p := s.Key.Pattern(); {
+		case p == "include.path" || p == "includeif.*.path":
+			path := s.Value
+			if rest, ok := strings.CutPrefix(path, "~/"); ok {
+				path = filepath.Join(d.home, rest)
+			} else if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(file), path)
+			}
+			if why, err := d.ofUser(b, path, depth+1); why != "" || err != nil {
+				return why, err
+			}
+		case slices.Contains([]string{"diff", "filter", "core", "merge", "gpg"}, s.Key.Section) && relativeProgram(s.Value):
+			return short(s.Value) + " (" + s.Key.String() + ")", nil
 		}
 	}
-	return nil
+	return "", nil
+}
+
+// relativeProgram reports whether a word of a command line is a path that is neither absolute nor in the home directory.
+func relativeProgram(line string) bool {
+	return slices.ContainsFunc(strings.Fields(line), func(w string) bool {
+		w = strings.Trim(w, `"'`)
+		return strings.Contains(w, "/") && !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, "~/") && !strings.HasPrefix(w, "$HOME/")
+	})
+}
+
+// short shortens a value for a message.
+func short(value string) string {
+	const most = 160
+	if len(value) > most {
+		return strings.ToValidUTF8(value[:most], "") + "…"
+	}
+	return value
 }

@@ -149,3 +149,28 @@ func tidy(path string) string {
 	}
 	return strings.TrimSuffix(path, "/")
 }
+func plant(t testing.TB, paths ...string) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range paths {
+		name, target, link := strings.Cut(p, " -> ")
+		full := filepath.Join(top, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if link {
+			err = os.Symlink(strings.ReplaceAll(target, "$TOP", top), full)
+		} else if strings.HasSuffix(p, "/") {
+			err = os.MkdirAll(full, 0o755)
+		} else {
+			err = os.WriteFile(full, []byte("x"), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return top
+}

@@ -2,8 +2,8 @@
 //
 //	world := permission.World{Roots: roots, Home: home, Disk: ondisk.New(roots)}
 //
-// It resolves links, lists the names that a pattern matches, finds the programs that the configuration of a repository makes
-// git run, and finds secret files that a search through a directory would read. It only reads, and runs nothing, not even
+// It resolves links, lists the names that a pattern matches, and finds the programs that the configuration of a repository
+// makes git run. It only reads, and runs nothing, not even
 // git. Each answer, and all answers of one decision, check a bounded number of files; beyond the bounds the answer is "not known",
 // so that the policy asks. Within one decision nothing is looked up twice.
 //
@@ -21,7 +21,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/homedir"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
@@ -31,24 +30,16 @@ import (
 // New returns the disk for the policy of a workspace with these directories. Each call of the returned function is for
 // one decision.
 func New(roots []string) func() permission.Disk {
-	d := open(options{
-		roots: roots, windows: runtime.GOOS == "windows",
-		// Harmless repositories set these, and no read-only command that prints to a pipe uses them.
-		overruled: []string{"core.pager", "core.sshCommand", "core.askPass", "credential.helper"},
-	})
+	d := open(options{roots: roots, windows: runtime.GOOS == "windows"})
 	return func() permission.Disk { return d.now() }
 }
 
 // options are the locations of the user's files and the limits of an answer.
 type options struct {
-	// roots are the directories of the workspace. Links in a searched directory may lead into them, and into system
-	// directories. Secret reports the target of any other link.
+	// roots are the directories of the workspace.
 	roots []string
 	// home is the value of ~ in a configuration; "": the user's home directory.
 	home string
-	// overruled are keys of git's configuration that Adze overrides, such as "core.fsmonitor" or "credential.*.helper":
-	// their values in a repository are not reported. A star matches any subsection.
-	overruled []string
 	// windows is set on Windows, where a path may be one of another machine.
 	windows bool
 	// entries bounds the number of names that one answer checks; 0: 20,000.
@@ -57,10 +48,9 @@ type options struct {
 
 // disk answers questions about the disk. It is safe for concurrent use, except for the one that now returns.
 type disk struct {
-	options   options
-	home      string
-	overruled map[string]bool
-	memo      *memo // nil: nothing is cached
+	options options
+	home    string
+	memo    *memo // nil: nothing is cached
 }
 
 var _ permission.Disk = (*disk)(nil)
@@ -70,12 +60,9 @@ func open(o options) *disk {
 	if o.entries == 0 {
 		o.entries = 20_000
 	}
-	d := &disk{options: o, home: o.home, overruled: map[string]bool{}}
+	d := &disk{options: o, home: o.home}
 	if d.home == "" {
 		d.home, _ = homedir.Dir() // without a home directory ~ is unknown, and Git reports that
-	}
-	for _, key := range o.overruled {
-		d.overruled[gitconfig.SplitKey(key).Pattern()] = true
 	}
 	return d
 }
@@ -196,31 +183,9 @@ func read(path string, max int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// Program returns the file that a shell runs for the name of a program, with links followed; "" if there is none. path is a
-// PATH. A name with a slash is a path itself.
-func (d *disk) Program(path, name string) string {
-	files := []string{name}
-	if !strings.Contains(name, "/") {
-		files = nil
-		for _, dir := range filepath.SplitList(path) {
-			files = append(files, filepath.Join(dir, name))
-		}
-	}
-	for _, file := range files {
-		if runs(file) {
-			return d.Resolve(file)
-		}
-		if runtime.GOOS == "windows" && runs(file+".exe") {
-			return d.Resolve(file + ".exe")
-		}
-	}
-	return ""
-}
-
-// runs reports whether a file exists and may be executed. A file that the user can't access can't be run either.
-func runs(file string) bool {
-	st, err := os.Stat(file)
-	return err == nil && st.Mode().IsRegular() && (st.Mode()&0o111 != 0 || runtime.GOOS == "windows")
+// Exists reports whether there is something at a path.
+func (d *disk) Exists(path string) bool {
+	return filepath.IsAbs(path) && !d.remote(path) && !d.memo.isAbsent(path)
 }
 
 // now returns the disk for one decision, which caches what it looks up. It is for one goroutine.

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // A pipe in the place of a file or a directory doesn't make an answer wait for a writer.
@@ -29,9 +27,6 @@ func TestPipes(t *testing.T) {
 		d := open(options{})
 		if got, ok := d.Glob(top + "/w/*/*"); len(got) > 0 || !ok {
 			t.Errorf("Glob = %q, %v", got, ok)
-		}
-		if got := d.secret(top+"/w", prove.Linked); got != "" { // a search skips it
-			t.Errorf("Secret = %q", got)
 		}
 		if program, known := d.Git(top + "/r"); known || program != "" {
 			t.Errorf("Git = %q, %v", program, known)
@@ -99,8 +94,5 @@ func asNobody(t *testing.T, dir string) {
 	}
 	if got, ok := d.Glob(dir + "/closed/*"); !ok || len(got) > 0 {
 		t.Errorf("Glob = %q, %v", got, ok)
-	}
-	if got := d.secret(filepath.Join(dir, "closed"), prove.Linked); got != "" {
-		t.Errorf("Secret = %q", got) // no search of this user reads it
 	}
 }

@@ -3,7 +3,7 @@
 //
 //	script, err := shell.Read("cd src && git log --oneline | head -5", bash.Options{Dir: "/home/me/app", Home: "/home/me"})
 //	for _, c := range script.Commands {
-//		fmt.Println(c.Argv(), prove.Prove(c).Why)
+//		fmt.Println(c.Argv(), c.Dirs)
 //	}
 //
 // One tree serves for everything: what is allowed, denied, provably read-only and shown to the user comes from one

@@ -14,14 +14,15 @@ import (
 	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/form"
 	"github.com/adze-dev/adze/permission/shell/match"
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 func ExampleRead() {
 	script, _ := shell.Read(`cd src && sudo r\m -rf 'a b'`, bash.Options{Dir: "/home/me/app"})
 	for _, c := range script.Commands {
-		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, prove.Prove(c).Why)
+		_, why := form.Read(c)
+		fmt.Printf("%q in %q: %q\n", c.Argv(), c.Dirs, why)
 	}
 	// Output:
 	// ["cd" "src"] in ["/home/me/app"]: ""
@@ -84,8 +85,8 @@ func FuzzRead(f *testing.F) {
 		}
 		p, _ := match.ParsePattern("rm -rf", true)
 		for _, c := range script.Commands {
-			prove.Prove(c)
-			match.Mentions(c, func(prove.Touch) bool { return true })
+			form.Read(c)
+			match.Mentions(c, func(match.Touch) bool { return true })
 			p.Match(c)
 			p.Covers(c)
 			_ = c.String()
@@ -109,7 +110,7 @@ func TestLongTextsNameFewPaths(t *testing.T) {
 			}
 			read := 0
 			for _, c := range s.Commands {
-				match.Mentions(c, func(at prove.Touch) bool { read += len(at.Path); return true })
+				match.Mentions(c, func(at match.Touch) bool { read += len(at.Path); return true })
 			}
 			if most := 100 * len(text); read > most {
 				t.Errorf("%s with %s of %d bytes: %d bytes of paths, want at most %d", command, name, len(text), read, most)
@@ -127,25 +128,12 @@ func TestLongPathsAreMentioned(t *testing.T) {
 			t.Fatal(err)
 		}
 		found := false
-		match.Mentions(s.Commands[0], func(at prove.Touch) bool {
+		match.Mentions(s.Commands[0], func(at match.Touch) bool {
 			found = found || path.Clean(at.Path) == "/p/secret"
 			return true
 		})
 		if !found {
 			t.Errorf("%s…: the path is not mentioned", line[:30])
-		}
-	}
-}
-
-// An argument of git that ends in a backslash caused endless recursion.
-func TestGitWordEndsInBackslash(t *testing.T) {
-	for _, line := range []string{`git log 'x\'`, `git diff -- '\'`, `git show 'HEAD:a\\\'`} {
-		script, err := shell.Read(line, bash.Options{Dir: "/x"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p := prove.Prove(script.Commands[0]); p.Why != "" {
-			t.Errorf("%s: %s", line, p.Why)
 		}
 	}
 }

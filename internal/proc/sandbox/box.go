@@ -171,6 +171,7 @@ type Report struct {
 	MoreHidden bool     `json:"moreHidden,omitempty"`
 	Network    []string `json:"network,omitempty"` // names and addresses that a trial tried to reach
 	Limit      string   `json:"limit,omitempty"`   // the limit that stopped a trial
+	Left       int      `json:"left,omitempty"`    // processes that a trial's command left, and that were stopped
 }
 
 // Report returns what is known about the command so far.

@@ -27,7 +27,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/adze-dev/adze/permission/shell/program"
+	"github.com/adze-dev/adze/permission/shell/form"
 )
 
 // Root and Home are the workspace and the home directory in which lines run.
@@ -93,9 +93,9 @@ func Rand() *rand.Rand {
 // -a, -n VALUE and --color[=VALUE].
 var Flags = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{"git": {}}
-	for name, p := range program.ReadOnly().Plain {
+	for name, options := range form.Options() {
 		flags := []string{}
-		for f, kind := range p.Flags {
+		for f, kind := range options {
 			switch {
 			case f == "-#":
 				f = "-5"

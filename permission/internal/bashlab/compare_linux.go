@@ -12,8 +12,8 @@ import (
 
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/form"
 	"github.com/adze-dev/adze/permission/shell/match"
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // Locales are the locales in which lines run.
@@ -104,7 +104,7 @@ func (r *Recorder) compare(t testing.TB, line, locale string) string {
 	}
 	proved := len(script.Notes) == 0
 	for _, c := range script.Commands {
-		proved = proved && (c.MayRun || prove.Prove(c).Why == "")
+		proved = proved && (c.MayRun || form.ReadsOnly(c))
 	}
 	if proved {
 		r.counts.proved++
@@ -276,24 +276,25 @@ func unproved(script *bash.Script, by *bash.Command, c call) string {
 	}
 	known := map[string]bool{}
 	for _, cmd := range script.Commands {
-		for _, t := range prove.Prove(cmd).Touches {
+		reading, _ := form.Read(cmd)
+		for _, t := range reading.Paths {
 			known[physical(t.Path)] = true
 		}
 	}
 	for _, cmd := range plain.Commands {
-		p := prove.Prove(cmd)
+		reading, why := form.Read(cmd)
 		if cmd.MayRun {
 			continue
 		}
 		test := slices.Contains([]string{"[", "test"}, cmd.Name())
 		printable := slices.ContainsFunc(by.Words, func(w bash.Word) bool { return w.Kind == bash.Printable })
 		switch {
-		case p.Why != "" && !(test && printable): // what a variable holds may look like an operator, but isn't one
-			return p.Why
+		case why != "" && !(test && printable): // what a variable holds may look like an operator, but isn't one
+			return why
 		case test:
 			continue // the proof takes a text that is known for a path, also in [ -n a ]; of others it knows that they are none
 		}
-		for _, t := range p.Touches {
+		for _, t := range reading.Paths {
 			if !known[physical(t.Path)] {
 				return "it touches " + t.Path
 			}

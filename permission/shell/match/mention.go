@@ -2,35 +2,36 @@ package match
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/program"
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // mentions gives visit the paths that a command names.
 type mentions struct {
 	*bash.Command
 	program.Runner
-	visit   func(prove.Touch) bool
-	certain prove.Certainty // of the paths in a text
-	all     bool            // there are no others
-	enough  bool            // visit wants no more
+	visit   func(Touch) bool
+	certain Certainty // of the paths in a text
+	all     bool      // there are no others
+	enough  bool      // visit wants no more
 }
 
 // Mentions gives visit the paths that the words and redirections of a command name, whatever it does with them, and
 // reports whether these are all: an unknown word may name any path. One long word may name as many long paths as it has
 // letters, so they are not collected, and visit may return false to stop.
-func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
+func Mentions(c *bash.Command, visit func(Touch) bool) (all bool) {
 	m := &mentions{Command: c, Runner: program.RunnerOf(c.Base()), visit: visit, all: true}
 	for _, d := range c.Redirs {
 		if d.File {
 			m.all = m.all && d.Target.Kind == bash.Literal && d.Dirs != nil
-			m.add(d.Dirs, prove.Touch{Path: d.Target.Text, Pattern: prove.PatternOf(d.Target), Use: use(d.Write), Certain: prove.Sure})
+			m.add(d.Dirs, Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Writes: d.Write, Certain: Sure})
 		}
 	}
+	m.values()
 	m.all = m.all && !slices.ContainsFunc(c.Prefix, func(a bash.Assign) bool { return a.Value.Kind != bash.Literal })
 	if len(c.Words) == 0 || slices.Contains([]string{"echo", "printf", "true", ":"}, c.Name()) {
 		return m.all
@@ -46,7 +47,7 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 			m.all = false
 		case m.Writes != "" && !strings.HasPrefix(w.Text, "-"): // one of its files
 		case w.Kind == bash.Glob:
-			m.add(m.Dirs, prove.Touch{Path: w.Text, Pattern: prove.Glob})
+			m.add(m.Dirs, Touch{Path: w.Text, Glob: true})
 		default:
 			m.text(w.Text, program.RunsOf(c).Interprets)
 		}
@@ -55,7 +56,7 @@ func Mentions(c *bash.Command, visit func(prove.Touch) bool) (all bool) {
 }
 
 // add gives visit a path in each of the directories that it may be in.
-func (m *mentions) add(dirs []string, t prove.Touch) {
+func (m *mentions) add(dirs []string, t Touch) {
 	name := t.Path
 	if len(name) > maxPath {
 		name = path.Clean(name) // git makes one name of ./././name
@@ -63,12 +64,48 @@ func (m *mentions) add(dirs []string, t prove.Touch) {
 	if name == "" || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 {
 		return
 	}
-	if prove.IsAbs(dirs, name) {
+	if isAbs(dirs, name) {
 		dirs = append(dirs[:len(dirs):len(dirs)], "/")[:1]
 	}
 	for _, d := range dirs {
-		t.Path = prove.Join(d, name)
+		t.Path = join(d, name)
 		m.enough = m.enough || !m.visit(t)
+	}
+}
+
+// excludes matches pathspecs of files that git leaves out.
+var excludes = regexp.MustCompile(`^:[!^]|^:\([^)]*exclude`)
+
+// values adds what variables are set to: it may be read in ways that aren't seen.
+func (m *mentions) values() {
+	values := slices.Clone(m.Command.Values)
+	for i := 0; i < len(m.Prefix) && len(m.Words) == 0; i++ {
+		values = append(values, m.Prefix[i].Value)
+	}
+	for _, w := range values {
+		if w.Kind <= bash.Glob {
+			m.add(m.Dirs, Touch{Path: w.Text, Glob: w.Kind == bash.Glob})
+		}
+	}
+}
+
+// pathspecs adds the paths in words of git that it counts from the top of the repository, such as HEAD:file, and its own
+// patterns.
+func (m *mentions) pathspecs() {
+	for _, w := range m.Words[1:] {
+		if strings.ContainsAny(w.Text, "*?[") && w.Kind == bash.Literal && !strings.HasPrefix(w.Text, "-") {
+			m.add(m.Dirs, Touch{Path: w.Text, Glob: true})
+		}
+		if excludes.MatchString(w.Text) {
+			continue
+		}
+		_, path, ok := strings.Cut(w.Text, ":")
+		if magic, rest, has := strings.Cut(path, ")"); has && strings.HasPrefix(magic, "(") {
+			path = rest
+		}
+		if ok && m.Start != "" {
+			m.add([]string{m.Start}, Touch{Path: strings.TrimLeft(path, "/")})
+		}
 	}
 }
 
@@ -82,20 +119,12 @@ func (m *mentions) input() {
 	input := m.Command.Input()
 	if input != nil && (reads || program.RunsOf(m.Command).Interprets) {
 		if input == m.Stdin {
-			m.certain = prove.Vague
+			m.certain = Vague
 		}
 		m.text(input.Text, true)
-		m.certain = prove.Named
+		m.certain = Named
 	}
 	m.all = m.all && !(reads && (input == nil || input.Kind != bash.Literal))
-}
-
-// use is what a command does with a path that it opens.
-func use(write bool) prove.Use {
-	if write {
-		return prove.Writes
-	}
-	return prove.Reads
 }
 
 // files adds what a well-known command does with files: what it reads and writes for sure, what it may read or write below
@@ -105,7 +134,7 @@ func (m *mentions) files() {
 	reads, changes := has(m.Reads), has(m.Changes) && !has(m.Unless)
 	below := func(w bash.Word, touched, write bool) {
 		if touched {
-			m.add(m.Dirs, prove.Touch{Path: w.Text, Pattern: prove.PatternOf(w), Use: use(write), Scope: prove.Below, Certain: prove.Vague})
+			m.add(m.Dirs, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Writes: write, Scope: Below, Certain: Vague})
 		}
 	}
 	below(bash.Word{Text: "."}, reads && m.Here, false)
@@ -114,7 +143,7 @@ func (m *mentions) files() {
 	operands = slices.DeleteFunc(operands, func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
 	to, isDir := m.target(operands)
 	for i, w := range operands {
-		t := prove.Touch{Path: w.Text, Pattern: prove.PatternOf(w), Certain: prove.Sure}
+		t := Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Certain: Sure}
 		renames := m.Renames && w != to // under another name, what is in it can be read
 		if renames {
 			m.add(m.Dirs, t)
@@ -122,21 +151,22 @@ func (m *mentions) files() {
 		below(w, reads || renames, false)
 		below(w, changes, true)
 		made := m.made(w.Text, to.Text)
-		copied := prove.Touch{Path: made, Use: prove.Writes, Inside: m.Copies && !isDir}
+		copied := Touch{Path: made, Writes: true, Inside: m.Copies && !isDir}
 		if strings.ContainsAny(path.Base(made), "*?[") {
-			copied.Pattern = t.Pattern
+			copied.Glob = t.Glob
 		}
 		m.add(m.Dirs, copied)
 		if m.Writes != "" {
-			t.Use = use(m.Writes == "all" || m.Writes == "rest" && i > 0 || m.Writes == "last" && (w == to || !slices.Contains(operands, to)))
-			if t.Pattern == prove.Exact && has(m.Deep) {
-				t.Scope = prove.Below
+			t.Writes = m.Runner.Writes == "all" || m.Runner.Writes == "rest" && i > 0 || m.Runner.Writes == "last" && (w == to || !slices.Contains(operands, to))
+			if !t.Glob && has(m.Deep) {
+				t.Scope = Below
 			}
 			m.add(m.Dirs, t)
 		}
 	}
 	if m.Base() == "git" {
-		for _, t := range prove.GitShown(m.Command) {
+		m.pathspecs()
+		for _, t := range gitShown(m.Command) {
 			m.add(m.Dirs, t)
 		}
 	}
@@ -165,7 +195,7 @@ func (m *mentions) target(operands []bash.Word) (to bash.Word, isDir bool) {
 func (m *mentions) made(file, to string) string {
 	switch {
 	case m.Copies && file != to:
-		return prove.Join(to, path.Base(file))
+		return join(to, path.Base(file))
 	case m.Fetches:
 		return path.Base(file[:strings.IndexAny(file+"?", "?#")])
 	case m.Strips:
@@ -177,7 +207,7 @@ func (m *mentions) made(file, to string) string {
 // text adds the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, in a script of sed
 // what follows a letter that reads or writes a file, and in a program every piece between quotes and brackets.
 func (m *mentions) text(word string, isProgram bool) {
-	add := func(name string) { m.add(m.Dirs, prove.Touch{Path: name, Certain: m.certain}) }
+	add := func(name string) { m.add(m.Dirs, Touch{Path: name, Certain: m.certain}) }
 	isSed := strings.HasSuffix(m.Base(), "sed")
 	isGlued := len(word) > 2 && word[0] == '-' && word[1] != '-' // sort -uosecret.txt
 	for i := 1; i < len(word); i++ {
@@ -209,3 +239,17 @@ const (
 	joins    = "=:@,"                    // what may come before a path in a word
 	brackets = "'\"`()[]{}<>,;=|&! \t\n" // what is around a path in a program
 )
+
+// NeedsNetwork reports whether a command is known to need the network.
+func NeedsNetwork(c *bash.Command) bool {
+	r := program.RunnerOf(c.Base())
+	if slices.Contains(r.Network, program.Always) {
+		return true
+	}
+	words := c.Words[min(1, len(c.Words)):]
+	if c.Base() == "git" {
+		_, words = splitGit(words)
+	}
+	i := slices.IndexFunc(words, func(w bash.Word) bool { return !strings.HasPrefix(w.Text, "-") })
+	return i >= 0 && slices.Contains(r.Network, words[i].Text)
+}

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // The paths that a command names: ! it writes, / it may use what is below, ? it isn't sure. "…" at the end: there may be others.
@@ -36,15 +34,15 @@ func TestMentions(t *testing.T) {
 		"git diff --no-index --ext a b": "/w/--ext? /w/--no-index? /w/. /w/a? /w/b? /w/diff?",
 	} {
 		var got []string
-		all := Mentions(command(t, line), func(touch prove.Touch) bool {
+		all := Mentions(command(t, line), func(touch Touch) bool {
 			s := touch.Path
-			if touch.Use == prove.Writes {
+			if touch.Writes {
 				s = "!" + s
 			}
-			if touch.Scope.Deep() {
+			if touch.Scope == Below {
 				s += "/"
 			}
-			if touch.Certain != prove.Sure {
+			if touch.Certain != Sure {
 				s += "?"
 			}
 			got = append(got, s)
@@ -64,7 +62,7 @@ func TestMentions(t *testing.T) {
 // Mentions stops when visit has had enough, and then reports that there may be more.
 func TestMentionsStops(t *testing.T) {
 	visits := 0
-	all := Mentions(command(t, "x a b c"), func(prove.Touch) bool {
+	all := Mentions(command(t, "x a b c"), func(Touch) bool {
 		visits++
 		return false
 	})

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/form"
 	"github.com/adze-dev/adze/permission/shell/program"
-	"github.com/adze-dev/adze/permission/shell/prove"
 )
 
 // Pattern is the specifier of a rule on commands: these words, and perhaps whatever follows.
@@ -239,7 +239,7 @@ func given(c *bash.Command, r program.Runner, flags []string) bool {
 func IsLiteral(c *bash.Command) bool {
 	ended := slices.Index(c.Words, bash.Word{Text: "--"}) // what follows isn't a flag
 	for i, w := range c.Words {
-		isFile := w.Kind == bash.Glob && i > 0 && (!w.CanBeFlag() || ended > 0 && ended < i || program.ReadOnly().Safe(c.Name()))
+		isFile := w.Kind == bash.Glob && i > 0 && (!w.CanBeFlag() || ended > 0 && ended < i || program.RunnerOf(c.Name()).Safe)
 		if w.Kind != bash.Literal && !isFile {
 			return false
 		}
@@ -274,7 +274,7 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 	}
 	input := c.Input()
 	runsInput := isText || isCommand && (!uses.Own || program.StartsShell(c))
-	return input != nil && (runsInput && p.inText(input.Text) && prove.Prove(c).Why != "" || input.Kind == bash.Unknown && program.ReadsProgram(c))
+	return input != nil && (runsInput && p.inText(input.Text) && !form.ReadsOnly(c) || input.Kind == bash.Unknown && program.ReadsProgram(c))
 }
 
 // inText reports whether a text contains the rule's program as a word.

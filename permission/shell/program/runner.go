@@ -1,3 +1,4 @@
+// Package program is what rules need to know of programs: which run others, and what they do with their words and files.
 package program
 
 import (
@@ -19,15 +20,15 @@ var runnersText string
 // Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets is
 // set; without any, each word of the command may be run.
 type Runner struct {
-	Data, Own, Interprets                                         bool // what it may do with its words
-	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input bool // how it runs another command
-	Subcommands, Dashed, Bundled, Program, Shell                  bool // how its words are written
-	Copies, Renames, Fetches, Strips, Here                        bool // what it does with files
-	Values, Mark, Writes                                          string
-	Long, Bare, Text, Exec, Runs, Before, Renamed                 []string
-	Reads, Changes, Shows, Unless, Into, Deep, Lists              []string
-	Same                                                          [][]string
-	Operands                                                      int
+	Data, Own, Interprets                                            bool // what it may do with its words
+	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input    bool // how it runs another command
+	Subcommands, Dashed, Bundled, Program, Shell                     bool // how its words are written
+	Copies, Renames, Fetches, Strips, Here, Safe                     bool // what it does with files
+	Values, Mark, Writes                                             string
+	Long, Bare, Text, Exec, Runs, Before, Renamed                    []string
+	Reads, Changes, Shows, Unless, Into, Deep, Lists, Takes, Network []string
+	Same                                                             [][]string
+	Operands                                                         int
 }
 
 var runners = sync.OnceValue(func() map[string]Runner { return table.Must(parseRunners(runnersText, 100)) })
@@ -35,15 +36,9 @@ var runners = sync.OnceValue(func() map[string]Runner { return table.Must(parseR
 // RunnerOf is what is known of a name; the zero value is nothing.
 func RunnerOf(name string) Runner { return runners()[name] }
 
-// parseRunners reads the text of runners.txt, which has at least a number of lines. The words of read-only commands are data,
-// unless it says otherwise.
+// parseRunners reads the text of runners.txt, which has at least a number of lines.
 func parseRunners(text string, least int) (map[string]Runner, error) {
 	runners := map[string]Runner{}
-	for name := range ReadOnly().Plain {
-		if name != "hash" { // hash -p lets a name mean another program
-			runners[name] = Runner{Data: true}
-		}
-	}
 	seen := map[string]bool{}
 	err := readTable(text, least, func(names []string, r *Runner) error {
 		r.Data = (r.Data || r.Wraps) && !r.Own && !r.Interprets
@@ -54,7 +49,7 @@ func parseRunners(text string, least int) (map[string]Runner, error) {
 			runners[name], seen[name] = *r, true
 		}
 		return nil
-	}, nil)
+	})
 	return runners, err
 }
 
@@ -145,3 +140,15 @@ func ReadsProgram(c *bash.Command) bool {
 func IsLetter(c byte) bool {
 	return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
+
+// ExecEnd returns the end of the command after an -exec at i.
+func ExecEnd(words []bash.Word, i int) int {
+	end := i + 1
+	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
+		end++
+	}
+	return end
+}
+
+// TakesValue reports whether a program takes the word after a flag as the flag's value.
+func (r Runner) TakesValue(flag string) bool { return slices.Contains(r.Takes, flag) }

@@ -72,3 +72,27 @@ func TestRunsOf(t *testing.T) {
 		}
 	}
 }
+
+func testWords(line string) (words []bash.Word) {
+	for _, s := range strings.Fields(line) {
+		w := bash.Word{Text: s}
+		if strings.Contains(s, "$") {
+			w.Kind = bash.Unknown
+		} else if strings.Contains(s, "*") {
+			w.Kind = bash.Glob
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+func TestParseRunners(t *testing.T) {
+	if _, err := parseRunners(runnersText, 1); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{"", "x: nonsense\n", "x: wraps nonsense\n", "x: wraps\r\n", "x: wraps\nx: data\n"} {
+		if _, err := parseRunners(text, 1); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/permission/shell/form"
+	"github.com/adze-dev/adze/permission/shell/match"
+	"github.com/adze-dev/adze/tool"
+)
+
+// judgePaths compares the rules on paths with the paths that a command names. It also notes paths that no place lets the
+// command read, so that the user is asked before it fails.
+func (w *commandJudge) judgePaths(s *commandVerdict) {
+	u, ruled := w.pathRule()
+	if ruled && u.list == denyList && s.cmd.Undetermined() {
+		s.decide(tool.Deny, u.cite(true), "may use other paths")
+	}
+	if s.cmd.MayRun && !ruled {
+		return
+	}
+	all := match.Mentions(s.cmd, func(t match.Touch) bool {
+		w.touch(s, t)
+		return !w.step(1)
+	})
+	if ruled && !all && !s.cmd.MayRun && !s.free {
+		s.suspect(u.cite(true), "may use other paths")
+	}
+}
+
+// touch judges a path in a word of a command.
+func (w *commandJudge) touch(s *commandVerdict, t match.Touch) {
+	if s.formed && t.Certain == match.Vague && t.Scope == match.Below {
+		return // which files it reads is known
+	}
+	if t.Inside && w.disk != nil && !w.disk.Exists(filepath.Dir(t.Path)+"/.") {
+		return
+	}
+	switch {
+	case t.Scope >= match.Index:
+		w.touchIndex(s, t)
+	case t.Glob:
+		w.touchGlob(s, t)
+	default:
+		w.touchOne(s, t, w.resolve(t.Path), true)
+	}
+}
+
+// touchGlob judges the paths that a pattern matches now, and all in its directory that it may match.
+func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
+	if _, secret := names.MaySecret(t.Path); secret {
+		s.exact = true
+	}
+	if _, ruled := w.pathRule(); !ruled {
+		return
+	}
+	directory := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
+	w.touchOne(s, t, w.resolve(directory+".")+"/", false)
+	if w.disk == nil || w.step(lookupSteps) {
+		return
+	}
+	found, _ := w.disk.Glob(t.Path)
+	for _, path := range found {
+		w.touchOne(s, t, w.resolve(path), true)
+	}
+}
+
+// touchOne judges one path. sure means that the command does touch it, if it runs.
+func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, sure bool) {
+	sure = sure && t.Certain != match.Vague && !s.cmd.MayRun && (s.formed || !s.cmd.Valued) // variables may have other values
+	if !t.Writes {
+		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, sure)
+	}
+	if t.Writes || t.Certain == match.Named && !s.formed { // an unknown command may write to its arguments too
+		w.ruleOn(s, tool.Access{Verb: tool.Writes, Target: path}, sure && t.Certain == match.Sure)
+	}
+	verb := tool.Reads
+	if t.Writes {
+		verb = tool.Writes
+	}
+	below := tool.Access{Verb: verb, Target: path + "/"}
+	if t.Scope == match.Below && path != "/" {
+		w.ruleOn(s, below, false)
+	}
+	if s.cmd.MayRun || t.Certain == match.Vague {
+		return
+	}
+	w.needsExact(s, tool.Access{Verb: verb, Target: path})
+	if t.Scope == match.Below {
+		w.needsExact(s, below)
+	}
+	if !t.Glob {
+		w.reach(s, t, path)
+	}
+}
+
+// needsExact notes that a command names a secret or a protected path, which no rule on paths allows.
+func (w *commandJudge) needsExact(s *commandVerdict, a tool.Access) {
+	f := w.world.look(a)
+	s.exact = s.exact || f.exact && !slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, &f) })
+}
+
+// ruleOn applies the rules on paths to an access of a command. A rule that may match counts only if the command isn't tried:
+// a place enforces it.
+func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure bool) {
+	f := w.world.look(a)
+	f.inCommand = true
+	deny, isDenied := find(w.paths.deny, w.bare, a, &f)
+	ask, isAsked := find(w.paths.ask, w.bare, a, &f)
+	switch {
+	case isDenied == match.Yes && sure:
+		s.decide(tool.Deny, deny.cite(false), f.what())
+	case isDenied != match.No:
+		s.suspect(deny.cite(true), f.what())
+	case isAsked == match.Yes && sure:
+		s.decide(tool.Ask, ask.cite(false), f.what())
+	case isAsked != match.No:
+		s.suspect(ask.cite(true), f.what())
+	}
+}
+
+// reach notes a path that a command names and that no place lets it use: it would fail there with a message that misleads.
+// A path that an allow rule covers is granted.
+func (w *commandJudge) reach(s *commandVerdict, t match.Touch, path string) {
+	verb := tool.Reads
+	if t.Writes {
+		verb = tool.Writes
+	}
+	a := tool.Access{Verb: verb, Target: path}
+	f := w.world.look(a)
+	f.inCommand = true
+	outside := f.class == otherRead || f.class == outsideWrite && !w.world.inside(f.path)
+	switch {
+	case f.path == "" || !outside, liesIn(f.path, w.world.readable) && !f.exact:
+	case slices.ContainsFunc([]string{"/proc", "/dev", "/sys"}, func(dir string) bool { return lies(f.path, dir) }):
+	case w.disk == nil || !(t.Writes && t.Certain == match.Sure) && !w.disk.Exists(path):
+	case slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, &f) }):
+		s.reads = append(s.reads, path)
+	case !slices.ContainsFunc(s.asks, func(g *finding) bool { return g.path == f.path }):
+		s.asks = append(s.asks, &f)
+	}
+}
+
+// touchIndex applies the rules on reading to the files in git's index: git log -p prints their content. Deleted files aren't
+// in the index.
+func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
+	on := func(list []*rule) bool {
+		return slices.ContainsFunc(list, func(u *rule) bool { return u.verb == reading })
+	}
+	if !on(w.rules.deny) && !on(w.rules.ask) {
+		return
+	}
+	n, top := 0, w.resolve(t.Path)
+	known := w.disk != nil && w.disk.Tracked(top, func(path string) bool {
+		n++
+		if (t.Scope == match.WholeIndex || within(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
+			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Certain == match.Sure && !s.cmd.MayRun)
+			return s.verdict != tool.Deny
+		}
+		return n%16 != 0 || !w.step(1) // comparing a name is cheap
+	})
+	if !known {
+		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: "*"}, false)
+	}
+}
+
+// readsFreely reports whether a command that obviously only reads needs no approval for its paths. why says what does.
+func (w *commandJudge) readsFreely(s *commandVerdict, r form.Reading) (ok bool, why string) {
+	for _, dir := range r.Git {
+		if why := w.runsGit(dir); why != "" {
+			return false, why
+		}
+	}
+	for _, p := range r.Paths {
+		if w.disk == nil {
+			return false, "the path " + show(p.Path) + " may be a link"
+		}
+		if why = w.readsPath(s, w.resolve(p.Path), p.Below && !p.Names); why != "" {
+			return false, why
+		}
+	}
+	return true, ""
+}
+
+// readsPath returns why reading a path needs approval.
+func (w *commandJudge) readsPath(s *commandVerdict, path string, below bool) string {
+	if w.step(1) {
+		return errTooLong.Error()
+	}
+	targets := []string{path}
+	if below && path != "/" {
+		targets = append(targets, path+"/")
+	}
+	for _, target := range targets {
+		a := tool.Access{Verb: tool.Reads, Target: target}
+		f := w.world.look(a)
+		f.inCommand = true
+		j := w.byRules(w.paths, w.bare, a, &f)
+		if len(j.rules) > 0 && j.verdict != tool.Allow {
+			s.suspect(j.rules[0], f.what())
+		}
+		if j.verdict != tool.Allow {
+			if w.world.place() == None || w.disk.Exists(path) { // elsewhere it fails as it should
+				s.asks = append(s.asks, &f)
+			}
+			return f.what()
+		}
+	}
+	if !below {
+		return ""
+	}
+	switch secret, known := w.world.secretBelow(path); {
+	case !known:
+		return "reads files below " + show(path) + ", which may include secrets"
+	case secret != "":
+		return "reads files below " + show(path) + ", where " + show(secret) + " may be secret"
+	}
+	return ""
+}
+
+// pathRule returns a deny or ask rule about paths, if there is one.
+func (e *engine) pathRule() (*rule, bool) {
+	for _, list := range [][]*rule{e.rules.deny, e.rules.ask} {
+		for _, u := range list {
+			if u.verb == reading || u.verb == writing {
+				return u, true
+			}
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,430 @@
+// Package form knows commands that obviously only read, by the form of their words: forms.txt lists them with all options.
+package form
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/table"
+	"github.com/adze-dev/adze/permission/shell/bash"
+)
+
+//go:embed forms.txt
+var formsText string
+
+// Reading is what a command reads that has one of the forms.
+type Reading struct {
+	Paths []Path
+	Git   []string // the directories in which git runs
+}
+
+// Path is a path that is read.
+type Path struct {
+	Path  string // absolute and not resolved
+	Names bool   // only names and attributes are read
+	Below bool   // all below it is read too
+}
+
+// ReadsOnly reports whether a command has one of the forms, whatever its paths are.
+func ReadsOnly(c *bash.Command) bool {
+	_, why := Read(c)
+	return why == ""
+}
+
+// Has reports whether there is a form of a program.
+func Has(name string) bool { return forms()[name] != nil }
+
+// Options returns the options of each program, with what follows them: see forms.txt.
+func Options() map[string]map[string]byte {
+	all := map[string]map[string]byte{}
+	for name, f := range forms() {
+		all[name] = f.options
+	}
+	return all
+}
+
+// Read returns what a command reads, or why it has none of the forms.
+func Read(c *bash.Command) (Reading, string) {
+	if why := surroundings(c); why != "" {
+		return Reading{}, why
+	}
+	r := Reading{}
+	for _, d := range c.Redirs {
+		if d.File {
+			r.add(c, Path{Path: d.Target.Text})
+		}
+	}
+	for _, w := range c.Values { // they may be read in ways that aren't seen
+		r.add(c, Path{Path: w.Text})
+	}
+	if c.Keyword || len(c.Words) == 0 {
+		return r, ""
+	}
+	name, words := bash.SystemName(c.Name()), c.Words[1:]
+	if name == "git" {
+		return r.git(c, words)
+	}
+	f := forms()[name]
+	if f == nil {
+		return Reading{}, unlisted(name)
+	}
+	return r.read(c, f, name, words)
+}
+
+func unlisted(name string) string { return name + " is not on the read-only list" }
+
+// surroundings returns what besides its words keeps a command from having a form.
+func surroundings(c *bash.Command) string {
+	switch {
+	case c.Values == nil && (c.Place != bash.Plain || c.AddsArgs || c.MayRun || c.Doubtful):
+		return "it is run by another command"
+	case c.Dirs == nil:
+		return "its working directory is unknown"
+	}
+	for by := c.By; by != nil && c.Values == nil; by = by.By { // a for runs nothing itself
+		if f := forms()[by.Base()]; !by.Keyword && (f == nil || f.kind != wraps) {
+			return "it is run by " + by.Name()
+		}
+	}
+	if len(c.Prefix) > 0 {
+		return "it sets the variable " + c.Prefix[0].Name
+	}
+	for _, w := range slices.Concat(c.Words, c.Values) {
+		if w.Kind != bash.Literal {
+			return w.Text + " expands at run time, so its value can't be checked"
+		}
+	}
+	for _, d := range c.Redirs {
+		switch {
+		case strings.Trim(d.Number, "0123456789") != "":
+			return "it opens a file descriptor by name"
+		case d.Write && d.File:
+			return "it writes to " + d.Target.Text
+		case d.File && d.Target.Kind != bash.Literal:
+			return d.Target.Text + " expands at run time, so its value can't be checked"
+		}
+	}
+	return ""
+}
+
+// git reads the words of git: its own options, then a subcommand.
+func (r Reading) git(c *bash.Command, words []bash.Word) (Reading, string) {
+	r.Git = c.Dirs
+	for len(words) > 0 && strings.HasPrefix(words[0].Text, "-") {
+		switch {
+		case words[0].Text == "--no-pager" || words[0].Text == "-P" || words[0].Text == "--version":
+		case words[0].Text == "-C" && len(words) > 1:
+			words = words[1:]
+			r.add(c, Path{Path: words[0].Text, Names: true})
+			r.Git = each(r.Git, words[0].Text)
+		default:
+			return Reading{}, "git " + words[0].Text + " is not on the read-only list"
+		}
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return r, ""
+	}
+	f := forms()["git "+words[0].Text]
+	if f == nil {
+		return Reading{}, unlisted("git " + words[0].Text)
+	}
+	at := *c
+	at.Dirs = r.Git
+	return r.read(&at, f, "git "+words[0].Text, words[1:])
+}
+
+// read reads the words of a command with a form.
+func (r Reading) read(c *bash.Command, f *form, name string, words []bash.Word) (Reading, string) {
+	a := parsed{form: f, below: f.below}
+	if why := a.parse(words); why != "" {
+		return Reading{}, name + " " + why
+	}
+	operands := a.operands
+	if f.kind == pattern && !a.has("-e", "--regexp", "-f", "--files", "--type-list") {
+		operands = operands[min(1, len(operands)):]
+	}
+	if f.kind == files || f.kind == names || f.kind == pattern {
+		if len(operands) == 0 && (f.here || a.below && !f.below) {
+			operands = []string{"."}
+		}
+		for _, o := range append(operands, a.files...) {
+			if r.Git != nil && (strings.ContainsAny(o, "*?[\\") || strings.HasPrefix(o, ":")) {
+				return Reading{}, "a pathspec may mean any file"
+			}
+			r.add(c, Path{Path: o, Names: f.kind == names, Below: a.below})
+			if _, inTree, ok := strings.Cut(o, ":"); ok && r.Git != nil { // HEAD:file
+				r.add(c, Path{Path: inTree})
+			}
+		}
+	}
+	return r, ""
+}
+
+// add adds a path in each directory that the command may run in.
+func (r *Reading) add(c *bash.Command, p Path) {
+	if p.Path == "" || p.Path == "-" {
+		return
+	}
+	for _, path := range each(c.Dirs, p.Path) {
+		p.Path = path
+		r.Paths = append(r.Paths, p)
+	}
+}
+
+// each returns where a path leads from each directory. It cleans nothing: what .. means depends on links.
+func each(dirs []string, path string) (out []string) {
+	for _, d := range dirs {
+		full, abs := bash.Abs(d, path)
+		if !abs {
+			full = strings.TrimSuffix(d, "/") + "/" + full
+		}
+		if !slices.Contains(out, full) {
+			out = append(out, full)
+		}
+	}
+	return out
+}
+
+// kind is what the operands of a command are.
+type kind int
+
+const (
+	none kind = iota
+	text
+	files
+	names
+	pattern
+	wraps
+)
+
+var kinds = []string{"none", "text", "files", "names", "pattern", "wraps"}
+
+// form is a row of forms.txt.
+type form struct {
+	kind                      kind
+	below, here, exact, stops bool
+	dashes                    bool // words that aren't options are operands
+	most                      int  // operands; -1: any number
+	options                   map[string]byte
+	operands, not             *regexp.Regexp
+	example, counter          string
+}
+
+var forms = sync.OnceValue(func() map[string]*form { return table.Must(parseForms(formsText, 40)) })
+
+func parseForms(text string, least int) (map[string]*form, error) {
+	lines, err := table.Lines(text, least)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*form{}
+	for _, line := range lines {
+		list, f, err := parseForm(line.Text)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line.Number, err)
+		}
+		for _, name := range list {
+			if all[name] != nil {
+				return nil, fmt.Errorf("line %d: %s is already in the table", line.Number, name)
+			}
+			all[name] = f
+		}
+	}
+	return all, nil
+}
+
+func parseForm(line string) (list []string, f *form, err error) {
+	names, rest, ok := strings.Cut(line, ": ")
+	parts := strings.Split(rest, " | ")
+	if n := len(parts); !ok || n < 3 {
+		return nil, nil, fmt.Errorf("not NAMES: KIND OPTIONS | EXAMPLE | COUNTER-EXAMPLE")
+	}
+	n := len(parts)
+	f = &form{most: -1, options: map[string]byte{}, example: parts[n-2], counter: parts[n-1]}
+	left := strings.Join(parts[:n-2], " | ")
+	fields, condition, has := strings.Cut(left, " ~ ")
+	if before, not, found := strings.Cut(condition, " not="); found {
+		condition, fields = before, fields+" not="+not
+	}
+	if has {
+		if f.operands, err = regexp.Compile(condition); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, field := range strings.Fields(fields) {
+		if err := f.set(i, field); err != nil {
+			return nil, nil, err
+		}
+	}
+	return strings.Split(names, ", "), f, nil
+}
+
+// set reads the kind, an attribute or options.
+func (f *form) set(i int, field string) (err error) {
+	name, value, _ := strings.Cut(field, "=")
+	switch {
+	case i == 0:
+		if f.kind = kind(slices.Index(kinds, field)); f.kind < 0 {
+			err = fmt.Errorf("unknown kind %q", field)
+		}
+	case name == "not":
+		f.not, err = regexp.Compile(value)
+	case name == "most":
+		f.most, err = strconv.Atoi(value)
+	case field == "below":
+		f.below = true
+	case field == "here":
+		f.here = true
+	case field == "exact":
+		f.exact = true
+	case field == "stops":
+		f.stops = true
+	case field == "dashes":
+		f.dashes = true
+	case field[0] != '-':
+		err = fmt.Errorf("unknown attribute %q", field)
+	default:
+		takes := byte(' ')
+		if last := field[len(field)-1]; strings.IndexByte(":@?*", last) >= 0 {
+			takes, field = last, field[:len(field)-1]
+		}
+		if f.exact || strings.HasPrefix(field, "--") || takes != ' ' || len(field) == 2 {
+			f.options[field] = takes
+			break
+		}
+		for _, letter := range field[1:] {
+			f.options["-"+string(letter)] = ' '
+		}
+	}
+	return err
+}
+
+// parsed are the words of a command, sorted into options and operands.
+type parsed struct {
+	*form
+	given    []string
+	operands []string
+	files    []string // values of options that are read
+	below    bool
+}
+
+func (a *parsed) has(options ...string) bool {
+	return slices.ContainsFunc(options, func(o string) bool { return slices.Contains(a.given, o) })
+}
+
+// parse sorts the words. It returns why they don't have the form.
+func (a *parsed) parse(words []bash.Word) string {
+	ended := false
+	for i := 0; i < len(words); i++ {
+		w := words[i].Text
+		next := ""
+		if i+1 < len(words) {
+			next = words[i+1].Text
+		}
+		switch isOption := len(w) > 1 && w[0] == '-' && !ended; {
+		case a.not != nil && a.not.MatchString(w):
+			return "with " + w + " is not on the read-only list"
+		case isOption && w == "--" && !a.exact:
+			ended = true
+		case isOption:
+			used, ok := a.option(w, next, i+1 < len(words))
+			if !ok && a.dashes {
+				a.operands, ended = append(a.operands, w), true
+				break
+			}
+			if !ok {
+				return "with " + w + " is not on the read-only list"
+			}
+			i += used
+		case a.kind == wraps: // the command begins here, after what the form describes
+			a.operands, i = append(a.operands, w), len(words)
+		default:
+			a.operands = append(a.operands, w)
+			ended = ended || a.stops
+		}
+	}
+	checked := strings.Join(a.operands, " ")
+	if a.kind == pattern {
+		checked = strings.Join(a.operands[:min(1, len(a.operands))], "")
+		if a.form.operands != nil && a.has("-e") {
+			return "with -e is not on the read-only list"
+		}
+	}
+	switch {
+	case a.kind == none && a.form.operands == nil && len(a.operands) > 0, a.most >= 0 && len(a.operands) > a.most:
+		return "with these operands is not on the read-only list"
+	case a.form.operands != nil && !a.form.operands.MatchString(checked):
+		return "with these words is not on the read-only list"
+	}
+	return ""
+}
+
+// option reads a word with options. used is the number of words after it that are values.
+func (a *parsed) option(w, next string, more bool) (used int, ok bool) {
+	if takes, known := a.options[w]; a.exact && known {
+		return a.take(w, takes, "", next, more)
+	}
+	if a.exact {
+		return 0, false
+	}
+	if strings.HasPrefix(w, "--") {
+		name, value, attached := strings.Cut(w, "=")
+		takes, known := a.options[name]
+		switch {
+		case !known, attached && strings.IndexByte(" *", takes) >= 0:
+			return 0, false
+		case attached || takes == '?':
+			a.given = append(a.given, name)
+			if takes == '@' {
+				a.files = append(a.files, value)
+			}
+			return 0, true
+		}
+		return a.take(name, takes, "", next, more)
+	}
+	if a.options["-#"] != 0 && strings.Trim(w[1:], "0123456789") == "" {
+		return 0, true
+	}
+	for i := 1; i < len(w); i++ {
+		takes, known := a.options["-"+w[i:i+1]]
+		switch {
+		case !known:
+			return 0, false
+		case takes == '?':
+			a.given = append(a.given, "-"+w[i:i+1])
+			return 0, true
+		case takes == ':' || takes == '@':
+			return a.take("-"+w[i:i+1], takes, w[i+1:], next, more)
+		}
+		if _, ok := a.take("-"+w[i:i+1], takes, "", "", false); !ok {
+			return 0, false
+		}
+	}
+	return 0, true
+}
+
+// take records an option with its value, which is attached or the next word.
+func (a *parsed) take(name string, takes byte, attached, next string, more bool) (used int, ok bool) {
+	a.given = append(a.given, name)
+	switch takes {
+	case '*':
+		a.below = true
+	case ':', '@':
+		if attached == "" {
+			attached, used = next, 1
+		}
+		if used == 1 && !more {
+			return 0, false
+		}
+		if takes == '@' {
+			a.files = append(a.files, attached)
+		}
+	}
+	return used, true
+}

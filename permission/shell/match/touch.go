@@ -1,0 +1,113 @@
+package match
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
+)
+
+// Touch is a path that the words of a command name.
+type Touch struct {
+	Path    string // absolute and not resolved: links and .. are still in it
+	Glob    bool   // it is a pattern of the shell
+	Writes  bool   // the command changes or creates it; otherwise it reads it
+	Inside  bool   // it is touched only if its parent is a directory
+	Scope   Scope
+	Certain Certainty
+}
+
+// Scope is what is touched besides a path itself.
+type Scope uint8
+
+// The scopes.
+const (
+	Itself     Scope = iota
+	Below            // all below it
+	Index            // what git has of it, or below it, in its index and its commits
+	WholeIndex       // all that git has in its index and its commits
+)
+
+// Certainty is how certain it is that a path is touched.
+type Certainty uint8
+
+// The certainties.
+const (
+	Named Certainty = iota // it is named in a word
+	Sure                   // it is touched if the command runs
+	Vague                  // some unknown files below it are
+)
+
+// isAbs reports whether a path is the same in all these directories.
+func isAbs(dirs []string, name string) bool {
+	_, abs := bash.Abs(append(dirs[:len(dirs):len(dirs)], "/")[0], name)
+	return abs
+}
+
+// join joins a path to the directory that it is relative to. It cleans nothing: what .. means depends on links.
+func join(dir, name string) string {
+	name, abs := bash.Abs(dir, name)
+	if abs {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// gitShown returns the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
+// pathspec with magic may exclude some.
+func gitShown(c *bash.Command) (ts []Touch) {
+	at, words := splitGit(c.Words[1:])
+	if len(words) == 0 || !shows(words) {
+		return nil
+	}
+	isObject := func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') > 0 } // HEAD:file, which is judged by its name
+	behind := slices.Index(words, bash.Word{Text: "--"})
+	switch {
+	case behind >= 0 && behind < len(words)-1:
+	case words[0].Text == "show" && len(words) > 1 && !slices.ContainsFunc(words[1:], func(w bash.Word) bool { return !isObject(w) }):
+		return nil
+	default:
+		return []Touch{{Path: at + ".", Scope: WholeIndex, Certain: Sure}}
+	}
+	for _, w := range words[behind+1:] {
+		if strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) {
+			return []Touch{{Path: at + ".", Scope: WholeIndex, Certain: Vague}}
+		}
+		ts = append(ts, Touch{Path: at + w.Text, Scope: Index, Certain: Sure})
+	}
+	return ts
+}
+
+// splitGit returns the subcommand of git with its words, and the directory that -C names.
+func splitGit(words []bash.Word) (at string, rest []bash.Word) {
+	n := 0
+	for ; n < len(words) && strings.HasPrefix(words[n].Text, "-") && words[n].Text != "--version"; n++ {
+		if n+1 == len(words) || !slices.Contains(program.RunnerOf("git").Long, words[n].Text) {
+			continue
+		}
+		if n++; words[n-1].Text == "-C" {
+			if at += words[n].Text + "/"; strings.HasPrefix(words[n].Text, "/") {
+				at = words[n].Text + "/"
+			}
+		}
+	}
+	return at, words[n:]
+}
+
+// shows reports whether a subcommand of git prints what is in files, with these words.
+func shows(words []bash.Word) bool {
+	r := program.RunnerOf("git " + words[0].Text)
+	if words[0].Text == "stash" && len(words) > 1 {
+		r = program.RunnerOf("git stash " + words[1].Text)
+	}
+	patch, quiet := false, false
+	for _, w := range words[1:] {
+		name, _, _ := strings.Cut(w.Text, "=")
+		quiet = quiet || slices.Contains(r.Unless, name)
+		patch = patch || slices.ContainsFunc(r.Shows, func(flag string) bool {
+			return flag == name || len(flag) == 2 && len(name) > 1 && name[0] == '-' && name[1] != '-' && strings.Contains(name, flag[1:])
+		})
+	}
+	return patch || !quiet && slices.Contains(r.Shows, program.Always)
+}
