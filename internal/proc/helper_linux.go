@@ -236,13 +236,16 @@ func contentFile(content string) (fd int, err error) {
 // reap waits for every child, including orphans of the command.
 func (k *keeping) reap() {
 	defer close(k.empty)
-	var trial *syscall.WaitStatus // how a trial's command ended
+	var trial *syscall.WaitStatus // how a tried command ended
+	over, rest := make(chan struct{}), make(chan int, 1)
 	for {
 		var ws syscall.WaitStatus
 		switch pid, err := syscall.Wait4(-1, &ws, 0, nil); {
 		case err == syscall.EINTR:
 		case err != nil:
-			if trial != nil {
+			if close(over); trial != nil && k.box.Observes() {
+				k.tellExit(*trial, <-rest)
+			} else if trial != nil {
 				k.tellExit(*trial, 0)
 			}
 			return
@@ -252,10 +255,30 @@ func (k *keeping) reap() {
 			k.left = k.leftovers()
 			unix.Kill(-1, unix.SIGKILL)
 			trial = &ws
+		case pid == k.main && k.box != nil && k.box.Observes():
+			trial = &ws
+			go func() { rest <- k.stopRest(over) }()
 		case pid == k.main:
 			k.tellExit(ws, k.count())
 		}
 	}
+}
+
+// lastTime is how long the processes of an observed command may go on after it: those of a process substitution end a moment
+// later.
+const lastTime = 100 * time.Millisecond
+
+// stopRest stops the processes that the command left, and returns how many there were. What they write later would not be
+// reported.
+func (k *keeping) stopRest(over <-chan struct{}) int {
+	select {
+	case <-over:
+		return 0
+	case <-time.After(lastTime):
+	}
+	left := len(descendants(os.Getpid()))
+	k.end(0)
+	return left
 }
 
 // tellExit reports how the command ended.

@@ -277,6 +277,25 @@ func (r *Runner) CanLimit(bubblewrap bool) error {
 	return err
 }
 
+// CanObserve returns why refused writes can't be observed, or nil: see sandbox.Spec.Observe. It tries it with two commands.
+func (r *Runner) CanObserve() error {
+	if !r.keeper.works() {
+		return errNoKeeper
+	}
+	all := []string{"/"}
+	for line, refused := range map[string]bool{`: > "$TMPDIR/x" && chmod 600 "$TMPDIR/x"`: false, ": > /adze-refused": true} {
+		spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true, Limits: &sandbox.Limits{Read: all, Execute: all}}
+		o, err := r.Run(context.Background(), Command{Line: line, Dir: "/", Timeout: startTime, Sandbox: spec})
+		if err != nil {
+			return err
+		}
+		if got := len(o.Refused) > 0; got != refused || !refused && o.Exit != 0 {
+			return fmt.Errorf("observe refused writes: a test failed: %s %q", o.Output.String(), o.Refused)
+		}
+	}
+	return nil
+}
+
 // Command is a command to run.
 type Command struct {
 	Line string   // for the shell; any length

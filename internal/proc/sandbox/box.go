@@ -30,6 +30,9 @@ type Box struct {
 	mu   sync.Mutex
 	told []string // denied calls, each once
 
+	refused []string // paths of writes that were refused, if they are observed
+	stop    func()   // stops the command at the first of them
+
 	hidden     []string // hidden files that were opened
 	moreHidden bool
 }
@@ -87,7 +90,7 @@ func (b *Box) Environ(env []string) []string {
 		// As root, tar would restore owners, which the sandbox denies, and fail.
 		env = append(slices.Clip(env), tar+"=--no-same-owner")
 	}
-	if b.spec.Mode == Trial { // reading a repository should have no effects
+	if b.spec.Mode == Trial || b.plan.Observes { // reading a repository should have no effects
 		env = append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0")
 	}
 	if b.temp == "" {
@@ -172,13 +175,14 @@ type Report struct {
 	Network    []string `json:"network,omitempty"` // names and addresses that a trial tried to reach
 	Limit      string   `json:"limit,omitempty"`   // the limit that stopped a trial
 	Left       int      `json:"left,omitempty"`    // processes that a trial's command left, and that were stopped
+	Writes     []string `json:"writes,omitempty"`  // paths of refused writes, see Spec.Observe
 }
 
 // Report returns what is known about the command so far.
 func (b *Box) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := Report{Refused: slices.Clone(b.told)}
+	r := Report{Refused: slices.Clone(b.told), Writes: slices.Clone(b.refused)}
 	hidden, more := b.openedHidden()
 	b.hidden = append(b.hidden, hidden...)
 	b.moreHidden = b.moreHidden || more
@@ -217,7 +221,7 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), bits(b.plan.Host, b.plan.Mounts), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), bits(b.plan.Host, b.plan.Mounts, b.plan.Observes), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -310,7 +314,7 @@ func DecodeBox(in []byte) (*Box, error) {
 	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
 		*flag = in[0]&(1<<i) != 0
 	}
-	b.plan.Host, b.plan.Mounts = in[1]&1 != 0, in[1]&2 != 0
+	b.plan.Host, b.plan.Mounts, b.plan.Observes = in[1]&1 != 0, in[1]&2 != 0, in[1]&4 != 0
 	b.plan.Layers, b.plan.LandlockABI = Layers(in[2]), int(in[3])
 	if b.plan.Limits {
 		b.spec.Limits = limits

@@ -99,7 +99,7 @@ func (b *Box) Enter(dir string) error {
 	if err := b.tellMounts(); err != nil {
 		return err
 	}
-	if b.plan.Limits {
+	if b.plan.Limits && !b.plan.Observes {
 		if err := b.hide(); err != nil {
 			return err
 		}
@@ -111,7 +111,10 @@ func (b *Box) Enter(dir string) error {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
-		l := b.landlock(open)
+		l, err := b.landlock(open)
+		if err != nil {
+			return err
+		}
 		if b.trial != nil {
 			l.keep = &b.trial.ruleset
 		}
@@ -399,7 +402,11 @@ func Inner(args []string) int {
 	if err != nil {
 		return fail(err)
 	}
-	if err := b.landlock(open).restrict(); err != nil {
+	rules, err := b.landlock(open)
+	if err == nil {
+		err = rules.restrict()
+	}
+	if err != nil {
 		return fail(err)
 	}
 	if b.plan.PrivateSockets {
@@ -420,13 +427,17 @@ func Inner(args []string) int {
 }
 
 // landlock returns the rules of the sandbox.
-func (b *Box) landlock(open []openPath) landlock {
-	l := landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
+func (b *Box) landlock(open []openPath) (l landlock, err error) {
+	l = landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
 	if b.plan.Limits {
 		l.limits, l.executes = b.spec.Limits, b.spec.Mode == Trial
 	}
 	l.noDevices = !b.plan.Layers.Has(Namespaces) && !b.Wrapped() // no mount hides them
-	return l
+	if b.plan.Observes && b.plan.Limits {
+		l.executes = true
+		l.limits, l.list, err = b.spec.Limits.without(b.spec.Unreadable)
+	}
+	return l, err
 }
 
 // memoryFile returns an anonymous file.

@@ -55,12 +55,13 @@ type landlock struct {
 	abi         int
 	write       []openPath
 	devices     []string
-	limits      *Limits // nil: everything can be read and executed
-	executes    bool    // writable paths can be executed too
-	noDevices   bool    // no device can be read, if there are no limits
-	tcp         bool    // no TCP
-	unixSockets bool    // no Unix sockets, except below write
-	keep        *int    // if not nil, receives a descriptor of the rules
+	limits      *Limits  // nil: everything can be read and executed
+	list        []string // directories whose names can be listed
+	executes    bool     // writable paths can be executed too
+	noDevices   bool     // no device can be read, if there are no limits
+	tcp         bool     // no TCP
+	unixSockets bool     // no Unix sockets, except below write
+	keep        *int     // if not nil, receives a descriptor of the rules
 }
 
 // restrict restricts this thread, and everything it starts, permanently. Missing paths are skipped.
@@ -109,6 +110,9 @@ func (l landlock) restrict() error {
 		}
 	}
 	if l.limits != nil {
+		if err := allowAll(fd, l.list, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
+			return err
+		}
 		if err := allowAll(fd, l.limits.Read, reads); err != nil {
 			return err
 		}

@@ -27,6 +27,8 @@ type Plan struct {
 	Limits bool
 	// Trial means that writes go to overlays.
 	Trial bool
+	// Observes means that refused writes are reported.
+	Observes bool
 	// Launched means that bubblewrap starts the process that makes the sandbox, because that process may not create a user
 	// namespace itself.
 	Launched bool
@@ -68,6 +70,9 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	}
 	if s.Mode == Trial {
 		return s.planTrial(has.without(s.Without))
+	}
+	if s.Observe {
+		return s.planObserving(has.without(s.Without))
 	}
 	if s.Mode != ReadOnly && slices.Contains(s.Roots, "/") {
 		return Plan{}, fmt.Errorf("create a %s sandbox: the workspace is /, so everything would be writable. Start Adze in a project directory, or choose another mode", s.Mode)
@@ -164,6 +169,29 @@ func (s *Spec) planTrial(has Support) (Plan, error) {
 		return p, fmt.Errorf("create a %s sandbox: %w (%s)", s.Mode, ErrUnenforceable, why)
 	}
 	return p, nil
+}
+
+// planObserving returns the plan of a sandbox that reports refused writes. It requires Landlock's rules for signals: there is
+// no PID namespace.
+func (s *Spec) planObserving(has Support) (Plan, error) {
+	why := ""
+	switch {
+	case s.Mode != ReadOnly:
+		why = "only a read-only sandbox reports refused writes"
+	case has.LandlockABI < scopeABI:
+		why = has.landlockWhy(scopeABI)
+	case !has.Seccomp:
+		why = has.SeccompWhy
+	case !has.Notify:
+		why = "seccomp's listener doesn't work"
+	case !has.Sockets:
+		why = has.SocketsWhy
+	default:
+		p := s.planLayers(has.without(Namespaces | PIDs))
+		p.Observes, p.Limits = true, s.Limits != nil
+		return p, nil
+	}
+	return Plan{}, fmt.Errorf("observe refused writes: %w (%s)", ErrUnenforceable, why)
 }
 
 const onlyText = "Deny rules on paths only apply to paths in the text of commands: "

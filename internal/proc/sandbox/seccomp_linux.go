@@ -175,7 +175,10 @@ func (s *Spec) rules(p Plan) []rule {
 		})
 	}
 	rules := append(refused(), sockets(s.network() || p.Loopback, p)...)
-	if s.Mode == ReadOnly {
+	switch {
+	case p.Observes:
+		rules = append(rules, observed()...)
+	case s.Mode == ReadOnly:
 		rules = append(rules, metadata()...)
 	}
 	if s.Mode == Workspace || s.Mode == WorkspaceNetwork {
@@ -206,7 +209,7 @@ func (b *Box) loadFilter() (listener int, err error) {
 	b.rules = b.spec.rules(b.plan)
 	if b.plan.Layers.Has(Notify) {
 		flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
-		if b.plan.PrivateSockets {
+		if b.plan.PrivateSockets || b.plan.Observes {
 			flags |= unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 		}
 		fd, err := loadFilter(assemble(b.rules, func(r rule) uint32 {
@@ -217,6 +220,9 @@ func (b *Box) loadFilter() (listener int, err error) {
 		}), flags)
 		if err == nil {
 			return fd, nil
+		}
+		if b.plan.Observes {
+			return -1, fmt.Errorf("observe refused writes: load the seccomp filter: %w", err)
 		}
 		// A process above has a listener already, and there can be only one.
 	}
@@ -389,6 +395,14 @@ func (b *Box) listen(fd int) {
 		if !r.served {
 			b.tell(r.what)
 			answer(fd, &verdict{id: n.id, errno: -int32(unix.EPERM)})
+			continue
+		}
+		if b.plan.Observes {
+			busy <- struct{}{} // none is lost
+			go func() {
+				defer func() { <-busy }()
+				served{&n, b, fd}.observe()
+			}()
 			continue
 		}
 		select {

@@ -14,5 +14,6 @@ var (
 	linksHere      []uintptr
 	semaphoresHere []uintptr
 	metadataHere   []uintptr
+	watchedHere    []watched
 	setIDsHere     []rule
 )

@@ -89,6 +89,9 @@ type Spec struct {
 	Limits *Limits
 	// Trial describes a sandbox of mode Trial.
 	Trial *Trials
+	// Observe makes a read-only sandbox without namespaces that reports the writes it refused, and stops the command at the
+	// first. Hidden files and closed directories can't be opened there, instead of looking empty.
+	Observe bool
 	// Pins are the identities that writable paths must still have. A path that is another file by now is an error.
 	Pins map[string]ID
 	// UnixSockets lets commands connect to Unix sockets, such as those of Docker, which obeys every caller, or of an SSH

@@ -47,9 +47,12 @@ const (
 	countLagged = watchEvery
 )
 
-// OnLimit sets a function that is called once if the command must be stopped: it exceeds a limit of a trial, or waits for a
-// network that it doesn't have. It must be called before the thread enters the sandbox.
+// OnLimit sets a function that is called once if the command must be stopped: it exceeds a limit of a trial, waits for a
+// network that it doesn't have, or wrote where writes are observed. It must be called before the thread enters the sandbox.
 func (b *Box) OnLimit(end func()) {
+	if b.plan.Observes {
+		b.stop = end
+	}
 	if b.spec.Mode == Trial {
 		b.trial = &trying{refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1, limits: b.spec.Trial, free: newSpace(b.spec.Trial)}
 		b.trial.memory = memory{limit: b.spec.Trial.Memory, shared: -1}
@@ -58,6 +61,9 @@ func (b *Box) OnLimit(end func()) {
 
 // IsTrial reports whether the sandbox is for a trial, so that leftover processes must be stopped with the command.
 func (b *Box) IsTrial() bool { return b.spec.Mode == Trial }
+
+// Observes reports whether refused writes are reported, so that leftover processes must be stopped with the command too.
+func (b *Box) Observes() bool { return b.plan.Observes }
 
 // startTrial starts to watch. The calling thread is the one that enters the sandbox, and still has its capabilities.
 func (b *Box) startTrial(dir string) error {
