@@ -97,8 +97,11 @@ func (r *triedCall) rootOf(path string) string {
 }
 
 // short returns a path for users: relative to the project, if it is in the project.
-func (r *triedCall) short(path string) string {
-	if rel, err := filepath.Rel(r.shell.files.ws.Project(), path); err == nil && filepath.IsLocal(rel) {
+func (r *triedCall) short(path string) string { return shortPath(r.shell.files.ws.Project(), path) }
+
+// shortPath returns a path relative to a project, if it is in the project.
+func shortPath(project, path string) string {
+	if rel, err := filepath.Rel(project, path); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
 	}
 	return path

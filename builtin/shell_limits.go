@@ -135,15 +135,20 @@ func mayRead(path string, st os.FileInfo) bool {
 // start determines once what commands may read.
 func (l *limiter) start() error {
 	l.once.Do(func() {
-		if l.err = l.runner.CanLimit(l.bubblewrap); l.err != nil {
-			return
+		if l.err = l.runner.CanLimit(l.bubblewrap); l.err == nil {
+			l.err = l.prepare()
 		}
-		l.finder.Start()
-		l.started.Store(true)
-		l.limits = l.around.Limits()
-		l.cache, l.err = l.left.makeCache()
 	})
 	return l.err
+}
+
+// prepare determines what commands may read.
+func (l *limiter) prepare() (err error) {
+	l.finder.Start()
+	l.started.Store(true)
+	l.limits = l.around.Limits()
+	l.cache, err = l.left.makeCache()
+	return err
 }
 
 // How long a command waits for the list of hidden files: one that may do without it, and one that relies on it.

@@ -37,6 +37,9 @@ type Sandbox struct {
 	Limits *ReadLimits
 	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
 	Trial bool
+	// ReadOnlyTrial makes trials run in a read-only place even where overlays work: a command that writes is stopped, and the
+	// user is asked about it.
+	ReadOnlyTrial bool
 	// Denied returns the deny rules on paths, which the kernel enforces for every command unless Mode is off, and a number
 	// that changes with them. nil: there are none.
 	Denied func() ([]DeniedPath, uint64)

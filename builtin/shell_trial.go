@@ -38,6 +38,9 @@ type trials struct {
 	contextNames []string // of context files
 	kept         func(tool.Call, []KeptPath)
 
+	place    readOnlyPlace // where overlays don't work
+	readOnly bool          // it is used anyway
+
 	once   sync.Once
 	layers *trial.Layers
 	hidden []string // secret files in caches
@@ -49,7 +52,7 @@ func newTrials(o Options) *trials {
 	if !o.Sandbox.Trial || o.State == "" || o.Sandbox.Limits == nil || slices.Contains([]string{string(sandbox.Off), string(sandbox.ReadOnly)}, o.Sandbox.Mode) || o.Imagined {
 		return nil
 	}
-	return &trials{state: filepath.Join(o.State, "trial"), contextNames: o.ContextNames, kept: o.Kept}
+	return &trials{state: filepath.Join(o.State, "trial"), contextNames: o.ContextNames, kept: o.Kept, readOnly: o.Sandbox.ReadOnlyTrial}
 }
 
 // open prepares trials once.
@@ -117,6 +120,12 @@ func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) 
 	}
 	return func(ctx context.Context, l *tool.Live) (*tool.Tried, error) {
 		c.live = l
+		if s.trials.readOnly {
+			return c.observe(ctx, inv)
+		}
+		if _, err := s.trials.open(s.sandboxes); errors.Is(err, errors.ErrUnsupported) {
+			return c.observe(ctx, inv)
+		}
 		var r *triedCall
 		for range 2 { // another process may write to the workspace
 			if r != nil {
@@ -257,13 +266,15 @@ func (r *triedCall) blocked() string {
 
 // lacks reports whether a failed command printed the name of a variable that it didn't get.
 func (r *triedCall) lacks() bool {
-	if r.failure == nil {
-		return false
-	}
-	words := strings.FieldsFunc(r.outcome.Output.String(), func(c rune) bool {
+	return r.failure != nil && lacks(r.shell.sandboxes.withheld, r.outcome.Output.String())
+}
+
+// lacks reports whether an output has the name of a variable that a command didn't get.
+func lacks(withheld []string, output string) bool {
+	words := strings.FieldsFunc(output, func(c rune) bool {
 		return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
-	return slices.ContainsFunc(r.shell.sandboxes.withheld, func(name string) bool { return slices.Contains(words, name) })
+	return slices.ContainsFunc(withheld, func(name string) bool { return slices.Contains(words, name) })
 }
 
 // tried returns the effects that can be kept.

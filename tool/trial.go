@@ -308,14 +308,12 @@ func (e *scheduledCall) dropped(t *tried, s step, o Outcome) Outcome {
 
 // nothingKept returns why the effects of a trial are not kept.
 func nothingKept(t *tried, s step, o Outcome) string {
-	if !changes(t.Access) { // there was nothing to keep
-		return o.Error.ForModel()
+	if !changes(t.Access) || slices.ContainsFunc(t.Access, func(a Access) bool { return a.Verb == Execs }) {
+		return o.Error.ForModel() // there was nothing to keep, or it would have run instead
 	}
 	what := "its changes"
 	if f, ok := t.Confirm.(Effects); ok {
-		if what = f.Count(); len(f.Changes) == 0 { // it would have run instead
-			return o.Error.ForModel()
-		}
+		what = f.Count()
 	}
 	if s.no {
 		return sentences("Nothing was kept: the user discarded "+what, s.decision.Reason, "don't retry it", "ask what they want instead, or continue without it")

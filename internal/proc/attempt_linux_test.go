@@ -264,7 +264,11 @@ func attempt() int {
 		return play()
 	}
 	all := attempts()
+	only := os.Getenv("BOX_ONLY")
 	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if only != "" && name != only {
+			continue
+		}
 		if err := all[name](); err != nil {
 			fmt.Printf("%s\t-\t%s\n", name, strings.ReplaceAll(err.Error(), "\n", "; "))
 		} else {

@@ -285,7 +285,7 @@ func (r *Runner) CanObserve() error {
 	all := []string{"/"}
 	for line, refused := range map[string]bool{`: > "$TMPDIR/x" && chmod 600 "$TMPDIR/x"`: false, ": > /adze-refused": true} {
 		spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true, Limits: &sandbox.Limits{Read: all, Execute: all}}
-		o, err := r.Run(context.Background(), Command{Line: line, Dir: "/", Timeout: startTime, Sandbox: spec})
+		o, err := r.Run(context.Background(), Command{Line: line, Dir: "/", Timeout: probeTime, Sandbox: spec})
 		if err != nil {
 			return err
 		}

@@ -17,15 +17,17 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// columns are the sandboxes that every attempt is made in. The first is none: it
-// shows that the attempt succeeds by itself.
-var columns = []struct {
+// column is a sandbox that every attempt is made in.
+type column struct {
 	name    string
 	mode    sandbox.Mode
 	without sandbox.Layers
 	sockets bool
 	wrapped bool // by bubblewrap
-}{
+}
+
+// The first column is none: it shows that the attempt succeeds by itself.
+var columns = []column{
 	{name: "off", mode: sandbox.Off},
 	{name: "read-only", mode: sandbox.ReadOnly},
 	{name: "workspace", mode: sandbox.Workspace},
@@ -204,7 +206,7 @@ func marks(got map[string]string) map[string]string {
 }
 
 // asNobody are the tests that an ordinary user runs too.
-const asNobody = "^(TestBoxes|TestWorkInWorkspace|TestEscapes|TestLimitsHold|TestLimitsAreWhatHolds|TestLimitedWork|" +
+const asNobody = "^(TestBoxes|TestWorkInWorkspace|TestEscapes|TestLimitsHold|TestLimitsAreWhatHolds|TestLimitedWork|TestObserved.*|" +
 	"TestHostSockets.*|TestServerAndClient|TestConnect.*|TestHandedDescriptors|TestServers)$"
 
 // An ordinary user has the same boxes.

@@ -19,12 +19,15 @@ import (
 // Bubblewrap is the sandbox backend that uses the program bwrap.
 const Bubblewrap = "bubblewrap"
 
+// readOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are overlays.
+const readOnlyTrial = "read-only"
+
 // sandbox returns the sandbox of the session's commands.
 func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 	f := s.Directory
 	return builtin.Sandbox{
-		Trial: t.Trial == "auto",
-		Mode:  t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Trial: t.Trial == "auto" || t.Trial == readOnlyTrial, ReadOnlyTrial: t.Trial == readOnlyTrial,
+		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
 		Limits: &builtin.ReadLimits{
 			System: permission.SystemDirectories(), Watch: &s.watch,
 			Hide: func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
@@ -142,12 +145,27 @@ func (c *Checkup) trials(ctx context.Context, s *Session) {
 		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
 		return
 	}
-	by, err := s.tryTrial(ctx)
-	if err != nil {
-		c.plain("trials: no, " + err.Error())
+	why := "tools.trial is read-only"
+	if s.Settings.Tools.Trial != readOnlyTrial {
+		by, err := s.tryTrial(ctx)
+		if err == nil {
+			c.ok("trials: commands are tried in an overlay (overlayfs" + by + ")")
+			return
+		}
+		why = err.Error()
+	}
+	if err := s.canObserve(); err != nil {
+		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
 		return
 	}
-	c.ok("trials: commands can run where nothing lasts (overlayfs" + by + ")")
+	c.ok("trials: commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
+}
+
+// canObserve returns why commands can't be tried in a read-only place, or nil.
+func (s *Session) canObserve() (err error) {
+	r := proc.Open(proc.Options{Helper: s.env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return r.CanObserve()
 }
 
 // tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.

@@ -19,9 +19,10 @@ func sandboxKeys() []key {
 			about: "Sandbox implementation: built-in or bubblewrap.", put: putBackend,
 		},
 		{
-			name: "tools.trial", preset: `"auto"`, shape: enumShape([]string{"auto", "off"}),
-			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first where nothing lasts, and ask about what it changed) or off.",
-			put:   putTrial, tightens: func(_, after *Settings) bool { return after.Tools.Trial == "off" },
+			name: "tools.trial", preset: `"auto"`, shape: enumShape(trials()),
+			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first where nothing lasts, and ask about what it changed), " +
+				"read-only (run it where it can't write, and ask about it if it tries to) or off.",
+			put: putTrial, tightens: func(_, after *Settings) bool { return after.Tools.Trial == "off" },
 		},
 		{
 			name: "tools.sandboxWrite", shape: listShape, adds: true,
@@ -44,6 +45,9 @@ func sandboxes() []string {
 func stricterSandbox(before, after *Settings) bool {
 	return slices.Index(sandboxes(), after.Tools.Sandbox) >= slices.Index(sandboxes(), before.Tools.Sandbox)
 }
+
+// trials returns the values of tools.trial.
+func trials() []string { return []string{"auto", "read-only", "off"} }
 
 func fewerSockets(before, after *Settings) bool {
 	return before.Tools.SandboxUnixSockets || !after.Tools.SandboxUnixSockets
@@ -74,8 +78,8 @@ func putTrial(s *Settings, g given) (note string, err error) {
 	} else if json.Unmarshal(g.json(), &said) != nil {
 		return "", mustBe("a string", g)
 	}
-	if said != "auto" && said != "off" {
-		return "", fmt.Errorf("must be auto or off, got %q", said)
+	if !slices.Contains(trials(), said) {
+		return "", fmt.Errorf("must be auto, read-only or off, got %q", said)
 	}
 	s.Tools.Trial = said
 	return "", nil

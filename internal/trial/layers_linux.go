@@ -52,26 +52,24 @@ type keptDir struct {
 	dir  string // for its uppers, on the same mount
 }
 
+// Limits returns the default limits of a command that is tried.
+func Limits() *sandbox.Trials {
+	limits := &sandbox.Trials{Bytes: DefaultBytes, Processes: DefaultProcesses, CPU: DefaultCPU}
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		limits.Memory = int64(uint64(info.Totalram)*uint64(info.Unit)) / 4 * 3
+	}
+	return limits
+}
+
 // Open prepares trials, and recovers from a killed session. If commands can't be tried, Supported returns why.
 func Open(o Options) (*Layers, error) {
 	if o.State == "" || len(o.Roots) == 0 {
 		return nil, errors.New("open trials: no state directory or no workspace")
 	}
-	if o.Bytes == 0 {
-		o.Bytes = DefaultBytes
-	}
-	if o.Memory == 0 {
-		var info unix.Sysinfo_t
-		if unix.Sysinfo(&info) == nil {
-			o.Memory = int64(uint64(info.Totalram)*uint64(info.Unit)) / 4 * 3
-		}
-	}
-	if o.Processes == 0 {
-		o.Processes = DefaultProcesses
-	}
-	if o.CPU == 0 {
-		o.CPU = DefaultCPU
-	}
+	limits := Limits()
+	o.Bytes, o.Memory = cmp.Or(o.Bytes, limits.Bytes), cmp.Or(o.Memory, limits.Memory)
+	o.Processes, o.CPU = cmp.Or(o.Processes, limits.Processes), cmp.Or(o.CPU, limits.CPU)
 	if o.Protected == nil {
 		o.Protected = func(string) bool { return false }
 	}

@@ -174,7 +174,10 @@ func (s served) judge() judged {
 	}
 	f, errno := s.find(s.dirArg(c.at), path, c.does == truncates)
 	defer f.close()
-	if errno != 0 && c.does != links {
+	switch {
+	case errno == unix.ELOOP && c.does != links:
+		return refuse(path)
+	case errno != 0 && c.does != links:
 		return judged{errno: errno}
 	}
 	switch c.does {
@@ -229,6 +232,23 @@ var descriptor = regexp.MustCompile(`^(?:/dev/fd|/proc/(?:self|thread-self|\d+)/
 
 var standard = map[string]string{"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
+// target returns the path of the file that a path names through a descriptor of the caller, or the path itself; "": it isn't a
+// file.
+func (s served) target(path string) string {
+	if other, ok := standard[path]; ok {
+		path = other
+	}
+	m := descriptor.FindStringSubmatch(path)
+	if m == nil {
+		return path
+	}
+	target, err := os.Readlink("/proc/" + strconv.Itoa(int(s.pid)) + "/fd/" + m[1])
+	if err != nil || !strings.HasPrefix(target, "/") {
+		return ""
+	}
+	return strings.TrimSuffix(target, " (deleted)")
+}
+
 // opens judges an open.
 func (s served) opens(c watched, path string) judged {
 	flags := uint64(unix.O_CREAT | unix.O_WRONLY | unix.O_TRUNC) // of creat
@@ -238,24 +258,17 @@ func (s served) opens(c watched, path string) judged {
 	if flags&unix.O_PATH != 0 {
 		return judged{pass: true}
 	}
-	at := s.dirArg(c.at)
-	if other, ok := standard[path]; ok {
-		path = other
-	}
-	if m := descriptor.FindStringSubmatch(path); m != nil {
-		target, err := os.Readlink("/proc/" + strconv.Itoa(int(s.pid)) + "/fd/" + m[1])
-		if err != nil || !strings.HasPrefix(target, "/") { // a pipe
-			return judged{pass: true}
-		}
-		path = strings.TrimSuffix(target, " (deleted)")
+	path = s.target(path)
+	if path == "" { // a pipe
+		return judged{pass: true}
 	}
 	exclusive := flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL
-	f, errno := s.find(at, path, flags&unix.O_NOFOLLOW == 0 && !exclusive)
+	f, errno := s.find(s.dirArg(c.at), path, flags&unix.O_NOFOLLOW == 0 && !exclusive)
 	defer f.close()
 	kind := f.st.Mode & unix.S_IFMT
 	const temporary = unix.O_TMPFILE &^ unix.O_DIRECTORY
 	switch {
-	case errno == unix.ELOOP && flags&unix.O_NOFOLLOW == 0: // possibly a link to a descriptor
+	case errno == unix.ELOOP:
 		return refuse(path)
 	case errno != 0:
 		return judged{errno: errno}
@@ -293,7 +306,8 @@ func (f found) close() {
 	}
 }
 
-// find opens what a path of the caller names. A file that doesn't exist is no error if its directory does.
+// find opens what a path of the caller names. A file that doesn't exist is no error if its directory does. ELOOP may mean that
+// the path leads through a link of /proc to an open file or a directory of a process.
 func (s served) find(at int32, path string, follow bool) (found, unix.Errno) {
 	flags := uint64(unix.O_PATH)
 	if !follow {
@@ -357,6 +371,8 @@ func (s served) changes(c watched) judged {
 	f, errno := s.changed(c)
 	defer f.close()
 	switch {
+	case errno == unix.ELOOP:
+		return judged{errno: unix.EPERM, refused: f.path}
 	case errno != 0:
 		return judged{errno: errno}
 	case !f.exists():
@@ -412,7 +428,14 @@ func (s served) changed(c watched) (found, unix.Errno) {
 		return s.foundAt(fd), 0
 	}
 	follow := flags&unix.AT_SYMLINK_NOFOLLOW == 0 && c.flags != noFollow
-	return s.find(s.dirArg(c.at), path, follow)
+	if other := s.target(path); follow && other != "" {
+		path = other
+	}
+	f, errno := s.find(s.dirArg(c.at), path, follow)
+	if errno != 0 {
+		f.path = path
+	}
+	return f, errno
 }
 
 // owned reports whether a file already belongs to the user and the group in the arguments of a call.

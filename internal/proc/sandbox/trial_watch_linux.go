@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,8 +68,11 @@ func (b *Box) Observes() bool { return b.plan.Observes }
 
 // startTrial starts to watch. The calling thread is the one that enters the sandbox, and still has its capabilities.
 func (b *Box) startTrial(dir string) error {
+	if b.plan.Observes {
+		b.limitObserved()
+	}
 	t := b.trial
-	if t == nil {
+	if t == nil || b.plan.Observes {
 		return nil
 	}
 	t.dir = dir
@@ -93,6 +97,26 @@ func (b *Box) startTrial(dir string) error {
 	}
 	go t.watch()
 	return nil
+}
+
+// limitObserved starts to watch an observed command, in whose private directories files of earlier commands may be.
+func (b *Box) limitObserved() {
+	if b.spec.Trial == nil || b.stop == nil {
+		return
+	}
+	limits := *b.spec.Trial
+	limits.Count = b.writable()
+	t := &trying{end: b.stop, ruleset: -1, limits: &limits, free: newSpace(&limits), memory: memory{limit: limits.Memory, shared: -1}}
+	b.trial = t
+	if n := uint64(limits.Bytes); n > 0 { // per file
+		unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n})
+	}
+	go func() {
+		if limits.Bytes > 0 {
+			limits.Bytes += t.written()
+		}
+		t.watch()
+	}()
 }
 
 // wants records that the command tried to reach something outside.
@@ -292,8 +316,12 @@ func freeze(on bool) {
 	}
 }
 
-// processes returns the other processes in this PID namespace.
+// processes returns the other processes in this PID namespace. If there is none, it returns the descendants of this process,
+// which orphans are children of.
 func processes() (all []int) {
+	if os.Getpid() != 1 {
+		return descendants()
+	}
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -303,6 +331,22 @@ func processes() (all []int) {
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
 			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// descendants returns the descendants of this process.
+func descendants() (all []int) {
+	for todo := []int{os.Getpid()}; len(todo) > 0; todo = todo[1:] {
+		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", todo[0]))
+		for _, list := range lists {
+			text, _ := os.ReadFile(list)
+			for _, word := range strings.Fields(string(text)) {
+				if pid, err := strconv.Atoi(word); err == nil {
+					all, todo = append(all, pid), append(todo, pid)
+				}
+			}
 		}
 	}
 	return all
@@ -355,11 +399,18 @@ type space map[string]int64
 func newSpace(t *Trials) space {
 	s := space{}
 	seen := map[unix.Fsid]bool{}
+	dirs := t.Count
+	if len(t.Layers) > 0 {
+		dirs = nil
+	}
 	for _, l := range t.Layers {
+		dirs = append(dirs, l.Upper)
+	}
+	for _, dir := range dirs {
 		var st unix.Statfs_t
-		if unix.Statfs(l.Upper, &st) == nil && !seen[st.Fsid] {
+		if unix.Statfs(dir, &st) == nil && !seen[st.Fsid] {
 			seen[st.Fsid] = true
-			s[l.Upper] = int64(st.Bfree) * int64(st.Bsize)
+			s[dir] = int64(st.Bfree) * int64(st.Bsize)
 		}
 	}
 	return s

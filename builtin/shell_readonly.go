@@ -1,0 +1,217 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/trial"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Where there are no overlays, as in many containers, commands are tried in a read-only place: they can write only to a
+// private temp directory and caches, and the kernel reports every other write that it refused. Then the output of the command
+// means nothing, even if it ended with 0: it isn't used, and the user is asked about the command.
+
+// readOnlyPlace is the read-only place of a session.
+type readOnlyPlace struct {
+	once sync.Once
+	err  error // why there is none
+}
+
+// open prepares the place once.
+func (p *readOnlyPlace) open(l *limiter) error {
+	p.once.Do(func() {
+		if p.err = l.runner.CanObserve(); p.err != nil {
+			p.err = fmt.Errorf("%w: %w", p.err, errors.ErrUnsupported)
+			return
+		}
+		if l.start() == nil {
+			return
+		}
+		// Reads can be limited in the place, although not with other sandboxes.
+		p.err = l.prepare()
+	})
+	return p.err
+}
+
+// observed returns the sandbox of a command in the place. Its output is held back by h.
+func (l *limiter) observed(b *sandboxes) (s *sandbox.Spec, h *held, err error) {
+	limits, before, err := l.limited(nil, reliantWait)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Git's configuration with credentials can't look different, and stays closed.
+	for _, c := range l.configs() {
+		limits.Hide = append(limits.Hide, c.Path)
+	}
+	// As in a trial, programs of the workspace may run.
+	limits.Execute = append(slices.Clip(limits.Execute), b.roots...)
+	h = &held{limiter: l, before: before}
+	if h.cache, err = l.takeCache(); err != nil {
+		return nil, nil, err
+	}
+	limits.Write = []string{h.cache}
+	s = &sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true, Roots: b.roots, Limits: limits, Trial: trial.Limits()}
+	b.denials.add(s)
+	return s, h, nil
+}
+
+// unwritten returns an environment in which programs don't write what they do without, or write it to a cache.
+func unwritten(env []string, cache string) []string {
+	more := func(name, value string) string {
+		for _, kv := range env {
+			if old, ok := strings.CutPrefix(kv, name+"="); ok {
+				value = strings.TrimSpace(old + " " + value)
+			}
+		}
+		return name + "=" + value
+	}
+	return append(slices.Clip(env),
+		more("GOFLAGS", "-buildvcs=false"), more("PYTEST_ADDOPTS", "-p no:cacheprovider"),
+		"GOCACHE="+filepath.Join(cache, "go-build"), "TEST_TELEMETRY_DIR="+filepath.Join(cache, "go-telemetry"), // as of cmd/go
+		"PYTHONDONTWRITEBYTECODE=1", "MYPY_CACHE_DIR="+filepath.Join(cache, "mypy"),
+		"RUFF_CACHE_DIR="+filepath.Join(cache, "ruff"), "PIP_NO_CACHE_DIR=1", "npm_config_logs_max=0", "NO_UPDATE_NOTIFIER=1",
+		"NODE_REPL_HISTORY=", "PYTHON_HISTORY="+os.DevNull, "HISTFILE="+os.DevNull, "LESSHISTFILE=-", "SQLITE_HISTORY="+os.DevNull,
+		"CCACHE_DIR="+filepath.Join(cache, "ccache"))
+}
+
+// observedCall is a command that ran in the place.
+type observedCall struct {
+	*shellCall
+	outcome proc.Outcome
+	whole   *longOutput
+	late    []string // files that should have been hidden
+	result  func(ctx context.Context) (tool.Result, error)
+}
+
+// observe runs the command in the place.
+func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tried, error) {
+	b := c.shell.sandboxes
+	if err := c.shell.trials.place.open(b.limiter); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.command.Sandbox, c.held, err = b.limiter.observed(b); err != nil {
+		return nil, err
+	}
+	cache := c.held.cache
+	c.command.Env = unwritten(b.limiter.environ(b.tried, cache), cache)
+	c.tries = true
+	p, whole, err := c.begin(ctx)
+	if err != nil {
+		c.held.done(true)
+		return nil, err
+	}
+	<-p.Done()
+	r := &observedCall{shellCall: &c, outcome: p.Wait(), whole: whole}
+	r.late, err = c.held.appeared()
+	c.held.done(r.outcome.Leftover == 0)
+	if err != nil {
+		whole.discard()
+		return nil, err
+	}
+	quiet := p.Progress().Quiet
+	r.result = func(ctx context.Context) (tool.Result, error) {
+		o := r.outcome
+		o.Suspect = "" // the lines about it are in notes
+		out, err := r.ended(ctx, o, whole.close(), quiet)
+		if lines := r.notes(err); len(lines) > 0 {
+			out.Content = []tool.Part{tool.Text(strings.TrimRight(out.Text(), "\n") + "\n" + strings.Join(lines, "\n"))}
+		}
+		return out, err
+	}
+	return r.tried(ctx, inv), nil
+}
+
+// notes returns lines for the model about what the place denied. err is the command's failure.
+func (r *observedCall) notes(err error) (lines []string) {
+	o := r.outcome
+	if len(o.Blocked) > 0 {
+		lines = append(lines, "It ran where this was denied: "+strings.Join(o.Blocked, ", ")+".")
+	}
+	if o.Limit != "" {
+		lines = append(lines, "It was stopped: "+o.Limit+".")
+	}
+	if err != nil && o.Suspect != "" {
+		lines = append(lines, "Likely blocked, because it was tried where nothing can be written, without the network ("+o.Suspect+").")
+	}
+	if err != nil {
+		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.args.Command+"\n"+o.Output.String())...)
+	}
+	return lines
+}
+
+// obstacle returns why only a real run would show what the command does; "": its result counts.
+func (r *observedCall) obstacle() string {
+	o := r.outcome
+	failed := o.Exit != 0 || o.Ended != proc.Exited
+	switch {
+	case len(o.Refused) > 0:
+		return "tried where nothing can be written, it tried to write " + r.paths(o.Refused)
+	case o.Leftover > 0 && o.Ended == proc.Exited:
+		return fmt.Sprintf("it leaves %d processes running", o.Leftover)
+	case failed && o.Suspect != "":
+		return "tried where nothing can be written, it was likely blocked: " + o.Suspect
+	case failed && len(o.Blocked) > 0 && strings.TrimSpace(o.Output.String()) == "":
+		return "tried where nothing can be written, it was denied " + strings.Join(o.Blocked, ", ")
+	case failed && lacks(r.shell.sandboxes.withheld, o.Output.String()):
+		return "it was tried without some environment variables"
+	}
+	return ""
+}
+
+// paths returns refused paths for users.
+func (r *observedCall) paths(all []string) string {
+	const most = 3
+	var names []string
+	for _, path := range all[:min(len(all), most)] {
+		names = append(names, tool.Visible(shortPath(r.shell.files.ws.Project(), path)))
+	}
+	if len(all) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// tried returns the command's result if it changed nothing, or a question about the command.
+func (r *observedCall) tried(ctx context.Context, inv *tool.Invocation) *tool.Tried {
+	t := &tool.Tried{}
+	t.Description, t.Notes = inv.Description, inv.Notes
+	why := r.obstacle()
+	if len(r.outcome.Refused) == 0 && len(r.late) > 0 {
+		q := lateQuestion(r.args.Command, r.late, r.shell.files.ws.Project())
+		t.Description, t.Access, t.Confirm = q.Description, q.Access, q.Confirm
+		t.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return r.result(ctx) }
+		t.Drop = func() tool.Result { r.whole.discard(); return tool.Result{} }
+		return t
+	}
+	if why == "" {
+		out, err := r.result(ctx)
+		t.Access, t.Confirm = []tool.Access{tool.Nothing}, inv.Confirm
+		t.Run = func(context.Context, *tool.Live) (tool.Result, error) { return out, err }
+		t.Drop = func() tool.Result { return out }
+		return t
+	}
+	t.Access, t.Run, t.Confirm = inv.Access, inv.Run, inv.Confirm
+	if shown, ok := inv.Confirm.(tool.Command); ok {
+		shown.Warnings = append(slices.Clone(shown.Warnings), why)
+		t.Confirm = shown
+	}
+	t.Drop = func() tool.Result {
+		if len(r.outcome.Refused) == 0 {
+			out, _ := r.result(ctx)
+			return out
+		}
+		r.whole.discard()
+		return tool.TextResult("Command: " + r.args.Command + "\nIts output isn't available: " + why + ".")
+	}
+	return t
+}
