@@ -114,6 +114,9 @@ func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tri
 	r := &observedCall{shellCall: &c, outcome: p.Wait(), whole: whole}
 	r.late, err = c.held.appeared()
 	c.held.done(r.outcome.Leftover == 0)
+	if err == nil && !r.outcome.Observed {
+		err = errors.New("its supervisor process was stopped, so it isn't known whether it tried to write")
+	}
 	if err != nil {
 		whole.discard()
 		return nil, err
@@ -170,10 +173,14 @@ func (r *observedCall) obstacle() string {
 
 // paths returns refused paths for users.
 func (r *observedCall) paths(all []string) string {
-	const most = 3
+	const most, longest = 3, 200
 	var names []string
 	for _, path := range all[:min(len(all), most)] {
-		names = append(names, tool.Visible(shortPath(r.shell.files.ws.Project(), path)))
+		name := []rune(shortPath(r.shell.files.ws.Project(), path))
+		if len(name) > longest {
+			name = append([]rune("…"), name[len(name)-longest:]...)
+		}
+		names = append(names, tool.Visible(string(name)))
 	}
 	if len(all) > most {
 		names = append(names, "…")

@@ -85,6 +85,9 @@ func condition(name string) (bool, error) {
 		return sandbox.Probe().Layers().Has(sandbox.Landlock | sandbox.Seccomp | sandbox.Namespaces), nil
 	case "trials": // commands can be tried in a temp directory
 		return canTry()
+	case "observes": // refused writes can be observed
+		_, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true}).Plan()
+		return err == nil, nil
 	}
 	return false, fmt.Errorf("there is no condition %s", name)
 }

@@ -157,7 +157,7 @@ func (p *Process) watch(ctx context.Context) {
 	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
 	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
 	o.Network, o.Limit, o.Stopped = e.report.Network, e.report.Limit, e.report.Left
-	o.Refused, o.Blocked = e.report.Writes, e.report.Refused
+	o.Observed, o.Refused, o.Blocked = e.report.Observed, e.report.Writes, e.report.Refused
 	if p.mode != sandbox.Off && why == Exited {
 		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: p.cmd.Sandbox.Protect, Exit: e.code}
 		scene.Denied = slices.Concat(p.cmd.Sandbox.Unwritable, p.cmd.Sandbox.Unreadable)
@@ -392,6 +392,8 @@ type Outcome struct {
 	Limit string
 	// Stopped is the number of processes that a command in a trial left running, and that were stopped with it.
 	Stopped int
+	// Observed means that Refused is known: the supervisor process of an observed command reported it.
+	Observed bool
 	// Refused are the paths that an observed command tried to write, up to the first few; it was stopped at the first. See
 	// sandbox.Spec.Observe.
 	Refused []string

@@ -172,17 +172,18 @@ type Report struct {
 	Refused    []string `json:"refused,omitempty"` // calls that the kernel denied, in words
 	Hidden     []string `json:"hidden,omitempty"`  // hidden files that were opened
 	MoreHidden bool     `json:"moreHidden,omitempty"`
-	Network    []string `json:"network,omitempty"` // names and addresses that a trial tried to reach
-	Limit      string   `json:"limit,omitempty"`   // the limit that stopped a trial
-	Left       int      `json:"left,omitempty"`    // processes that a trial's command left, and that were stopped
-	Writes     []string `json:"writes,omitempty"`  // paths of refused writes, see Spec.Observe
+	Network    []string `json:"network,omitempty"`  // names and addresses that a trial tried to reach
+	Limit      string   `json:"limit,omitempty"`    // the limit that stopped a trial
+	Observed   bool     `json:"observed,omitempty"` // Writes is known, see Spec.Observe
+	Writes     []string `json:"writes,omitempty"`   // paths of refused writes
+	Left       int      `json:"left,omitempty"`     // processes that a trial's command left, and that were stopped
 }
 
 // Report returns what is known about the command so far.
 func (b *Box) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := Report{Refused: slices.Clone(b.told), Writes: slices.Clone(b.refused)}
+	r := Report{Refused: slices.Clone(b.told), Observed: b.plan.Observes, Writes: slices.Clone(b.refused)}
 	hidden, more := b.openedHidden()
 	b.hidden = append(b.hidden, hidden...)
 	b.moreHidden = b.moreHidden || more
