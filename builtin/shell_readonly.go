@@ -18,7 +18,7 @@ import (
 
 // Where there are no overlays, as in many containers, commands are tried in a read-only place: they can write only to a
 // private temp directory and caches, and the kernel reports every other write that it refused. Then the output of the command
-// means nothing, even if it ended with 0: it isn't used, and the user is asked about the command.
+// means nothing, even if it ended with 0: it isn't used, and the command requires approval.
 
 // readOnlyPlace is the read-only place of a session.
 type readOnlyPlace struct {

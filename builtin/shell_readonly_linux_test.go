@@ -295,7 +295,7 @@ func TestReadOnlyPlaceSecrets(t *testing.T) {
 	}
 }
 
-// The user is asked about a command that tried to write, without its output, and it runs for real if approved.
+// A command that tried to write requires approval, shown without its output, and runs for real if approved.
 func TestReadOnlyPlaceAsks(t *testing.T) {
 	w := newObserving(t, &tool.Decision{Verdict: tool.Allow})
 	o := w.run(t, "echo printed; echo x > new.txt; cat new.txt")

@@ -37,8 +37,8 @@ type Sandbox struct {
 	Limits *ReadLimits
 	// Trial lets commands run first where nothing lasts, if the policy allows that. It needs Options.State and Limits.
 	Trial bool
-	// ReadOnlyTrial makes trials run in a read-only place even where overlays work: a command that writes is stopped, and the
-	// user is asked about it.
+	// ReadOnlyTrial makes trials run in a read-only place even where overlays work: a command that writes is stopped,
+	// and requires approval.
 	ReadOnlyTrial bool
 	// Denied returns the deny rules on paths, which the kernel enforces for every command unless Mode is off, and a number
 	// that changes with them. nil: there are none.

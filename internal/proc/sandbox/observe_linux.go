@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An observed sandbox (Spec.Observe) has no mounts: Landlock denies writes, and the listener is told of every call that
+// An observed sandbox (Spec.Observe) has no mounts: Landlock denies writes, and the listener receives every call that
 // would write. It looks at what the call names. Calls in private directories go on to the kernel, where Landlock still
 // applies: a path in the caller's memory may change after it was read, so the listener's view reports, and never allows. All
 // others get an error from the listener, which records their paths and stops the command.
@@ -87,7 +87,7 @@ func watchedCalls() []watched {
 // writeFlags are the flags of calls that open a file to write, or create one.
 const writeFlags = unix.O_ACCMODE | creates | unix.O_TRUNC
 
-// observed returns the rules for the calls that the listener is told of.
+// observed returns the rules for the calls that the listener receives.
 func observed() []rule {
 	var rules []rule
 	for _, c := range watchedCalls() {
@@ -339,7 +339,7 @@ func (s served) find(at int32, path string, follow bool) (found, unix.Errno) {
 	return none, 0
 }
 
-// foundAt describes an open file. A file without a name is private: nobody else can open it.
+// foundAt describes an open file. A file without a name is private: no other process can open it.
 func (s served) foundAt(fd int) found {
 	f := found{fd: fd}
 	f.path, _ = os.Readlink("/proc/self/fd/" + strconv.Itoa(fd))

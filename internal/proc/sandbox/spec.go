@@ -17,6 +17,8 @@
 //	             devices and terminals of its own; an IPC namespace; a network
 //	             namespace that has nothing but its own loopback; a pid
 //	             namespace in which no other processes are seen or signaled
+//	listener     a thread that receives calls from seccomp: sockets of a session,
+//	             renames in a trial, and refused writes, see Spec.Observe
 //	bubblewrap   instead of namespaces, if requested; Landlock runs inside
 //	seatbelt     on macOS; follows its documentation; untested
 //
