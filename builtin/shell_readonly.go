@@ -17,8 +17,8 @@ import (
 )
 
 // Where there are no overlays, as in many containers, commands are tried in a read-only place: they can write only to a
-// private temp directory and caches, and the kernel reports every other write that it refused. Then the output of the command
-// means nothing, even if it ended with 0: it isn't used, and the command requires approval.
+// private temp directory and caches, and the sandbox reports every other write that it refused. Then the output of the
+// command means nothing, even if it ended with 0: it isn't used, and the command requires approval.
 
 // readOnlyPlace is the read-only place of a session.
 type readOnlyPlace struct {
@@ -76,11 +76,11 @@ func unwritten(env []string, cache string) []string {
 	}
 	return append(slices.Clip(env),
 		more("GOFLAGS", "-buildvcs=false"), more("PYTEST_ADDOPTS", "-p no:cacheprovider"),
-		"GOCACHE="+filepath.Join(cache, "go-build"), "TEST_TELEMETRY_DIR="+filepath.Join(cache, "go-telemetry"), // as of cmd/go
-		"PYTHONDONTWRITEBYTECODE=1", "MYPY_CACHE_DIR="+filepath.Join(cache, "mypy"),
-		"RUFF_CACHE_DIR="+filepath.Join(cache, "ruff"), "PIP_NO_CACHE_DIR=1", "npm_config_logs_max=0", "NO_UPDATE_NOTIFIER=1",
-		"NODE_REPL_HISTORY=", "PYTHON_HISTORY="+os.DevNull, "HISTFILE="+os.DevNull, "LESSHISTFILE=-", "SQLITE_HISTORY="+os.DevNull,
-		"CCACHE_DIR="+filepath.Join(cache, "ccache"))
+		"GOCACHE="+filepath.Join(cache, "go-build"), "CCACHE_DIR="+filepath.Join(cache, "ccache"),
+		"MYPY_CACHE_DIR="+filepath.Join(cache, "mypy"), "RUFF_CACHE_DIR="+filepath.Join(cache, "ruff"),
+		"TEST_TELEMETRY_DIR="+filepath.Join(cache, "go-telemetry"), // of the go command
+		"PYTHONDONTWRITEBYTECODE=1", "PIP_NO_CACHE_DIR=1", "npm_config_logs_max=0", "NO_UPDATE_NOTIFIER=1",
+		"NODE_REPL_HISTORY=", "PYTHON_HISTORY="+os.DevNull, "HISTFILE="+os.DevNull, "LESSHISTFILE=-")
 }
 
 // observedCall is a command that ran in the place.
@@ -144,7 +144,8 @@ func (r *observedCall) notes(err error) (lines []string) {
 		lines = append(lines, "It was stopped: "+o.Limit+".")
 	}
 	if err != nil && o.Suspect != "" {
-		lines = append(lines, "Likely blocked, because it was tried where nothing can be written, without the network ("+o.Suspect+").")
+		const why = "Likely blocked, because it was tried where nothing can be written, without the network"
+		lines = append(lines, why+" ("+o.Suspect+").")
 	}
 	if err != nil {
 		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.args.Command+"\n"+o.Output.String())...)

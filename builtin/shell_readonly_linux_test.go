@@ -50,7 +50,9 @@ func newObserving(t *testing.T, answer *tool.Decision, change ...func(*Options))
 	o := Options{
 		Dir: w.dir, State: filepath.Join(dir, "state"), Helper: testHelper,
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "GOPROXY=off", "GOTOOLCHAIN=local"},
-		Sandbox: Sandbox{Trial: true, ReadOnlyTrial: true, Limits: &ReadLimits{System: []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"}}},
+		Sandbox: Sandbox{Trial: true, ReadOnlyTrial: true, Limits: &ReadLimits{
+			System: []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"},
+		}},
 		Output: func(tool.Call) (io.WriteCloser, string, error) {
 			w.saved++
 			return savedOutput{&late{}}, "/saved", nil
@@ -83,17 +85,47 @@ func newObserving(t *testing.T, answer *tool.Decision, change ...func(*Options))
 }
 
 var observedFiles = map[string]string{
-	"a.txt": "one\n", "sub/b.txt": "two\n", "empty/.keep": "", "data.bin": strings.Repeat("x", 5000), "package.json": `{"name": "observed"}`,
-	"pkg/__init__.py": "x = 1\n", "script.sh": "#!/bin/sh\ntouch by-script\necho ran\n", "hello.sh": "#!/bin/sh\necho hello\n",
-	"Makefile":          "all: one two\none:\n\techo x > one\ntwo:\n\techo two\ntouch-only:\n\t@touch made\nhello:\n\t@echo hello\n",
-	"go.mod":            "module example.test/observed\n\ngo 1.20\n",
-	".env":              "KEY=" + testSecret + "\n",
-	"sub/id_rsa":        testSecret + "\n",
-	"good/main.go":      "package main\n\n//go:generate touch generated\n\nimport \"fmt\"\n\nfunc main() { fmt.Println(\"good\",\n\t1) }\n",
-	"good/main_test.go": "package main\n\nimport \"testing\"\n\nfunc TestMain1(t *testing.T) {}\n",
-	"writes/w.go":       "package writes\n",
-	"writes/w_test.go":  "package writes\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestWrites(t *testing.T) { os.WriteFile(\"made\", nil, 0o600) }\n",
-	"change.patch":      "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n",
+	"a.txt": "one\n", "sub/b.txt": "two\n", "empty/.keep": "", "data.bin": strings.Repeat("x", 5000),
+	"script.sh": "#!/bin/sh\ntouch by-script\necho ran\n", "hello.sh": "#!/bin/sh\necho hello\n",
+	"package.json": `{"name": "observed"}`, "pkg/__init__.py": "x = 1\n",
+	".env": "KEY=" + testSecret + "\n", "sub/id_rsa": testSecret + "\n",
+	"change.patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n",
+	"Makefile": `all: one two
+one:
+	echo x > one
+two:
+	echo two
+touch-only:
+	@touch made
+hello:
+	@echo hello
+`,
+	"go.mod": "module example.test/observed\n\ngo 1.20\n",
+	"good/main.go": `package main
+
+//go:generate touch generated
+
+import "fmt"
+
+func main() { fmt.Println("good",
+	1) }
+`,
+	"good/main_test.go": `package main
+
+import "testing"
+
+func TestNothing(t *testing.T) {}
+`,
+	"writes/w.go": "package writes\n",
+	"writes/w_test.go": `package writes
+
+import (
+	"os"
+	"testing"
+)
+
+func TestWrites(t *testing.T) { os.WriteFile("made", nil, 0o600) }
+`,
 }
 
 // setUp makes a repository, links and archives in the workspace.
@@ -102,7 +134,8 @@ func (w *observing) setUp(t *testing.T, home string) {
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", `set -e
 ln -s a.txt link; ln -s sub dirlink; tar cf x.tar sub/b.txt; printf '.env\nid_rsa\n' > .gitignore
 git init -q -b main; git config user.name Test; git config user.email test@example.test; git config gc.auto 0
-git add a.txt sub/b.txt Makefile .gitignore; git commit -qm first; echo more >> sub/b.txt; git stash -q; git stash apply -q`)
+git add a.txt sub/b.txt Makefile .gitignore; git commit -qm first
+echo more >> sub/b.txt; git stash -q; git stash apply -q`)
 	cmd.Dir, cmd.Env = w.dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -181,14 +214,15 @@ func (w *observing) run(t *testing.T, command string) tool.Outcome {
 	return call(t, w.exec, "run_shell_command", runShellCommandArgs{Command: command, Timeout: 600_000})
 }
 
-// The model gets no output of a command that tried to write, whatever the command makes of the error, and nothing changes.
+// The model gets no output of a command that tried to write, whatever that makes of the error, and nothing changes.
 func TestReadOnlyPlaceRefused(t *testing.T) {
 	w := newObserving(t, nil)
 	before, all := w.sum(t)
 	for _, line := range observedLines(t, "refused.txt") {
 		o := w.run(t, line)
 		text := o.Result.Text()
-		if !strings.Contains(text, "Its output isn't available: tried where nothing can be written, it tried to write ") || strings.Contains(text, "Output:") {
+		const held = "Its output isn't available: tried where nothing can be written, it tried to write "
+		if !strings.Contains(text, held) || strings.Contains(text, "Output:") {
 			t.Errorf("%s: the model gets %q", line, text)
 		}
 		if o.Error == nil || o.Result.Display != nil && o.Result.Display.Markdown() != "" {
@@ -230,7 +264,8 @@ func TestReadOnlyPlaceHarmless(t *testing.T) {
 	before, all := w.sum(t)
 	for _, line := range observedLines(t, "harmless.txt") {
 		o := w.run(t, line)
-		if text := o.Result.Text(); o.Error != nil || !strings.Contains(text, "Exit Code: 0") || !strings.Contains(text, "Output: ") {
+		text := o.Result.Text()
+		if o.Error != nil || !strings.Contains(text, "Exit Code: 0") || !strings.Contains(text, "Output: ") {
 			t.Errorf("%s: %v\n%s", line, o.Error, text)
 		}
 		if strings.Contains(o.Result.Text(), testSecret) {
@@ -265,11 +300,16 @@ func TestReadOnlyPlaceAsNobody(t *testing.T) {
 	for _, path := range []string{dir, filepath.Join(dir, "testdata"), filepath.Join(dir, "testdata/readonly")} {
 		os.Chmod(path, 0o755)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), "-test.run=^TestReadOnlyPlace(Refused|Harmless|Secrets|Asks)$", "-test.v")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=/tmp", keeperVariable + "=" + os.Getenv(keeperVariable)}
+	const tests = "-test.run=^TestReadOnlyPlace(Refused|Harmless|Secrets|Asks)$"
+	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), tests, "-test.v")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=/tmp"}
+	for _, name := range []string{keeperVariable, "ADZE_SOAK"} {
+		cmd.Env = append(cmd.Env, name+"="+os.Getenv(name))
+	}
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Count(string(out), "--- PASS") < 4 && !strings.Contains(string(out), "can't be observed here") {
+	tried := strings.Count(string(out), "--- PASS") == 4 || strings.Contains(string(out), "can't be observed here")
+	if err != nil || !tried {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -284,9 +324,10 @@ func TestReadOnlyPlaceSecrets(t *testing.T) {
 		return strings.Contains(w.run(t, "cat a.txt").Result.Text(), "one")
 	})
 	for _, line := range []string{
-		"cat .env", "cat sub/id_rsa; true", "grep -r CANARY . ; true", "cat out; true", "cat ../outside/file || true", "cat < .env; true",
-		"cp .env $TMPDIR/x; cat $TMPDIR/x; true", "tar cf - . 2>/dev/null | tar xOf - ./.env; true", "head -c 100 /proc/self/cwd/.env; true",
-		"ln .env $TMPDIR/x; cat $TMPDIR/x; true", "cat /proc/self/root" + w.dir + "/.env; true", "exec 3< .env; cat <&3; true",
+		"cat .env", "cat sub/id_rsa; true", "grep -r CANARY . ; true", "cat out; true", "cat ../outside/file || true",
+		"cat < .env; true", "cp .env $TMPDIR/x; cat $TMPDIR/x; true", "tar cf - . 2>/dev/null | tar xOf - ./.env; true",
+		"head -c 100 /proc/self/cwd/.env; true", "ln .env $TMPDIR/x; cat $TMPDIR/x; true",
+		"cat /proc/self/root" + w.dir + "/.env; true", "exec 3< .env; cat <&3; true",
 		"for p in /proc/[0-9]*; do cat $p/cwd/.env $p/root" + w.dir + "/.env; done 2>/dev/null; true",
 	} {
 		if text := w.run(t, line).Result.Text(); strings.Contains(text, testSecret) {
@@ -309,8 +350,11 @@ func TestReadOnlyPlaceAsks(t *testing.T) {
 		t.Fatalf("asked %d times", len(w.asked))
 	}
 	shown, ok := w.asked[0].Confirm.(tool.Command)
-	if !ok || !slices.ContainsFunc(shown.Warnings, func(s string) bool { return strings.Contains(s, "it tried to write new.txt") }) || strings.Contains(shown.Markdown(), "printed\n") {
+	if !ok || !strings.Contains(strings.Join(shown.Warnings, ""), "it tried to write new.txt") {
 		t.Errorf("shown: %#v", w.asked[0].Confirm)
+	}
+	if strings.Contains(shown.Markdown(), "printed\n") {
+		t.Errorf("its output is shown: %s", shown.Markdown())
 	}
 	if got := w.asked[0].Access; len(got) != 1 || got[0].Verb != tool.Execs {
 		t.Errorf("access %v", got)
@@ -318,7 +362,8 @@ func TestReadOnlyPlaceAsks(t *testing.T) {
 	// A command that leaves processes running would do more later.
 	w.asked = nil
 	w.run(t, "sleep 1000 >/dev/null 2>&1 & echo started")
-	if shown, ok := w.asked[0].Confirm.(tool.Command); !ok || !strings.Contains(strings.Join(shown.Warnings, ""), "it leaves 1 processes running") {
+	shown, ok = w.asked[0].Confirm.(tool.Command)
+	if !ok || !strings.Contains(strings.Join(shown.Warnings, ""), "it leaves 1 processes running") {
 		t.Errorf("shown: %#v", w.asked)
 	}
 }

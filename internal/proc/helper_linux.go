@@ -264,9 +264,9 @@ func (k *keeping) reap() {
 	}
 }
 
-// lastTime is how long the processes of an observed command may go on after it: those of a process substitution end a moment
-// later.
-const lastTime = 100 * time.Millisecond
+// lastTime is how long the processes of an observed command may go on after it: those of a process substitution end a
+// moment later.
+const lastTime = time.Second
 
 // stopRest stops the processes that the command left, and returns how many there were. What they write later would not be
 // reported.

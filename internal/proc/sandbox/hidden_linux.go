@@ -12,8 +12,8 @@ import (
 const mostEntries = 20_000
 
 // without returns the limits without the files and directories that are hidden, and without denied ones: Landlock only
-// allows, so the other entries of the directories above them are allowed one by one. list are these directories: their names
-// can be listed. Links are omitted: what they lead to is allowed, or isn't.
+// allows, so the other entries of the directories above them are allowed one by one. list are these directories: their
+// names can be listed. Links are omitted: what they lead to is allowed, or isn't.
 func (l *Limits) without(denied []string) (left *Limits, list []string, err error) {
 	replaced, _ := l.replaced()
 	w := walker{hidden: map[string]bool{}, above: map[string]bool{}, room: mostEntries}

@@ -13,11 +13,11 @@ import (
 
 // An observed sandbox (Spec.Observe) has no mounts: Landlock denies writes, and the listener receives every call that
 // would write. It looks at what the call names. Calls in private directories go on to the kernel, where Landlock still
-// applies: a path in the caller's memory may change after it was read, so the listener's view reports, and never allows. All
-// others get an error from the listener, which records their paths and stops the command.
+// applies: a path in the caller's memory may change after it was read, so the listener's view reports, and never
+// allows. All others get an error from the listener, which records their paths and stops the command.
 //
-// Landlock has no rights for modes, owners, times and attributes. The listener makes these changes itself, on a descriptor
-// that it opened in a private directory, and denies them elsewhere.
+// Landlock has no rights for modes, owners, times and attributes. The listener makes these changes itself, on a
+// descriptor that it opened in a private directory, and denies them elsewhere.
 
 // effect is what a call would do.
 type effect int
@@ -40,8 +40,8 @@ const (
 type watched struct {
 	nr   uintptr
 	does effect
-	// at and path are the indexes of the arguments with a directory and a path. at is -1 for the working directory, path is
-	// -1 if at is the descriptor of the file itself. The second path of a call follows, with its directory.
+	// at and path are the indexes of the arguments with a directory and a path. at is -1 for the working directory, path
+	// is -1 if at is the descriptor of the file itself. The second path of a call follows, with its directory.
 	at, path int
 	flags    int // the index of flags such as AT_EMPTY_PATH, or of those of an open; or none, or noFollow
 	value    int // the index of the new mode, owner or times
@@ -232,8 +232,8 @@ var descriptor = regexp.MustCompile(`^(?:/dev/fd|/proc/(?:self|thread-self|\d+)/
 
 var standard = map[string]string{"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
-// target returns the path of the file that a path names through a descriptor of the caller, or the path itself; "": it isn't a
-// file.
+// target returns the path of the file that a path names through a descriptor of the caller, or the path itself; "": it
+// isn't a file.
 func (s served) target(path string) string {
 	if other, ok := standard[path]; ok {
 		path = other
@@ -306,8 +306,8 @@ func (f found) close() {
 	}
 }
 
-// find opens what a path of the caller names. A file that doesn't exist is no error if its directory does. ELOOP may mean that
-// the path leads through a link of /proc to an open file or a directory of a process.
+// find opens what a path of the caller names. A file that doesn't exist is no error if its directory does. ELOOP may
+// mean that the path leads through a link of /proc to an open file or a directory of a process.
 func (s served) find(at int32, path string, follow bool) (found, unix.Errno) {
 	flags := uint64(unix.O_PATH)
 	if !follow {
@@ -458,6 +458,7 @@ func (s served) setTimes(fd int, pointer uint64) unix.Errno {
 		at = unsafe.Pointer(&times)
 	}
 	empty := []byte{0}
-	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), uintptr(unsafe.Pointer(&empty[0])), uintptr(at), unix.AT_EMPTY_PATH, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), uintptr(unsafe.Pointer(&empty[0])), uintptr(at),
+		unix.AT_EMPTY_PATH, 0, 0)
 	return errno
 }
