@@ -284,6 +284,9 @@ func hiddenNote(o proc.Outcome, root string) string {
 		names = append(names, tool.Visible(path))
 	}
 	list := strings.Join(names, ", ")
+	if o.Observed {
+		return "Files that may be secret are hidden, and could not be opened: " + list
+	}
 	switch {
 	case n == 0:
 		return "Some files were hidden because they may be secret; they looked empty."

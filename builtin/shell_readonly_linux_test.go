@@ -300,7 +300,7 @@ func TestReadOnlyPlaceAsNobody(t *testing.T) {
 	for _, path := range []string{dir, filepath.Join(dir, "testdata"), filepath.Join(dir, "testdata/readonly")} {
 		os.Chmod(path, 0o755)
 	}
-	const tests = "-test.run=^TestReadOnlyPlace(Refused|Harmless|Secrets|Asks)$"
+	const tests = "-test.run=^TestReadOnlyPlace(Refused|Harmless|Secrets|Asks|Search)$"
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "test"), tests, "-test.v")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=/tmp"}
 	for _, name := range []string{keeperVariable, "ADZE_SOAK"} {
@@ -308,7 +308,7 @@ func TestReadOnlyPlaceAsNobody(t *testing.T) {
 	}
 	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
-	tried := strings.Count(string(out), "--- PASS") == 4 || strings.Contains(string(out), "can't be observed here")
+	tried := strings.Count(string(out), "--- PASS") == 5 || strings.Contains(string(out), "can't be observed here")
 	if err != nil || !tried {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -333,6 +333,19 @@ func TestReadOnlyPlaceSecrets(t *testing.T) {
 		if text := w.run(t, line).Result.Text(); strings.Contains(text, testSecret) {
 			t.Errorf("%s: %s", line, text)
 		}
+	}
+}
+
+// A search that comes across hidden files needs no approval, and says so.
+func TestReadOnlyPlaceSearch(t *testing.T) {
+	w := newObserving(t, nil)
+	text := w.run(t, "grep -rn one .").Result.Text()
+	const note = "Files that may be secret are hidden, and could not be opened: "
+	if !strings.Contains(text, "./a.txt:1:one\n") || !strings.Contains(text, note) || !strings.Contains(text, "sub/id_rsa") {
+		t.Errorf("%s", text)
+	}
+	if text := w.run(t, "cat ../home/.bashrc").Result.Text(); !strings.Contains(text, "Permission denied: run cat") {
+		t.Errorf("a file outside: %s", text)
 	}
 }
 

@@ -164,6 +164,10 @@ func (p *Process) watch(ctx context.Context) {
 		if p.mode == sandbox.Trial && e.code != 0 {
 			o.Unfit = sandbox.Unfit(o.Output.Head + "\n" + o.Output.Tail)
 		}
+		if l := p.cmd.Sandbox.Limits; o.Observed && l != nil {
+			scene.Hidden = l.Hide
+			o.Hidden = scene.Refused(o.Output.Head + "\n" + o.Output.Tail)
+		}
 		s := sandbox.Suspect(scene, e.report.Refused, o.Output.Head+"\n"+o.Output.Tail)
 		if o.Suspect, o.Remedy, o.Denied = s.Why, s.Remedy, s.Denied; p.mode == sandbox.Trial {
 			o.Remedy = "" // its permissions are decided later
@@ -383,7 +387,8 @@ type Outcome struct {
 	Remedy string
 	// Denied means that Suspect is about a deny rule.
 	Denied bool
-	// Hidden are the hidden files that the command opened, and read as empty; MoreHidden means that there were others.
+	// Hidden are the hidden files that the command opened, and read as empty; MoreHidden means that there were others. If
+	// Observed is set it couldn't open them, and those are known that its output names.
 	Hidden     []string
 	MoreHidden bool
 	// Network are the names and addresses that a command in a trial tried to reach.

@@ -232,6 +232,9 @@ var descriptor = regexp.MustCompile(`^(?:/dev/fd|/proc/(?:self|thread-self|\d+)/
 
 var standard = map[string]string{"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
+// ofItself matches settings of the caller itself, which programs such as Java's try to write and do without.
+var ofItself = regexp.MustCompile(`^/proc/(?:self|thread-self)(?:/task/\d+)?/(?:coredump_filter|comm|timerslack_ns)$`)
+
 // target returns the path of the file that a path names through a descriptor of the caller, or the path itself; "": it
 // isn't a file.
 func (s served) target(path string) string {
@@ -259,8 +262,11 @@ func (s served) opens(c watched, path string) judged {
 		return judged{pass: true}
 	}
 	path = s.target(path)
-	if path == "" { // a pipe
+	switch {
+	case path == "": // a pipe
 		return judged{pass: true}
+	case ofItself.MatchString(path):
+		return judged{errno: unix.EACCES}
 	}
 	exclusive := flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL
 	f, errno := s.find(s.dirArg(c.at), path, flags&unix.O_NOFOLLOW == 0 && !exclusive)

@@ -78,6 +78,7 @@ type Scene struct {
 	Dir     string
 	Protect []string // as in Spec
 	Denied  []string // paths of deny rules
+	Hidden  []string // files that can't be opened, see Spec.Observe
 	Exit    int
 }
 
@@ -108,7 +109,7 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 		if word == "" && at.Mode != WorkspaceNetwork {
 			word, network = unreached.FindString(line), true
 		}
-		if word == "" || at.Exit == 0 && !halfway(line) || unreadable(line) {
+		if word == "" || at.Exit == 0 && !halfway(line) || unreadable(line) || at.hidden(line) != "" {
 			continue
 		}
 		s := Suspicion{Why: "it printed “" + strings.ToLower(word) + "”", Remedy: remedyFor(at.Mode, network, false)}
@@ -160,6 +161,22 @@ func (at Scene) denied(output string) Suspicion {
 		}
 	}
 	return Suspicion{}
+}
+
+// hidden returns the hidden file that a line names, or "".
+func (at Scene) hidden(line string) string {
+	at.Protect = at.Hidden
+	return at.protected(line)
+}
+
+// Refused returns the hidden files that an output says couldn't be opened.
+func (at Scene) Refused(output string) (paths []string) {
+	for line := range strings.Lines(output) {
+		if path := at.hidden(line); path != "" && refusals.MatchString(line) && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // placeholder returns the error in a line if it is about a protected path that doesn't exist, where there was a placeholder.
