@@ -81,7 +81,18 @@ func TestObservedLimitsAreBounded(t *testing.T) {
 	if err := os.Mkdir(many, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 20_000 {
+	const entries = 15_000
+	for i := range 2 * entries {
+		if i == entries { // half of them beside a hidden file are few enough
+			beside := *l.spec.Limits
+			beside.Hide = append(slices.Clip(beside.Hide), many+"/7")
+			beside.Execute = append(slices.Clip(beside.Execute), l.dir)
+			half := *l.spec
+			half.Observe, half.Limits = true, &beside
+			if o := l.run(t, "cat a.txt many/7", &half); o.Output.String() != "plain\ncat: many/7: Permission denied\n" {
+				t.Errorf("%+v", o)
+			}
+		}
 		if err := os.WriteFile(fmt.Sprintf("%s/%d", many, i), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

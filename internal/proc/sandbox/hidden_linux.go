@@ -68,8 +68,11 @@ func (w *walker) walk(path string, out []string) ([]string, error) {
 	if err != nil {
 		return out, nil // the command can't list it either
 	}
-	w.list = append(w.list, path)
-	if w.room -= len(entries); w.room < 0 {
+	if !slices.Contains(w.list, path) { // it may be read and executed
+		w.list = append(w.list, path)
+		w.room -= len(entries)
+	}
+	if w.room < 0 {
 		return nil, fmt.Errorf("directories with hidden files have more than %d entries", mostEntries)
 	}
 	for _, e := range entries {
