@@ -86,7 +86,7 @@ func lastFlags(o *options) []flag {
 		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "sandbox implementation: built-in or bubblewrap",
 			among: []string{"built-in", session.Bubblewrap},
 			to:    text(&o.backend)},
-		{long: "batch", on: "permission-check", about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode"}; ignores settings`,
+		{long: "batch", on: "permission-check", about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode","place"}; ignores settings`,
 			to: yes(&o.batch)},
 		{long: "no-read-only", on: "permission-check", about: "ignore the built-in read-only list",
 			to: yes(&o.noReadOnly)},
