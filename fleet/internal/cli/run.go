@@ -37,7 +37,7 @@ func runFile(ctx context.Context, env Env, o *options, words []string) error {
 	p, err := connect(ctx, o, true, func(note string) {
 		select {
 		case notes <- note:
-		default: // nobody reads them yet
+		default: // they are read later
 		}
 	})
 	if err != nil {
