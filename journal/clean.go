@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -151,7 +152,7 @@ func (s Sessions) ages() ([]age, error) {
 			all = append(all, age{id, info.ModTime(), treeSize(s.Dir(id))})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b age) int { return a.last.Compare(b.last) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].last.Before(all[j].last) })
 	return all, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,11 +59,11 @@ func (s Sessions) List() ([]Info, error) {
 	}
 	wg.Wait()
 	all = slices.DeleteFunc(all, func(i Info) bool { return i.ID == "" })
-	slices.SortStableFunc(all, func(a, b Info) int {
-		if c := b.Updated.Compare(a.Updated); c != 0 {
-			return c
+	sort.Slice(all, func(i, j int) bool {
+		if c := all[j].Updated.Compare(all[i].Updated); c != 0 {
+			return c < 0
 		}
-		return strings.Compare(a.ID, b.ID)
+		return all[i].ID < all[j].ID
 	})
 	return all, err
 }

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -247,7 +247,7 @@ func similar(want string, ids []string) []string {
 			found = append(found, near{id, common - wrong})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return b.score - a.score })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].score > found[j].score })
 	var out []string
 	for _, n := range found[:min(len(found), 3)] {
 		out = append(out, n.id)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"sort"
 	"time"
 
 	"github.com/adze-dev/adze/agent"
@@ -103,7 +103,7 @@ func (s *Session) ListServers() []ListedServer {
 			all = append(all, ListedServer{Name: alias, State: ServerOff, Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded"})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ListedServer) int { return strings.Compare(a.Name, b.Name) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
 	return all
 }
 

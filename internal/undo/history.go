@@ -2,12 +2,11 @@ package undo
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
+	"sort"
 
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -118,7 +117,12 @@ const whyKilled = "Adze was killed while this call ran, so what it changed isn't
 
 // killed records that calls were killed with the session: those of these entries, or all.
 func (h *History) killed(entries []int64) {
-	for _, ref := range slices.SortedFunc(maps.Keys(h.open), func(a, b Ref) int { return cmp.Compare(h.open[a].entry, h.open[b].entry) }) {
+	var refs []Ref
+	for ref := range h.open {
+		refs = append(refs, ref)
+	}
+	sort.Slice(refs, func(i, j int) bool { return h.open[refs[i]].entry < h.open[refs[j]].entry })
+	for _, ref := range refs {
 		call := h.open[ref]
 		if entries != nil && !slices.Contains(entries, call.entry) {
 			continue

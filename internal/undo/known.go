@@ -1,8 +1,8 @@
 package undo
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/adze-dev/adze/internal/search"
 )
@@ -134,7 +134,7 @@ func (s *snapshot) findNewest(nodes []search.Node) {
 	if len(times) <= s.limits.Files {
 		return
 	}
-	slices.SortFunc(times, func(a, b int64) int { return cmp.Compare(b, a) })
+	sort.Slice(times, func(i, j int) bool { return times[i] > times[j] })
 	s.newest.since = times[s.limits.Files]
 	for i := s.limits.Files - 1; i >= 0 && times[i] == s.newest.since; i-- {
 		s.newest.same++

@@ -1,12 +1,12 @@
 package undo
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
@@ -172,7 +172,7 @@ func (p *Plan) Lose(lost []Lost) {
 		}
 		known[l] = true
 	}
-	slices.SortFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(p.Left, func(i, j int) bool { return p.Left[i].Path < p.Left[j].Path })
 }
 
 // keepFull skips directories that would be deleted or replaced and contain something that stays.
@@ -193,7 +193,7 @@ func (p *Plan) keepFull() {
 		}
 		return false
 	})
-	slices.SortFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(p.Left, func(i, j int) bool { return p.Left[i].Path < p.Left[j].Path })
 }
 
 // maxShown is the maximum size of a file whose contents are shown.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/search"
@@ -351,7 +352,7 @@ func (r *restorer) finish() {
 	for dir := range r.modes {
 		dirs = append(dirs, dir)
 	}
-	slices.SortFunc(dirs, func(a, b string) int { return cmp.Compare(b, a) })
+	sort.Slice(dirs, func(i, j int) bool { return dirs[i] > dirs[j] })
 	for _, dir := range dirs {
 		if r.failed[dir] != nil {
 			continue

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -206,8 +207,8 @@ func (d *difference) finish(s *snapshot, first bool) {
 			d.lost = append(d.lost, Lost{root, fmt.Sprintf("over %d files and directories: changes of the others aren't known", s.entries())})
 		}
 	}
-	slices.SortFunc(d.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortFunc(d.lost, func(a, b Lost) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(d.changes, func(i, j int) bool { return d.changes[i].Path < d.changes[j].Path })
+	sort.Slice(d.lost, func(i, j int) bool { return d.lost[i].Path < d.lost[j].Path })
 }
 
 const (
@@ -325,8 +326,11 @@ func (s *snapshot) budget(nodes []search.Node) {
 		}
 	}
 	if s.saved.Load()+sum > s.limits.Bytes {
-		slices.SortFunc(nodes, func(a, b search.Node) int {
-			return cmp.Or(cmp.Compare(a.Stat.Size, b.Stat.Size), cmp.Compare(a.Path, b.Path))
+		sort.Slice(nodes, func(i, j int) bool {
+			if a, b := nodes[i].Stat.Size, nodes[j].Stat.Size; a != b {
+				return a < b
+			}
+			return nodes[i].Path < nodes[j].Path
 		})
 	}
 }

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // share is a part of a bar.
@@ -30,7 +31,7 @@ const maxBars = 8
 func (t *transcript) times() []share {
 	all := []share{{"model", t.modelMS, fmt.Sprintf("%s, %s", duration(t.modelMS), plural(len(t.turns), "turn")), "model"}}
 	tools := slices.Clone(t.tools)
-	slices.SortStableFunc(tools, func(a, b toolTime) int { return int(b.ms - a.ms) })
+	sort.SliceStable(tools, func(i, j int) bool { return tools[i].ms > tools[j].ms })
 	var rest toolTime
 	for _, s := range tools {
 		if len(all) < maxBars {
