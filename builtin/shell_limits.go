@@ -142,10 +142,16 @@ func (l *limiter) start() error {
 	return l.err
 }
 
+// find starts the search for hidden files, once.
+func (l *limiter) find() {
+	if !l.started.Swap(true) {
+		l.finder.Start()
+	}
+}
+
 // prepare determines what commands may read.
 func (l *limiter) prepare() (err error) {
-	l.finder.Start()
-	l.started.Store(true)
+	l.find()
 	l.limits = l.around.Limits()
 	l.cache, err = l.left.makeCache()
 	return err
@@ -256,9 +262,10 @@ func (l *limiter) close() {
 // Secrets returns the files of the workspace that commands must not read without approval, and whether the list is complete.
 func (s *Set) Secrets() (paths []string, known bool) {
 	l := s.shell.sandboxes.limiter
-	if l == nil || l.start() != nil {
+	if l == nil {
 		return nil, false
 	}
+	l.find()
 	return l.finder.List(firstWait)
 }
 

@@ -42,9 +42,9 @@ func (p *readOnlyPlace) open(l *limiter) error {
 	return p.err
 }
 
-// observed returns the sandbox of a command in the place. Its output is held back by h.
-func (l *limiter) observed(b *sandboxes) (s *sandbox.Spec, h *held, err error) {
-	limits, before, err := l.limited(nil, reliantWait)
+// observed returns the sandbox of a command in the place, with the paths that rules let it read. Its output is held back by h.
+func (l *limiter) observed(b *sandboxes, grant []tool.Access) (s *sandbox.Spec, h *held, err error) {
+	limits, before, err := l.limited(grant, reliantWait)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +99,7 @@ func (c shellCall) observe(ctx context.Context, inv *tool.Invocation) (*tool.Tri
 		return nil, err
 	}
 	var err error
-	if c.command.Sandbox, c.held, err = b.limiter.observed(b); err != nil {
+	if c.command.Sandbox, c.held, err = b.limiter.observed(b, c.live.Decision.Grant); err != nil {
 		return nil, err
 	}
 	cache := c.held.cache
@@ -162,6 +162,8 @@ func (r *observedCall) obstacle() string {
 		return "tried where nothing can be written, it tried to write " + r.paths(o.Refused)
 	case o.Leftover > 0 && o.Ended == proc.Exited:
 		return fmt.Sprintf("it leaves %d processes running", o.Leftover)
+	case o.Ended == proc.TimedOut:
+		return "it was still running when its time was over"
 	case failed && o.Suspect != "":
 		return "tried where nothing can be written, it was likely blocked: " + o.Suspect
 	case failed && len(o.Blocked) > 0 && strings.TrimSpace(o.Output.String()) == "":

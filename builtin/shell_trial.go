@@ -100,10 +100,15 @@ func (s *Set) Place() Place {
 	if t == nil {
 		return PlaceNone
 	}
-	if _, err := t.open(s.shell.sandboxes); err != nil {
-		return PlaceNone
+	if !t.readOnly {
+		if _, err := t.open(s.shell.sandboxes); err == nil {
+			return PlaceOverlay
+		}
 	}
-	return PlaceOverlay
+	if t.place.open(s.shell.sandboxes.limiter) == nil {
+		return PlaceReadOnly
+	}
+	return PlaceNone
 }
 
 func (t *trials) close() error {

@@ -250,7 +250,7 @@ func atTerminal(t *testing.T, dir string, env []string, script string) string {
 // checkVerdicts compares the comments behind the page's permission checks with the decisions, in the order of the page.
 func checkVerdicts(t *testing.T, dir string, env []string, blocks []fenced.Block) {
 	t.Helper()
-	line := regexp.MustCompile(`(?m)^(adze permission check .*?)\s+# (allow|ask|deny)\b`)
+	line := regexp.MustCompile(`(?m)^(adze permission check .*?)\s+# (allow|try|ask|deny)\b`)
 	for _, b := range blocks {
 		for _, m := range line.FindAllStringSubmatch(b.Text, -1) {
 			cmd := exec.Command("bash", "-c", m[1])

@@ -32,7 +32,8 @@ type checker struct {
 	registry *tool.Registry
 	set      *builtin.Set
 
-	place func() permission.Place // where commands run that were not approved
+	secrets func(dir string) func() ([]string, bool)
+	place   func() permission.Place // where commands run that were not approved
 }
 
 // permissionCheck explains a verdict.
@@ -46,7 +47,7 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 			return usagef("--mode: %v", err)
 		}
 	}
-	c := &checker{env: env, o: o, home: session.Canonical(home), user: session.Canonical(env.Home)}
+	c := &checker{env: env, o: o, secrets: secretsIn, home: session.Canonical(home), user: session.Canonical(env.Home)}
 	c.place = sync.OnceValue(func() permission.Place {
 		r := proc.Open(proc.Options{Helper: env.Helper})
 		defer r.Close()
@@ -94,7 +95,7 @@ func (c *checker) one(ctx context.Context, command string) error {
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
 	q.Rules.Deny = append(settings.Texts(session.Denied(s)), c.o.deny...)
 	q.tools = s.Tools
-	c.place = opened.Place
+	c.place, c.secrets = opened.Place, func(string) func() ([]string, bool) { return opened.Secrets }
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		return exitf(exitInput, "%v", err)
@@ -265,8 +266,8 @@ func (c *checker) placeOf(q checkLine) (func() permission.Place, error) {
 	return nil, fmt.Errorf("unknown place %q (expected overlay, read-only or none)", q.Place)
 }
 
-// secrets returns the secret files of a directory.
-func (c *checker) secrets(dir string) func() ([]string, bool) {
+// secretsIn returns the secret files of a directory.
+func secretsIn(dir string) func() ([]string, bool) {
 	return func() ([]string, bool) {
 		finder := secretfiles.New(secretfiles.Options{Roots: []string{dir}})
 		defer finder.Close()

@@ -88,6 +88,9 @@ func (s *Session) place() permission.Place {
 	return permission.None
 }
 
+// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is complete.
+func (s *Session) Secrets() ([]string, bool) { return s.tools.Secrets() }
+
 // Place returns where commands of the session run that were not approved.
 func (s *Session) Place() permission.Place { return s.place() }
 
