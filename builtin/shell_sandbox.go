@@ -105,7 +105,7 @@ func (b *sandboxes) environ(base, pass []string, mask *proc.Mask) {
 	b.short = append(b.short, "ADZE=1")
 	b.tried, b.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
 	b.withheld = slices.DeleteFunc(b.withheld, proc.OfProvider)
-	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
+	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
 
 // readsOnly reports whether a policy granted the call only reads. The executor orders calls by that, so it must hold in

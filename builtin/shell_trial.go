@@ -178,6 +178,11 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 		return nil, err
 	}
 	limits.Hide = append(limits.Hide, c.shell.trials.hidden...)
+	for _, path := range b.denials.found().Unreadable { // other names of denied files
+		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && !slices.Contains(limits.Hide, path) {
+			limits.Hide = append(limits.Hide, path)
+		}
+	}
 	c.held = &held{limiter: b.limiter, before: before}
 	t, err := layers.New(ctx)
 	if err != nil {

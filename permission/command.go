@@ -106,16 +106,13 @@ func (t *lineVerdict) add(s *commandVerdict) {
 		t.open = s.open
 	}
 	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which affects commands that a rule allows
-	switch {
-	case s.free && !sets:
-	case s.covered != nil:
+	if s.covered != nil {
 		if by := s.covered.cite(false); !slices.Contains(t.by, by) {
 			t.by = append(t.by, by)
 		}
 		return
-	default:
-		t.covered = false
 	}
+	t.covered = t.covered && s.free && !sets
 	switch {
 	case t.first != "":
 	case len(s.asks) > 0:

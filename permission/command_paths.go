@@ -51,7 +51,9 @@ func (w *commandJudge) touch(s *commandVerdict, t match.Touch) {
 // touchGlob judges the paths that a pattern matches now, and all in its directory that it may match.
 func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 	if _, secret := names.MaySecret(t.Path); secret {
-		s.exact = true
+		if s.exact = true; s.cmd.Base() == "git" && !s.cmd.MayRun {
+			s.asks = append(s.asks, &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may be secret"})
+		}
 	}
 	if _, ruled := w.pathRule(); !ruled {
 		return
@@ -91,7 +93,7 @@ func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, s
 	if t.Scope == match.Below {
 		w.needsExact(s, below)
 	}
-	if !t.Glob {
+	if !t.Glob && !t.Part {
 		w.reach(s, t, path)
 	}
 }
@@ -133,14 +135,21 @@ func (w *commandJudge) reach(s *commandVerdict, t match.Touch, path string) {
 	f.inCommand = true
 	outside := f.class == otherRead || f.class == outsideWrite && !w.world.inside(f.path)
 	switch {
+	case lies(f.path, w.world.spill) && f.path != "":
+		s.reads = append(s.reads, path)
 	case f.path == "" || !outside, liesIn(f.path, w.world.readable) && !f.exact:
 	case slices.ContainsFunc([]string{"/proc", "/dev", "/sys"}, func(dir string) bool { return lies(f.path, dir) }):
-	case w.disk == nil || !(t.Writes && t.Certain == match.Sure) && !w.disk.Exists(path):
+	case w.disk == nil || !(t.Writes && t.Certain == match.Sure) && !w.mayExist(s, &f):
 	case slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, &f) }):
 		s.reads = append(s.reads, path)
 	case !slices.ContainsFunc(s.asks, func(g *finding) bool { return g.path == f.path }):
 		s.asks = append(s.asks, &f)
 	}
+}
+
+// mayExist reports whether a path exists, or may be a secret in git's history.
+func (w *commandJudge) mayExist(s *commandVerdict, f *finding) bool {
+	return w.disk.Exists(f.path) || f.exact && s.cmd.Base() == "git"
 }
 
 // touchIndex applies the rules on reading to the files in git's index: git log -p prints their content. Deleted files aren't
@@ -202,10 +211,13 @@ func (w *commandJudge) readsPath(s *commandVerdict, path string, below bool) str
 			s.suspect(j.rules[0], f.what())
 		}
 		if j.verdict != tool.Allow {
-			if w.world.place() == None || w.disk.Exists(path) { // elsewhere it fails as it should
+			if w.world.place() == None || w.mayExist(s, &f) { // elsewhere it fails as it should
 				s.asks = append(s.asks, &f)
 			}
 			return f.what()
+		}
+		if f.class != harmless || lies(f.path, w.world.spill) {
+			s.reads = append(s.reads, path)
 		}
 	}
 	if !below {

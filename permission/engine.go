@@ -71,7 +71,7 @@ func (e *engine) judge(r tool.Request) (tool.Decision, []judged) {
 	case d.Try:
 		d.Grant = grant(all)
 	case verdict == tool.Allow && onlyReads(all):
-		d.Grant = []tool.Access{{Verb: tool.Reads, Target: "*"}}
+		d.Grant = append([]tool.Access{{Verb: tool.Reads, Target: "*"}}, grant(all)...)
 	}
 	return d, strictest
 }

@@ -221,6 +221,7 @@ func Stricter(a, b Policy) Policy {
 	return func(r Request) Decision {
 		x, y := a(r), b(r)
 		x.Try = (x.Try || x.Verdict == Allow) && (y.Try || y.Verdict == Allow)
+		x.Try = x.Try && (x.Verdict != Allow || y.Verdict != Allow) // otherwise it just runs
 		y.Try = x.Try
 		if y.Verdict < x.Verdict || y.Verdict == Ask && x.Verdict == Ask && y.userOnly() {
 			return y

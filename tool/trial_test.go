@@ -452,7 +452,7 @@ func TestTrialIsCancelled(t *testing.T) {
 	}
 }
 
-// Stricter lets a call be tried only where both policies do.
+// Stricter lets a call be tried only where both policies do, or allow it.
 func TestStricterTries(t *testing.T) {
 	of := func(v tool.Verdict, try bool) tool.Policy {
 		return func(tool.Request) tool.Decision { return tool.Decision{Verdict: v, Try: try} }
@@ -467,8 +467,8 @@ func TestStricterTries(t *testing.T) {
 				}
 			}
 		}
-		if tool.Stricter(of(tool.Allow, false), of(v, true))(tool.Request{}).Try {
-			t.Error("an allowing policy that says nothing of trials")
+		if !tool.Stricter(of(tool.Allow, false), of(v, true))(tool.Request{}).Try {
+			t.Error("a policy that allows the call prevents a trial")
 		}
 	}
 }

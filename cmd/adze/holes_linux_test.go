@@ -335,7 +335,7 @@ func TestKnownDisclosures(t *testing.T) {
 						if b.name == "bubblewrap" && !hasBubblewrap() {
 							continue
 						}
-						want := !(k.asks && b.name == "none")
+						want := !k.asks
 						if out, _ := d.run(line, b.tools); d.leaked(out) != want {
 							t.Errorf("sandbox: %s: %s: disclosed: %v, want %v\n%s", b.name, line, !want, want, out)
 						}

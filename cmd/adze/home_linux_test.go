@@ -23,7 +23,7 @@ func TestHomeWithoutHOME(t *testing.T) {
 			// ADZE_HOME keeps the test away from the settings of the user who runs it.
 			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ADZE_HOME=" + t.TempDir()}, home...)
 			out, err := cmd.CombinedOutput()
-			if err != nil {
+			if err != nil && words[0] != "permission" { // whose exit status is the verdict
 				t.Errorf("%v %v: %v: %s", home, words, err, out)
 			}
 			return string(out)

@@ -95,14 +95,22 @@ func create(dir string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		switch own, err := lock(f); {
-		case err != nil:
+		own, err := lock(f)
+		if err != nil {
 			return nil, errors.Join(os.Remove(f.Name()), f.Close())
-		case own:
+		}
+		if own && isAt(f, f.Name()) {
 			return f, nil
 		}
-		f.Close() // Sweep removes it, because it wasn't locked yet
+		f.Close() // Sweep removes it, or has removed it, because it wasn't locked yet
 	}
+}
+
+// isAt reports whether a file is still at a path.
+func isAt(f *os.File, path string) bool {
+	here, err := f.Stat()
+	there, err2 := os.Lstat(path)
+	return err == nil && err2 == nil && os.SameFile(here, there)
 }
 
 // Sweep calls remove for each path in logs of processes that have ended. It reports whether nothing is left there: then the

@@ -123,8 +123,8 @@ func TestTree(t *testing.T) {
 		known map[string]bool
 		want  string
 	}{
-		{"first", nil, ".adzeignore .env .git! .gitignore a a/.hidden a/b build! empty secret secret/key sub sub/build!" + links},
-		{"known", map[string]bool{"build": true, "secret": false}, ".adzeignore .env .git! .gitignore a a/.hidden a/b build build/x empty secret! sub sub/build!" + links},
+		{"first", nil, ".adzeignore .env .git .git/HEAD .gitignore a a/.hidden a/b build! empty secret secret/key sub sub/build!" + links},
+		{"known", map[string]bool{"build": true, "secret": false}, ".adzeignore .env .git .git/HEAD .gitignore a a/.hidden a/b build build/x empty secret! sub sub/build!" + links},
 	} {
 		req := TreeRequest{Paths: []string{top}, Skip: []string{filepath.Join(top, "state")}}
 		if tt.known != nil {

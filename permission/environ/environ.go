@@ -119,12 +119,13 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 		`.*_?PAGER|EDITOR|VISUAL|BROWSER|BASH_FUNC.*|(?i:(http|https|ftp|all|no)_proxy)|ADZE.*|container|LS_OPTIONS|DEBIAN_FRONTEND)$`)
 })
 
-// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a directory
-// in which one of the everyday commands leads there.
+// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, a directory
+// in which one of the everyday commands leads there, and directories of version managers, whose programs run what a project
+// chooses.
 func Path(path string, roots ...string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
+		if filepath.IsAbs(dir) && !ofManager(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
 			kept = append(kept, dir)
 		}
 	}
@@ -133,6 +134,18 @@ func Path(path string, roots ...string) string {
 	}
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
+
+// ofManager reports whether a directory belongs to a version manager.
+func ofManager(dir string) bool {
+	for part := range strings.SplitSeq(filepath.ToSlash(dir), "/") {
+		if slices.Contains(managers, strings.TrimPrefix(part, ".")) {
+			return true
+		}
+	}
+	return false
+}
+
+var managers = strings.Fields("rustup asdf mise rtx volta proto pyenv rbenv nodenv jenv goenv phpenv shims")
 
 // leadsInto reports whether a path lies in a root once its links are followed, also if only the beginning of it exists.
 func leadsInto(path string, roots []string) bool {

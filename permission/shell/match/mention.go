@@ -207,7 +207,7 @@ func (m *mentions) made(file, to string) string {
 // text adds the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, in a script of sed
 // what follows a letter that reads or writes a file, and in a program every piece between quotes and brackets.
 func (m *mentions) text(word string, isProgram bool) {
-	add := func(name string) { m.add(m.Dirs, Touch{Path: name, Certain: m.certain}) }
+	add := func(name string) { m.add(m.Dirs, Touch{Path: name, Certain: m.certain, Part: name != word}) }
 	isSed := strings.HasSuffix(m.Base(), "sed")
 	isGlued := len(word) > 2 && word[0] == '-' && word[1] != '-' // sort -uosecret.txt
 	for i := 1; i < len(word); i++ {

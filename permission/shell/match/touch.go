@@ -14,6 +14,7 @@ type Touch struct {
 	Glob    bool   // it is a pattern of the shell
 	Writes  bool   // the command changes or creates it; otherwise it reads it
 	Inside  bool   // it is touched only if its parent is a directory
+	Part    bool   // it is only a part of a word, and may be no path
 	Scope   Scope
 	Certain Certainty
 }
