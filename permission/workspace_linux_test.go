@@ -1,14 +1,12 @@
 package permission_test
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/environ"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -60,19 +58,6 @@ func judgeIn(dir, line string) tool.Verdict {
 func checkIn(dir, line string, rules permission.Rules, place permission.Place) (tool.Decision, []string) {
 	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Secrets: secretsIn(dir)}
 	return permission.Check(in(place, w), rules, permission.Default, permission.Options{}, commandIn(dir, line))
-}
-
-// secretsIn is a World.Secrets for a directory.
-func secretsIn(dir string) func() ([]string, bool) {
-	return func() (paths []string, known bool) {
-		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-			if _, secret := names.Secret(path); secret {
-				paths = append(paths, path)
-			}
-			return err
-		})
-		return paths, err == nil
-	}
 }
 
 // git diff HEAD~1 HEAD needed approval in every workspace with a .env, which it doesn't read. Searches need approval there,

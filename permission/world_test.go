@@ -3,12 +3,14 @@
 package permission_test
 
 import (
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -200,5 +202,18 @@ func TestOwnDirectory(t *testing.T) {
 				t.Errorf("%s: %s: %v %s", state, line, d.Verdict, d.Reason)
 			}
 		}
+	}
+}
+
+// secretsIn is a World.Secrets for a directory.
+func secretsIn(dir string) func() ([]string, bool) {
+	return func() (paths []string, known bool) {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if _, secret := names.Secret(path); secret {
+				paths = append(paths, path)
+			}
+			return err
+		})
+		return paths, err == nil
 	}
 }

@@ -456,7 +456,8 @@ func (s served) setTimes(fd int, pointer uint64) unix.Errno {
 	at := unsafe.Pointer(nil)
 	if pointer != 0 {
 		size := int(unsafe.Sizeof(times))
-		local := []unix.Iovec{{Base: (*byte)(unsafe.Pointer(&times)), Len: uint64(size)}}
+		local := []unix.Iovec{{Base: (*byte)(unsafe.Pointer(&times))}}
+		local[0].SetLen(size)
 		remote := []unix.RemoteIovec{{Base: uintptr(pointer), Len: size}}
 		if n, err := unix.ProcessVMReadv(int(s.pid), local, remote, 0); err != nil || n != size || !s.valid() {
 			return unix.EFAULT
