@@ -160,8 +160,8 @@ func (r *observedCall) obstacle() string {
 	switch {
 	case len(o.Refused) > 0:
 		return "tried where nothing can be written, it tried to write " + r.paths(o.Refused)
-	case o.Leftover > 0 && o.Ended == proc.Exited:
-		return fmt.Sprintf("it leaves %d processes running", o.Leftover)
+	case o.Stopped > 0 && o.Ended == proc.Exited:
+		return "it left processes running, which were stopped"
 	case o.Ended == proc.TimedOut:
 		return "it was still running when its time was over"
 	case failed && o.Suspect != "":

@@ -376,7 +376,7 @@ func TestReadOnlyPlaceAsks(t *testing.T) {
 	w.asked = nil
 	w.run(t, "sleep 1000 >/dev/null 2>&1 & echo started")
 	shown, ok = w.asked[0].Confirm.(tool.Command)
-	if !ok || !strings.Contains(strings.Join(shown.Warnings, ""), "it leaves 1 processes running") {
+	if !ok || !strings.Contains(strings.Join(shown.Warnings, ""), "it left processes running") {
 		t.Errorf("shown: %#v", w.asked)
 	}
 }

@@ -54,7 +54,8 @@ type sandboxes struct {
 	state string
 	env   []string // of approved commands
 
-	short    []string // of read-only commands
+	short    []string // of commands that only read
+	reading  []string // the same, without version managers in PATH: where nothing else keeps them from running code of the project
 	tried    []string // of tried commands
 	withheld []string // the names of variables that tried commands don't get
 
@@ -103,6 +104,7 @@ func (b *sandboxes) environ(base, pass []string, mask *proc.Mask) {
 	secret := func(kv string) bool { return proc.SecretVariable(kv) || mask.String(kv) != kv }
 	b.short, _ = environ.Unapproved{Roots: b.roots, Secret: secret}.Environ(proc.Environ(base, nil))
 	b.short = append(b.short, "ADZE=1")
+	b.reading = environ.WithoutManagers(b.short)
 	b.tried, b.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
 	b.withheld = slices.DeleteFunc(b.withheld, proc.OfProvider)
 	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
@@ -123,7 +125,7 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 	}
 	c.Sandbox, c.Env = nil, b.env
 	if readsOnly(d) || mode == sandbox.ReadOnly {
-		c.Env = b.short // the verdict is only valid in this environment
+		c.Env = b.reading // the verdict is only valid in this environment
 	}
 	if b.auto && !reads {
 		c.Sandbox = b.denials.spec()
@@ -139,7 +141,7 @@ func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 		}
 		if limited != nil {
 			b.denials.add(limited)
-			c.Sandbox, c.Env = limited, b.limiter.environ(b.short, h.cache)
+			c.Sandbox, c.Env = limited, b.limiter.environ(b.reading, h.cache)
 			return h, nil
 		}
 	}

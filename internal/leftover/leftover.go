@@ -80,7 +80,11 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	err := errors.Join(os.Remove(l.file.Name()), l.file.Close())
+	err := os.Remove(l.file.Name())
+	if errors.Is(err, fs.ErrNotExist) { // the user cleaned up
+		err = nil
+	}
+	err = errors.Join(err, l.file.Close())
 	l.file = nil
 	return err
 }

@@ -244,8 +244,9 @@ func (k *keeping) reap() {
 		case err == syscall.EINTR:
 		case err != nil:
 			if close(over); trial != nil && k.box.Observes() {
-				k.tellExit(*trial, <-rest)
-			} else if trial != nil {
+				k.left = <-rest
+			}
+			if trial != nil {
 				k.tellExit(*trial, 0)
 			}
 			return

@@ -117,14 +117,14 @@ func TestObservedLeftovers(t *testing.T) {
 	needsObserving(t, l.runner)
 	spec := *l.spec
 	spec.Observe = true
-	if o := l.run(t, "sleep 1000 & setsid sleep 1000 & echo x", &spec); o.Leftover != 2 || o.Output.String() != "x\n" {
+	if o := l.run(t, "sleep 1000 & setsid sleep 1000 & echo x", &spec); o.Stopped != 2 || o.Output.String() != "x\n" {
 		t.Errorf("%+v", o)
 	}
 	o := l.run(t, "setsid sh -c 'touch late; sleep 1000' & wait", &spec)
 	if !slices.Equal(o.Refused, []string{l.dir + "/late"}) {
 		t.Errorf("%+v", o)
 	}
-	if o := l.run(t, "echo x > $TMPDIR/x; cat <(cat $TMPDIR/x)", &spec); o.Leftover != 0 || o.Output.String() != "x\n" {
+	if o := l.run(t, "echo x > $TMPDIR/x; cat <(cat $TMPDIR/x)", &spec); o.Stopped != 0 || o.Output.String() != "x\n" {
 		t.Errorf("%+v", o)
 	}
 }

@@ -119,13 +119,12 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 		`.*_?PAGER|EDITOR|VISUAL|BROWSER|BASH_FUNC.*|(?i:(http|https|ftp|all|no)_proxy)|ADZE.*|container|LS_OPTIONS|DEBIAN_FRONTEND)$`)
 })
 
-// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, a directory
-// in which one of the everyday commands leads there, and directories of version managers, whose programs run what a project
-// chooses.
+// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a directory
+// in which one of the everyday commands leads there.
 func Path(path string, roots ...string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !ofManager(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
+		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
 			kept = append(kept, dir)
 		}
 	}
@@ -133,6 +132,18 @@ func Path(path string, roots ...string) string {
 		return "/usr/local/bin:/usr/bin:/bin"
 	}
 	return strings.Join(kept, string(filepath.ListSeparator))
+}
+
+// WithoutManagers returns env with a PATH without directories of version managers, whose programs run what a project chooses.
+func WithoutManagers(env []string) []string {
+	out := slices.Clone(env)
+	for i, kv := range out {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			dirs := slices.DeleteFunc(filepath.SplitList(path), ofManager)
+			out[i] = "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
+		}
+	}
+	return out
 }
 
 // ofManager reports whether a directory belongs to a version manager.
