@@ -59,8 +59,8 @@ var moves = []string{
 	"mkdir -p d/e; mv d f; ln -sfn $OUT d; touch d/e d/x; rm -rf f d", "git commit -q --allow-empty -m x", "rm -rf .git/info; ln -sfn $OUT .git/info; touch .git/info/x",
 }
 
-// outside is what someone does outside of sandboxes meanwhile.
-var outsideMoves = []string{"rm -rf repo/tmp; mkdir -p repo/tmp", "rm -rf repo/tmp; ln -s ../outside repo/tmp", "mkdir -p repo/.husky", "rm -rf repo/.husky", "git -C repo status -s >/dev/null"}
+// outsideMoves are what happens outside of sandboxes meanwhile. With -T, a link that a command made in place of tmp isn't followed.
+var outsideMoves = []string{"rm -rf repo/tmp; mkdir -p repo/tmp", "rm -rf repo/tmp; ln -sT ../outside repo/tmp", "mkdir -p repo/.husky", "rm -rf repo/.husky", "git -C repo status -s >/dev/null"}
 
 // Whatever two commands and someone outside do at the same time, nothing outside is
 // written and nothing that git obeys changes.
