@@ -23,7 +23,7 @@ import (
 // readOnlyPlace is the read-only place of a session.
 type readOnlyPlace struct {
 	once sync.Once
-	err  error // why there is none
+	err  error // why it doesn't work here
 }
 
 // open prepares the place once.

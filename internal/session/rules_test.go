@@ -158,7 +158,7 @@ func TestCheckupOfTheSandbox(t *testing.T) {
 	c := &Checkup{w: &out}
 	c.sandbox(sandbox.Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}, false)
 	for _, want := range []string{
-		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of auto-approved commands are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",
+		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of commands without approval are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",
 		"  ✗ read-only: none; No sandbox is available", "  ✗ workspace: none; No sandbox",
 	} {
 		if !bytes.Contains(out.Bytes(), []byte(want)) {

@@ -76,7 +76,7 @@ func removeUnused(state string) {
 		return
 	}
 	os.Remove(filepath.Join(state, stateGit))
-	os.Remove(filepath.Join(state, stateLock)) // then others can lock it anew, and the directory stays
+	os.Remove(filepath.Join(state, stateLock)) // then others create another one, and the directory stays
 	os.Remove(state)
 	if strings.HasSuffix(state, "/"+Hidden) {
 		os.Remove(filepath.Dir(state))

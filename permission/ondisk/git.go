@@ -15,7 +15,7 @@ import (
 )
 
 // Git returns why git may run a program, or show files elsewhere, in dir; "" if it doesn't: the repository around dir is a plain
-// one, with its own objects, no links, no submodules and everyday settings, or there is none. The user's and the system's
+// one, with its own objects, no links, no submodules and everyday settings, or dir is in no repository. The user's and the system's
 // configuration may name any program, except by a relative path, which would be in the repository. known is false if that
 // couldn't be determined.
 func (d *disk) Git(dir string) (why string, known bool) {
@@ -46,7 +46,7 @@ const (
 	maxGitNames = 4000 // in a git directory, without objects
 )
 
-// Worktree returns the top of the working tree of the repository that git would use in dir; "" if there is none. known is
+// Worktree returns the top of the working tree of the repository that git would use in dir; "" if dir is in no repository. known is
 // false if that couldn't be determined: git would use a bare repository, or one that is elsewhere.
 func (d *disk) Worktree(dir string) (top string, known bool) {
 	b := d.budget()

@@ -71,7 +71,7 @@ type Queue struct {
 	replicas int
 	link     *link
 	denied   atomic.Pointer[denial] // the last one
-	problem  func() string          // the last error of an embedded server; nil: there is none
+	problem  func() string          // the last error of an embedded server; nil if no server is embedded
 	dead     atomic.Pointer[string] // see Dead
 	stop     context.Context        // see Until; nil: never
 	tell     func(string)

@@ -83,7 +83,7 @@ func TestLines(t *testing.T) {
 		"seccomp: works",
 		"namespaces: work: user, mount, IPC, network, pid",
 		"bubblewrap: no, there is no bwrap",
-		"reads of auto-approved commands are enforced",
+		"reads of commands without approval are enforced",
 		"workspace mode: commands reach Unix sockets and servers of their session",
 		"read-only: enforced by landlock+seccomp+namespaces+pids",
 		"workspace: enforced by landlock+seccomp+namespaces+pids",

@@ -152,13 +152,13 @@ func (s Support) Lines(bubblewrap bool) []string {
 	return lines
 }
 
-// Reads describes in a line whether reads of auto-approved commands are enforced.
+// Reads describes in a line whether reads of commands without approval are enforced.
 func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	spec := Spec{Mode: ReadOnly, Limits: &Limits{}, Bubblewrap: bubblewrap}
 	if _, err := spec.planWith(s); err != nil {
-		return "reads of auto-approved commands are judged, not enforced: searches near secrets require approval", false
+		return "reads of commands without approval are judged, not enforced: searches near secrets require approval", false
 	}
-	return "reads of auto-approved commands are enforced", true
+	return "reads of commands without approval are enforced", true
 }
 
 // UnixSockets describes in a line which Unix sockets commands in workspace mode can reach.

@@ -316,7 +316,7 @@ func freeze(on bool) {
 	}
 }
 
-// processes returns the other processes in this PID namespace. If there is none, it returns the descendants of this process,
+// processes returns the other processes in this PID namespace. Without a PID namespace, it returns the descendants of this process,
 // which orphans are children of.
 func processes() (all []int) {
 	if os.Getpid() != 1 {
