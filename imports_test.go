@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 	"permission/shell/wrap":       "permission/shell/bash permission/shell/program",
 	"permission/shell/match":      "permission/shell/bash permission/shell/program permission/shell/form",
 	"permission/shell":            "permission/shell/bash permission/shell/wrap",
-	"permission/environ":          "internal/table permission/shell/form",
+	"permission/environ":          "internal/table internal/workspace/names permission/shell/form",
 	"permission/internal/bashlab": "permission/environ permission/shell permission/shell/bash permission/shell/program permission/shell/form permission/shell/match",
 	"permission/ondisk":           "permission internal/gitconfig internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
@@ -101,7 +101,7 @@ var mayImport = map[string]string{
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
 	// What calls changed can be taken back.
-	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/nofollow internal/workspace/watch",
+	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/names internal/workspace/nofollow internal/workspace/watch",
 
 	// The tools use the engines.
 	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/workspace/watch internal/text internal/atomicfile internal/leftover internal/edit internal/document " +

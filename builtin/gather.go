@@ -241,7 +241,7 @@ func (f *files) consider(g *gathered, t target, path string, once map[string]boo
 		return
 	}
 	once[p.Abs] = true
-	if _, in := names.Within(p.Abs, []string{t.at.Abs}); !in {
+	if !names.Below(p.Abs, t.at.Abs) {
 		g.skip(path, "a symlink that points outside the directory; pass its path to read it")
 		return
 	}

@@ -32,16 +32,7 @@ func newSecrets(ws *workspace.Workspace, o Options) secrets {
 
 // ofAdze reports whether a path is in Adze's own directory, and isn't a saved result.
 func (s secrets) ofAdze(path string) bool {
-	return inDir(path, s.own) && !inDir(path, s.saved)
-}
-
-// inDir reports whether a path is a directory or below it. Nothing is in "".
-func inDir(path, dir string) bool {
-	if dir == "" {
-		return false
-	}
-	_, ok := names.Within(path, []string{dir})
-	return ok
+	return names.Below(path, s.own) && !names.Below(path, s.saved)
 }
 
 // why reports whether a path is secret, and why.

@@ -64,10 +64,7 @@ func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 	if root == "" {
 		return "", false
 	}
-	rel, err := filepath.Rel(root, c.Path)
-	if err != nil {
-		return "", false
-	}
+	rel, _ := names.Rel(c.Path, root)
 	at := root
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	for i, name := range parts {
@@ -87,25 +84,12 @@ func (r *triedCall) fold(c trial.Change) (dir string, ignored bool) {
 
 // rootOf returns the workspace root that contains a path; "": none.
 func (r *triedCall) rootOf(path string) string {
-	best := ""
-	for _, root := range r.shell.files.ws.Roots() {
-		if _, ok := names.Within(path, []string{root}); ok && len(root) > len(best) {
-			best = root
-		}
-	}
-	return best
+	root, _ := names.Within(path, r.shell.files.ws.Roots())
+	return root
 }
 
 // short returns a path for users: relative to the project, if it is in the project.
-func (r *triedCall) short(path string) string { return shortPath(r.shell.files.ws.Project(), path) }
-
-// shortPath returns a path relative to a project, if it is in the project.
-func shortPath(project, path string) string {
-	if rel, err := filepath.Rel(project, path); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
-	}
-	return path
-}
+func (r *triedCall) short(path string) string { return names.Short(path, r.shell.files.ws.Project()) }
 
 func kindOf(c trial.Change) tool.EffectKind {
 	switch c.Kind {
@@ -199,8 +183,7 @@ func (r *triedCall) warn(out *tool.Effects) {
 // holder returns the change of the directory that contains a path.
 func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
 	i := slices.IndexFunc(changes, func(e tool.Effect) bool {
-		_, ok := names.Within(path, []string{e.Abs})
-		return ok && strings.HasSuffix(e.Path, "/")
+		return names.Below(path, e.Abs) && strings.HasSuffix(e.Path, "/")
 	})
 	return i, i >= 0
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/gitwork"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	shellread "github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
@@ -123,15 +124,15 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 	}
 	for _, p := range o.protect {
 		switch {
-		case inGit(p) && slices.ContainsFunc(e.Git, func(g string) bool { return g != "" && atOrBelow(p, g) }):
+		case inGit(p) && slices.ContainsFunc(e.Git, func(g string) bool { return g != "" && names.Below(p, g) }):
 			ofGit = append(ofGit, p)
-		case inGit(p) && keysOf(e, p) != nil, slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
+		case inGit(p) && keysOf(e, p) != nil, slices.ContainsFunc(e.Creates, func(c string) bool { return names.Below(p, c) }):
 			ofGit = append(ofGit, p)
 		case slices.ContainsFunc(changed, func(f string) bool {
-			return atOrBelow(p, f) && !o.own(p, e) || atOrBelow(f, p) && !inGit(p)
+			return names.Below(p, f) && !o.own(p, e) || names.Below(f, p) && !inGit(p)
 		}):
 			files = append(files, p)
-		case e.Unseen && !inGit(p) && !exists(p) && filepath.Base(p) != ".git" && atOrBelow(p, e.Top):
+		case e.Unseen && !inGit(p) && !exists(p) && filepath.Base(p) != ".git" && names.Below(p, e.Top):
 			files = append(files, p)
 		}
 	}
@@ -161,8 +162,8 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 	var changes, runs []string
 	for _, c := range e.Creates {
-		if slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(c, r) }) {
-			changes = append(changes, "creates "+o.rel(c))
+		if slices.ContainsFunc(o.roots, func(r string) bool { return names.Below(c, r) }) {
+			changes = append(changes, "creates "+names.Short(c, o.roots...))
 			if len(e.Copies) > 0 {
 				changes = append(changes, "copies "+strings.Join(e.Copies, " and "))
 			}
@@ -174,10 +175,10 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 		switch {
 		case keysOf(e, p) != nil:
 			keys := keysOf(e, p)
-			changes = append(changes, "changes "+o.rel(p)+" ("+strings.Join(keys, ", ")+")")
+			changes = append(changes, "changes "+names.Short(p, o.roots...)+" ("+strings.Join(keys, ", ")+")")
 			runs = append(runs, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !gitwork.RunsPrograms(k) })...)
-		case !slices.ContainsFunc(e.Creates, func(c string) bool { return atOrBelow(p, c) }):
-			if dir := "changes " + o.rel(filepath.Dir(p)); !slices.Contains(changes, dir) {
+		case !slices.ContainsFunc(e.Creates, func(c string) bool { return names.Below(p, c) }):
+			if dir := "changes " + names.Short(filepath.Dir(p), o.roots...); !slices.Contains(changes, dir) {
 				changes = append(changes, dir)
 			}
 		}
@@ -216,7 +217,7 @@ func (o *openingOf) open(paths []string) {
 		if st, err := os.Stat(p); err == nil && st.IsDir() {
 			a.Target += "/"
 		}
-		if !slices.ContainsFunc(o.access, func(b tool.Access) bool { return b == a || atOrBelow(p, strings.TrimSuffix(b.Target, "/")) }) {
+		if !slices.ContainsFunc(o.access, func(b tool.Access) bool { return b == a || names.Below(p, strings.TrimSuffix(b.Target, "/")) }) {
 			o.access = append(o.access, a)
 		}
 	}
@@ -224,7 +225,7 @@ func (o *openingOf) open(paths []string) {
 
 // own reports whether a path is in the git directory of the worktree that a command runs in.
 func (o *openingOf) own(path string, e gitwork.Effect) bool {
-	return inGit(path) && e.Top != "" && atOrBelow(path, filepath.Join(e.Top, ".git"))
+	return inGit(path) && e.Top != "" && names.Below(path, filepath.Join(e.Top, ".git"))
 }
 
 // tracked returns the protected paths in a worktree that have tracked files and aren't in known.
@@ -232,7 +233,8 @@ func (o *openingOf) tracked(top string, known []string) (out []string) {
 	args := []string{"ls-files", "-z", "--full-name", "--"}
 	var asked []string
 	for _, p := range o.protect {
-		if rel, err := filepath.Rel(top, p); err == nil && filepath.IsLocal(rel) && !inGit(p) && exists(p) && !slices.Contains(known, p) && filepath.Base(p) != ".git" {
+		rel, inside := names.Rel(p, top)
+		if inside && !inGit(p) && exists(p) && !slices.Contains(known, p) && filepath.Base(p) != ".git" {
 			asked = append(asked, p)
 			args = append(args, ":(literal)"+rel)
 		}
@@ -244,7 +246,7 @@ func (o *openingOf) tracked(top string, known []string) (out []string) {
 	for _, p := range asked {
 		is := err != nil // ask if it is unknown
 		for name := range strings.SplitSeq(text, "\x00") {
-			is = is || name != "" && atOrBelow(filepath.Join(top, name), p)
+			is = is || name != "" && names.Below(filepath.Join(top, name), p)
 		}
 		if is {
 			out = append(out, p)
@@ -258,11 +260,11 @@ func (o *openingOf) tracked(top string, known []string) (out []string) {
 func (o *openingOf) between(move [2]string, known []string) (out []string) {
 	above := func(path string) (dirs []string) {
 		for _, p := range o.protect {
-			if !slices.ContainsFunc(o.roots, func(r string) bool { return atOrBelow(p, r) }) {
+			if !slices.ContainsFunc(o.roots, func(r string) bool { return names.Below(p, r) }) {
 				continue
 			}
 			for dir := filepath.Dir(p); dir != filepath.Dir(dir) && !slices.Contains(o.roots, dir); dir = filepath.Dir(dir) {
-				if path != dir && atOrBelow(path, dir) && !slices.Contains(dirs, dir) {
+				if path != dir && names.Below(path, dir) && !slices.Contains(dirs, dir) {
 					dirs = append(dirs, dir)
 				}
 			}
@@ -275,7 +277,7 @@ func (o *openingOf) between(move [2]string, known []string) (out []string) {
 		return nil
 	}
 	for _, p := range o.protect {
-		in := func(dir string) bool { return atOrBelow(p, dir) }
+		in := func(dir string) bool { return names.Below(p, dir) }
 		if !inGit(p) && !slices.Contains(known, p) && (slices.ContainsFunc(from, in) || slices.ContainsFunc(to, in)) {
 			out = append(out, p)
 		}
@@ -286,26 +288,17 @@ func (o *openingOf) between(move [2]string, known []string) (out []string) {
 // list formats paths for a prompt.
 func (o *openingOf) list(paths []string) string {
 	const most = 6
-	var names []string
+	var shown []string
 	for _, p := range paths {
-		names = append(names, o.rel(p))
+		shown = append(shown, names.Short(p, o.roots...))
 	}
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", n))
+	if n := len(shown) - most; n > 0 {
+		shown = append(shown[:most], fmt.Sprintf("%d more", n))
 	}
-	if n := len(names); n > 1 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	if n := len(shown); n > 1 {
+		return strings.Join(shown[:n-1], ", ") + " and " + shown[n-1]
 	}
-	return names[0]
-}
-
-func (o *openingOf) rel(path string) string {
-	for _, r := range o.roots {
-		if rel, err := filepath.Rel(r, path); err == nil && filepath.IsLocal(rel) {
-			return rel
-		}
-	}
-	return path
+	return shown[0]
 }
 
 // inGit reports whether a path is in a git directory. A git directory that isn't called .git belongs to a linked worktree.
@@ -324,12 +317,6 @@ func inGit(path string) bool {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// atOrBelow reports whether a path is dir or below it.
-func atOrBelow(path, dir string) bool {
-	rest, ok := strings.CutPrefix(path, dir)
-	return ok && (rest == "" || rest[0] == filepath.Separator || dir == string(filepath.Separator))
 }
 
 // widen makes the approved paths writable for one command. It fails if the command needs other paths by now.

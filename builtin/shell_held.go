@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/secretfiles"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -100,14 +100,11 @@ func lateAccess(late []string) []tool.Access {
 // lateNote describes the files that appeared.
 func lateNote(late []string, root string) string {
 	const most = 5
-	var names []string
+	var shown []string
 	for _, path := range late[:min(len(late), most)] {
-		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
-		}
-		names = append(names, tool.Visible(path))
+		shown = append(shown, tool.Visible(names.Short(path, root)))
 	}
-	list := strings.Join(names, ", ")
+	list := strings.Join(shown, ", ")
 	if n := len(late) - most; n > 0 {
 		list += fmt.Sprintf(", %d more", n)
 	}

@@ -71,7 +71,7 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: f.values, left: f.left, nested: map[string]bool{},
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
-	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(), func(root string) bool { return inDir(root, own) }) {
+	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(), func(root string) bool { return names.Below(root, own) }) {
 		l.own = own // otherwise the command would lose its workspace, and can't read what is around that anyway
 	}
 	hide := o.Sandbox.Limits.Hide
@@ -112,7 +112,7 @@ func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func()
 		if !hide(path, func() bool { return false }) { // files that git tracks in /etc aren't public
 			return false
 		}
-		if _, configuration := names.Within(path, []string{"/etc"}); !configuration && filepath.Ext(path) != ".pem" {
+		if !names.Below(path, "/etc") && filepath.Ext(path) != ".pem" {
 			return true
 		}
 		st, err := os.Stat(path)
@@ -283,14 +283,11 @@ func hiddenNote(o proc.Outcome, root string) string {
 		return ""
 	}
 	const most = 5
-	var names []string
+	var shown []string
 	for _, path := range o.Hidden[:min(n, most)] {
-		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
-		}
-		names = append(names, tool.Visible(path))
+		shown = append(shown, tool.Visible(names.Short(path, root)))
 	}
-	list := strings.Join(names, ", ")
+	list := strings.Join(shown, ", ")
 	if o.Observed {
 		return "Files that may be secret are hidden, and could not be opened: " + list
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/trial"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -177,18 +178,18 @@ func (r *observedCall) obstacle() string {
 // paths returns refused paths for users.
 func (r *observedCall) paths(all []string) string {
 	const most, longest = 3, 200
-	var names []string
+	var shown []string
 	for _, path := range all[:min(len(all), most)] {
-		name := []rune(shortPath(r.shell.files.ws.Project(), path))
+		name := []rune(names.Short(path, r.shell.files.ws.Project()))
 		if len(name) > longest {
 			name = append([]rune("…"), name[len(name)-longest:]...)
 		}
-		names = append(names, tool.Visible(string(name)))
+		shown = append(shown, tool.Visible(string(name)))
 	}
 	if len(all) > most {
-		names = append(names, "…")
+		shown = append(shown, "…")
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(shown, ", ")
 }
 
 // tried returns the command's result if it changed nothing, or a question about the command.

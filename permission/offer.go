@@ -226,7 +226,7 @@ func (w *World) pathRules(subject string, f *finding) []candidate {
 
 // spell writes a path as in rules: /… from the first root, otherwise //… from the root directory.
 func (w World) spell(path string) string {
-	if len(w.Roots) > 0 && within(path, w.Roots[0]) {
+	if len(w.Roots) > 0 && lies(path, w.Roots[0]) {
 		if rel, err := filepath.Rel(w.Roots[0], path); err == nil {
 			if rel == "." {
 				return "/"
@@ -244,11 +244,11 @@ func literal(path string) bool {
 
 // broad reports whether a directory is too large for one rule: it contains the home directory or the workspace.
 func (w World) broad(directory string) bool {
-	if within(w.Home, directory) {
+	if lies(w.Home, directory) {
 		return true
 	}
 	for _, r := range w.Roots {
-		if within(r, directory) && filepath.Clean(r) != directory {
+		if lies(r, directory) && filepath.Clean(r) != directory {
 			return true
 		}
 	}

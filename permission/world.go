@@ -227,11 +227,8 @@ func (w *World) inside(path string) bool {
 	return root != ""
 }
 
-// lies reports whether a cleaned path is a directory or below it; an unknown directory contains nothing.
-func lies(path, directory string) bool {
-	rest, ok := strings.CutPrefix(path, directory)
-	return ok && directory != "" && (rest == "" || rest[0] == filepath.Separator || directory[len(directory)-1] == filepath.Separator)
-}
+// lies reports whether a path is a directory or below it; an unknown directory contains nothing.
+func lies(path, directory string) bool { return names.Below(path, directory) }
 
 func liesIn(path string, directories []string) bool {
 	for _, f := range directories {
@@ -289,15 +286,6 @@ func split(target string) (path string, dir, ok bool) {
 
 // clean removes . and .. by name.
 func clean(path string) string { return filepath.Clean(path) }
-
-// within reports whether path is root or below it; an unknown root contains nothing.
-func within(path, root string) bool {
-	if root == "" {
-		return false
-	}
-	_, ok := names.Within(path, []string{root})
-	return ok
-}
 
 // brief shortens a command for a sentence: a long one to its beginning and end.
 func brief(command string) string {

@@ -20,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/internal/acp"
 	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/serve"
 	"github.com/adze-dev/adze/tool"
@@ -102,7 +103,7 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	}
 	elsewhere := func(root string) bool {
 		real := session.Canonical(root)
-		return !inside(real, dir) && !slices.ContainsFunc(append(added, dir), func(dir string) bool { return inside(dir, real) })
+		return !names.Below(dir, real) && !slices.ContainsFunc(append(added, dir), func(dir string) bool { return names.Below(real, dir) })
 	}
 	if len(c.Roots) > 0 && !slices.ContainsFunc(c.Roots, func(root string) bool { return !elsewhere(root) }) {
 		env.tell(fmt.Sprintf("the client works in %s, outside %s; the tools work in %[2]s",
@@ -159,19 +160,13 @@ func narrowed(dir string, roots []string) []string {
 	for _, root := range roots {
 		real := session.Canonical(root)
 		switch {
-		case inside(real, dir): // all of the workspace, and more that isn't in it
+		case names.Below(dir, real): // all of the workspace, and more that isn't in it
 			return nil
-		case inside(dir, real):
+		case names.Below(real, dir):
 			within = append(within, real)
 		}
 	}
 	return within
-}
-
-// inside reports whether path is dir or below it.
-func inside(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 func serveHTTP(ctx context.Context, env Env, server *serve.Server, address string) error {

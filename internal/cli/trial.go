@@ -243,12 +243,7 @@ func (r *tried) diffs() {
 }
 
 // name is a path as the user writes it.
-func (r *tried) name(path string) string {
-	if rel, err := filepath.Rel(r.root, path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
-}
+func (r *tried) name(path string) string { return names.Short(path, r.root) }
 
 // sandboxRun runs a command in a sandbox with the user's settings and terminal.
 func sandboxRun(ctx context.Context, env Env, o *options, words []string) error {

@@ -112,8 +112,8 @@ func Root(dir, home string) string {
 
 // directories returns the directories from root down to dir.
 func directories(root, dir string) []string {
-	rel, err := filepath.Rel(root, dir)
-	if err != nil || !filepath.IsLocal(rel) {
+	rel, ok := names.Rel(dir, root)
+	if !ok {
 		return []string{dir}
 	}
 	out := []string{root}
@@ -265,9 +265,5 @@ func (a area) shown(path string) string {
 	if a.scope == User {
 		return path
 	}
-	rel, err := filepath.Rel(a.base, path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return path
-	}
-	return filepath.ToSlash(rel)
+	return names.Short(path, a.base)
 }

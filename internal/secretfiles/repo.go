@@ -80,8 +80,8 @@ func (r *repos) tracked(path string) (listed, same bool) {
 	if repo == nil {
 		return false, false
 	}
-	name, err := filepath.Rel(repo.top, path)
-	if err != nil {
+	name, ok := names.Rel(path, repo.top)
+	if !ok {
 		return false, false
 	}
 	size, listed := repo.sizes[maphash.String(r.seed, filepath.ToSlash(name))]

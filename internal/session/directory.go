@@ -19,6 +19,7 @@ import (
 	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/trust"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
 
@@ -184,16 +185,10 @@ func CheckAdded(path, home string) error {
 	} else if f.Close(); filepath.Dir(Canonical(path)) == Canonical(path) {
 		return fmt.Errorf("contains all files of this computer: %s\nAdd the directory that you need.", path)
 	}
-	if home != "" && isBelow(Canonical(home), Canonical(path)) {
+	if home != "" && names.Below(Canonical(home), Canonical(path)) {
 		return fmt.Errorf("contains your home directory: %s\nAdd the directory that you need.", path)
 	}
 	return nil
-}
-
-// isBelow reports whether a path is a directory or below it.
-func isBelow(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // included returns the further directories in settings. A missing one is reported and skipped.
@@ -309,11 +304,8 @@ func fileIn(dir, at, name string) (rel string, ok bool) {
 	if !filepath.IsAbs(name) {
 		abs = filepath.Join(at, name)
 	}
-	rel, err := filepath.Rel(dir, abs)
-	if err != nil || !filepath.IsLocal(rel) {
-		return "", false
-	}
-	return rel, isProgram(abs)
+	rel, ok = names.Rel(abs, dir)
+	return rel, ok && isProgram(abs)
 }
 
 // isProgram reports whether a file can be run: by its mode, its first bytes or its extension. Settings also name data files

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/spill"
 	"github.com/adze-dev/adze/internal/undo"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -435,7 +436,7 @@ func (f Directory) otherBytes(stop func() bool) (results, rest int64) {
 			if err != nil {
 				return nil
 			}
-			if rel, err := filepath.Rel(filepath.Join(f.Home, "spill"), path); err == nil && filepath.IsLocal(rel) {
+			if names.Below(path, filepath.Join(f.Home, "spill")) {
 				results += info.Size()
 			} else {
 				rest += info.Size()

@@ -57,7 +57,7 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, d.home, "sessions"); len(left) != 3 {
+	if left := namesIn(t, d.home, "sessions"); len(left) != 3 {
 		t.Errorf("sessions were deleted twice in an hour: %v are left", left)
 	}
 	d.now = d.now.Add(time.Minute)
@@ -66,10 +66,10 @@ func TestOldSessionsAreDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	waittest.Until(t, "sessions "+strings.Join(ids[1:], " and ")+" are left", func() bool {
-		return slices.Equal(names(t, d.home, "sessions"), slices.Sorted(slices.Values(ids[1:])))
+		return slices.Equal(namesIn(t, d.home, "sessions"), slices.Sorted(slices.Values(ids[1:])))
 	})
-	waittest.Until(t, "the saved results of "+ids[0]+" are gone", func() bool { return !slices.Contains(names(t, d.home, "spill"), ids[0]) })
-	if left := names(t, d.home, "spill"); !slices.Contains(left, ids[1]) {
+	waittest.Until(t, "the saved results of "+ids[0]+" are gone", func() bool { return !slices.Contains(namesIn(t, d.home, "spill"), ids[0]) })
+	if left := namesIn(t, d.home, "spill"); !slices.Contains(left, ids[1]) {
 		t.Errorf("saved results left: %v of %v", left, ids)
 	}
 	alive.Close()
@@ -95,13 +95,13 @@ func TestDeletingEnds(t *testing.T) {
 	if err := s.clean(over); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
+	if left := namesIn(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
 		t.Errorf("deleted after the end: %v", left)
 	}
 	if err := s.clean(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left := names(t, d.home, "sessions"); slices.Contains(left, s.ID) {
+	if left := namesIn(t, d.home, "sessions"); slices.Contains(left, s.ID) {
 		t.Errorf("not deleted: %v", left)
 	}
 }
@@ -133,10 +133,10 @@ func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	waittest.Until(t, "session "+ids[1]+" is left", func() bool { return slices.Equal(names(t, d.home, "sessions"), ids[1:]) })
+	waittest.Until(t, "session "+ids[1]+" is left", func() bool { return slices.Equal(namesIn(t, d.home, "sessions"), ids[1:]) })
 }
 
-func names(t *testing.T, path ...string) []string {
+func namesIn(t *testing.T, path ...string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(path...))
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/journal/export"
 	"github.com/adze-dev/adze/model"
@@ -383,10 +384,10 @@ func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error)
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s", w.Skipped()[0])
 	}
 	path = Canonical(path)
-	if slices.ContainsFunc(roots, func(root string) bool { return isBelow(path, root) }) {
+	if _, inside := names.Within(path, roots); inside {
 		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
 	}
-	if isBelow(path, s.world.State) {
+	if names.Below(path, s.world.State) {
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
 	}
 	if s.denies(path) || s.denies(filepath.Join(path, "file")) {

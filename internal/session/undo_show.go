@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/undo"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -85,10 +86,7 @@ func clip(s string, n int) string {
 
 // shortPath returns a path relative to a directory, if it is inside.
 func shortPath(path, dir string) string {
-	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
-		path = rel
-	}
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(path)) // so that a name can't look like another line
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(names.Short(path, dir))) // so that a name can't look like another line
 }
 
 // undoWords are the arguments of /undo.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // op is how a change is kept.
@@ -449,7 +451,7 @@ func (f *found) leadsOut(path, target string) bool {
 		target = filepath.Join(filepath.Dir(path), target)
 	}
 	target = filepath.Clean(target)
-	return !slices.ContainsFunc(f.t.layers, func(l layer) bool { return within(target, l.Lower) })
+	return !slices.ContainsFunc(f.t.layers, func(l layer) bool { return names.Below(target, l.Lower) })
 }
 
 // mostNotKept is the maximum number of paths in NotKept.

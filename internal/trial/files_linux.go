@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // MostContent is the maximum size of a file that Before and After return.
@@ -62,15 +64,15 @@ func (t *Trial) content(path string, root func(layer) string) ([]byte, error) {
 func (t *Trial) find(path string) (layer int, rel string, ok bool) {
 	best := -1
 	for i, l := range t.layers {
-		if within(path, l.Lower) && (best < 0 || len(l.Lower) > len(t.layers[best].Lower)) {
+		if names.Below(path, l.Lower) && (best < 0 || len(l.Lower) > len(t.layers[best].Lower)) {
 			best = i
 		}
 	}
 	if best < 0 {
 		return 0, "", false
 	}
-	rel, err := filepath.Rel(t.layers[best].Lower, path)
-	return best, rel, err == nil
+	rel, ok = names.Rel(path, t.layers[best].Lower)
+	return best, rel, ok
 }
 
 // openDir opens a directory that isn't a link, to read names.

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Keep moves the changes to the workspace: those that only selects, or all if it is nil. Changes in a git directory are kept
@@ -85,7 +87,7 @@ func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 // gitOf returns the git directory that contains a path, or "".
 func (t *Trial) gitOf(path string) string {
 	for _, dir := range t.l.o.Git {
-		if within(path, dir) {
+		if names.Below(path, dir) {
 			return dir
 		}
 	}
@@ -106,11 +108,11 @@ func (t *Trial) rank(s step) int {
 		return 10
 	case s.Op == opDelete:
 		return 9
-	case dir != "" && within(rel, "/objects"):
+	case dir != "" && names.Below(rel, "/objects"):
 		return 0
 	case dir != "" && rel == "/index":
 		return 7
-	case dir != "" && (within(rel, "/refs") || rel == "/packed-refs" || rel == "/HEAD" || within(rel, "/logs")):
+	case dir != "" && (names.Below(rel, "/refs") || rel == "/packed-refs" || rel == "/HEAD" || names.Below(rel, "/logs")):
 		return 6
 	case s.Op == opCreate:
 		return 1

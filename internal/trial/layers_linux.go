@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Layers are the directories for the changes of a session's trials. It is safe for concurrent use.
@@ -142,7 +143,7 @@ func (l *Layers) chooseLasting() {
 	add(l.o.Caches, func(p string) bool {
 		return slices.ContainsFunc(l.last[l.empty:], func(have string) bool { return ownedBelow(p, have) })
 	})
-	if slices.ContainsFunc(l.last[l.empty:], func(have string) bool { return within(l.home, have) }) {
+	if slices.ContainsFunc(l.last[l.empty:], func(have string) bool { return names.Below(l.home, have) }) {
 		l.home = ""
 	}
 	l.made = slices.DeleteFunc(slices.Clone(l.last), func(path string) bool {
@@ -154,15 +155,15 @@ func (l *Layers) chooseLasting() {
 // absent reports whether the overlay of the home directory can have a directory that doesn't exist. In a directory of caches
 // commands create it.
 func (l *Layers) absent(path string) bool {
-	return l.home != "" && path != l.home && within(path, l.home) &&
-		!slices.ContainsFunc(l.kept, func(p keptDir) bool { return within(path, p.path) }) &&
-		!slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return within(path, have) })
+	return l.home != "" && path != l.home && names.Below(path, l.home) &&
+		!slices.ContainsFunc(l.kept, func(p keptDir) bool { return names.Below(path, p.path) }) &&
+		!slices.ContainsFunc(l.last[l.temp:], func(have string) bool { return names.Below(path, have) })
 }
 
 // ownedBelow reports whether a path is in a directory, and the user owns everything in between: overlayfs copies the
 // directories above a change.
 func ownedBelow(path, dir string) bool {
-	if !within(path, dir) {
+	if !names.Below(path, dir) {
 		return false
 	}
 	for ; path != dir; path = filepath.Dir(path) {
@@ -190,7 +191,7 @@ func (l *Layers) lasting(path string) (string, bool) {
 		return "", false
 	}
 	for _, p := range l.kept {
-		if within(real, p.path) {
+		if names.Below(real, p.path) {
 			return "", false
 		}
 	}
@@ -215,7 +216,7 @@ func (l *Layers) HasCache() bool {
 
 // homeInTemp reports whether the home directory is in a temp directory. Commands may read these, so it isn't shown there.
 func (l *Layers) homeInTemp() bool {
-	return slices.ContainsFunc(l.last[:l.temp], func(dir string) bool { return within(l.home, dir) })
+	return slices.ContainsFunc(l.last[:l.temp], func(dir string) bool { return names.Below(l.home, dir) })
 }
 
 // own creates the directory of this session in a state directory.
@@ -404,7 +405,7 @@ func (t *Trial) lastingLayers(mounts []string) error {
 			continue
 		case i < l.empty: // files of other programs aren't for commands without approval
 			o.Instead = true
-		case whole && within(path, l.home):
+		case whole && names.Below(path, l.home):
 			home.Parts = append(home.Parts, path)
 			continue
 		case mountIn(mounts, path) != "":
@@ -508,7 +509,7 @@ func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	s.Trial.Show = t.show(limits)
 	for _, dir := range append([]string{t.l.o.State}, t.l.dirs...) {
 		for _, o := range s.Trial.Layers {
-			if state := filepath.Dir(dir); within(state, o.Lower) && state != o.Lower && !slices.Contains(s.Trial.Conceal, state) && dir != t.l.o.State {
+			if state := filepath.Dir(dir); names.Below(state, o.Lower) && state != o.Lower && !slices.Contains(s.Trial.Conceal, state) && dir != t.l.o.State {
 				s.Trial.Conceal = append(s.Trial.Conceal, state)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 
 // protect records a change of a protected path, with everything in it, and of instructions for agents.
 func (f *found) protect(path string) {
-	if f.protected != "" && within(path, f.protected) {
+	if f.protected != "" && names.Below(path, f.protected) {
 		return
 	}
 	o := &f.t.l.o
-	in := func(dir string) bool { return within(path, dir) && names.GitObeys(path[len(dir):]) }
+	in := func(dir string) bool { return names.Below(path, dir) && names.GitObeys(path[len(dir):]) }
 	switch {
 	case o.Protected(path) || slices.ContainsFunc(f.git, in):
 		f.Special = append(f.Special, Special{path, "protected"})
@@ -61,7 +61,7 @@ func (f *found) repository(path string, entries []string) {
 	for _, name := range entries {
 		signs |= names.GitSign(name)
 	}
-	if signs.Repository() && !(f.protected != "" && within(path, f.protected)) {
+	if signs.Repository() && !(f.protected != "" && names.Below(path, f.protected)) {
 		f.Special = append(f.Special, Special{path, "git repository"})
 	}
 }

@@ -12,7 +12,7 @@ import (
 // a commit is an ordinary change.
 func Protects(listed []string, named func(path string) bool) func(path string) bool {
 	return func(path string) bool {
-		if slices.ContainsFunc(listed, func(l string) bool { return within(path, l) }) {
+		if slices.ContainsFunc(listed, func(l string) bool { return names.Below(path, l) }) {
 			return true
 		}
 		i := strings.LastIndex(path, "/.git/")
@@ -21,9 +21,4 @@ func Protects(listed []string, named func(path string) bool) func(path string) b
 		}
 		return names.GitObeys(path[i+len("/.git/"):])
 	}
-}
-
-// within reports whether a path is a directory or below it.
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // A temp directory is initially empty in a trial: files of other programs aren't for a command without approval. Other paths
@@ -24,7 +25,7 @@ func (t *Trial) show(limits *sandbox.Limits) (paths []string) {
 		if !o.Instead {
 			continue
 		}
-		inside := func(path string) bool { return path != o.Lower && within(path, o.Lower) }
+		inside := func(path string) bool { return path != o.Lower && names.Below(path, o.Lower) }
 		for _, path := range read {
 			if inside(path) && !t.layered(path, o) && t.hole(o, path) == nil {
 				paths = append(paths, path)
@@ -44,7 +45,7 @@ func (t *Trial) show(limits *sandbox.Limits) (paths []string) {
 // layered reports whether a path is in a layer below a temp layer.
 func (t *Trial) layered(path string, temp sandbox.Overlay) bool {
 	return slices.ContainsFunc(slices.Concat(t.overlays(), t.last), func(o sandbox.Overlay) bool {
-		return o.Lower != temp.Lower && within(o.Lower, temp.Lower) && within(path, o.Lower)
+		return o.Lower != temp.Lower && names.Below(o.Lower, temp.Lower) && names.Below(path, o.Lower)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 func unsupported(format string, args ...any) error {
@@ -55,7 +56,7 @@ func (l *Layers) check() (mounts []string, err error) {
 // mountIn returns a mount point below a directory, or "".
 func mountIn(mounts []string, dir string) string {
 	for _, m := range mounts {
-		if m != dir && within(m, dir) {
+		if m != dir && names.Below(m, dir) {
 			return m
 		}
 	}
@@ -73,7 +74,7 @@ func (l *Layers) choose(p *keptDir) error {
 	}
 	var why error
 	for _, state := range []string{l.o.State, filepath.Join(p.path, Hidden)} {
-		if within(p.path, state) {
+		if names.Below(p.path, state) {
 			continue
 		}
 		if why = tryState(state, p.path); why == nil {

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/tool"
 )
@@ -169,10 +170,7 @@ func (t *Tracker) snapshot(store *Store) *snapshot {
 func outermost(dirs []string) []string {
 	var out []string
 	for _, d := range dirs {
-		inside := slices.ContainsFunc(dirs, func(other string) bool {
-			rel, err := filepath.Rel(other, d)
-			return err == nil && rel != "." && filepath.IsLocal(rel)
-		})
+		inside := slices.ContainsFunc(dirs, func(other string) bool { return other != d && names.Below(d, other) })
 		if !inside && !slices.Contains(out, d) {
 			out = append(out, d)
 		}
@@ -230,10 +228,8 @@ func (t *Tracker) forgetAll() {
 
 // covers reports whether a path is in the workspace.
 func (t *Tracker) covers(path string) bool {
-	return slices.ContainsFunc(t.o.Roots, func(root string) bool {
-		rel, err := filepath.Rel(root, path)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	_, ok := names.Within(path, t.o.Roots)
+	return ok
 }
 
 // between attributes the changes between two calls to the background command that was running; without one, they are by
@@ -388,26 +384,16 @@ func (f Found) Note(roots []string) string {
 	if n == 0 {
 		return ""
 	}
-	var names []string
+	var shown []string
 	for _, l := range f.Lost[:min(n, maxNamed)] {
-		name := short(l.Path, roots)
+		name := names.Short(l.Path, roots...)
 		if most := 200; len(name) > most {
 			name = strings.ToValidUTF8(name[:most], "") + "…"
 		}
-		names = append(names, fmt.Sprintf("%s (%s)", name, l.Why))
+		shown = append(shown, fmt.Sprintf("%s (%s)", name, l.Why))
 	}
 	if n > maxNamed {
-		names = append(names, fmt.Sprintf("%d more", n-maxNamed))
+		shown = append(shown, fmt.Sprintf("%d more", n-maxNamed))
 	}
-	return "undo can't restore these changes: " + strings.Join(names, ", ") + "."
-}
-
-// short returns a path relative to the workspace.
-func short(path string, roots []string) string {
-	for _, root := range roots {
-		if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
-			return rel
-		}
-	}
-	return path
+	return "undo can't restore these changes: " + strings.Join(shown, ", ") + "."
 }

@@ -70,8 +70,7 @@ func OpenBeside(writable []string, roots ...string) (*Workspace, error) {
 	}
 	for i, r := range kept {
 		nested := slices.ContainsFunc(kept, func(o root) bool {
-			_, inside := names.Within(r.real, []string{o.real})
-			return inside && o.real != r.real
+			return o.real != r.real && names.Below(r.real, o.real)
 		})
 		if i == 0 || !nested && !slices.Contains(w.roots, r.real) {
 			w.roots = append(w.roots, r.real)
@@ -120,7 +119,7 @@ func (r root) leadsOut(dirs []string) (dir string, ok bool) {
 		if !inside {
 			continue
 		}
-		if _, stays := names.Within(r.real, []string{dir}); !stays {
+		if !names.Below(r.real, dir) {
 			return dir, true
 		}
 	}
@@ -161,16 +160,7 @@ func (w *Workspace) Resolve(name string) (Path, error) {
 	}
 	roots := w.Roots()
 	root, _ := names.Within(abs, roots)
-	return Path{Abs: abs, Rel: display(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
-}
-
-// display returns the path relative to the project with forward slashes, or the absolute path outside.
-func display(abs, project string) string {
-	rel, err := filepath.Rel(project, abs)
-	if err != nil || !filepath.IsLocal(rel) {
-		return abs
-	}
-	return filepath.ToSlash(rel)
+	return Path{Abs: abs, Rel: names.Short(abs, roots[0]), Root: root, Given: name, Exists: exists}, nil
 }
 
 // meant guesses the absolute path for a relative one: below the first root that has it, otherwise below the project.

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/table"
+	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/permission/shell/form"
 )
 
@@ -179,12 +180,8 @@ func holdsLinkInto(dir string, roots []string) bool {
 }
 
 func inRoots(dir string, roots []string) bool {
-	for _, r := range roots {
-		if r = filepath.Clean(r); dir == r || strings.HasPrefix(dir, strings.TrimSuffix(r, "/")+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
+	_, ok := names.Within(dir, roots)
+	return ok
 }
 
 // quiet are the settings that keep git, go and rustup from running or fetching what a repository names.

@@ -89,7 +89,7 @@ func (b *Base) unknown(found walked, approved []string) (out []string) {
 	for _, p := range found.parts() {
 		switch {
 		case r.known[p.path]:
-		case slices.ContainsFunc(approved, func(a string) bool { return below(p.path, a) }):
+		case slices.ContainsFunc(approved, func(a string) bool { return names.Below(p.path, a) }):
 			r.known[p.path] = true
 		case p.of == "" || r.known[p.of]: // without a HEAD, the rest is ordinary
 			out = append(out, p.path)
@@ -127,7 +127,7 @@ func (b *Base) Aside(dir string, approved ...string) (notes []string) {
 	defer found.restore()
 	var moved []string
 	for _, path := range b.unknown(found, approved) {
-		if slices.ContainsFunc(moved, func(m string) bool { return below(path, m) }) {
+		if slices.ContainsFunc(moved, func(m string) bool { return names.Below(path, m) }) {
 			continue
 		}
 		note := "A command created " + path + ", which makes git run programs that settings and hooks name. "

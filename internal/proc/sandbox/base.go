@@ -129,7 +129,7 @@ func (b *Base) addCaches(all []buildCache, roots []string) {
 			b.tools = append(b.tools, c.real)
 		case err == nil && holding(c.real, b.write) != "":
 			b.cached = append(b.cached, c.real)
-		case err != nil && c.used && !c.programs && b.home != "" && below(c.real, b.home):
+		case err != nil && c.used && !c.programs && b.home != "" && names.Below(c.real, b.home):
 			b.missing = append(b.missing, c.real)
 		}
 	}
@@ -187,7 +187,7 @@ func decidedIn(path, real string, writable []string) string {
 		return path
 	}
 	for _, dir := range passed {
-		if by := holding(dir, writable); by != "" && !below(real, by) {
+		if by := holding(dir, writable); by != "" && !names.Below(real, by) {
 			return by
 		}
 	}
@@ -248,10 +248,10 @@ func outsideGit(root string) []string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(root, dir)
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil || below(dir, root) {
+	if dir, err = filepath.EvalSymlinks(dir); err != nil || names.Below(dir, root) {
 		return nil
 	}
-	if super, _, ok := strings.Cut(dir, "/.git/modules/"); ok && below(root, super) && isRepository(dir) {
+	if super, _, ok := strings.Cut(dir, "/.git/modules/"); ok && names.Below(root, super) && isRepository(dir) {
 		return []string{dir}
 	}
 	common := filepath.Dir(filepath.Dir(dir))
@@ -428,7 +428,7 @@ func gitNames(config, worktree string) []string {
 		if !filepath.IsAbs(value) {
 			value = filepath.Join(at, value)
 		}
-		if value = filepath.Clean(value); below(value, worktree) && value != worktree {
+		if value = filepath.Clean(value); names.Below(value, worktree) && value != worktree {
 			out = append(out, value)
 		}
 	}

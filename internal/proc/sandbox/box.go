@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Box is one sandbox, for one command.
@@ -154,7 +156,7 @@ const sharedDir = "/dev/shm"
 // below it.
 func (b *Box) ownShared(dir string) bool {
 	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}), func(path string) bool {
-		return strings.HasPrefix(path, sharedDir+"/")
+		return path != sharedDir && names.Below(path, sharedDir)
 	})
 }
 

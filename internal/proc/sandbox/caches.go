@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/table"
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 //go:embed caches.txt
@@ -73,7 +74,7 @@ func newCachePlaces(env, roots []string) cachePlaces {
 
 // isWide reports whether a resolved directory has more than a cache: a variable or a link may lead anywhere.
 func (p cachePlaces) isWide(dir string) bool {
-	return slices.ContainsFunc(p.wide, func(w string) bool { return w != "" && below(w, dir) })
+	return slices.ContainsFunc(p.wide, func(w string) bool { return w != "" && names.Below(w, dir) })
 }
 
 // all returns the build caches. Directories with programs aren't included (~/.cargo/bin).
@@ -165,7 +166,7 @@ func TempDirs(env []string) []string {
 		if dir = settled(dir); home == "" || home == "/" || holding(dir, append(usual, sharedDir)) != "" {
 			return false
 		}
-		return slices.ContainsFunc(homeDirs(home), func(d string) bool { return below(settled(d), dir) })
+		return slices.ContainsFunc(homeDirs(home), func(d string) bool { return names.Below(settled(d), dir) })
 	})
 	return append(out, usual...)
 }

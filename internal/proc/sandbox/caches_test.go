@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // cacheHome makes a home directory with files.
@@ -108,7 +110,7 @@ func TestPlantedCache(t *testing.T) {
 	for _, variable := range []string{"GOCACHE", "XDG_CACHE_HOME", "PLAYWRIGHT_BROWSERS_PATH"} {
 		b := NewBase([]string{t.TempDir()}, nil, []string{"HOME=" + home, "PATH=" + home + "/bin", "TMPDIR=" + temp, variable + "=" + link}, nil)
 		for _, path := range b.Caches() {
-			if below(path, filepath.Join(home, "work")) {
+			if names.Below(path, filepath.Join(home, "work")) {
 				t.Errorf("%s: %s is a cache", variable, path)
 			}
 		}

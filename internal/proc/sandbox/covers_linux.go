@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known which
@@ -79,7 +81,7 @@ func (c *covers) fillClosed(cover, path string) error {
 	}
 	for _, s := range c.shown {
 		var st unix.Stat_t
-		if s == path || !below(s, path) || unix.Lstat(s, &st) != nil {
+		if s == path || !names.Below(s, path) || unix.Lstat(s, &st) != nil {
 			continue
 		}
 		at := cover + s[len(path):]
@@ -101,7 +103,7 @@ func (c *covers) attachClosed(cover, path string) error {
 	var shown []openPath
 	defer func() { closeAll(shown) }()
 	for _, s := range c.shown {
-		if s == path || !below(s, path) {
+		if s == path || !names.Below(s, path) {
 			continue
 		}
 		if tree, err := readOnlyTree(s); err == nil { // otherwise a place without content
@@ -240,7 +242,7 @@ func (b *Box) coverMounts() [][2]string {
 		}
 		out = append(out, [2]string{b.covers.directory(b.covers.dir, i), path})
 		for _, s := range b.covers.shown {
-			if _, err := os.Lstat(s); err == nil && s != path && below(s, path) {
+			if _, err := os.Lstat(s); err == nil && s != path && names.Below(s, path) {
 				out = append(out, [2]string{s, s})
 			}
 		}
@@ -341,8 +343,8 @@ func (b *Box) holdProtected() {
 	real := map[string]string{}
 	for _, path := range slices.Concat(b.spec.Protect, b.spec.Unwritable) {
 		for _, r := range roots {
-			rel, err := filepath.Rel(r, path)
-			if err != nil || !filepath.IsLocal(rel) {
+			rel, ok := names.Rel(path, r)
+			if !ok {
 				continue
 			}
 			if _, ok := real[r]; !ok {
@@ -429,8 +431,8 @@ func (b *Box) protectTarget(link string, rest, write []string, links int) {
 		target = filepath.Join(filepath.Dir(link), target)
 	}
 	root := holding(target, write)
-	rel, err := filepath.Rel(root, target)
-	if root == "" || err != nil || rel == "." {
+	rel, ok := names.Rel(target, root)
+	if !ok || rel == "." {
 		return
 	}
 	b.protectBelow(root, append(strings.Split(rel, "/"), rest...), write, links+1)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // DenyRule is a deny rule on paths.
@@ -147,7 +149,7 @@ func (d *Denials) literal(out *Denied, r DenyRule) {
 
 // holds returns the first of dirs that is at or below a path, or "".
 func holds(path string, dirs []string) string {
-	i := slices.IndexFunc(dirs, func(dir string) bool { return below(dir, path) })
+	i := slices.IndexFunc(dirs, func(dir string) bool { return names.Below(dir, path) })
 	if i < 0 {
 		return ""
 	}
@@ -167,7 +169,7 @@ func (s *search) found() (paths []string, why string) {
 		s.tree = newTree(outermost(slices.Collect(maps.Values(real))), func(path string) bool {
 			return slices.ContainsFunc(s.rules, func(r DenyRule) bool {
 				from, ok := real[r.From]
-				return ok && below(path, from) && r.Matches(filepath.Join(r.From, path[len(from):]))
+				return ok && names.Below(path, from) && r.Matches(filepath.Join(r.From, path[len(from):]))
 			})
 		})
 		s.tree.most, s.tree.plain = s.most, true

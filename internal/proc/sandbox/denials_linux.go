@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // withAliases adds other names of the same files: hard links in the workspace, and paths through other mounts of the same
@@ -107,7 +109,7 @@ func mountAliases(paths []string, mounts []mountOf) []string {
 	for _, path := range paths {
 		on := -1
 		for i, m := range mounts { // later mounts are on top
-			if below(path, m.at) && (on < 0 || len(m.at) >= len(mounts[on].at)) {
+			if names.Below(path, m.at) && (on < 0 || len(m.at) >= len(mounts[on].at)) {
 				on = i
 			}
 		}
@@ -121,8 +123,8 @@ func mountAliases(paths []string, mounts []mountOf) []string {
 				continue
 			}
 			alias := m.at // a part of it is mounted there
-			if !below(m.root, inner) || m.root == inner {
-				if !below(inner, m.root) {
+			if !names.Below(m.root, inner) || m.root == inner {
+				if !names.Below(inner, m.root) {
 					continue
 				}
 				alias = filepath.Join(m.at, strings.TrimPrefix(inner, m.root))

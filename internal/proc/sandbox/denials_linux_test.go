@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // deniedTree makes files in a workspace and beside it, and returns both directories.
@@ -34,7 +36,7 @@ func deniedTree(t *testing.T, names ...string) (ws, outside string) {
 func denyRule(read bool, text string) DenyRule {
 	from, suffix, deep := strings.Cut(text, "/**")
 	return DenyRule{Text: text, Read: read, Edit: !read, From: from, Matches: func(path string) bool {
-		return below(path, from) && (!deep || suffix == "" || slices.ContainsFunc(strings.Split(path, "/"), func(c string) bool { return strings.HasSuffix(c, suffix) }))
+		return names.Below(path, from) && (!deep || suffix == "" || slices.ContainsFunc(strings.Split(path, "/"), func(c string) bool { return strings.HasSuffix(c, suffix) }))
 	}}
 }
 

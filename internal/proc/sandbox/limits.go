@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Surroundings is the environment of a session that determines limits on reads.
@@ -54,7 +56,7 @@ func (s Surroundings) Limits() *Limits {
 // directories, as / does.
 func (s Surroundings) unexecuted() []string {
 	return slices.DeleteFunc(slices.Clone(s.Roots), func(root string) bool {
-		return slices.ContainsFunc(s.System, func(dir string) bool { return below(dir, root) })
+		return slices.ContainsFunc(s.System, func(dir string) bool { return names.Below(dir, root) })
 	})
 }
 
@@ -64,11 +66,11 @@ var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system"
 // executable reports whether a directory of programs may be used: it neither contains the workspace nor is in it, doesn't
 // contain the home directory, and isn't allowed already.
 func (s Surroundings) executable(dir, home string, have []string) bool {
-	if home != "" && below(home, dir) {
+	if home != "" && names.Below(home, dir) {
 		return false
 	}
 	for _, r := range s.unexecuted() {
-		if below(dir, r) || below(r, dir) {
+		if names.Below(dir, r) || names.Below(r, dir) {
 			return false
 		}
 	}
@@ -80,10 +82,10 @@ func (s Surroundings) executable(dir, home string, have []string) bool {
 func around(dir string, avoid []string, depth int) []string {
 	inside := false
 	for _, a := range avoid {
-		if below(dir, a) {
+		if names.Below(dir, a) {
 			return nil
 		}
-		inside = inside || below(a, dir)
+		inside = inside || names.Below(a, dir)
 	}
 	if !inside {
 		return []string{dir}
@@ -172,7 +174,7 @@ func toolchain(bin, home string) []string {
 	}) {
 		return nil
 	}
-	if home == "" || !below(home, prefix) && prefix != filepath.Join(home, ".local") {
+	if home == "" || !names.Below(home, prefix) && prefix != filepath.Join(home, ".local") {
 		return []string{prefix}
 	}
 	var out []string

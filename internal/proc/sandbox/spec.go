@@ -37,6 +37,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
 // Mode is how restrictive a sandbox is.
@@ -300,15 +302,10 @@ func absoluteValue(env []string, name string) string {
 	return ""
 }
 
-// below reports whether path is root or is below it.
-func below(path, root string) bool {
-	return path == root || root == "/" || strings.HasPrefix(path, root+string(filepath.Separator))
-}
-
 // holding returns the root that contains path, or "".
 func holding(path string, roots []string) string {
 	for _, r := range roots {
-		if below(path, r) {
+		if names.Below(path, r) {
 			return r
 		}
 	}
@@ -318,10 +315,10 @@ func holding(path string, roots []string) string {
 // between returns the directories from below root to above path, the topmost first.
 func between(root, path string) []string {
 	var out []string
-	if root == "" || !below(path, root) {
+	if root == "" || !names.Below(path, root) {
 		return nil
 	}
-	for dir := filepath.Dir(path); dir != root && below(dir, root); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(path); dir != root && names.Below(dir, root); dir = filepath.Dir(dir) {
 		out = append(out, dir)
 	}
 	slices.Reverse(out)

@@ -14,22 +14,54 @@ import (
 	"unicode"
 )
 
-// Within reports whether path is one of the roots or below one, and which.
-// Whole components are compared: /app-evil is not within /app. When roots are
-// nested the innermost one is returned.
+// Rel returns a path relative to a directory, "." for the directory itself, and whether the path is the directory or below it.
+// It is the only comparison of this kind: whole components count (/app-evil is not below /app), "." and ".." are removed by
+// name first, an empty path is not below anything, and nothing is below an empty directory. Windows ignores letter case here
+// and has names of devices in every directory, which are not below it.
+func Rel(path, dir string) (rel string, ok bool) {
+	if path == "" || dir == "" {
+		return "", false
+	}
+	if filepath.Separator != '/' || path[0] != '/' || dir[0] != '/' {
+		rel, err := filepath.Rel(dir, path)
+		return rel, err == nil && filepath.IsLocal(rel)
+	}
+	path, dir = filepath.Clean(path), filepath.Clean(dir)
+	if path == dir {
+		return ".", true
+	}
+	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, "/"))
+	if !ok || rest[0] != '/' {
+		return "", false
+	}
+	return rest[1:], true
+}
+
+// Below reports whether a path is a directory or below it; see Rel.
+func Below(path, dir string) bool {
+	_, ok := Rel(path, dir)
+	return ok
+}
+
+// Within reports whether path is one of the roots or below one, and which; see Rel. When roots are nested the innermost one
+// is returned.
 func Within(path string, roots []string) (root string, ok bool) {
 	for _, r := range roots {
-		if len(r) >= len(root) && below(path, r) {
+		if len(r) >= len(root) && Below(path, r) {
 			root, ok = r, true
 		}
 	}
 	return root, ok
 }
 
-func below(path, root string) bool {
-	path, root = filepath.Clean(path), filepath.Clean(root)
-	rest, found := strings.CutPrefix(path, root)
-	return found && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator)))
+// Short returns a path for people: relative to the first of dirs that it is in, with forward slashes, or as it is.
+func Short(path string, dirs ...string) string {
+	for _, dir := range dirs {
+		if rel, ok := Rel(path, dir); ok {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return path
 }
 
 // parts splits a path into folded components, without the volume.

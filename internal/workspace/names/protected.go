@@ -124,7 +124,7 @@ func ProtectedIn(roots []string, home string) func(path string) (why string, ok 
 	}
 	home = filepath.Clean(home)
 	return func(path string) (why string, ok bool) {
-		if why, ok := Protected(path); ok || path == home || !below(path, home) {
+		if why, ok := Protected(path); ok || path == home || !Below(path, home) {
 			return why, ok
 		}
 		if ofHome(strings.Join(parts(path[len(home):]), "/")) {
