@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/gitconfig"
 )
 
 // branch is the current git branch for the status line, which is drawn often: it is read again only after something
@@ -37,14 +39,9 @@ func (b *branch) changed() {
 func branchOf(dir string) string {
 	for {
 		git := filepath.Join(dir, ".git")
-		if st, err := os.Stat(git); err == nil {
-			if !st.IsDir() {
-				git = strings.TrimPrefix(smallFile(git), "gitdir: ")
-				if !filepath.IsAbs(git) {
-					git = filepath.Join(dir, git)
-				}
-			}
-			name, ok := strings.CutPrefix(smallFile(filepath.Join(git, "HEAD")), "ref: refs/heads/")
+		if _, err := os.Stat(git); err == nil {
+			own, _ := gitconfig.Dirs(git)
+			name, ok := strings.CutPrefix(gitconfig.Text(filepath.Join(own, "HEAD")), "ref: refs/heads/")
 			if !ok && len(name) >= 7 {
 				return name[:7]
 			}
@@ -56,18 +53,4 @@ func branchOf(dir string) string {
 		}
 		dir = up
 	}
-}
-
-// smallFile returns the text of a small regular file; "": it is something else.
-func smallFile(path string) string {
-	const largest = 4 << 10
-	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() || st.Size() > largest {
-		return ""
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }

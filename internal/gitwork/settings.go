@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/gitconfig"
 )
 
 // dir returns a path in the git directory that all worktrees share.
@@ -363,24 +365,20 @@ func (w *work) worktree() {
 
 // adminOf returns git's directory for a linked worktree.
 func (w *work) adminOf(worktree string) string {
-	text, _ := os.ReadFile(filepath.Join(worktree, ".git"))
-	dir := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))
-	if own := w.dir("worktrees"); dir != "" && filepath.Dir(dir) == own {
+	own := w.dir("worktrees")
+	if dir, ok := gitconfig.Pointer(filepath.Join(worktree, ".git"), "gitdir: "); ok && filepath.Dir(dir) == own {
 		return dir
 	}
-	return w.dir("worktrees")
+	return own
 }
 
 // stale reports whether one of the linked worktrees no longer exists.
 func (w *work) stale(dir string) bool {
 	entries, _ := os.ReadDir(dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name(), "gitdir"))
-		if err != nil {
-			return true
-		}
-		_, err = os.Lstat(strings.TrimSpace(string(text)))
-		return err != nil
+		worktree, ok := gitconfig.Pointer(filepath.Join(dir, e.Name(), "gitdir"), "")
+		_, err := os.Lstat(worktree)
+		return !ok || err != nil
 	})
 }
 

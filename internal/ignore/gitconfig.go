@@ -1,10 +1,10 @@
 package ignore
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/homedir"
 )
 
@@ -58,41 +58,29 @@ func (r *Rules) gitConfig(gitDir, common string, w *watch) gitConfig {
 }
 
 func (c *configReader) file(path string) {
-	c.watch.add(path)
-	data, err := readBounded(path, os.O_RDONLY)
-	if err != nil || c.depth > 10 {
+	if c.depth > 10 || path == "" {
 		return
 	}
+	c.watch.add(path)
 	c.depth++
 	defer func() { c.depth-- }()
-	section := ""
-	for _, line := range joinLines(string(data)) {
-		line = strings.TrimLeft(line, " \t")
-		if strings.HasPrefix(line, "[") {
-			var ok bool
-			if section, line, ok = strings.Cut(line[1:], "]"); !ok {
-				return
-			}
-			line = strings.TrimLeft(line, " \t")
-		}
-		if line == "" || line[0] == '#' || line[0] == ';' {
-			continue
-		}
-		key, value, valued := strings.Cut(line, "=")
-		c.set(section, strings.ToLower(strings.TrimRight(key, " \t")), unquote(value), valued, path)
+	for _, s := range gitconfig.Read(path) {
+		c.set(s, path)
 	}
 }
 
-func (c *configReader) set(section, key, value string, valued bool, file string) {
-	name, sub, _ := strings.Cut(section, " ")
-	name = strings.ToLower(name)
-	switch {
-	case name == "core" && key == "excludesfile" && sub == "":
-		c.excludesFile = c.expand(value)
-	case name == "core" && key == "ignorecase" && sub == "":
-		c.ignoreCase = !valued || isTrue(value)
-	case key == "path" && (name == "include" || (name == "includeif" && c.holds(strings.Trim(sub, `" `), file))):
-		c.file(resolve(filepath.Dir(file), c.expand(value)))
+func (c *configReader) set(s gitconfig.Setting, file string) {
+	switch s.Key.Pattern() {
+	case "core.excludesfile":
+		c.excludesFile = gitconfig.ExpandHome(s.Value, c.home)
+	case "core.ignorecase":
+		c.ignoreCase = !s.Valued || isTrue(s.Value)
+	case "include.path":
+		c.file(s.Included(file, c.home))
+	case "includeif.*.path":
+		if c.holds(s.Key.Sub, file) {
+			c.file(s.Included(file, c.home))
+		}
 	}
 }
 
@@ -113,7 +101,7 @@ func (c *configReader) holds(condition, file string) bool {
 			return false
 		}
 	}
-	pattern = c.expand(pattern)
+	pattern = filepath.ToSlash(gitconfig.ExpandHome(pattern, c.home))
 	if rest, ok := strings.CutPrefix(pattern, "./"); ok {
 		pattern = filepath.ToSlash(filepath.Dir(file)) + "/" + rest
 	} else if !filepath.IsAbs(filepath.FromSlash(pattern)) {
@@ -123,71 +111,4 @@ func (c *configReader) holds(condition, file string) bool {
 		pattern += "**"
 	}
 	return wild{path: true, fold: fold}.matches(pattern, c.gitDir)
-}
-
-func (c *configReader) expand(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && c.home != "" {
-		return filepath.ToSlash(c.home) + "/" + rest
-	}
-	return path
-}
-
-// joinLines splits configuration into lines, joining lines that end in a backslash with the next.
-func joinLines(data string) []string {
-	var lines []string
-	joined := false
-	for line := range strings.SplitSeq(strings.TrimPrefix(data, "\ufeff"), "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		slashes := len(line) - len(strings.TrimRight(line, `\`))
-		text := line
-		if slashes%2 == 1 {
-			text = line[:len(line)-1]
-		}
-		if joined {
-			lines[len(lines)-1] += text
-		} else {
-			lines = append(lines, text)
-		}
-		joined = slashes%2 == 1
-	}
-	return lines
-}
-
-// unquote reads a configuration value: quotes, escapes, a trailing comment, and whitespace around it.
-func unquote(value string) string {
-	var b strings.Builder
-	quoted := false
-	keep := 0 // length up to which whitespace is part of the value
-	value = strings.TrimLeft(value, " \t")
-	for i := 0; i < len(value); i++ {
-		ch := value[i]
-		switch {
-		case ch == '"':
-			quoted = !quoted
-			keep = b.Len()
-			continue
-		case ch == '\\' && i+1 < len(value):
-			i++
-			ch = escapes(value[i])
-		case !quoted && (ch == '#' || ch == ';'):
-			return b.String()[:keep]
-		}
-		b.WriteByte(ch)
-		if quoted || (ch != ' ' && ch != '\t') {
-			keep = b.Len()
-		}
-	}
-	return b.String()[:keep]
-}
-
-func escapes(c byte) byte {
-	switch c {
-	case 'n':
-		return '\n'
-	case 't':
-		return '\t'
-	case 'b':
-		return '\b'
-	}
-	return c
 }

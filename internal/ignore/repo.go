@@ -1,14 +1,14 @@
 package ignore
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
+
+	"github.com/adze-dev/adze/internal/gitconfig"
 )
 
 // maxIgnoreFile bounds the size of an ignore file; a longer one counts as unreadable.
@@ -16,7 +16,11 @@ const maxIgnoreFile = 16 << 20
 
 // repository returns the rules for a whole repository: .git/info/exclude, then core.excludesFile.
 func (r *Rules) repository(top string, w *watch) *level {
-	gitDir, common := gitDirs(filepath.FromSlash(top)+string(filepath.Separator)+".git", w)
+	dotGit := filepath.Join(filepath.FromSlash(top), ".git")
+	gitDir, common := gitconfig.Dirs(dotGit)
+	if gitDir != dotGit {
+		w.add(dotGit)
+	}
 	conf := r.gitConfig(gitDir, common, w)
 	var l *level
 	if conf.excludesFile != "" {
@@ -90,37 +94,4 @@ func readBounded(file string, flag int) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: file, Err: errors.New("longer than 16 MB")}
 	}
 	return data, err
-}
-
-// gitDirs returns the repository's own directory and the one it shares with other worktrees. dotGit may be a file with the
-// path of the directory, as in worktrees and submodules.
-func gitDirs(dotGit string, w *watch) (gitDir, common string) {
-	gitDir = dotGit
-	if st, err := os.Stat(dotGit); err == nil && st.Mode().IsRegular() {
-		w.add(dotGit)
-		if to, ok := firstLine(dotGit, "gitdir: "); ok {
-			gitDir = resolve(filepath.Dir(dotGit), to)
-		}
-	}
-	common = gitDir
-	if to, ok := firstLine(filepath.Join(gitDir, "commondir"), ""); ok {
-		common = resolve(gitDir, to)
-	}
-	return gitDir, common
-}
-
-func firstLine(file, prefix string) (string, bool) {
-	data, err := readBounded(file, os.O_RDONLY)
-	if err != nil {
-		return "", false
-	}
-	line, _, _ := bytes.Cut(data, []byte("\n"))
-	return strings.CutPrefix(strings.TrimRight(string(line), "\r"), prefix)
-}
-
-func resolve(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/gitindex"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
@@ -148,24 +148,12 @@ func newMark(top string) (m mark) {
 	}
 	if m.git.kind == kindDir {
 		m.git = stamp{dev: m.git.dev, ino: m.git.ino, kind: kindDir} // its times change constantly
-	} else if path = pointer(top, path); path == "" {
+	} else if path, _ = gitconfig.Pointer(path, "gitdir: "); path == "" {
 		return m
 	}
 	m.path = filepath.Join(path, "index")
 	m.index, _ = stat(m.path)
 	return m
-}
-
-func pointer(top, path string) string {
-	text, err := readFile(path, 8<<10)
-	target, ok := strings.CutPrefix(string(text), "gitdir: ")
-	if err != nil || !ok {
-		return ""
-	}
-	if target = strings.TrimRight(target, "\r\n"); filepath.IsAbs(target) {
-		return target
-	}
-	return filepath.Join(top, target)
 }
 
 // readFile reads a regular file of at most max bytes.

@@ -206,20 +206,10 @@ func (r *reader) config(path string, depth int) {
 	}
 	settings, _ := gitconfig.Parse(text)
 	for _, s := range settings {
-		if p := s.Key.Pattern(); (p == "include.path" || p == "includeif.*.path") && s.Value != "" {
-			r.config(r.included(s.Value, filepath.Dir(path)), depth+1)
+		if file := s.Included(path, r.list.o.Home); file != "" {
+			r.config(file, depth+1)
 		}
 	}
-}
-
-func (r *reader) included(path, dir string) string {
-	switch {
-	case len(path) > 1 && path[:2] == "~/":
-		return filepath.Join(r.list.o.Home, path[2:])
-	case filepath.IsAbs(path):
-		return path
-	}
-	return filepath.Join(dir, path)
 }
 
 // around reads the repository that contains a directory.
@@ -232,7 +222,7 @@ func (r *reader) around(dir string) {
 			return
 		case err == nil:
 			r.list.stamps[name] = stampOf(name)
-			if target, ok := pointer(name, "gitdir: "); ok {
+			if target, ok := gitconfig.Pointer(name, "gitdir: "); ok {
 				r.repository(target)
 			}
 			return
@@ -253,7 +243,7 @@ func (r *reader) around(dir string) {
 // repository reads the configuration of a repository, its working trees and its submodules.
 func (r *reader) repository(gitDir string) {
 	common := gitDir
-	if target, ok := pointer(filepath.Join(gitDir, "commondir"), ""); ok {
+	if target, ok := gitconfig.Pointer(filepath.Join(gitDir, "commondir"), ""); ok {
 		common = target
 	}
 	r.config(filepath.Join(common, "config"), 0)
@@ -291,20 +281,6 @@ func (r *reader) directory(dir string) []os.DirEntry {
 	}
 	entries, _ := os.ReadDir(dir)
 	return entries
-}
-
-// pointer reads a file that names a directory.
-func pointer(file, prefix string) (string, bool) {
-	text, err := os.ReadFile(file)
-	target, ok := bytes.CutPrefix(text, []byte(prefix))
-	path := string(bytes.TrimRight(target, "\r\n"))
-	if err != nil || !ok || path == "" {
-		return "", false
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file), path)
-	}
-	return path, true
 }
 
 func exists(path string) bool {

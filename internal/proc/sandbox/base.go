@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"os"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
@@ -240,25 +240,18 @@ func For(mode Mode, roots, further, env []string, protected func(path string) bo
 // worktree, or of a submodule. The file that names it may have any content, so the directory must be one that git would have
 // created for this worktree.
 func outsideGit(root string) []string {
-	text, err := os.ReadFile(filepath.Join(root, ".git"))
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err != nil || !ok {
-		return nil
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(root, dir)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil || names.Below(dir, root) {
+	dir := gitFile(filepath.Join(root, ".git"))
+	if dir == "" || names.Below(dir, root) {
 		return nil
 	}
 	if super, _, ok := strings.Cut(dir, "/.git/modules/"); ok && names.Below(root, super) && isRepository(dir) {
 		return []string{dir}
 	}
 	common := filepath.Dir(filepath.Dir(dir))
-	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
-	ours, err2 := filepath.EvalSymlinks(filepath.Join(root, ".git"))
-	theirs, err3 := filepath.EvalSymlinks(strings.TrimSpace(string(back)))
-	if err != nil || err2 != nil || err3 != nil || ours != theirs || filepath.Base(filepath.Dir(dir)) != "worktrees" || !isRepository(common) {
+	back, ok := gitconfig.Pointer(filepath.Join(dir, "gitdir"), "")
+	ours, err := filepath.EvalSymlinks(filepath.Join(root, ".git"))
+	theirs, err2 := filepath.EvalSymlinks(back)
+	if !ok || err != nil || err2 != nil || ours != theirs || filepath.Base(filepath.Dir(dir)) != "worktrees" || !isRepository(common) {
 		return nil
 	}
 	return []string{common}
@@ -350,16 +343,9 @@ func Protected(roots []string, protected func(path string) bool) []string {
 
 // gitFile returns the git directory that a .git file leads to.
 func gitFile(path string) string {
-	text, err := os.ReadFile(path)
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err != nil || !ok {
-		return ""
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(filepath.Dir(path), dir)
-	}
+	dir, ok := gitconfig.Pointer(path, "gitdir: ")
 	real, err := filepath.EvalSymlinks(dir)
-	if err != nil || !isGitDir(real) {
+	if !ok || err != nil || !isGitDir(real) {
 		return ""
 	}
 	return real
@@ -406,27 +392,20 @@ func modules(dir string, levels int) []string {
 // gitNames returns the paths in a worktree that a git configuration names: hooks,
 // and files that it includes.
 func gitNames(config, worktree string) []string {
-	f, err := os.Open(config)
-	if err != nil || worktree == "" {
+	if worktree == "" {
 		return nil
 	}
-	defer f.Close()
 	var out []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		key, value, ok := strings.Cut(lines.Text(), "=")
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.Trim(strings.TrimSpace(value), `"`)
-		at := worktree
-		switch {
-		case !ok || value == "" || strings.HasPrefix(value, "~"):
-			continue
-		case key == "hookspath":
-		case key == "path":
-			at = filepath.Dir(config)
-		default:
+	for _, s := range gitconfig.Read(config) {
+		value := s.Included(config, "")
+		if s.Key.Pattern() == "core.hookspath" {
+			value = s.Value
+		}
+		if value == "" || strings.HasPrefix(s.Value, "~") {
 			continue
 		}
 		if !filepath.IsAbs(value) {
-			value = filepath.Join(at, value)
+			value = filepath.Join(worktree, value)
 		}
 		if value = filepath.Clean(value); names.Below(value, worktree) && value != worktree {
 			out = append(out, value)

@@ -1,12 +1,12 @@
 package sandbox
 
 import (
-	"bufio"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/gitconfig"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
@@ -247,28 +247,20 @@ func gitConfig(path, home string, seen map[string]bool) []string {
 		return nil
 	}
 	seen[path] = true
-	f, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
 	out := []string{path}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		key, value, ok := strings.Cut(lines.Text(), "=")
-		key, value = strings.ToLower(strings.TrimSpace(key)), strings.Trim(strings.TrimSpace(value), `"`)
-		if !ok || key != "path" && key != "excludesfile" && key != "attributesfile" {
+	for _, s := range gitconfig.Read(path) {
+		if file := s.Included(path, home); file != "" {
+			out = append(out, gitConfig(file, home, seen)...)
+		}
+		if p := s.Key.Pattern(); p != "core.excludesfile" && p != "core.attributesfile" {
 			continue
 		}
-		if rest, ok := strings.CutPrefix(value, "~/"); ok {
-			value = filepath.Join(home, rest)
+		file := gitconfig.ExpandHome(s.Value, home)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(filepath.Dir(path), file)
 		}
-		if !filepath.IsAbs(value) {
-			value = filepath.Join(filepath.Dir(path), value)
-		}
-		if key == "path" {
-			out = append(out, gitConfig(value, home, seen)...)
-		} else if regular(value) {
-			out = append(out, value)
+		if regular(file) {
+			out = append(out, file)
 		}
 	}
 	return out
