@@ -18,14 +18,14 @@ const modulePath = "github.com/adze-dev/adze/"
 // mayImport is the package order: which of our packages a package may import. Every package must be listed.
 var mayImport = map[string]string{
 	// The core, and the packages that use only the core.
-	"tool":           "internal/nearest tool/schema",
-	"tool/schema":    "internal/nearest",
+	"tool":           "internal/humanize internal/nearest tool/schema",
+	"tool/schema":    "internal/humanize internal/nearest",
 	"tool/tooltest":  "tool",
 	"permission":     "tool permission/shell permission/shell/bash permission/shell/program permission/shell/form permission/shell/match internal/table internal/workspace/names",
-	"model":          "tool",
-	"agent":          "tool tool/schema model",
+	"model":          "internal/humanize tool",
+	"agent":          "internal/humanize tool tool/schema model",
 	"journal":        "tool model",
-	"journal/export": "tool model journal",
+	"journal/export": "internal/humanize tool model journal",
 
 	// Reading shell commands knows no rules and no tools.
 	// A command line goes forward: reading, programs, proof, wrappers, rules.
@@ -40,7 +40,7 @@ var mayImport = map[string]string{
 	"permission/ondisk":           "permission internal/gitconfig internal/gitindex internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
 
 	// Models by their API.
-	"model/api":                     "tool tool/schema model",
+	"model/api":                     "internal/humanize tool tool/schema model",
 	"model/openai":                  "tool tool/schema model model/api",
 	"model/anthropic":               "tool model model/api",
 	"model/gemini":                  "tool model model/api",
@@ -53,6 +53,7 @@ var mayImport = map[string]string{
 	"model/replay":                  "tool model",
 
 	// Engines know no tools.
+	"internal/humanize":           "",
 	"internal/nearest":            "",
 	"internal/workspace":          "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
 	"internal/workspace/hardlink": "",
@@ -64,7 +65,7 @@ var mayImport = map[string]string{
 	"internal/text":               "",
 	"internal/atomicfile":         "internal/workspace/hardlink internal/workspace/nofollow internal/workspace/realpath",
 	"internal/edit":               "",
-	"internal/document":           "",
+	"internal/document":           "internal/humanize",
 	"internal/homedir":            "",
 	"internal/ignore":             "internal/gitconfig internal/homedir",
 	"internal/search":             "internal/ignore",
@@ -74,16 +75,17 @@ var mayImport = map[string]string{
 	"internal/proc/sandbox":       "internal/gitconfig internal/table internal/workspace/names internal/workspace/realpath",
 	"internal/proc/kerneltest":    "",
 	"internal/trial":              "internal/proc/sandbox internal/workspace/hardlink internal/workspace/names",
-	"internal/web":                "internal/text internal/web/markdown",
+	"internal/web":                "internal/humanize internal/text internal/web/markdown",
 	"internal/web/markdown":       "",
 	"internal/web/websearch":      "internal/web",
 	"internal/fenced":             "",
-	"internal/failures":           "",
+	"internal/failures":           "internal/humanize",
 	"internal/gitconfig":          "",
 	"internal/gitindex":           "",
 	"internal/gitwork":            "internal/gitconfig",
 	"internal/secretvalues":       "internal/gitconfig internal/proc",
 	"internal/secretfiles":        "internal/gitconfig internal/gitindex internal/workspace/names internal/workspace/watch",
+	"internal/secretfiles":        "internal/humanize internal/gitindex internal/workspace/names internal/workspace/watch",
 	"internal/leaktest":           "",
 	"internal/peers":              "",
 	"internal/release":            "",
@@ -102,25 +104,26 @@ var mayImport = map[string]string{
 
 	// What calls changed can be taken back.
 	"internal/undo": "tool journal internal/search internal/workspace/hardlink internal/workspace/names internal/workspace/nofollow internal/workspace/watch",
+	"internal/undo": "internal/humanize tool journal internal/search internal/workspace/hardlink internal/workspace/nofollow internal/workspace/watch",
 
 	// The tools use the engines.
-	"builtin": "tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/workspace/watch internal/text internal/atomicfile internal/leftover internal/edit internal/document " +
+	"builtin": "internal/humanize tool tool/schema internal/homedir internal/workspace internal/workspace/names internal/workspace/watch internal/text internal/atomicfile internal/leftover internal/edit internal/document " +
 		"internal/ignore internal/search internal/proc internal/proc/sandbox internal/trial internal/secretvalues internal/secretfiles internal/context internal/gitwork permission/environ permission/shell permission/shell/bash permission/shell/form " +
 		"internal/web internal/web/markdown internal/web/websearch",
 
 	// External tools, and the MCP server.
 	"hook":                    "internal/proc",
-	"discover":                "tool tool/schema internal/proc discover/internal/clean discover/internal/oauth discover/internal/stdio",
-	"discover/internal/clean": "tool",
+	"discover":                "internal/humanize tool tool/schema internal/proc discover/internal/clean discover/internal/oauth discover/internal/stdio",
+	"discover/internal/clean": "internal/humanize tool",
 	"discover/internal/oauth": "",
-	"discover/internal/stdio": "tool discover/internal/clean",
+	"discover/internal/stdio": "internal/humanize tool discover/internal/clean",
 	"serve":                   "tool",
 
 	// Requests to models, in a file.
 	"internal/requestlog": "model",
 
 	// One run, for any front end.
-	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
+	"internal/session": "internal/humanize internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/workspace/watch internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
@@ -138,7 +141,7 @@ var mayImport = map[string]string{
 	"internal/tui/editor":     "internal/tui/cell",
 	"internal/tui/markdown":   "internal/tui/cell",
 	"internal/tui/viewer":     "internal/tui/cell internal/tui/keys",
-	"internal/tui":            "internal/nearest tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+	"internal/tui":            "internal/humanize internal/nearest tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// A session that took place, on its screen again.
 	"internal/playback": "tool model agent journal builtin internal/tui internal/tui/cell internal/tui/paint",
@@ -170,12 +173,15 @@ func TestImportDirection(t *testing.T) {
 	}
 }
 
-// The core can be used in any program: it needs nothing but the standard library and a package for suggestions.
+// The core can be used in any program: it needs nothing but the standard library and packages for suggestions and
+// for texts such as "3 files".
 func TestCoreImportsOnlyTheStandardLibrary(t *testing.T) {
-	for _, core := range []string{"tool", "tool/schema", "internal/nearest"} {
-		for _, imported := range imports(t, core) {
-			if strings.Contains(strings.Split(imported, "/")[0], ".") && imported != modulePath+"internal/nearest" && imported != modulePath+"tool/schema" {
-				t.Errorf("package %s imports %s", core, imported)
+	core := []string{"tool", "tool/schema", "internal/nearest", "internal/humanize"}
+	for _, path := range core {
+		for _, imported := range imports(t, path) {
+			own, _ := strings.CutPrefix(imported, modulePath)
+			if strings.Contains(strings.Split(imported, "/")[0], ".") && !slices.Contains(core, own) {
+				t.Errorf("package %s imports %s", path, imported)
 			}
 		}
 	}

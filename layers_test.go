@@ -35,7 +35,7 @@ var layers = []layer{
 		name: "engines", about: "no tools, no settings",
 		packages: []string{
 			"internal/atomicfile", "internal/leftover", "internal/context", "internal/document", "internal/edit", "internal/gitconfig", "internal/gitindex",
-			"internal/gitwork", "internal/homedir", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
+			"internal/gitwork", "internal/homedir", "internal/humanize", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
 			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/secretvalues", "internal/table", "internal/text", "internal/trial", "internal/web/...",
 			"internal/workspace/...",
 		},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -67,7 +68,7 @@ func (b *Budget) Left() error {
 func (b *Budget) left() error {
 	switch {
 	case b.over:
-		return fmt.Errorf("stopped after %s, including subagents: %w", plural(b.Calls, "tool call"), ErrCallLimit)
+		return fmt.Errorf("stopped after %s, including subagents: %w", humanize.Count(b.Calls, "tool call"), ErrCallLimit)
 	case b.Tokens > 0 && b.usage.Total() >= b.Tokens:
 		return b.tokenLimit()
 	}
@@ -75,7 +76,7 @@ func (b *Budget) left() error {
 }
 
 func (b *Budget) tokenLimit() error {
-	return fmt.Errorf("used %s of %s tokens, including subagents: %w", number(b.usage.Total()), number(b.Tokens), ErrTokenLimit)
+	return fmt.Errorf("used %s of %s tokens, including subagents: %w", humanize.Number(b.usage.Total()), humanize.Number(b.Tokens), ErrTokenLimit)
 }
 
 // turn counts one turn.

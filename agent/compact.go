@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -66,7 +67,7 @@ func (r *room) full(w Window) error {
 		why = ": " + r.cause.Error()
 	}
 	return fmt.Errorf("%w: %d compactions in a row freed less than 10 %%%s\n"+
-		"Use a model with a larger context window (this one: %s tokens), or split the task.", ErrContextFull, r.futile, why, number(w.Tokens))
+		"Use a model with a larger context window (this one: %s tokens), or split the task.", ErrContextFull, r.futile, why, humanize.Number(w.Tokens))
 }
 
 // window returns the window of the current model, or less if its server rejected a shorter request.
@@ -129,7 +130,7 @@ func (a *Agent) fits() error {
 	if most <= 0 || a.meter.counted == 0 && a.turns == 1 || a.meter.total() <= most {
 		return nil
 	}
-	return fmt.Errorf("the next request has about %s of %s tokens (model.sessionTokenLimit): %w", number(a.meter.total()), number(most), ErrTokenLimit)
+	return fmt.Errorf("the next request has about %s of %s tokens (model.sessionTokenLimit): %w", humanize.Number(a.meter.total()), humanize.Number(most), ErrTokenLimit)
 }
 
 // shorten compacts the conversation after the server rejected it as too long. It returns the error to stop with; nil: the

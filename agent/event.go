@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -85,11 +86,11 @@ func (c Compacted) String() string {
 	if c.Err != nil {
 		return strings.ReplaceAll(c.Err.Error(), "\n", " ")
 	}
-	how := "replaced " + plural(c.Results, "old result") + " by saved files"
+	how := "replaced " + humanize.Count(c.Results, "old result") + " by saved files"
 	if c.Summary != "" {
 		how = "summarized all but the last turns"
 	}
-	line := fmt.Sprintf("compacted the conversation from %s to %s tokens: %s", number(c.Before), number(c.After), how)
+	line := fmt.Sprintf("compacted the conversation from %s to %s tokens: %s", humanize.Number(c.Before), humanize.Number(c.After), how)
 	if c.Fallback != nil {
 		line += " (with the current model, because the model for summaries failed: " + strings.ReplaceAll(c.Fallback.Error(), "\n", " ") + ")"
 	}

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -154,7 +154,7 @@ func (m *member) result(err error) (tool.Result, error) {
 const maxNamedFiles = 20
 
 func (m *member) counts() string {
-	s := fmt.Sprintf("%s, %s, %s tokens", plural(m.answer.Turns, "turn"), plural(m.count, "call"), number(m.answer.Usage.Total()))
+	s := fmt.Sprintf("%s, %s, %s tokens", humanize.Count(m.answer.Turns, "turn"), humanize.Count(m.count, "call"), humanize.Number(m.answer.Usage.Total()))
 	switch n := len(m.changed); {
 	case n > maxNamedFiles:
 		s += fmt.Sprintf("; edited %d files: %s and others", n, strings.Join(m.changed[:maxNamedFiles], ", "))
@@ -162,22 +162,6 @@ func (m *member) counts() string {
 		s += "; edited " + strings.Join(m.changed, ", ")
 	default:
 		s += "; no files edited"
-	}
-	return s
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
-// number writes n with separators: 1,234,567.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
 	}
 	return s
 }

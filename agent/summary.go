@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -118,7 +119,7 @@ func (a *Agent) asPath(r model.Response) (model.Response, bool) {
 	if chars <= bulky && !media {
 		return r, false
 	}
-	note := fmt.Sprintf("[Result removed to save context (%s characters).", number(chars))
+	note := fmt.Sprintf("[Result removed to save context (%s characters).", humanize.Number(chars))
 	if chars > bulky {
 		path, ok := a.keep(r, text)
 		if !ok {
@@ -144,7 +145,7 @@ func (a *Agent) truncated(r model.Response, most int) (model.Response, bool) {
 		return r, false
 	}
 	header := fmt.Sprintf("Output truncated to fit into the context window (%s characters). Full output: %s. Showing the start and the end:\n\n",
-		number(utf8.RuneCountInString(text)), path)
+		humanize.Number(utf8.RuneCountInString(text)), path)
 	r.Content = []tool.Part{tool.Text(header + tool.Cut(text, max(most, bulky)-len(header)))}
 	return r, true
 }
@@ -286,7 +287,7 @@ func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, w
 	parts = append(parts, model.Text(strings.TrimLeft(summaryIntro, "\n")+summary+summaryEnd))
 	next := append([]model.Message{{Role: model.User, Parts: parts}}, lean[cut:]...)
 	if now, was := estimateAll(next), estimateAll(old); now >= was {
-		return nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)", number(now), number(was))
+		return nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)", humanize.Number(now), humanize.Number(was))
 	}
 	return next, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -70,7 +71,7 @@ func (d TaskDisplay) MarshalJSON() ([]byte, error) {
 func (d TaskDisplay) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s (%s; %s, %s)", tool.Visible(d.Path), tool.Visible(short(d.Description, maxShownPrompt)), d.Status,
-		plural(d.Summary.Turns, "turn"), plural(d.Summary.Calls, "call"))
+		humanize.Count(d.Summary.Turns, "turn"), humanize.Count(d.Summary.Calls, "call"))
 	for _, c := range d.Calls {
 		fmt.Fprintf(&b, "\n- %s: %s", tool.Visible(short(c.Name, 60)), c.Status)
 		if c.Error != "" {

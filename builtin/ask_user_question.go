@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -75,7 +76,7 @@ func more(n int) string {
 	if n == 0 {
 		return ""
 	}
-	return " and " + plural(n, "more question")
+	return " and " + humanize.Count(n, "more question")
 }
 
 // checkQuestions checks what the schema can't express.

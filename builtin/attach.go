@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -163,7 +164,7 @@ func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part
 		notes = append(notes, sk.what+" was not added: "+sk.why)
 	}
 	if g.more > 0 {
-		notes = append(notes, fmt.Sprintf("%s not added: they are over the budget of one prompt", plural(g.more, "further file")))
+		notes = append(notes, fmt.Sprintf("%s not added: they are over the budget of one prompt", humanize.Count(g.more, "further file")))
 	}
 	if len(blocks) == 0 && len(notes) == 0 {
 		return nil, nil, nil

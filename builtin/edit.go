@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/text"
@@ -199,7 +200,7 @@ func (r *revision) said(notes string) string {
 	for _, m := range r.result.Matches {
 		places += len(m.Places)
 	}
-	fmt.Fprintf(&b, "The file: %s has been updated. Replaced %s.", p.Abs, plural(places, "occurrence"))
+	fmt.Fprintf(&b, "The file: %s has been updated. Replaced %s.", p.Abs, humanize.Count(places, "occurrence"))
 	for i, m := range r.result.Matches {
 		if m.Rung == edit.Exact {
 			continue

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -209,7 +210,7 @@ func (x excerpt) result(about string) tool.Result {
 		about += " (" + x.about + ")"
 	}
 	if x.whole {
-		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown(count(x.total, "line") + about)}
+		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown(humanize.Count(x.total, "line") + about)}
 	}
 	if x.last < x.total || len(x.cut) > 0 {
 		about += " (truncated)"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/homedir"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -197,16 +198,16 @@ func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wi
 	}
 	g.more += res.Total - len(res.Files)
 	if res.Ignored > 0 {
-		g.skip(plural(res.Ignored, "path"), "git-ignored, in %s", t.at.Rel)
+		g.skip(humanize.Count(res.Ignored, "path"), "git-ignored, in %s", t.at.Rel)
 	}
 	if res.Refused > 0 {
-		g.skip(plural(res.Refused, "path"), "denied by an AI ignore file, in %s", t.at.Rel)
+		g.skip(humanize.Count(res.Refused, "path"), "denied by an AI ignore file, in %s", t.at.Rel)
 	}
 	if res.Unreadable > 0 {
-		g.skip(plural(res.Unreadable, "path"), "unreadable, in %s", t.at.Rel)
+		g.skip(humanize.Count(res.Unreadable, "path"), "unreadable, in %s", t.at.Rel)
 	}
 	if res.Closed > 0 {
-		g.skip(count(res.Closed, "directory"), "may contain secrets, in %s; name a file to have it read", t.at.Rel)
+		g.skip(humanize.Count(res.Closed, "directory"), "may contain secrets, in %s; name a file to have it read", t.at.Rel)
 	}
 	for _, found := range res.Files {
 		f.consider(g, t, found.Path, once)

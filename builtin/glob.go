@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/tool"
 )
@@ -63,7 +64,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	if res.Incomplete != search.Complete {
 		atLeast, more = "at least ", fmt.Sprintf("\nThe search did not finish: %s. Narrow path or pattern.", res.Incomplete)
 	}
-	total := atLeast + count(res.Total, "file")
+	total := atLeast + humanize.Count(res.Total, "file")
 	summary := fmt.Sprintf("Found %s matching %q in %s, newest first", total, a.Pattern, where.name)
 	if res.Total == 0 {
 		summary = fmt.Sprintf("No files match %q in %s", a.Pattern, where.name)
@@ -77,7 +78,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		more += "\nSkipped Adze's own directory."
 	}
 	if res.Total == 0 && res.Ignored > 0 {
-		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", count(res.Ignored, "file or directory"))
+		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", humanize.Count(res.Ignored, "file or directory"))
 	}
 	var b strings.Builder
 	quoted := false

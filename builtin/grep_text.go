@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/tool"
@@ -75,9 +76,9 @@ func (g *grepText) found() string {
 	case g.res.MatchedFiles == 0:
 		return "no matches"
 	case g.args.OutputMode == "files_with_matches":
-		return atLeast + count(g.res.MatchedFiles, "file")
+		return atLeast + humanize.Count(g.res.MatchedFiles, "file")
 	}
-	return fmt.Sprintf("%s%s in %s", atLeast, count(g.res.Matches, "matching line"), count(g.res.MatchedFiles, "file"))
+	return fmt.Sprintf("%s%s in %s", atLeast, humanize.Count(g.res.Matches, "matching line"), humanize.Count(g.res.MatchedFiles, "file"))
 }
 
 // total returns the number of results that limit and offset count.
@@ -101,24 +102,24 @@ func (g *grepText) remarks() []string {
 		out = append(out, g.notes...)
 	}
 	if n := g.res.Refused; n > 0 && g.res.MatchedFiles == 0 {
-		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", count(n, "file or directory")))
+		out = append(out, fmt.Sprintf("%s skipped (AI ignore file).", humanize.Count(n, "file or directory")))
 	}
 	var skipped []string
 	if n := g.res.Withheld; n > 0 {
-		skipped = append(skipped, count(n, "file"))
+		skipped = append(skipped, humanize.Count(n, "file"))
 	}
 	if n := g.res.Closed; n > 0 {
-		skipped = append(skipped, count(n, "directory"))
+		skipped = append(skipped, humanize.Count(n, "directory"))
 	}
 	if len(skipped) > 0 {
 		out = append(out, strings.Join(skipped, " and ")+" skipped (may contain secrets); to search one, pass its path, which needs approval.")
 	}
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
-		out = append(out, fmt.Sprintf("%s could not be read, for example %s: %v.", count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
+		out = append(out, fmt.Sprintf("%s could not be read, for example %s: %v.", humanize.Count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
-		out = append(out, fmt.Sprintf("Also matched %s.", count(n, "binary file")))
+		out = append(out, fmt.Sprintf("Also matched %s.", humanize.Count(n, "binary file")))
 	}
 	if g.quote {
 		out = append(out, quotedNote)
@@ -210,22 +211,6 @@ func (g *grepText) fits(s string) bool {
 func (g *grepText) add(s string) {
 	g.out.WriteString(s)
 	g.size += utf8.RuneCountInString(s)
-}
-
-// count writes "1 file", "2 files", "2 files or directories".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	words := strings.Split(noun, " or ")
-	for i, w := range words {
-		if stem, ok := strings.CutSuffix(w, "ory"); ok {
-			words[i] = stem + "ories"
-		} else {
-			words[i] = w + "s"
-		}
-	}
-	return fmt.Sprintf("%d %s", n, strings.Join(words, " or "))
 }
 
 // searchPlace is the file or directory of a search.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/atomicfile"
-	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -252,7 +252,7 @@ func (i listed) line() string {
 	case !info.Mode().IsRegular():
 		return s + " (" + strings.TrimPrefix(workspace.Kind(info.Mode()), "a ") + ")"
 	}
-	return s + " (" + document.Size(info.Size()) + ")"
+	return s + " (" + humanize.Bytes(info.Size()) + ")"
 }
 
 // shownName returns a name on one line. A name with invisible characters is quoted, with escapes, and so is one that begins

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"runtime"
 
 	"github.com/adze-dev/adze/internal/document"
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -60,7 +60,7 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	if info, err := file.Stat(); err == nil {
 		if info.Size() > maxChanged {
 			return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
-				document.Size(info.Size()), document.Size(maxChanged))
+				humanize.Bytes(info.Size()), humanize.Bytes(maxChanged))
 		}
 		content.Grow(int(info.Size()) + bytes.MinRead) // so that it isn't reallocated while it grows
 	}
@@ -111,7 +111,7 @@ func (f *files) checkRead(a action, o original, all bool) error {
 
 // binary returns an error if read_file doesn't show the file as text; otherwise nil.
 func (o original) binary(a action) error {
-	what := "binary data, " + document.Size(o.size)
+	what := "binary data, " + humanize.Bytes(o.size)
 	switch t := document.Detect(o.path.Abs, o.bytes()); t.Kind {
 	case document.Text, document.SVG, document.Notebook:
 		if o.doc != nil {
@@ -137,11 +137,4 @@ func (o original) vanished(a action) error {
 		what = "a file of this name appeared after this call was prepared"
 	}
 	return a.errorf(changedSinceRead, o.path, "%s, and nothing was written; read it again, then retry with its current content", what)
-}
-
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }

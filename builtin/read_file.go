@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -107,7 +108,7 @@ func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, s
 	x, err := readExcerpt(ctx, file, size, w)
 	if errors.Is(err, text.ErrBinary) {
 		f.seen.RecordOpaque(p.Abs)
-		return cannotShow(p, "binary data, "+document.Size(size)), nil
+		return cannotShow(p, "binary data, "+humanize.Bytes(size)), nil
 	}
 	if err != nil {
 		return tool.Result{}, unshown(toRead, p, err)

@@ -112,7 +112,7 @@ func TestReadFileOddFiles(t *testing.T) {
 	f.Close()
 	x := executor(open(t, dir))
 	began := time.Now()
-	if o := call(t, x, "read_file", args{"absolute_path": sparse}); !strings.Contains(o.Result.Text(), "binary file: sparse (binary file, 5.4 GB") {
+	if o := call(t, x, "read_file", args{"absolute_path": sparse}); !strings.Contains(o.Result.Text(), "binary file: sparse (binary file, 5 GB") {
 		t.Errorf("%+v", o)
 	}
 	fifo := filepath.Join(dir, "fifo")

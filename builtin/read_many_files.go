@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -126,7 +127,7 @@ func manyResult(g *gathered, blocks []block) tool.Result {
 
 func manyDisplay(g *gathered, blocks []block) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Read %s:\n", plural(len(blocks), "file"))
+	fmt.Fprintf(&b, "Read %s:\n", humanize.Count(len(blocks), "file"))
 	for i, bl := range blocks {
 		if i == 10 {
 			fmt.Fprintf(&b, "- and %d more\n", len(blocks)-10)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	contextfiles "github.com/adze-dev/adze/internal/context"
-	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
@@ -124,7 +124,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 		switch {
 		case info.Size() > maxMemory:
 			return nil, false, a.errorf(fileTooLarge, p, "it is %s, over the limit of %s. Shorten it first, or ask the user to.",
-				document.Size(info.Size()), document.Size(maxMemory))
+				humanize.Bytes(info.Size()), humanize.Bytes(maxMemory))
 		case info.Mode().Perm()&0o222 == 0: // it is meant to stay unchanged, and a rename would ignore that
 			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s). Tell the user, who can make it writable.", info.Mode().Perm())
 		}
@@ -152,7 +152,7 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 func savedText(fact string, c *change) string {
 	text := fmt.Sprintf("Saved to %s: %q", c.was.path.Abs, fact)
 	if size := len(c.now.Text); size > contextfiles.LoadedWhole {
-		text += fmt.Sprintf("\nThe file is %s; only the start and end are loaded. Consider shortening it.", document.Size(int64(size)))
+		text += fmt.Sprintf("\nThe file is %s; only the start and end are loaded. Consider shortening it.", humanize.Bytes(int64(size)))
 	}
 	return text
 }

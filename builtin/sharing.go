@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/text"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -50,7 +51,7 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 		case isText && len(texts) == sharedChars/leastShare:
 			g.more++
 		case isText && (size > maxInMemory || bytes+size > sharedBytes):
-			g.skip(c.path.Rel, "too large to be read along with others (%s)%s", document.Size(size), f.offer.hint("read_file", "; use read_file"))
+			g.skip(c.path.Rel, "too large to be read along with others (%s)%s", humanize.Bytes(size), f.offer.hint("read_file", "; use read_file"))
 		case isText:
 			texts, sizes, bytes = append(texts, len(blocks)), append(sizes, size), bytes+size
 			blocks = append(blocks, block{path: c.path})
@@ -184,7 +185,7 @@ func (g *gathered) skippedText(most int) string {
 		s += "- " + sk.String() + "\n"
 	}
 	if g.more > 0 {
-		s += fmt.Sprintf("- %s: over the budget of one call; name fewer files, or read them one by one\n", plural(g.more, "further file"))
+		s += fmt.Sprintf("- %s: over the budget of one call; name fewer files, or read them one by one\n", humanize.Count(g.more, "further file"))
 	}
 	return s
 }

@@ -1,11 +1,10 @@
 package builtin
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -90,10 +89,7 @@ func (d *denials) after(s *sandbox.Spec) string {
 	if len(paths) == 0 {
 		return ""
 	}
-	list := tool.Visible(strings.Join(paths[:min(len(paths), mostAppeared)], ", "))
-	if n := len(paths) - mostAppeared; n > 0 {
-		list += fmt.Sprintf(" and %d more", n)
-	}
+	list := tool.Visible(humanize.List(paths, mostAppeared))
 	return "The command created files that deny rules on editing apply to: " + list + ". Remove them, and tell the user about them."
 }
 

@@ -3,13 +3,13 @@ package builtin
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/ignore"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/trial"
@@ -192,17 +192,13 @@ func (r *triedCall) holder(changes []tool.Effect, path string) (int, bool) {
 func (r *triedCall) specials() string {
 	const most = 3
 	var out []string
-	for i, s := range r.found.Special {
-		if i == most {
-			out = append(out, fmt.Sprintf("%d more", len(r.found.Special)-i))
-			break
-		}
+	for _, s := range r.found.Special {
 		out = append(out, r.short(s.Path)+" "+special(s.What))
 	}
 	if len(out) == 0 {
 		return ""
 	}
-	return "Requires the user's approval: " + tool.Visible(strings.Join(out, ", ")) + "."
+	return "Requires the user's approval: " + tool.Visible(humanize.List(out, most)) + "."
 }
 
 // special describes what is special about a path.

@@ -2,12 +2,11 @@ package builtin
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/secretfiles"
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -101,14 +100,10 @@ func lateAccess(late []string) []tool.Access {
 func lateNote(late []string, root string) string {
 	const most = 5
 	var shown []string
-	for _, path := range late[:min(len(late), most)] {
+	for _, path := range late {
 		shown = append(shown, tool.Visible(names.Short(path, root)))
 	}
-	list := strings.Join(shown, ", ")
-	if n := len(late) - most; n > 0 {
-		list += fmt.Sprintf(", %d more", n)
-	}
-	return "files that may be secret appeared while it ran, and its output may contain them: " + list
+	return "files that may be secret appeared while it ran, and its output may contain them: " + humanize.List(shown, most)
 }
 
 // lateQuestion asks whether the output of a command may be sent.

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
@@ -417,11 +418,7 @@ func (r *triedCall) split(changes []trial.Change) string {
 			files = append(files, r.short(c.Path))
 		}
 	}
-	text := files[0]
-	if n := len(files) - 1; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return "Replaced: " + tool.Visible(text) + ". Hard links outside the workspace keep the old content."
+	return "Replaced: " + tool.Visible(humanize.List(files, 1)) + ". Hard links outside the workspace keep the old content."
 }
 
 func keptPaths(kept trial.Kept) []KeptPath {
@@ -498,11 +495,7 @@ func withheldNote(withheld []string, text string) []string {
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(strings.Count(text, b), strings.Count(text, a))
 	})
-	list := strings.Join(names[:min(len(names), most)], ", ")
-	if n := len(names) - most; n > 0 {
-		list += fmt.Sprintf(", %d more", n)
-	}
-	return []string{"Withheld environment variables: " + tool.Visible(list) + ". The setting tools.env passes those that aren't credentials."}
+	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, most)) + ". The setting tools.env passes those that aren't credentials."}
 }
 
 // ending describes how the command ended, for a prompt.

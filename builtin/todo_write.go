@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -234,7 +235,7 @@ func (l TodoList) summary() string {
 	if len(l) == 0 {
 		return "clear the list of steps"
 	}
-	return fmt.Sprintf("%d of %s done", len(l)-len(l.Open()), plural(len(l), "step"))
+	return fmt.Sprintf("%d of %s done", len(l)-len(l.Open()), humanize.Count(len(l), "step"))
 }
 
 // mostReminded is the maximum number of open steps in a reminder.

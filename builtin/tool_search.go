@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -73,7 +74,7 @@ func foundTools(query string, found []tool.Declaration) tool.Result {
 	if len(found) == 0 {
 		fmt.Fprintf(&b, "No tool fits %q.", oneLine(query, 100))
 	} else {
-		fmt.Fprintf(&b, "%s, declared to you from your next turn on:", plural(len(found), "tool"))
+		fmt.Fprintf(&b, "%s, declared to you from your next turn on:", humanize.Count(len(found), "tool"))
 	}
 	var names []string
 	for _, d := range found {

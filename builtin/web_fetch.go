@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/document"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/web"
 	"github.com/adze-dev/adze/internal/web/markdown"
 	"github.com/adze-dev/adze/tool"
@@ -121,7 +122,7 @@ func (f *fetcher) run(ctx context.Context, l *tool.Live, t web.Target, a webFetc
 	if err != nil {
 		return tool.Result{}, fetchError(ctx, t, err)
 	}
-	shown := fmt.Sprintf("Received %s (%d) from %s", document.Size(int64(page.Size)), page.Status, t.Host())
+	shown := fmt.Sprintf("Received %s (%d) from %s", humanize.Bytes(int64(page.Size)), page.Status, t.Host())
 	if took := time.Since(start).Round(100 * time.Millisecond); page.Cached {
 		shown += " up to 15 minutes ago"
 	} else if took > 0 {
@@ -303,7 +304,7 @@ func (c *content) header(page *web.Page) string {
 	if page.Asked != page.URL {
 		fmt.Fprintf(&b, "Asked for: %s\n", page.Asked)
 	}
-	fmt.Fprintf(&b, "Status: %d %s; %s; %s", page.Status, http.StatusText(page.Status), c.kind, document.Size(int64(page.Size)))
+	fmt.Fprintf(&b, "Status: %d %s; %s; %s", page.Status, http.StatusText(page.Status), c.kind, humanize.Bytes(int64(page.Size)))
 	if page.Cached {
 		b.WriteString("; fetched up to 15 minutes ago")
 	}

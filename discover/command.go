@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
@@ -80,7 +81,7 @@ func (c Command) Tools(ctx context.Context) (Found, error) {
 		return Found{}, fmt.Errorf("discover tools with %s: %w%s", c.Discover, err, aside(e.stderr))
 	}
 	if e.stderr != "" {
-		warnings = append(warnings, "stderr: "+clean.Clip(strings.TrimSpace(e.stderr), 2000))
+		warnings = append(warnings, "stderr: "+humanize.Shorten(strings.TrimSpace(e.stderr), 2000))
 	}
 	f := Found{Warnings: warnings}
 	f.add(c, call, found)
@@ -91,7 +92,7 @@ func aside(stderr string) string {
 	if stderr = strings.TrimSpace(stderr); stderr == "" {
 		return ""
 	}
-	return "; stderr: " + clean.Clip(stderr, 2000)
+	return "; stderr: " + humanize.Shorten(stderr, 2000)
 }
 
 func (c Command) child(argv []string, input []byte) child {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -34,7 +35,7 @@ func parseDeclarations(out []byte) (found []declared, warnings []string, err err
 	if out[0] != '{' {
 		items = nil
 		if err := json.Unmarshal(out, &items); err != nil {
-			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w", clean.Clip(string(out), 200), err)
+			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w", humanize.Shorten(string(out), 200), err)
 		}
 	}
 	for i, raw := range items {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 const (
@@ -75,7 +76,7 @@ func (a *attempt) progress() error {
 	case err == nil:
 		so := ""
 		if took := time.Since(a.began).Round(time.Second); took > 0 {
-			so = " after " + spell(took)
+			so = " after " + humanize.Wait(took)
 		}
 		err = errors.New("still starting" + so + ". Its tools become available when it responds")
 	}
@@ -231,7 +232,7 @@ func (l *link) start(a *attempt) (*session, error) {
 	m, err := s.list(ctx)
 	if err != nil {
 		if ctx.Err() != nil && l.life.Err() == nil {
-			err = fmt.Errorf("the server responded, but didn't list its tools within %s", spell(bound))
+			err = fmt.Errorf("the server responded, but didn't list its tools within %s", humanize.Wait(bound))
 		}
 		fate := ""
 		if s.proc != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // manifest is what a server offers: its tools, prompts and resources. It is stored on disk, so that the tools of a server
@@ -223,7 +224,7 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 					m.Warnings = append(m.Warnings, why)
 				}
 			} else if seen[t.Name] {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", clean.Clip(t.Name, 100)))
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", humanize.Shorten(t.Name, 100)))
 			} else {
 				seen[t.Name] = true
 				m.addTool(t)

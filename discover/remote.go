@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -176,7 +177,7 @@ func (t *remoteTool) answer(res *mcp.CallToolResult, notes []string) (tool.Resul
 	if text == "" {
 		text = fmt.Sprintf("%s on %s reported an error without a message", t.remote.Name, t.link.alias)
 	}
-	return r, tool.Errorf(FailedMCP, "%s", clean.Clip(text, 4000))
+	return r, tool.Errorf(FailedMCP, "%s", humanize.Shorten(text, 4000))
 }
 
 // outputSchema checks structured results, if the schema is valid.
@@ -273,7 +274,7 @@ func (p Progress) Markdown() string {
 		s = fmt.Sprintf("%g of %g", p.Progress, p.Total)
 	}
 	if p.Message != "" {
-		s += ": " + tool.Visible(clean.Clip(p.Message, 500))
+		s += ": " + tool.Visible(humanize.Shorten(p.Message, 500))
 	}
 	return s
 }

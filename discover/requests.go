@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -38,7 +39,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	p := r.Params
 	message, _ := clean.Text(p.Message, clean.MaxText)
 	q := tool.Invocation{
-		Description: fmt.Sprintf("MCP server %s requests input: %s", s.link.alias, clean.Clip(message, 200)),
+		Description: fmt.Sprintf("MCP server %s requests input: %s", s.link.alias, humanize.Shorten(message, 200)),
 		Access:      []tool.Access{tool.Nothing},
 		Confirm:     tool.Literal(message),
 	}
@@ -61,7 +62,7 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	case err != nil:
 		s.link.log.Printf("request declined: %s: %v", message, err)
 		if run != nil {
-			run.note("the server requested input (%q) and was denied: %v", clean.Clip(message, 200), err)
+			run.note("the server requested input (%q) and was denied: %v", humanize.Shorten(message, 200), err)
 		}
 		return &mcp.ElicitResult{Action: "decline"}, nil
 	case p.URL != "":

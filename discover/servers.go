@@ -47,6 +47,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -256,7 +257,7 @@ func (l *link) misnamed() []string {
 	check := func(key string, names []string) {
 		for _, name := range names {
 			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools, func(r remote) bool { return r.Name == bare }) {
-				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key, clean.Clip(name, 100)))
+				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key, humanize.Shorten(name, 100)))
 			}
 		}
 	}
@@ -419,7 +420,7 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 		if !waited {
 			return
 		}
-		err = fmt.Errorf("no response within %s", spell(took.Round(time.Second)))
+		err = fmt.Errorf("no response within %s", humanize.Wait(took.Round(time.Second)))
 	}
 	path := slowStartPath(l.state(), l.alias)
 	if err == nil || took < longStart && !waited {
@@ -427,7 +428,7 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 		return
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n") // the output is in its log
-	raw, jerr := json.Marshal(slowStart{l.hash, clean.Clip(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
+	raw, jerr := json.Marshal(slowStart{l.hash, humanize.Shorten(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
 	if jerr == nil {
 		jerr = writeFile(path, raw)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -96,7 +97,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 			// A slow server is never killed: that left broken package caches, with which every later start failed. One that
 			// hangs costs nothing until Close.
 			l.overdue(a, fmt.Errorf("no response within %s. %s may still be installing the server; it continues to start in the background",
-				spell(bound), l.conf.launcher()))
+				humanize.Wait(bound), l.conf.launcher()))
 			return
 		}
 		oddly = s.oddly()
@@ -114,7 +115,7 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	cs, err := s.client.Connect(ctx, t, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		if ctx.Err() != nil && l.life.Err() == nil {
-			err = fmt.Errorf("no response within %s%s", spell(bound), oddly)
+			err = fmt.Errorf("no response within %s%s", humanize.Wait(bound), oddly)
 		}
 		if s.http != nil {
 			err = l.webError(s.http, err)
@@ -134,14 +135,6 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 		return nil, ErrItself
 	}
 	return s, nil
-}
-
-// spell writes a duration for users.
-func spell(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	}
-	return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
 }
 
 // startError adds the end of the server's stderr to the error of a start.

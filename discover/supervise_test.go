@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover/internal/stdio"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
@@ -67,7 +68,7 @@ func TestOutputOfAStart(t *testing.T) {
 		conf.StartTimeout = limit.Milliseconds()
 		d := open(t, map[string]Server{"fake": conf}, Options{})
 		err := d.Wait(t.Context())
-		want := fmt.Sprintf(`no response within %s; it printed "Content-Length: 40", which is not a message (MCP expects one JSON object per line)`, spell(limit))
+		want := fmt.Sprintf(`no response within %s; it printed "Content-Length: 40", which is not a message (MCP expects one JSON object per line)`, humanize.Wait(limit))
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			return fmt.Errorf("%v, want %s", err, want)
 		}

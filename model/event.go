@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // An Event is a piece of an answer: [Text], [Thought], [Call], [Sealed], [Usage], [Retry] or [End].
@@ -60,22 +62,7 @@ func (r Retry) String() string {
 	if r.Wait <= 0 {
 		return fmt.Sprintf("%s, retrying (attempt %d)", cause, r.Attempt+1)
 	}
-	return fmt.Sprintf("%s, retrying in %s (attempt %d)", cause, seconds(r.Wait), r.Attempt+1)
-}
-
-// seconds writes a wait: "0.4 s", "8 s", "2 min 5 s".
-func seconds(d time.Duration) string {
-	if d < time.Second {
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	s := int(d.Round(time.Second).Seconds())
-	switch {
-	case s < 120:
-		return fmt.Sprintf("%d s", s)
-	case s%60 == 0:
-		return fmt.Sprintf("%d min", s/60)
-	}
-	return fmt.Sprintf("%d min %d s", s/60, s%60)
+	return fmt.Sprintf("%s, retrying in %s (attempt %d)", cause, humanize.Wait(r.Wait), r.Attempt+1)
 }
 
 // End is the last event of an answer.

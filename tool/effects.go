@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // Effects is the permission prompt of a call that was tried: what it did, and what keeping its effects would change.
@@ -57,13 +59,10 @@ func (f Effects) Count() string {
 	for _, c := range f.Changes {
 		n += max(1, c.Files)
 	}
-	switch n {
-	case 0:
+	if n == 0 {
 		return "its changes"
-	case 1:
-		return "1 changed file"
 	}
-	return fmt.Sprintf("%d changed files", n)
+	return humanize.Count(n, "changed file")
 }
 
 // maxListed is how many paths a line lists before it counts the rest.
@@ -72,11 +71,7 @@ const maxListed = 20
 // Summary lists the changed paths for the model: "src/a.ts, src/b.ts, dist/ (412 new)".
 func (f Effects) Summary() string {
 	var names []string
-	for i, c := range f.Changes {
-		if i == maxListed {
-			names = append(names, fmt.Sprintf("%d more", len(f.Changes)-i))
-			break
-		}
+	for _, c := range f.Changes {
 		name := Visible(c.Path)
 		switch {
 		case strings.HasSuffix(c.Path, "/") && c.Files > 0:
@@ -86,16 +81,12 @@ func (f Effects) Summary() string {
 		}
 		names = append(names, name)
 	}
-	return strings.Join(names, ", ")
+	return humanize.List(names, maxListed)
 }
 
 // Headline returns how the trial ended: "finished in 2.1 s, exit 0; nothing is kept yet".
 func (f Effects) Headline() string {
-	took := fmt.Sprintf("%.1f s", f.Took.Seconds())
-	if f.Took >= time.Minute {
-		took = f.Took.Round(time.Second).String()
-	}
-	return "finished in " + took + ", " + oneLine(f.Ending) + "; nothing is kept yet"
+	return "finished in " + humanize.Duration(f.Took) + ", " + oneLine(f.Ending) + "; nothing is kept yet"
 }
 
 // Row is a line of a prompt: a label and the object.
@@ -150,11 +141,7 @@ func (f Effects) denied() []string {
 	}
 	const most = 5
 	count := func(names []string, one, many string) {
-		n := len(names)
-		if n > most+1 {
-			names = append(names[:most:most], fmt.Sprintf("%d more", n-most))
-		}
-		switch list := strings.Join(names, ", "); n {
+		switch n, list := len(names), humanize.List(names, most); n {
 		case 0:
 		case 1:
 			out = append(out, one+list)
@@ -171,10 +158,8 @@ func (f Effects) denied() []string {
 func (c Effect) Line() string {
 	s := oneLine(c.Path)
 	switch {
-	case strings.HasSuffix(c.Path, "/") && c.Files == 1:
-		s += "  1 file"
 	case strings.HasSuffix(c.Path, "/") && c.Files > 0:
-		s += fmt.Sprintf("  %d files", c.Files)
+		s += "  " + humanize.Count(c.Files, "file")
 	case c.Counted:
 		s += fmt.Sprintf("  +%d −%d", c.Added, c.Removed)
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool/schema"
 )
 
@@ -129,14 +130,10 @@ func (c Cause) String() string {
 		return "mode: " + c.Mode
 	case ByRule:
 		var names []string
-		for i, r := range c.Rules {
-			if i == maxNamedRules {
-				names = append(names, fmt.Sprintf("%d more", len(c.Rules)-i))
-				break
-			}
+		for _, r := range c.Rules {
 			names = append(names, r.String())
 		}
-		return strings.Join(names, ", ")
+		return humanize.List(names, maxNamedRules)
 	case ByMustAsk:
 		return "only the user can approve this"
 	case ByHook:

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // An Executor takes calls from a name to an [Outcome]. It orders, judges, asks, runs, recovers and truncates.
@@ -236,7 +238,7 @@ func (b *Batch) enter(c Call) (*scheduledCall, error) {
 	if err == nil {
 		e.tool, e.decl = t, t.Declaration()
 		if !e.decl.Named(c.Name) {
-			e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", shorten(c.Name, 100), e.decl.Name)}
+			e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", humanize.Shorten(c.Name, 100), e.decl.Name)}
 		}
 	}
 	if !fresh {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // execute runs the whole lifecycle of a call.
@@ -283,7 +285,7 @@ func (e *scheduledCall) decide(ctx context.Context, inv *Invocation, yes *approv
 
 // editedBy returns a note that says who edited the model's arguments.
 func editedBy(who string, args json.RawMessage) string {
-	return who + " edited this call. New arguments: " + shorten(compactJSON(args), 2000)
+	return who + " edited this call. New arguments: " + humanize.Shorten(compactJSON(args), 2000)
 }
 
 func (e *scheduledCall) stop(o Outcome) step { return step{end: &o} }
@@ -318,14 +320,6 @@ func compactJSON(b json.RawMessage) string {
 		return string(b)
 	}
 	return out.String()
-}
-
-func shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n]) + fmt.Sprintf("… (%d more characters)", len(r)-n)
 }
 
 // stopGrace is how long a cancelled Run can take to return before the call ends without it.

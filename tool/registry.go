@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/nearest"
 )
 
@@ -222,7 +223,7 @@ func unknownTool(name string, known []Declaration) error {
 		slices.Sort(names)
 		hint = "Available tools: " + strings.Join(names[:min(len(names), 40)], ", ")
 	}
-	return Errorf(NotRegistered, "unknown tool %q\n%s", shorten(name, 100), hint)
+	return Errorf(NotRegistered, "unknown tool %q\n%s", humanize.Shorten(name, 100), hint)
 }
 
 // likely returns the tools that an unknown name may mean: tools whose name is a typo away, else tools whose name contains

@@ -3,9 +3,10 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // withResult keeps the Result that Run returned with an error. The error's text comes first, unless the content has it.
@@ -181,7 +182,7 @@ func (e *scheduledCall) shortened(s string, chars, budget int) (short, path stri
 	if e.x.Mask != nil {
 		s = e.x.Mask(s)
 	}
-	size := fmt.Sprintf("%s characters, %s lines", number(chars), number(lines(s)))
+	size := fmt.Sprintf("%s characters, %s lines", humanize.Number(chars), humanize.Number(lines(s)))
 	where := "The full output was not saved."
 	if e.x.Spill != nil {
 		kept, err := e.x.Spill(e.call, s)
@@ -192,7 +193,7 @@ func (e *scheduledCall) shortened(s string, chars, budget int) (short, path stri
 		case err != nil:
 			where = fmt.Sprintf("Saving the full output failed: %v.", err)
 		case kept.Dropped > 0:
-			where = fmt.Sprintf("Full output, without the last %s bytes (over the size limit): %s.", number(int(kept.Dropped)), kept.Path)
+			where = fmt.Sprintf("Full output, without the last %s bytes (over the size limit): %s.", humanize.Number(int(kept.Dropped)), kept.Path)
 		default:
 			where = fmt.Sprintf("Full output: %s.", kept.Path)
 		}
@@ -230,7 +231,7 @@ func newlineAfter(head string) string {
 }
 
 func gap(missing int) string {
-	return "\n… [" + number(missing) + " characters omitted] …\n"
+	return "\n… [" + humanize.Number(missing) + " characters omitted] …\n"
 }
 
 // cutEnd returns the first n characters of s, or fewer if a line ends in the second half of them.
@@ -272,13 +273,4 @@ func lines(s string) int {
 		n++
 	}
 	return n
-}
-
-// number writes n with separators: 1,234,567.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -206,13 +206,6 @@ func checkSession(ctx context.Context, c *session.Checkup, env Env, o *options) 
 	return nil
 }
 
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
-}
-
 // modelFlags choose a model.
 func modelFlags(o *options) []flag {
 	types := settings.AuthTypes()

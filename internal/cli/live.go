@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/width"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -84,7 +85,7 @@ func (l *live) lines(now time.Time, columns, rows int) []liveLine {
 		if l.thinking.IsZero() || most < 1 {
 			return nil
 		}
-		return []liveLine{{text: mark(now.Sub(l.thinking)) + " " + seconds(now.Sub(l.thinking))}}
+		return []liveLine{{text: mark(now.Sub(l.thinking)) + " " + humanize.Seconds(now.Sub(l.thinking))}}
 	}
 	tail := liveTail
 	for tail > 0 && l.height(tail) > most {
@@ -96,7 +97,7 @@ func (l *live) lines(now time.Time, columns, rows int) []liveLine {
 			return append(out, liveLine{text: fmt.Sprintf("  … %d more", len(l.calls)-i), dim: true})
 		}
 		taken := now.Sub(c.began)
-		end := "  " + seconds(taken)
+		end := "  " + humanize.Seconds(taken)
 		out = append(out, liveLine{text: fit(under(c.by)+mark(taken)+" "+c.title, columns-cells(end)) + end})
 		for _, line := range c.output[max(0, len(c.output)-tail):] {
 			out = append(out, liveLine{text: fit(under(c.by)+"    "+line, columns), dim: true})
@@ -117,15 +118,6 @@ func (l *live) height(tail int) int {
 // mark turns while something is going on.
 func mark(d time.Duration) string {
 	return turning[int(max(0, d)/turnEvery)%len(turning)]
-}
-
-// seconds is how long something has been going on.
-func seconds(d time.Duration) string {
-	s := int(max(0, d) / time.Second)
-	if s < 60 {
-		return fmt.Sprintf("%d s", s)
-	}
-	return fmt.Sprintf("%d min %d s", s/60, s%60)
 }
 
 // fit makes a text one line of at most that many cells.

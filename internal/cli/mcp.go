@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/tool"
@@ -54,7 +55,7 @@ func describeServers(all []session.ListedServer) string {
 	var rows [][]string
 	var below strings.Builder
 	for _, l := range all {
-		tools := counted(len(l.Tools), "tool")
+		tools := humanize.Count(len(l.Tools), "tool")
 		started := ""
 		switch {
 		case l.Started != nil && l.State == string(discover.Starting):
@@ -181,7 +182,7 @@ func mcpReconnect(ctx context.Context, env Env, o *options, words []string) erro
 			return "", fmt.Errorf("MCP server %s: %w", alias, err)
 		}
 		st := s.List()[0]
-		return fmt.Sprintf("%s: %s, %s, %d ms", alias, st.State, counted(len(st.Tools), "tool"), st.Took.Milliseconds()), nil
+		return fmt.Sprintf("%s: %s, %s, %d ms", alias, st.State, humanize.Count(len(st.Tools), "tool"), st.Took.Milliseconds()), nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/headless"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -175,10 +176,7 @@ func took(d time.Duration) string {
 	if d < 100*time.Millisecond {
 		return ""
 	}
-	if d < 10*time.Second {
-		return fmt.Sprintf("  %.1f s", d.Seconds())
-	}
-	return "  " + seconds(d)
+	return "  " + humanize.Duration(d)
 }
 
 // under sets a subagent's calls below the one that gave it its task, with its name.

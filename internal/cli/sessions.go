@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -56,7 +57,7 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 		if dirs {
 			title = tool.Visible(s.CWD) + "\t" + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)), counted(s.Turns, "turn"), s.State, title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)), humanize.Count(s.Turns, "turn"), s.State, title)
 	}
 	_ = w.Flush() // to memory
 	return b.String()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
@@ -118,7 +119,7 @@ func (r *tried) judge(ctx context.Context, yes bool) error {
 			}
 			return r.keep(ctx, chosen)
 		case answer == "d" || answer == "n":
-			return exitf(exitDenied, "nothing was kept: discarded %s", counted(len(r.effects.Changes), "change"))
+			return exitf(exitDenied, "nothing was kept: discarded %s", humanize.Count(len(r.effects.Changes), "change"))
 		}
 	}
 }
@@ -136,7 +137,7 @@ func (r *tried) keep(ctx context.Context, chosen map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	r.say("Kept %s.", counted(len(kept.Changes), "change"))
+	r.say("Kept %s.", humanize.Count(len(kept.Changes), "change"))
 	return nil
 }
 
@@ -197,7 +198,7 @@ func (r *tried) line(c trial.Change) string {
 	text := r.name(c.Path)
 	switch {
 	case c.IsDir():
-		text += fmt.Sprintf("/ (%s)", counted(c.Files, "file"))
+		text += fmt.Sprintf("/ (%s)", humanize.Count(c.Files, "file"))
 	case c.Kind == trial.Created || c.Kind == trial.Changed:
 		if old, now, ok := r.texts(c); ok {
 			s := edit.Compare(old, now).Stat()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
@@ -98,7 +99,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		return leftAlone(u.Left)
 	}
 	if todo > 0 && !o.yes {
-		if err := confirm(ctx, env, fmt.Sprintf("%s %s?", verb, counted(todo, "change")), strings.ToLower(verb)); err != nil {
+		if err := confirm(ctx, env, fmt.Sprintf("%s %s?", verb, humanize.Count(todo, "change")), strings.ToLower(verb)); err != nil {
 			return err
 		}
 	}
@@ -109,7 +110,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	for _, l := range left[len(u.Left):] { // the others are listed
 		fmt.Fprint(env.Stdout, session.LeftLine(l, directory.Path))
 	}
-	fmt.Fprintf(env.Stdout, "%s restored.\n", counted(todo-len(left)+len(u.Left), "path"))
+	fmt.Fprintf(env.Stdout, "%s restored.\n", humanize.Count(todo-len(left)+len(u.Left), "path"))
 	return leftAlone(left)
 }
 

@@ -69,13 +69,13 @@ func TestCheckSize(t *testing.T) {
 		t.Error(err)
 	}
 	err := png.CheckSize(MaxImageSource + 1)
-	if err == nil || err.Error() != "the PNG image has 104.9 MB; at most 104.9 MB can be read" {
+	if err == nil || err.Error() != "the PNG image has 100 MB; at most 100 MB can be read" {
 		t.Error(err)
 	}
 	if err := (Type{Kind: Text}).CheckSize(1 << 40); err != nil {
 		t.Error(err)
 	}
-	if got := (Type{Binary, "", "SQLite database"}).Describe(12_400_000); got != "SQLite database, 12.4 MB" {
+	if got := (Type{Binary, "", "SQLite database"}).Describe(12_998_144); got != "SQLite database, 12.4 MB" {
 		t.Error(got)
 	}
 }

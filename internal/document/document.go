@@ -11,6 +11,8 @@ package document
 
 import (
 	"fmt"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // Kind is how a file can be shown.
@@ -64,7 +66,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the %s has %s; at most %s can be read", e.Type.Name, Size(e.Size), Size(e.Limit))
+	return fmt.Sprintf("the %s has %s; at most %s can be read", e.Type.Name, humanize.Bytes(e.Size), humanize.Bytes(e.Limit))
 }
 
 // CheckSize returns a *[TooLargeError] for a file that is too large to be read as its kind. Text and binary files need not
@@ -78,19 +80,4 @@ func (t Type) CheckSize(size int64) error {
 }
 
 // Describe describes a file that can't be shown: "SQLite database, 12.4 MB".
-func (t Type) Describe(size int64) string { return t.Name + ", " + Size(size) }
-
-// Size formats a number of bytes for users.
-func Size(n int64) string {
-	switch {
-	case n == 1:
-		return "1 byte"
-	case n < 1000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 999_950:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 999_950_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-}
+func (t Type) Describe(size int64) string { return t.Name + ", " + humanize.Bytes(size) }

@@ -8,7 +8,7 @@ import (
 
 func ExampleDetect() {
 	t := document.Detect("data.bin", []byte("SQLite format 3\x00"))
-	fmt.Println(t.Kind, "-", t.Describe(12_400_000))
+	fmt.Println(t.Kind, "-", t.Describe(12_998_144))
 	// Output: binary - SQLite database, 12.4 MB
 }
 

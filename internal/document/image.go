@@ -12,6 +12,8 @@ import (
 	"image/jpeg"
 	"image/png"
 
+	"github.com/adze-dev/adze/internal/humanize"
+
 	"golang.org/x/image/webp"
 )
 
@@ -143,7 +145,7 @@ func (p Picture) scale(img image.Image, turned int, limits ImageLimits) (Picture
 			return p, nil
 		}
 	}
-	return Picture{}, fmt.Errorf("scale the image: it does not fit %s at any useful size", Size(int64(limits.Bytes)))
+	return Picture{}, fmt.Errorf("scale the image: it does not fit %s at any useful size", humanize.Bytes(int64(limits.Bytes)))
 }
 
 // shrink scales img so that its longest side is edge, or returns a copy if it is no longer than that.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // NotebookFile is a parsed Jupyter notebook. It keeps the bytes it was parsed from.
@@ -35,15 +37,9 @@ type CellNotFoundError struct {
 }
 
 func (e *CellNotFoundError) Error() string {
-	const shown = 50
-	known := strings.Join(e.Known[:min(len(e.Known), shown)], ", ")
-	switch {
-	case len(e.Known) == 0:
+	known := "the cells are " + humanize.List(e.Known, 50)
+	if len(e.Known) == 0 {
 		known = "the notebook has no cells"
-	case len(e.Known) > shown:
-		known = fmt.Sprintf("the cells are %s and %d more", known, len(e.Known)-shown)
-	default:
-		known = "the cells are " + known
 	}
 	return fmt.Sprintf("no cell %q; %s", e.ID, known)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 const (
@@ -19,11 +21,7 @@ func (nb *NotebookFile) Render() (text string, whole bool) {
 		language = "unknown language"
 	}
 	var b strings.Builder
-	plural := "s"
-	if len(nb.cells) == 1 {
-		plural = ""
-	}
-	fmt.Fprintf(&b, "Jupyter Notebook (%s, %d cell%s)\n", language, len(nb.cells), plural)
+	fmt.Fprintf(&b, "Jupyter Notebook (%s, %s)\n", language, humanize.Count(len(nb.cells), "cell"))
 	for i, c := range nb.cells {
 		cell := nb.renderCell(i, c)
 		if b.Len()+len(cell) > maxRendered {

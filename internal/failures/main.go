@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 const (
@@ -156,13 +158,9 @@ func summary(o output) []string {
 		lines = append(lines, fmt.Sprintf("… %d more failures above", more))
 	}
 	for _, p := range packages {
-		tests := p.tests
-		if len(tests) > someNames {
-			tests = append(tests[:someNames:someNames], fmt.Sprintf("%d more", len(p.tests)-someNames))
-		}
 		line := strings.ReplaceAll(p.line, "\t", " ")
-		if len(tests) > 0 {
-			line += ": " + strings.Join(tests, ", ")
+		if len(p.tests) > 0 {
+			line += ": " + humanize.List(p.tests, someNames)
 		}
 		lines = append(lines, short(line))
 	}

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
@@ -96,7 +97,7 @@ func (t *tree) hidden() (paths []string, problem string) {
 	slices.Sort(list)
 	t.list = slices.Compact(list)
 	if len(t.list) > t.options.Most {
-		return nil, "the workspace has more than " + number(t.options.Most) + " files to hide"
+		return nil, "the workspace has more than " + humanize.Number(t.options.Most) + " files to hide"
 	}
 	return t.list, ""
 }

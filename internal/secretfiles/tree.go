@@ -1,7 +1,6 @@
 package secretfiles
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/watch"
 )
@@ -406,7 +406,7 @@ func (t *tree) keep(d *dir, name string, f *file) {
 	defer t.mu.Unlock()
 	t.files[f] = struct{}{}
 	if len(t.files) > 10*t.options.Most {
-		t.failLocked("the workspace has more than "+number(10*t.options.Most)+" files with secret names", remedyNone)
+		t.failLocked("the workspace has more than "+humanize.Number(10*t.options.Most)+" files with secret names", remedyNone)
 	}
 }
 
@@ -433,15 +433,6 @@ func (t *tree) skips(d *dir, name string) bool {
 		}
 	}
 	return false
-}
-
-// number formats 2000000 as 2,000,000.
-func number(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // join is a faster filepath.Join for a clean path and a name.

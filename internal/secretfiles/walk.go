@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
 
@@ -79,7 +80,7 @@ func (t *tree) readEntries(d *dir, path string, list *dirReader) (found []*dir) 
 	err := list.each(func(name string, kind kind) bool {
 		d.entries++
 		if t.entries.Add(1) > int64(t.options.Limit) {
-			t.fail("the workspace has more than "+number(t.options.Limit)+" entries", remedyNone)
+			t.fail("the workspace has more than "+humanize.Number(t.options.Limit)+" entries", remedyNone)
 			return false
 		}
 		switch {

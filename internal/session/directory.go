@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/context"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -84,11 +85,7 @@ func (f Directory) tellNotes(s *settings.Settings, interactive bool) {
 		}
 	}
 	if n := len(s.Withheld()); n > 0 && !interactive {
-		things := fmt.Sprintf("%d settings", n)
-		if n == 1 {
-			things = "1 setting"
-		}
-		f.env.warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, things)
+		f.env.warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, humanize.Count(n, "setting"))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/settings"
@@ -85,10 +86,10 @@ func (c *Checkup) sessions(s *Session) {
 		c.bad(err.Error())
 		return
 	}
-	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", counted(use.Count, "recorded session"),
-		size(use.Sessions), size(use.Contents), size(use.Results), size(use.Other)))
+	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", humanize.Count(use.Count, "recorded session"),
+		humanize.Bytes(use.Sessions), humanize.Bytes(use.Contents), humanize.Bytes(use.Results), humanize.Bytes(use.Other)))
 	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
-		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Directory.Home, size(g.MaxStateBytes)))
+		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Directory.Home, humanize.Bytes(g.MaxStateBytes)))
 	}
 }
 
@@ -105,19 +106,6 @@ func (c *Checkup) undo(ctx context.Context, s *Session) {
 	default:
 		c.ok("undo: changes of commands are found by watching directories")
 	}
-}
-
-// size formats a number of bytes for users: 1.5 MB.
-func size(n int64) string {
-	for _, unit := range []struct {
-		name  string
-		bytes int64
-	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}} {
-		if n >= unit.bytes {
-			return strings.Replace(fmt.Sprintf("%.1f %s", float64(n)/float64(unit.bytes), unit.name), ".0 ", " ", 1)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // commands reports how commands run.
@@ -208,7 +196,7 @@ func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
 			tokens += agent.Tokens(d)
 		}
 	}
-	c.ok(fmt.Sprintf("%s (see 'adze tool list')", counted(builtins, "built-in tool")))
+	c.ok(fmt.Sprintf("%s (see 'adze tool list')", humanize.Count(builtins, "built-in tool")))
 	for _, p := range s.Outside.Problems() {
 		if p.Server == "" {
 			c.warn(p.Text)
@@ -240,7 +228,7 @@ func (c *Checkup) discovery(s *Session) {
 			n++
 		}
 	}
-	found := "the discovery command provides " + counted(n, "tool")
+	found := "the discovery command provides " + humanize.Count(n, "tool")
 	if n > 0 {
 		c.ok(found)
 	} else {
@@ -262,22 +250,14 @@ func (c *Checkup) server(s *Session, l ListedServer) {
 	case l.Error != "":
 		c.bad(state + ": " + l.Error)
 	default:
-		c.ok(state + ", " + counted(len(l.Tools), "tool"))
+		c.ok(state + ", " + humanize.Count(len(l.Tools), "tool"))
 	}
 	if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
 		c.warn(fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
 	}
 	if n := len(l.Warnings); n > 0 {
-		c.warn(fmt.Sprintf("MCP server %s: %s (see 'adze mcp list')", l.Name, counted(n, "warning")))
+		c.warn(fmt.Sprintf("MCP server %s: %s (see 'adze mcp list')", l.Name, humanize.Count(n, "warning")))
 	}
-}
-
-// counted formats a number of things.
-func counted(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %ss", n, one)
 }
 
 // Checkup prints the report of adze doctor and /doctor: sections of lines, each with a mark.
@@ -323,7 +303,7 @@ func (c *Checkup) End() int {
 	case 0:
 		fmt.Fprintln(c.w, "\nNo problems found.")
 	default:
-		fmt.Fprintf(c.w, "\n%s found.\n", counted(c.problems, "problem"))
+		fmt.Fprintf(c.w, "\n%s found.\n", humanize.Count(c.problems, "problem"))
 	}
 	return c.problems
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/edit"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/workspace"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -349,11 +350,11 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 	}
 	c := &Choice{Title: "Resume which session?"}
 	if n := s.Running(); n > 0 {
-		c.Detail = []string{"This stops " + counted(n, "background command") + " of the current session."}
+		c.Detail = []string{"This stops " + humanize.Count(n, "background command") + " of the current session."}
 	}
 	print := "Sessions, the newest first:\n"
 	for _, i := range found[:min(len(found), maxListed)] {
-		about := fmt.Sprintf("%s, %s", Age(time.Since(i.Updated)), counted(i.Turns, "turn"))
+		about := fmt.Sprintf("%s, %s", Age(time.Since(i.Updated)), humanize.Count(i.Turns, "turn"))
 		if i.State == journal.StateOpen {
 			about += ", open elsewhere"
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -129,7 +130,7 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 		return Expansion{}, err
 	}
 	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.text), 50))}
-	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", counted(p.prompts, "prompt"), counted(p.messages-p.prompts, "other message")))
+	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.prompts, "prompt"), humanize.Count(p.messages-p.prompts, "other message")))
 	then := func(u *Undo) func(context.Context) (Expansion, error) {
 		return func(ctx context.Context) (Expansion, error) { return s.rewind(ctx, p, u) }
 	}
@@ -154,13 +155,13 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 			}
 		}
 		if n := len(u.Left) - lost; n > 0 {
-			c.Detail = append(c.Detail, fmt.Sprintf("left alone    %s that changed since", counted(n, "path")))
+			c.Detail = append(c.Detail, fmt.Sprintf("left alone    %s that changed since", humanize.Count(n, "path")))
 		}
 		if lost > 0 {
-			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored", counted(lost, "path")))
+			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored", humanize.Count(lost, "path")))
 		}
 		if n := len(u.Todo()); n > 0 {
-			c.Options = append(c.Options, Option{Text: "files and conversation", About: "restores " + counted(n, "path"), Run: then(u)})
+			c.Options = append(c.Options, Option{Text: "files and conversation", About: "restores " + humanize.Count(n, "path"), Run: then(u)})
 		}
 	} else {
 		c.Detail = append(c.Detail, "files         none were changed")
@@ -211,7 +212,7 @@ func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error
 	s.rewindTodos(first.Todos)
 	text := fmt.Sprintf("Rewound to before %q.", clip(tool.Visible(p.text), 50))
 	if u != nil {
-		text += fmt.Sprintf(" %s restored.", counted(restored, "path"))
+		text += fmt.Sprintf(" %s restored.", humanize.Count(restored, "path"))
 	}
 	for _, l := range left {
 		text += "\n" + strings.TrimRight(LeftLine(l, s.Directory.Path), "\n")

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/secretvalues"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/journal"
@@ -331,17 +331,14 @@ const maxTold = 20
 // news returns the message to the model about what was undone.
 func (u *Undo) news(done []undo.Change) string {
 	var paths []string
-	for _, c := range done[:min(len(done), maxTold)] {
+	for _, c := range done {
 		paths = append(paths, c.Path)
-	}
-	if n := len(done) - maxTold; n > 0 {
-		paths = append(paths, fmt.Sprintf("%d more", n))
 	}
 	what := "undid changes of earlier calls"
 	if u.redo > 0 {
 		what = "restored changes of earlier calls that were undone"
 	}
-	return fmt.Sprintf("The user %s. These paths are different now: %s", what, strings.Join(paths, ", "))
+	return fmt.Sprintf("The user %s. These paths are different now: %s", what, humanize.List(paths, maxTold))
 }
 
 // tellLater adds a message to the model's next turn.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -63,10 +64,10 @@ func LeftText(left []undo.Left) string {
 	}
 	var parts []string
 	if lost > 0 {
-		parts = append(parts, counted(lost, "path")+" can't be restored")
+		parts = append(parts, humanize.Count(lost, "path")+" can't be restored")
 	}
 	if n := len(left) - lost; n > 0 {
-		parts = append(parts, counted(n, "path")+" left alone")
+		parts = append(parts, humanize.Count(n, "path")+" left alone")
 	}
 	text := strings.Join(parts, ", ")
 	if changed > 0 {
@@ -232,7 +233,7 @@ func some(steps []undo.Step, dir string) string {
 			common = filepath.Dir(common)
 		}
 	}
-	n := counted(len(steps), "file")
+	n := humanize.Count(len(steps), "file")
 	if rel := shortPath(common, dir); rel != "." {
 		return rel + "/: " + n
 	}
@@ -242,7 +243,7 @@ func some(steps []undo.Step, dir string) string {
 // quoted names the calls.
 func (u *Undo) quoted(dir string) string {
 	if len(u.Calls) != 1 {
-		return counted(len(u.Calls), "call")
+		return humanize.Count(len(u.Calls), "call")
 	}
 	name := u.Calls[0].Title
 	if target := u.Calls[0].Target; target != "" {
@@ -268,7 +269,7 @@ func (u *Undo) done(dir string, left []undo.Left) string {
 	if u.redo > 0 {
 		verb = "Redone"
 	}
-	text := fmt.Sprintf("%s: %s restored.", verb, counted(len(u.Todo())-len(left)+len(u.Left), "path"))
+	text := fmt.Sprintf("%s: %s restored.", verb, humanize.Count(len(u.Todo())-len(left)+len(u.Left), "path"))
 	for _, l := range left {
 		text += "\n" + strings.TrimRight(LeftLine(l, dir), "\n")
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/tool"
 )
@@ -186,11 +187,7 @@ func took(d time.Duration) cell.Line {
 	if d < 50*time.Millisecond {
 		return nil
 	}
-	text := seconds(d)
-	if d < 10*time.Second {
-		text = fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return cell.Styled(text, cell.Dim)
+	return cell.Styled(humanize.Duration(d), cell.Dim)
 }
 
 // live are the lines of the calls that run. background is the key that moves a command to the background.
@@ -212,7 +209,7 @@ func (l *callList) live(now time.Time, width int, background string) []cell.Line
 		if c.outcome != nil {
 			mark = cell.Span{Text: indent + "● ", Style: cell.Green}
 		} else {
-			right = cell.Styled(seconds(now.Sub(c.began)), cell.Dim)
+			right = cell.Styled(humanize.Seconds(now.Sub(c.began)), cell.Dim)
 			if c.movable && background != "" && width >= hintWidth {
 				right = append(right, cell.Span{Text: "   " + background + " background", Style: cell.Dim})
 			}

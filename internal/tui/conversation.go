@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/markdown"
 	"github.com/adze-dev/adze/model"
@@ -117,7 +118,7 @@ func thoughtFor(d time.Duration) string {
 	if d < time.Second {
 		return "thought for under 1 s"
 	}
-	return "thought for " + seconds(d)
+	return "thought for " + humanize.Seconds(d)
 }
 
 // endText finishes the text of an answer.
@@ -172,9 +173,9 @@ func opening(typed string) (start, more string) {
 	}
 	start = strings.ToValidUTF8(typed[:end], "")
 	if n := strings.Count(typed[end:], "\n"); n > 0 {
-		return start, "… " + plural(n, "more line")
+		return start, "… " + humanize.Count(n, "more line")
 	}
-	return start, "… " + thousands(utf8.RuneCountInString(typed[end:])) + " more characters"
+	return start, "… " + humanize.Number(utf8.RuneCountInString(typed[end:])) + " more characters"
 }
 
 // start runs something that the user can interrupt.
@@ -260,15 +261,6 @@ func (s *Screen) fail(err error) {
 		}
 		s.print(cell.Wrap(cell.Line{{Text: mark, Style: style}, {Text: l, Style: style}}, s.width(), cell.Text("  "))...)
 	}
-}
-
-// seconds is a duration as the screen shows it.
-func seconds(d time.Duration) string {
-	n := int(max(0, d).Round(time.Second) / time.Second)
-	if n < 60 {
-		return fmt.Sprintf("%d s", n)
-	}
-	return fmt.Sprintf("%d min %d s", n/60, n%60)
 }
 
 // visible is untrusted text as one clean line. Of a very long text it is the start.

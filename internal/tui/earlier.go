@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 )
 
@@ -42,7 +43,7 @@ func (s *Screen) showEarlier(items []Item) {
 	}
 	s.space()
 	if turns > 0 {
-		s.print(cell.Styled(fmt.Sprintf("∙ %s (Ctrl+O to view)", plural(turns, "earlier turn")), cell.Dim), nil)
+		s.print(cell.Styled(fmt.Sprintf("∙ %s (Ctrl+O to view)", humanize.Count(turns, "earlier turn")), cell.Dim), nil)
 	}
 	s.print(shown...)
 	s.space()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -216,7 +217,7 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		text += ", " + f.Headline()
 	}
 	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
-		text += fmt.Sprintf(", %s added, %d removed", plural(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
+		text += fmt.Sprintf(", %s added, %d removed", humanize.Count(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
 	}
 	if why := visible(l.host.Why(q.r, q.why)); why != "" && !q.r.MustAsk {
 		text += ". Needs approval: " + why

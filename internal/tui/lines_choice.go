@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // choice lets the user choose by a number, and continues with that.
@@ -86,7 +88,7 @@ func (l *Lines) Earlier(items []Item) {
 		}
 	}
 	if prompts > 0 {
-		l.say("note", plural(prompts, "earlier turn"))
+		l.say("note", humanize.Count(prompts, "earlier turn"))
 	}
 	for _, i := range said[max(0, len(said)-maxSpoken):] {
 		label := "adze"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/paint"
 )
@@ -45,9 +46,9 @@ func (s *Screen) going(width int) []cell.Line {
 	out = append(out, calls...)
 	switch {
 	case !s.answer.thinking.IsZero():
-		out = append(out, cell.Styled("∙ thinking "+seconds(now.Sub(s.answer.thinking)), cell.Dim))
+		out = append(out, cell.Styled("∙ thinking "+humanize.Seconds(now.Sub(s.answer.thinking)), cell.Dim))
 	case s.work != nil && len(s.answer.live)+len(calls) == 0 && !s.work.model.IsZero():
-		out = append(out, cell.Styled("∙ waiting for the model "+seconds(now.Sub(s.work.model)), cell.Dim))
+		out = append(out, cell.Styled("∙ waiting for the model "+humanize.Seconds(now.Sub(s.work.model)), cell.Dim))
 	}
 	for _, q := range s.queue.list() {
 		out = append(out, cell.Styled("  queued: "+visible(q), cell.Dim).Cut(width))

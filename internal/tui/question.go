@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/keys"
 	"github.com/adze-dev/adze/tool"
 )
@@ -319,7 +320,7 @@ func (s *Screen) allowAlways(q *question) {
 		}
 	}
 	if s.settling = n > 0; s.settling {
-		s.tell(plural(n, "question") + " answered by " + approval.RuleList(offer))
+		s.tell(humanize.Count(n, "question") + " answered by " + approval.RuleList(offer))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/markdown"
 	"github.com/adze-dev/adze/tool"
@@ -231,7 +232,7 @@ func (q *question) reminder(width, rows int) []cell.Line {
 		out = append(out, cell.Wrap(l, width, cell.Text("    "))...)
 	}
 	if n := len(out) - max(2, rows); n > 0 {
-		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", plural(n+1, "line")), cell.Dim))
+		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", humanize.Count(n+1, "line")), cell.Dim))
 	}
 	return out
 }
@@ -268,7 +269,7 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 	case rows == 1:
 		return lines[:1]
 	}
-	more := cell.Styled(fmt.Sprintf("    … %s more", plural(len(lines)-rows+1, "line")), cell.Dim)
+	more := cell.Styled(fmt.Sprintf("    … %s more", humanize.Count(len(lines)-rows+1, "line")), cell.Dim)
 	return append(slices.Clone(lines[:rows-1]), more)
 }
 

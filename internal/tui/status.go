@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 )
 
@@ -70,12 +71,12 @@ func (s *Screen) facts(st Status) []fact {
 	}
 	if s.work != nil {
 		if s.work.tokens > 0 {
-			all = append(all, fact{thousands(s.work.tokens) + " tokens", working})
+			all = append(all, fact{humanize.Number(s.work.tokens) + " tokens", working})
 		}
-		all = append(all, fact{seconds(s.o.Now().Sub(s.work.began)), working})
+		all = append(all, fact{humanize.Seconds(s.o.Now().Sub(s.work.began)), working})
 	}
 	if st.Jobs > 0 {
-		all = append(all, fact{plural(st.Jobs, "job"), pending})
+		all = append(all, fact{humanize.Count(st.Jobs, "job"), pending})
 	}
 	if st.Connected < st.Servers {
 		all = append(all, fact{fmt.Sprintf("mcp %d/%d", st.Connected, st.Servers), pending})
@@ -112,18 +113,4 @@ func statusLine(mode string, facts []fact) cell.Line {
 		line = append(line, cell.Span{Text: " · " + f.text, Style: cell.Dim})
 	}
 	return line
-}
-
-func thousands(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/markdown"
 	"github.com/adze-dev/adze/internal/tui/viewer"
@@ -129,7 +130,7 @@ func (i Item) lines(width int, folded bool) []cell.Line {
 	head := cell.Line{callMark(i.Status), {Text: visible(i.Head), Style: cell.Bold}}
 	if folded {
 		n := strings.Count(strings.Trim(i.Text, "\n"), "\n") + 1
-		return []cell.Line{head.Right(cell.Styled(fmt.Sprintf("  ▸ %s", plural(n, "line")), cell.Dim), width)}
+		return []cell.Line{head.Right(cell.Styled(fmt.Sprintf("  ▸ %s", humanize.Count(n, "line")), cell.Dim), width)}
 	}
 	out := []cell.Line{head.Cut(width)}
 	if i.Kind == ItemDiff {

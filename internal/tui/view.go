@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/keys"
 	"github.com/adze-dev/adze/internal/tui/paint"
@@ -154,7 +155,7 @@ func (s *Screen) copyItem(item int) {
 		return
 	}
 	io.WriteString(s.o.Out, clipboard(text, s.o.Terminal("TMUX") != ""))
-	s.view.Say(fmt.Sprintf("copied %s", plural(strings.Count(text, "\n")+1, "line")))
+	s.view.Say(fmt.Sprintf("copied %s", humanize.Count(strings.Count(text, "\n")+1, "line")))
 }
 
 // clipboard is the sequence that sets the clipboard of the terminal. Inside tmux it goes to tmux, and through it to the

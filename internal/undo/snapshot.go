@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 )
@@ -390,11 +391,11 @@ func (s *snapshot) readNode(n search.Node, b *batch) (known, error) {
 // reserve counts a file that is copied; it returns why it can't be.
 func (s *snapshot) reserve(n int64) (why string) {
 	if n > s.limits.FileBytes {
-		return "over " + size(s.limits.FileBytes)
+		return "over " + humanize.Bytes(s.limits.FileBytes)
 	}
 	if s.saved.Add(n) > s.limits.Bytes {
 		s.saved.Add(-n)
-		return fmt.Sprintf("files over %s in all", size(s.limits.Bytes))
+		return fmt.Sprintf("files over %s in all", humanize.Bytes(s.limits.Bytes))
 	}
 	return ""
 }
@@ -435,15 +436,4 @@ func (s *snapshot) readLarge(n search.Node, k *known) {
 	if !cloned {
 		k.held.size = n.Stat.Size
 	}
-}
-
-// size returns a number of bytes for the user.
-func size(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%d MB", n>>20)
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KB", n>>10)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

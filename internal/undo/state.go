@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/search"
 	"github.com/adze-dev/adze/internal/workspace/nofollow"
 	"github.com/adze-dev/adze/journal"
@@ -144,7 +145,7 @@ func mode(n uint32) fs.FileMode {
 // tooLargeError reports a file over a limit.
 type tooLargeError struct{ limit int64 }
 
-func (e *tooLargeError) Error() string { return "over " + size(e.limit) }
+func (e *tooLargeError) Error() string { return "over " + humanize.Bytes(e.limit) }
 
 // gone reports whether an error means that nothing exists at a path, including a file in place of a parent directory.
 func gone(err error) bool {

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/tool"
@@ -380,20 +381,16 @@ const maxNamed = 5
 
 // Note returns what undo can't restore, for the model; "": nothing. Paths in these directories are relative.
 func (f Found) Note(roots []string) string {
-	n := len(f.Lost)
-	if n == 0 {
+	if len(f.Lost) == 0 {
 		return ""
 	}
 	var shown []string
-	for _, l := range f.Lost[:min(n, maxNamed)] {
+	for _, l := range f.Lost {
 		name := names.Short(l.Path, roots...)
 		if most := 200; len(name) > most {
 			name = strings.ToValidUTF8(name[:most], "") + "…"
 		}
 		shown = append(shown, fmt.Sprintf("%s (%s)", name, l.Why))
 	}
-	if n > maxNamed {
-		shown = append(shown, fmt.Sprintf("%d more", n-maxNamed))
-	}
-	return "undo can't restore these changes: " + strings.Join(shown, ", ") + "."
+	return "undo can't restore these changes: " + humanize.List(shown, maxNamed) + "."
 }

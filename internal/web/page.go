@@ -17,6 +17,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/web/markdown"
 )
 
@@ -121,7 +122,7 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 	data, err := readUpTo(body, limit+1)
 	if err == nil && int64(len(data)) > limit {
 		data = data[:limit]
-		p.Incomplete = fmt.Sprintf("truncated: it is longer than %s", megabytes(limit))
+		p.Incomplete = fmt.Sprintf("truncated: it is longer than %s", humanize.Bytes(limit))
 	}
 	var late *TimeoutError
 	switch {
@@ -166,13 +167,6 @@ func brokenOff(err error) bool {
 	var corrupt flate.CorruptInputError
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrChecksum) ||
 		errors.As(err, &corrupt) || strings.Contains(err.Error(), "connection reset") || strings.Contains(err.Error(), "malformed chunked")
-}
-
-func megabytes(n int64) string {
-	if n >= 1<<20 {
-		return fmt.Sprintf("%d MB", n>>20)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // decoded decompresses a response, in the requested compression or the other one in the standard library.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // share is a part of a bar.
@@ -29,20 +31,20 @@ const maxBars = 8
 
 // times returns the model and the tools that took longest.
 func (t *transcript) times() []share {
-	all := []share{{"model", t.modelMS, fmt.Sprintf("%s, %s", duration(t.modelMS), plural(len(t.turns), "turn")), "model"}}
+	all := []share{{"model", t.modelMS, fmt.Sprintf("%s, %s", duration(t.modelMS), humanize.Count(len(t.turns), "turn")), "model"}}
 	tools := slices.Clone(t.tools)
 	sort.SliceStable(tools, func(i, j int) bool { return tools[i].ms > tools[j].ms })
 	var rest toolTime
 	for _, s := range tools {
 		if len(all) < maxBars {
-			all = append(all, share{s.name, s.ms, fmt.Sprintf("%s, %s", duration(s.ms), plural(s.calls, "call")), "tool"})
+			all = append(all, share{s.name, s.ms, fmt.Sprintf("%s, %s", duration(s.ms), humanize.Count(s.calls, "call")), "tool"})
 			continue
 		}
 		rest.calls += s.calls
 		rest.ms += s.ms
 	}
 	if rest.calls > 0 {
-		all = append(all, share{"other tools", rest.ms, fmt.Sprintf("%s, %s", duration(rest.ms), plural(rest.calls, "call")), "tool"})
+		all = append(all, share{"other tools", rest.ms, fmt.Sprintf("%s, %s", duration(rest.ms), humanize.Count(rest.calls, "call")), "tool"})
 	}
 	return all
 }
@@ -102,13 +104,13 @@ func (p page) columns(turns []turn) {
 	p.write("<figure>\n<figcaption>Tokens per turn <span class=\"legend\"><i class=\"cached\"></i>cached input <i class=\"input\"></i>input <i class=\"output\"></i>output</span></figcaption>\n",
 		raw(fmt.Sprintf(`<svg viewBox="0 0 %g %g" role="img" aria-label="Tokens per turn">`, chartWidth, chartHeight+18)), "\n")
 	p.write(raw(fmt.Sprintf(`<line class="axis" x1="0" y1="%g" x2="%g" y2="%g"/>`, chartHeight, chartWidth, chartHeight)))
-	p.write(raw(fmt.Sprintf(`<text class="scale" x="%g" y="10" text-anchor="end">`, chartWidth)), text(grouped(int(most))), "</text>\n")
+	p.write(raw(fmt.Sprintf(`<text class="scale" x="%g" y="10" text-anchor="end">`, chartWidth)), text(humanize.Number(most)), "</text>\n")
 	for i, c := range all {
 		name := fmt.Sprintf("Turn %d", c.first)
 		if c.last > c.first {
 			name = fmt.Sprintf("Turns %d-%d", c.first, c.last)
 		}
-		p.write("<g><title>", text(fmt.Sprintf("%s: %s cached input, %s input, %s output", name, grouped(int(c.cached)), grouped(int(c.input)), grouped(int(c.output)))), "</title>")
+		p.write("<g><title>", text(fmt.Sprintf("%s: %s cached input, %s input, %s output", name, humanize.Number(c.cached), humanize.Number(c.input), humanize.Number(c.output))), "</title>")
 		y := chartHeight
 		for _, s := range []share{{value: c.cached, class: "cached"}, {value: c.input, class: "input"}, {value: c.output, class: "output"}} {
 			h := (chartHeight - 14) * float64(s.value) / float64(most)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
 )
@@ -194,14 +195,7 @@ func (p page) fold(name, s string, lines int) {
 	if n > lines || len(s) > lines*120 {
 		open = ""
 	}
-	p.write(`<details`, open, `><summary>`, text(name), ` <span class="size">`, text(plural(n, "line")), `</span></summary><pre>`, text(s), "</pre></details>\n")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
+	p.write(`<details`, open, `><summary>`, text(name), ` <span class="size">`, text(humanize.Count(n, "line")), `</span></summary><pre>`, text(s), "</pre></details>\n")
 }
 
 func (p page) diff(d string) {
@@ -229,5 +223,5 @@ func (p page) media(m tool.Media) {
 		p.write(`<img alt="`, text(m.MIMEType), `" src="data:`, raw(m.MIMEType), `;base64,`, raw(base64.StdEncoding.EncodeToString(m.Data)), "\">\n")
 		return
 	}
-	p.write(`<p class="note">`, text(fmt.Sprintf("%s, %s bytes", m.MIMEType, grouped(len(m.Data)))), "</p>\n")
+	p.write(`<p class="note">`, text(fmt.Sprintf("%s, %s bytes", m.MIMEType, humanize.Number(len(m.Data)))), "</p>\n")
 }

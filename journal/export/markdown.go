@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -162,34 +163,14 @@ func (t *transcript) toolMS() int64 {
 }
 
 func tokens(u model.Usage) string {
-	s := fmt.Sprintf("%s input", grouped(u.Input))
+	s := fmt.Sprintf("%s input", humanize.Number(u.Input))
 	if u.CacheRead > 0 {
-		s += fmt.Sprintf(" (%s cached)", grouped(u.CacheRead))
+		s += fmt.Sprintf(" (%s cached)", humanize.Number(u.CacheRead))
 	}
-	return s + fmt.Sprintf(", %s output", grouped(u.Output))
+	return s + fmt.Sprintf(", %s output", humanize.Number(u.Output))
 }
 
-// grouped writes 1234567 as 1,234,567.
-func grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-func duration(ms int64) string {
-	d := time.Duration(ms) * time.Millisecond
-	switch {
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", ms)
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%.0f min", d.Minutes())
-	}
-	return fmt.Sprintf("%.1f h", d.Hours())
-}
+func duration(ms int64) string { return humanize.Duration(time.Duration(ms) * time.Millisecond) }
 
 // pretty indents JSON; other texts are unchanged.
 func pretty(s string) string {

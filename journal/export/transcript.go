@@ -12,6 +12,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -151,7 +152,7 @@ func (t *transcript) change(e journal.Entry, data journal.Data) {
 	case journal.Model:
 		t.note(e, "Model: %s.", d.Model)
 	case journal.Compacted:
-		t.note(e, "The history was compacted to %s.", plural(len(d.Messages), "message"))
+		t.note(e, "The history was compacted to %s.", humanize.Count(len(d.Messages), "message"))
 	case journal.Undone:
 		if d.To > 0 {
 			t.note(e, "Undone: everything after entry %d.", d.To)

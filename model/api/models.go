@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -168,10 +169,7 @@ func Names(list []Info) string {
 	for _, m := range list {
 		names = append(names, m.ID)
 	}
-	if len(names) > maxNames {
-		return strings.Join(names[:maxNames], ", ") + fmt.Sprintf(" and %d more", len(names)-maxNames)
-	}
-	return strings.Join(names, ", ")
+	return humanize.List(names, maxNames)
 }
 
 // Close returns at most three names similar to one that the server doesn't have, the closest first.

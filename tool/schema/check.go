@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/nearest"
 )
 
@@ -132,19 +133,12 @@ func (n *node) checkNumber(v json.Number, bad func(string, ...any)) {
 	}
 }
 
-func items(n int) string {
-	if n == 1 {
-		return "1 item"
-	}
-	return fmt.Sprintf("%d items", n)
-}
-
 func (s *checker) checkArray(n *node, v []any, at string, depth int, report func(Violation)) {
 	if n.minItems != nil && len(v) < *n.minItems {
-		report(Violation{at, fmt.Sprintf("must have at least %s, got %d", items(*n.minItems), len(v))})
+		report(Violation{at, fmt.Sprintf("must have at least %s, got %d", humanize.Count(*n.minItems, "item"), len(v))})
 	}
 	if n.maxItems != nil && len(v) > *n.maxItems {
-		report(Violation{at, fmt.Sprintf("must have at most %s, got %d", items(*n.maxItems), len(v))})
+		report(Violation{at, fmt.Sprintf("must have at most %s, got %d", humanize.Count(*n.maxItems, "item"), len(v))})
 	}
 	for i, item := range v {
 		child := n.items
@@ -324,7 +318,7 @@ func describe(v any) string {
 	case map[string]any:
 		return "an object"
 	}
-	return shorten(compact(v), 60)
+	return humanize.Shorten(compact(v), 60)
 }
 
 // compact writes a value as JSON without HTML escapes.
@@ -336,14 +330,6 @@ func compact(v any) string {
 		return fmt.Sprintf("%v", v)
 	}
 	return strings.TrimRight(b.String(), "\n")
-}
-
-func shorten(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n]) + fmt.Sprintf("… (%d more characters)", len(r)-n)
 }
 
 func join(at, name string) string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -65,26 +66,7 @@ func Text(s string, most int) (cleaned string, hidden int) {
 		}
 		s = b.String()
 	}
-	return Clip(s, most), hidden
-}
-
-// Clip shortens a text to a number of characters and appends how many are missing.
-func Clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	total := utf8.RuneCountInString(s)
-	if total <= most {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n == most {
-			return s[:i] + fmt.Sprintf("… (%d characters more)", total-most)
-		}
-		n++
-	}
-	return s
+	return humanize.Shorten(s, most), hidden
 }
 
 // maxSchema is the maximum size of a schema. A larger one is replaced by one that accepts everything: the server checks.

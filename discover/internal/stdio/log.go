@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -46,7 +46,7 @@ func (l *Log) Printf(format string, args ...any) { l.Add("adze", fmt.Sprintf(for
 
 // Add adds a line, with its source: stderr, stdout, a log level.
 func (l *Log) Add(source, text string) {
-	line := time.Now().Format("2006-01-02 15:04:05.000") + " " + source + ": " + tool.Visible(clean.Clip(strings.ReplaceAll(text, "\n", " "), logLine))
+	line := time.Now().Format("2006-01-02 15:04:05.000") + " " + source + ": " + tool.Visible(humanize.Shorten(strings.ReplaceAll(text, "\n", " "), logLine))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.ring) == LogLines {

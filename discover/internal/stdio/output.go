@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -32,7 +32,7 @@ type strayOutput struct {
 // add records a line that isn't a message. It returns an error after too many.
 func (n *strayOutput) add(line string) error {
 	if n.lines++; n.lines == 1 {
-		n.first = clean.Clip(line, 80)
+		n.first = humanize.Shorten(line, 80)
 	}
 	n.bytes += int64(len(line))
 	if n.lines <= loggedLines {
@@ -80,7 +80,7 @@ func (w *exitReason) add(line string) {
 		if len(w.tail) == tailLines {
 			w.tail = append(w.tail[:0], w.tail[1:]...)
 		}
-		w.tail = append(w.tail, tool.Visible(clean.Clip(whole, tailLine)))
+		w.tail = append(w.tail, tool.Visible(humanize.Shorten(whole, tailLine)))
 	}
 	w.last = line
 	if low := strings.ToLower(line); strings.Contains(low, "error:") || strings.Contains(low, "fatal") || strings.Contains(low, "panic:") {
@@ -96,7 +96,7 @@ func (w *exitReason) said() string {
 	if line == "" {
 		return ""
 	}
-	return "; stderr: " + tool.Visible(clean.Clip(line, tailLine))
+	return "; stderr: " + tool.Visible(humanize.Shorten(line, tailLine))
 }
 
 // lines returns the last lines of stderr, to continue a message about a failed start.

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // maxRepaired is the maximum length of a message that is checked for errors: it is parsed twice.
@@ -78,7 +79,7 @@ func contentKind(one json.RawMessage) string {
 	if json.Unmarshal(one, &m) != nil || m.Type == "" {
 		return "it has no type"
 	}
-	return fmt.Sprintf("its type is %q", clean.Clip(m.Type, 80))
+	return fmt.Sprintf("its type is %q", humanize.Shorten(m.Type, 80))
 }
 
 // repairEach changes the entries of a list, and reports whether any was changed.

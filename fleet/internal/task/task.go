@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/humanize"
 )
 
 // Task is one piece of work for an agent.
@@ -95,7 +97,7 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s has %s; nothing was submitted", e.Path, plural(len(e.Problems), "error"))
+	fmt.Fprintf(&b, "%s has %s; nothing was submitted", e.Path, humanize.Count(len(e.Problems), "error"))
 	for i, p := range e.Problems {
 		if i == maxProblems {
 			fmt.Fprintf(&b, "\n  … and %d more", len(e.Problems)-i)
@@ -108,10 +110,3 @@ func (e *Error) Error() string {
 
 // maxProblems is the maximum number of errors in the text.
 const maxProblems = 200
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

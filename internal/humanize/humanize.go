@@ -1,0 +1,102 @@
+// Package humanize writes numbers, sizes, durations and lists for users and models. It needs only the standard library.
+package humanize
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Number writes n with separators: 1,234,567.
+func Number[T ~int | ~int64](n T) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Count writes a number of things: "1 file", "1,200 files", "2 files or directories".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	words := strings.Split(noun, " or ")
+	for i, w := range words {
+		if stem, ok := strings.CutSuffix(w, "ory"); ok {
+			w = stem + "orie"
+		}
+		words[i] = w + "s"
+	}
+	return Number(n) + " " + strings.Join(words, " or ")
+}
+
+// Bytes writes a number of bytes: "1 byte", "512 bytes", "1.5 KB", "10 MB".
+func Bytes(n int64) string {
+	for _, unit := range []struct {
+		name  string
+		bytes int64
+	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}} {
+		if n >= unit.bytes-unit.bytes/2048 { // 1,023.95 KB is 1 MB
+			text := strconv.FormatFloat(float64(n)/float64(unit.bytes), 'f', 1, 64)
+			return strings.TrimSuffix(text, ".0") + " " + unit.name
+		}
+	}
+	return Count(int(n), "byte")
+}
+
+// Seconds writes a duration in whole seconds: "8 s", "2 min 5 s". It fits a clock that runs.
+func Seconds(d time.Duration) string {
+	n := int(max(0, d).Round(time.Second) / time.Second)
+	switch {
+	case n < 60:
+		return fmt.Sprintf("%d s", n)
+	case n < 3600:
+		return fmt.Sprintf("%d min %d s", n/60, n%60)
+	}
+	return fmt.Sprintf("%d h %d min", n/3600, n%3600/60)
+}
+
+// Duration writes how long something took: "12 ms", "2.1 s", "45 s", "2 min 5 s".
+func Duration(d time.Duration) string {
+	switch {
+	case d < 50*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return Seconds(d)
+}
+
+// Wait writes a limit or a planned wait: "10 ms", "0.4 s", "30 s", "2 min".
+func Wait(d time.Duration) string {
+	if d < time.Second {
+		return Duration(d)
+	}
+	return strings.TrimSuffix(Seconds(d), " 0 s")
+}
+
+// List joins about this many items, and counts the rest if there are several: "a, b, 3 more".
+func List(items []string, most int) string {
+	if n := len(items) - most; n > 1 {
+		return strings.Join(items[:most], ", ") + ", " + Number(n) + " more"
+	}
+	return strings.Join(items, ", ")
+}
+
+// Shorten cuts a text to a number of characters, and appends how many are missing.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n == most {
+			return s[:i] + fmt.Sprintf("… (%d more characters)", utf8.RuneCountInString(s[i:]))
+		}
+		n++
+	}
+	return s
+}
