@@ -55,6 +55,7 @@ var mayImport = map[string]string{
 	// Engines know no tools.
 	"internal/humanize":           "",
 	"internal/nearest":            "",
+	"internal/shellwords":         "",
 	"internal/workspace":          "internal/homedir internal/workspace/names internal/workspace/nofollow internal/workspace/realpath internal/atomicfile",
 	"internal/workspace/hardlink": "",
 	"internal/workspace/names":    "",
@@ -113,7 +114,7 @@ var mayImport = map[string]string{
 
 	// External tools, and the MCP server.
 	"hook":                    "internal/proc",
-	"discover":                "internal/humanize tool tool/schema internal/proc discover/internal/clean discover/internal/oauth discover/internal/stdio",
+	"discover":                "internal/humanize internal/shellwords permission/shell/bash tool tool/schema internal/proc discover/internal/clean discover/internal/oauth discover/internal/stdio",
 	"discover/internal/clean": "internal/humanize tool",
 	"discover/internal/oauth": "",
 	"discover/internal/stdio": "internal/humanize tool discover/internal/clean",
@@ -123,7 +124,7 @@ var mayImport = map[string]string{
 	"internal/requestlog": "model",
 
 	// One run, for any front end.
-	"internal/session": "internal/humanize internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
+	"internal/session": "internal/humanize internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ permission/shell/bash " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/workspace/watch internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
@@ -141,7 +142,7 @@ var mayImport = map[string]string{
 	"internal/tui/editor":     "internal/tui/cell",
 	"internal/tui/markdown":   "internal/tui/cell",
 	"internal/tui/viewer":     "internal/tui/cell internal/tui/keys",
-	"internal/tui":            "internal/humanize internal/nearest tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
+	"internal/tui":            "internal/humanize internal/nearest internal/shellwords tool model agent builtin internal/approval internal/tui/viewer internal/tui/cell internal/tui/paint internal/tui/keys internal/tui/editor internal/tui/markdown",
 
 	// A session that took place, on its screen again.
 	"internal/playback": "tool model agent journal builtin internal/tui internal/tui/cell internal/tui/paint",

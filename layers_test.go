@@ -36,7 +36,7 @@ var layers = []layer{
 		packages: []string{
 			"internal/atomicfile", "internal/leftover", "internal/context", "internal/document", "internal/edit", "internal/gitconfig", "internal/gitindex",
 			"internal/gitwork", "internal/homedir", "internal/humanize", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
-			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/secretvalues", "internal/table", "internal/text", "internal/trial", "internal/web/...",
+			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/secretvalues", "internal/shellwords", "internal/table", "internal/text", "internal/trial", "internal/web/...",
 			"internal/workspace/...",
 		},
 	},

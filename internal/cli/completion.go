@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/shellwords"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -275,39 +276,11 @@ func sessionOffers(env Env, n noun) []offer {
 	return out
 }
 
-// splitLine splits a command line like a shell does, up to the cursor: the last word may have an open quote. Nothing is
-// expanded.
+// splitLine splits a command line like a shell does, up to the cursor: the last word may be empty or have an open quote.
 func splitLine(line string) []string {
-	var words []string
-	var word strings.Builder
-	begun := false
-	quote := rune(0)
-	escaped := false
-	for _, r := range line {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, begun = true, true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '\'' || r == '"':
-			quote, begun = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if begun {
-				words = append(words, word.String())
-				word.Reset()
-				begun = false
-			}
-		default:
-			word.WriteRune(r)
-			begun = true
-		}
+	l := shellwords.Split(line, true)
+	if !l.InWord {
+		l.Words = append(l.Words, "")
 	}
-	return append(words, word.String())
+	return l.Words
 }

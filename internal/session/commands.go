@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -113,7 +114,7 @@ func shellLine(parts []contextfiles.Part, words string) string {
 		case p.Kind != contextfiles.ArgumentsPart:
 			b.WriteString(p.Text)
 		case words != "":
-			b.WriteString("'" + strings.ReplaceAll(words, "'", `'\''`) + "'")
+			b.WriteString(bash.Quote(words))
 		}
 	}
 	return b.String()

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/shellwords"
 )
 
 // paste inserts pasted text. The paths of images, which a terminal pastes when files are dropped on it, become attachments.
@@ -91,43 +93,11 @@ func absolutePath(word string) (string, bool) {
 	return word, filepath.IsAbs(word) && !strings.Contains(word, "\x00")
 }
 
-// pathWords splits a text at spaces, as a shell does: quotes and backslashes keep spaces.
+// pathWords splits a text at spaces, as a shell does: quotes and backslashes keep spaces. It is nil if a quote is open.
 func pathWords(text string) []string {
-	var words []string
-	var word strings.Builder
-	var quote rune
-	inWord, escaped := false, false
-	for _, r := range text {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'' && runtime.GOOS != "windows":
-			escaped, inWord = true, true
-		case quote != 0:
-			if r == quote {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ' || r == '\n' || r == '\t':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		default:
-			word.WriteRune(r)
-			inWord = true
-		}
-	}
-	if quote != 0 || escaped {
+	l := shellwords.Split(text, runtime.GOOS != "windows")
+	if l.Open != 0 {
 		return nil
 	}
-	if inWord {
-		words = append(words, word.String())
-	}
-	return words
+	return l.Words
 }
