@@ -125,16 +125,17 @@ var mayImport = map[string]string{
 
 	// One run, for any front end.
 	"internal/session": "internal/humanize internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ permission/shell/bash " +
+	"internal/session": "internal/approval internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/workspace/watch internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
-	"internal/headless": "hook journal tool tool/schema model agent discover internal/session internal/settings",
+	"internal/headless": "hook journal tool tool/schema model agent discover internal/approval internal/session internal/settings",
 
 	// A session in an editor.
 	"internal/acp": "journal tool model agent builtin discover permission internal/approval internal/session",
 
 	// What front ends share: approvals, and the parts of a terminal.
-	"internal/approval":       "tool builtin permission",
+	"internal/approval":       "tool permission",
 	"internal/tui/cell":       "",
 	"internal/tui/paint":      "internal/tui/cell",
 	"internal/tui/screentest": "",

@@ -20,71 +20,74 @@ const (
 	choicePrefix = "choice-"
 )
 
-// ask is the session's [tool.Asker]: the editor asks the user.
-func (t *talk) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	if r.Call.ID == "" { // not a call of the model: a file that a prompt names
-		r.Call.ID = "question-" + session.NewID()
+// ask is the session's [approval.Front]: the editor asks the user.
+func (t *talk) ask(ctx context.Context, q *approval.Question) (tool.Decision, error) {
+	if q.Request.Call.ID == "" { // not a call of the model: a file that a prompt names
+		q.Request.Call.ID = "question-" + session.NewID()
 	}
-	t.announce(r) // the editor must know the call before the question
-	if len(r.Form) > 0 {
-		return t.askForm(ctx, r, why)
+	t.announce(q.Request) // the editor must know the call before the question
+	if len(q.Request.Form) > 0 {
+		return t.askForm(ctx, q)
 	}
-	f, _ := r.Confirm.(tool.Effects)
-	answer, err := t.permission(ctx, r, answers(why, f))
-	for err == nil && answer == answerRun { // shows the command, and asks again
-		if answer, err = t.permission(ctx, runAgain(r, f), runAnswers()); answer == answerRun {
-			return approval.RunAgain(f), nil
+	for {
+		a := approval.Answer{Act: approval.Deny}
+		answer, err := t.permission(ctx, q.Request, answers(q))
+		again := answer == answerRun
+		if again { // shows the command, and asks again
+			answer, err = t.permission(ctx, runAgain(q), runAnswers())
 		}
-		if err == nil {
-			answer, err = t.permission(ctx, r, answers(why, f))
+		switch {
+		case err != nil:
+			return tool.Decision{}, unanswered(ctx, q, err)
+		case again && answer == answerNo:
+			continue
+		case again:
+			a.Act = approval.Rerun
+		case answer == answerOnce:
+			a.Act = approval.Once
+		case answer == answerAlways:
+			a = approval.Answer{Act: approval.Always, Rule: q.Why.Offer[0], Scope: approval.ForProject}
 		}
+		o, err := q.Decide(a)
+		if err != nil && a.Act == approval.Always {
+			t.note("warning: the rule applies to this session only: " + err.Error())
+			a.Scope = approval.ForSession
+			o, err = q.Decide(a)
+		}
+		return o.Decision, err
 	}
-	if err != nil {
-		return tool.Decision{}, unanswered(ctx, r, why, err)
-	}
-	switch answer {
-	case answerOnce:
-		return tool.Decision{Verdict: tool.Allow}, nil
-	case answerAlways:
-		t.save(r, why.Offer[0])
-		return tool.Decision{Verdict: tool.Allow, Remember: why.Offer[0]}, nil
-	}
-	return tool.Decision{}, nil
 }
 
 // answers returns the options for the user: for a call, or for the effects of a tried call.
-func answers(why tool.Decision, f tool.Effects) []permissionOption {
+func answers(q *approval.Question) []permissionOption {
 	yes, no := "Allow once", "No"
-	if len(f.Changes) > 0 {
+	if q.Tried() {
 		yes, no = "Keep", "Discard"
 	}
-	out := []permissionOption{{answerOnce, yes, "allow_once"}}
-	if len(why.Offer) > 0 {
-		out = append(out, permissionOption{answerAlways, "Always allow " + approval.RuleList(why.Offer[0]), "allow_always"})
-	}
-	if f.CanRunAgain() {
-		out = append(out, permissionOption{answerRun, "Discard, and run again with network …", "allow_once"})
+	var out []permissionOption
+	for _, c := range q.Choices {
+		switch {
+		case c.Act == approval.Once:
+			out = append(out, permissionOption{answerOnce, yes, "allow_once"})
+		case c.Act == approval.Always && c.Scope == approval.ForProject:
+			out = append(out, permissionOption{answerAlways, "Always allow " + approval.RuleList(c.Rule), "allow_always"})
+		case c.Act == approval.Rerun:
+			out = append(out, permissionOption{answerRun, "Discard, and run again with network …", "allow_once"})
+		}
 	}
 	return append(out, permissionOption{answerNo, no, "reject_once"})
 }
 
 // runAgain is the question whether a tried call runs for real.
-func runAgain(r tool.Request, f tool.Effects) tool.Request {
-	f.Command.Warnings = []string{"It runs with your permissions and the network. What the trial changed is discarded."}
-	r.Confirm = f.Command
+func runAgain(q *approval.Question) tool.Request {
+	r, c := q.Request, *q.Command
+	c.Warnings = []string{"It runs with your permissions and the network. What the trial changed is discarded."}
+	r.Confirm = c
 	return r
 }
 
 func runAnswers() []permissionOption {
 	return []permissionOption{{answerRun, "Run it", "allow_once"}, {answerNo, "Back", "reject_once"}}
-}
-
-// save saves a rule for the project or, if that fails, applies it for the session.
-func (t *talk) save(r tool.Request, offer string) {
-	if _, err := t.session.Directory.SaveRule(session.ForProject, offer); err != nil {
-		t.note("warning: the rule applies to this session only: " + err.Error())
-	}
-	t.session.Policy.Remember(r, offer)
 }
 
 // permission asks the editor to choose, and returns the ID of the option.
@@ -113,24 +116,25 @@ func (t *talk) permission(ctx context.Context, r tool.Request, options []permiss
 }
 
 // unanswered returns the error of a question without an answer.
-func unanswered(ctx context.Context, r tool.Request, why tool.Decision, err error) error {
+func unanswered(ctx context.Context, q *approval.Question, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return tool.Unapproved(r, why, "the editor didn't answer: "+err.Error())
+	return tool.Unapproved(q.Request, q.Why, "the editor didn't answer: "+err.Error())
 }
 
 // askForm asks a question with a form, if the editor can show one, or with a choice.
-func (t *talk) askForm(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+func (t *talk) askForm(ctx context.Context, q *approval.Question) (tool.Decision, error) {
 	t.server.mu.Lock()
 	can := t.server.client.Elicitation.Form != nil
 	t.server.mu.Unlock()
 	if !can {
-		return t.askChoice(ctx, r, why)
+		return t.askChoice(ctx, q)
 	}
+	r := q.Request
 	message := r.Description
 	if r.Confirm != nil {
 		message = r.Confirm.Markdown()
@@ -139,9 +143,11 @@ func (t *talk) askForm(ctx context.Context, r tool.Request, why tool.Decision) (
 		Action  string          `json:"action"`
 		Content json.RawMessage `json:"content"`
 	}
-	request := map[string]any{"mode": "form", "sessionId": t.id, "toolCallId": callID(r.Call), "message": message, "requestedSchema": r.Form}
+	request := map[string]any{
+		"mode": "form", "sessionId": t.id, "toolCallId": callID(r.Call), "message": message, "requestedSchema": r.Form,
+	}
 	if err := t.server.conn.call(ctx, "elicitation/create", request, &response); err != nil {
-		return tool.Decision{}, unanswered(ctx, r, why, err)
+		return tool.Decision{}, unanswered(ctx, q, err)
 	}
 	if response.Action != "accept" {
 		return tool.Decision{}, nil
@@ -150,26 +156,26 @@ func (t *talk) askForm(ctx context.Context, r tool.Request, why tool.Decision) (
 }
 
 // askChoice turns a form with one choice into the options of a permission request. Other forms can't be shown.
-func (t *talk) askChoice(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	fields, err := approval.ReadForm(r.Form)
-	if err != nil || len(fields) != 1 || fields[0].Type == "array" || len(fields[0].Choices()) == 0 {
-		return tool.Decision{}, tool.Unapproved(r, why, "this editor can't show forms")
+func (t *talk) askChoice(ctx context.Context, q *approval.Question) (tool.Decision, error) {
+	fields := q.Fields
+	if q.Invalid != nil || len(fields) != 1 || fields[0].Type == "array" || len(fields[0].Choices()) == 0 {
+		return tool.Decision{}, tool.Unapproved(q.Request, q.Why, "this editor can't show forms")
 	}
 	var options []permissionOption
 	for i, c := range fields[0].Choices() {
 		options = append(options, permissionOption{choicePrefix + strconv.Itoa(i+1), tool.Visible(c.Title), "allow_once"})
 	}
-	chosen, err := t.permission(ctx, r, append(options, permissionOption{answerNo, "No answer", "reject_once"}))
+	chosen, err := t.permission(ctx, q.Request, append(options, permissionOption{answerNo, "No answer", "reject_once"}))
 	if err != nil {
-		return tool.Decision{}, unanswered(ctx, r, why, err)
+		return tool.Decision{}, unanswered(ctx, q, err)
 	}
 	if chosen == answerNo {
 		return tool.Decision{}, nil
 	}
 	answer := map[string]any{}
 	if err := fields[0].Answer(chosen[len(choicePrefix):], answer); err != nil {
-		return tool.Decision{}, tool.Unapproved(r, why, err.Error())
+		return tool.Decision{}, tool.Unapproved(q.Request, q.Why, err.Error())
 	}
-	raw, err := json.Marshal(answer)
-	return tool.Decision{Verdict: tool.Allow, Answer: raw}, err
+	o, err := q.Decide(approval.Answer{Form: answer})
+	return o.Decision, err
 }

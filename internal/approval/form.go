@@ -1,5 +1,3 @@
-// Package approval is shared by front ends that ask a user about a call: the possible answers, the rules that an answer
-// applies, forms, and proposals that the user can edit.
 package approval
 
 import (
@@ -7,9 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/mail"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,9 +26,9 @@ type Field struct {
 	About    string `json:"description"`
 	Enum     []string
 	Names    []string `json:"enumNames"`
-	OneOf    []Choice `json:"oneOf"`
+	OneOf    []Option `json:"oneOf"`
 	Items    struct {
-		AnyOf []Choice `json:"anyOf"`
+		AnyOf []Option `json:"anyOf"`
 		Enum  []string
 	}
 	Default json.RawMessage
@@ -36,8 +37,8 @@ type Field struct {
 	yes bool   // "y" selects the first choice, and "n" none
 }
 
-// Choice is an answer that a field offers.
-type Choice struct {
+// Option is an answer that a field offers.
+type Option struct {
 	Const, Title, Description string
 }
 
@@ -81,14 +82,14 @@ func (f Field) isOwnAnswerOf(before Field) bool {
 }
 
 // Choices returns the choices, if the field is a choice.
-func (f Field) Choices() []Choice {
+func (f Field) Choices() []Option {
 	cs := append(slices.Clone(f.OneOf), f.Items.AnyOf...)
 	for i, value := range append(slices.Clone(f.Enum), f.Items.Enum...) {
 		title := value
 		if i < len(f.Names) {
 			title = f.Names[i]
 		}
-		cs = append(cs, Choice{Const: value, Title: title})
+		cs = append(cs, Option{Const: value, Title: title})
 	}
 	return cs
 }
@@ -121,9 +122,6 @@ func (f Field) Answer(line string, answer map[string]any) error {
 	}
 	return nil
 }
-
-// AcceptYes makes "y" select the first choice, and "n" none.
-func (f *Field) AcceptYes() { f.yes = true }
 
 // words describes what a user can type into the field.
 func (f Field) words() string {
@@ -234,7 +232,7 @@ func (f Field) parse(typed, words string) (any, error) {
 	return typed, f.text(typed)
 }
 
-func (f Field) choose(typed string, choices []Choice) (any, error) {
+func (f Field) choose(typed string, choices []Option) (any, error) {
 	var chosen []string
 	for _, word := range strings.Split(typed, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
@@ -250,4 +248,105 @@ func (f Field) choose(typed string, choices []Choice) (any, error) {
 		return nil, fmt.Errorf("Choose one")
 	}
 	return chosen[0], nil
+}
+
+// limits are a form's limits on a typed answer. A server may check more.
+type limits struct {
+	Format    string
+	MinLength *float64
+	MaxLength *float64
+	Minimum   *float64
+	Maximum   *float64
+	MinItems  *float64
+	MaxItems  *float64
+}
+
+// text checks a text.
+func (l limits) text(s string) error {
+	n := float64(utf8.RuneCountInString(s))
+	switch {
+	case l.MinLength != nil && n < *l.MinLength:
+		return fmt.Errorf("Use at least %g characters", *l.MinLength)
+	case l.MaxLength != nil && n > *l.MaxLength:
+		return fmt.Errorf("Use at most %g characters", *l.MaxLength)
+	}
+	switch l.Format {
+	case "email":
+		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+			return fmt.Errorf("Enter an email address, e.g. me@example.com")
+		}
+	case "uri":
+		if u, err := url.Parse(s); err != nil || u.Scheme == "" {
+			return fmt.Errorf("Enter a URL, e.g. https://example.com")
+		}
+	case "date":
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			return fmt.Errorf("Enter a date, e.g. 2006-01-02")
+		}
+	case "date-time":
+		if _, err := time.Parse(time.RFC3339, strings.ToUpper(s)); err != nil {
+			return fmt.Errorf("Enter a date and time, e.g. 2006-01-02T15:04:05Z")
+		}
+	}
+	return nil
+}
+
+// number checks a number.
+func (l limits) number(n float64) error {
+	switch {
+	case l.Minimum != nil && n < *l.Minimum:
+		return fmt.Errorf("Enter %g or more", *l.Minimum)
+	case l.Maximum != nil && n > *l.Maximum:
+		return fmt.Errorf("Enter %g or less", *l.Maximum)
+	}
+	return nil
+}
+
+// count checks the number of choices.
+func (l limits) count(n int) error {
+	switch {
+	case l.MinItems != nil && float64(n) < *l.MinItems:
+		return fmt.Errorf("Choose at least %g", *l.MinItems)
+	case l.MaxItems != nil && float64(n) > *l.MaxItems:
+		return fmt.Errorf("Choose at most %g", *l.MaxItems)
+	}
+	return nil
+}
+
+// Match returns the answer of a form from the answers of a program. Programs name a question by its field, by its number
+// from 0, by its text or by its header. A text that isn't one of the choices is put into the field for other answers, if
+// there is one.
+func Match(fields []Field, answers map[string]json.RawMessage) map[string]json.RawMessage {
+	var all []Field
+	for _, f := range fields {
+		all = append(all, f)
+		if f.own != nil {
+			all = append(all, *f.own)
+		}
+	}
+	named := func(name string) int { return slices.IndexFunc(all, func(f Field) bool { return f.name == name }) }
+	filled := map[string]json.RawMessage{}
+	for name, value := range answers {
+		i := named(name)
+		if n, err := strconv.Atoi(name); i < 0 && err == nil {
+			i = named("q" + strconv.Itoa(n+1))
+		}
+		if i < 0 && name != "" {
+			i = slices.IndexFunc(all, func(f Field) bool { return (f.About == name || f.Title == name) && len(f.Choices()) > 0 })
+		}
+		if i < 0 {
+			continue
+		}
+		f, choices, text := all[i], all[i].Choices(), ""
+		field := f.name
+		switch {
+		case json.Unmarshal(value, &text) != nil:
+		case len(choices) > 0 && named(f.name+"_other") >= 0 && !slices.ContainsFunc(choices, func(o Option) bool { return o.Const == text }):
+			field += "_other"
+		case f.Type == "array":
+			value, _ = json.Marshal([]string{text})
+		}
+		filled[field] = value
+	}
+	return filled
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	contextfiles "github.com/adze-dev/adze/internal/context"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
@@ -86,9 +87,10 @@ func (d *demo) print(ctx context.Context, o *options, so session.Options) error 
 		return err
 	}
 	defer closeSession(d.env, s)
-	s.Executor.Ask = d.answer
+	rules := approval.Rules{Policy: s.Policy}
+	s.Executor.Ask = rules.Asker(d.answer)
 	if d.env.Terminal {
-		s.Executor.Ask, s.Executor.AskInTurn = newTerminal(d.env, newScreen(d.env), s.Policy).ask, true
+		s.Executor.Ask, s.Executor.AskInTurn = rules.Asker(newTerminal(d.env, newScreen(d.env)).ask), true
 	}
 	m, err := d.model()
 	if err != nil {
@@ -372,8 +374,8 @@ func (d *demo) ended(o tool.Outcome) {
 }
 
 // answer approves a call in place of a user, and shows that it did.
-func (d *demo) answer(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	text := question(r, why, nil, false) + "\nAllow? yes (answered by the demo)"
+func (d *demo) answer(_ context.Context, q *approval.Question) (tool.Decision, error) {
+	text := drawn(q, nil, false) + "\nAllow? yes (answered by the demo)"
 	d.say("question  %s", strings.ReplaceAll(text, "\n", "\n          "))
 	return tool.Decision{Verdict: tool.Allow}, nil
 }

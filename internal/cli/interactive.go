@@ -14,6 +14,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/tui"
 	"github.com/adze-dev/adze/model"
@@ -99,7 +100,7 @@ type front interface {
 	Observe(agent.Event)
 	Tell(text string)
 	Typed() []string
-	Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error)
+	Ask(ctx context.Context, q *approval.Question) (tool.Decision, error)
 	Run(ctx context.Context) error
 }
 
@@ -345,58 +346,6 @@ func (h *screenHost) NextMode() {
 
 // Background moves running commands to the background.
 func (h *screenHost) Background() []string { return h.session.Background() }
-
-// Allow applies a rule.
-func (h *screenHost) Allow(r tool.Request, offer string, scope tui.Scope) (string, error) {
-	var path string
-	var err error
-	switch scope {
-	case tui.ForProject:
-		path, err = h.session.Directory.SaveRule(session.ForProject, offer)
-	case tui.ForUser:
-		path, err = h.session.Directory.SaveRule(session.ForUser, offer)
-	}
-	if err == nil {
-		h.session.Policy.Remember(r, offer)
-	}
-	return path, err
-}
-
-// Allowed reports whether the rules allow a call.
-func (h *screenHost) Allowed(r tool.Request) bool {
-	return h.session.Policy.Judge(r).Verdict == tool.Allow
-}
-
-// Why is the reason of a decision, without the path of a file that the question names anyway.
-func (h *screenHost) Why(r tool.Request, d tool.Decision) string {
-	if d.Cause.Kind != tool.ByMode {
-		return d.Why()
-	}
-	mode := d.Cause.Mode + " mode"
-	switch {
-	case h.session.Policy.OnlyEdits(r):
-		return "writes in the workspace (" + mode + ")"
-	case d.Reason == "":
-		return mode
-	}
-	return d.Reason + " (" + mode + ")"
-}
-
-// Explain is the policy's reading of a command, and its sandbox.
-func (h *screenHost) Explain(r tool.Request) []tui.Reason {
-	var out []tui.Reason
-	for _, c := range h.session.Policy.Understood(r) {
-		out = append(out, tui.Reason{What: c.Text, Why: c.Why})
-	}
-	if c, ok := r.Confirm.(tool.Command); ok && c.Sandbox != "" {
-		text := c.Sandbox
-		if text == "off" {
-			text = fmt.Sprintf("off (tools.sandbox: %s); \"workspace\" would sandbox it", h.session.Settings.Tools.Sandbox)
-		}
-		out = append(out, tui.Reason{What: "sandbox", Why: text})
-	}
-	return out
-}
 
 // Attach takes an image.
 func (h *screenHost) Attach(path string) (label, why string) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -146,9 +145,7 @@ func triedRequest() (tool.Request, tool.Decision) {
 // The prompt of a tried call shows what it did, and offers to keep it.
 func TestPromptOfEffects(t *testing.T) {
 	r, why := triedRequest()
-	term := &terminal{save: func(session.Scope, string) (string, error) { return "", nil }}
-	c := term.choices(r, why)
-	got := question(r, why, nil, false) + "\n" + c.list() + c.prompt()
+	got := prompted(t, r, why, "d\n")
 	want := `Shell  npm run format
   finished in 2.1 s, exit 0; nothing is kept yet
     changed   src/a.ts  +1 −1
@@ -171,7 +168,7 @@ Keep? [y/f/s/p/u/d/r] `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got, want := c.hint(), "Type y, f, s, p, u, d or r (? for help)."; got != want {
+	if got, want := prompted(t, r, why, "x\nd\n"), "Type y, f, s, p, u, d or r (? for help)."; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -212,13 +209,13 @@ func TestAnswersToEffects(t *testing.T) {
 	}
 	f.Network = nil
 	r.Confirm = f
-	if c := (&terminal{}).choices(r, why); c.prompt() != "Keep? [y/f/s/d] " || strings.Contains(c.list(), "run") {
-		t.Errorf("%+v", c)
+	if got := prompted(t, r, why, "d\n"); !strings.HasSuffix(got, "Keep? [y/f/s/p/u/d] ") || strings.Contains(got, "  r  run") {
+		t.Error(got)
 	}
 	// Nothing changed: an approval runs it.
 	f.Changes = nil
 	r.Confirm = f
-	if c := (&terminal{}).choices(r, why); c.effects || c.prompt() != "Allow? [y/s/n] " {
-		t.Errorf("%+v", c)
+	if got := prompted(t, r, why, "n\n"); !strings.HasSuffix(got, "Allow? [y/s/p/u/n] ") {
+		t.Error(got)
 	}
 }

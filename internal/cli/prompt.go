@@ -4,14 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model"
@@ -63,9 +58,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	s.Outside.Connect()
 	if env.Terminal {
-		t := newTerminal(env, side, s.Policy)
-		t.save = s.Directory.SaveRule
-		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(newTerminal(env, side).ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
 	said, isCommand, err := s.Expand(ctx, w.prompt)
@@ -167,34 +160,4 @@ func editorOf(env Env) string {
 		}
 	}
 	return "vi"
-}
-
-// canEdit reports whether the call proposes a text that the user could change.
-func (t *terminal) canEdit(r tool.Request) bool {
-	_, _, ok := approval.Proposal(r)
-	return ok
-}
-
-// edit opens the proposed text in the user's editor. What they save is what will be written; if they change nothing,
-// they are asked again.
-func (t *terminal) edit(ctx context.Context, r tool.Request) (tool.Decision, error) {
-	proposed, file, ok := approval.Proposal(r)
-	if !ok {
-		return tool.Decision{}, fmt.Errorf("this call has no text to edit")
-	}
-	text, err := approval.EditText(ctx, t.editor, filepath.Base(file), proposed, func(cmd *exec.Cmd) error {
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr
-		return cmd.Run()
-	})
-	if err != nil {
-		return tool.Decision{}, err
-	}
-	if text == proposed {
-		return tool.Decision{}, nil
-	}
-	d, ok := approval.Edited(r, text)
-	if !ok {
-		return tool.Decision{}, fmt.Errorf("this call can't use the edited text")
-	}
-	return d, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/acp"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/headless"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -121,15 +122,15 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 
 // remembering keeps the rules of saved approvals while the connection is open. The result of a denied call names the rule
 // that would allow it.
-func remembering(ask tool.Asker, policy *permission.Policy, settings string) tool.Asker {
-	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-		d, err := ask(ctx, r, why)
+func remembering(ask tool.Asker, policy *permission.Policy, settings string) approval.Front {
+	return func(ctx context.Context, q *approval.Question) (tool.Decision, error) {
+		d, err := ask(ctx, q.Request, q.Why)
 		var denied *serve.Denied
 		if errors.As(err, &denied) {
-			denied.Next = allowing(r, why, policy.Flags(r), settings)
+			denied.Next = allowing(q.Request, q.Why, policy.Flags(q.Request), settings)
 		}
 		if err == nil && d.Remember != "" {
-			policy.Remember(r, d.Remember)
+			_, _ = q.Decide(approval.Answer{Act: approval.Always, Rule: d.Remember, Scope: approval.ForSession})
 		}
 		return d, err
 	}

@@ -47,7 +47,24 @@ func sit(t *testing.T, typed, editor string) *sitting {
 	return s
 }
 
-func terminalOf(env Env, p *permission.Policy) *terminal { return newTerminal(env, newScreen(env), p) }
+// asking is a front end as an executor calls it.
+type asking struct{ ask tool.Asker }
+
+func terminalOf(env Env, p *permission.Policy) asking {
+	return asking{approval.Rules{Policy: p}.Asker(newTerminal(env, newScreen(env)).ask)}
+}
+
+// prompted is what a terminal shows about a call before an answer. The rules can be saved.
+func prompted(t *testing.T, r tool.Request, why tool.Decision, typed string) string {
+	t.Helper()
+	var screen strings.Builder
+	env := Env{Stdin: strings.NewReader(typed), Stderr: &screen, Getenv: func(string) string { return "" }}
+	save := func(approval.Scope, string) (string, error) { return "", errors.New("not here") }
+	if _, err := (approval.Rules{Save: save}).Asker(newTerminal(env, newScreen(env)).ask)(t.Context(), r, why); err != nil {
+		t.Error(err)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(screen.String(), "\n"), "\n")
+}
 
 // write writes files in one turn and tells how each ended.
 func (s *sitting) write(t *testing.T, names ...string) []tool.Outcome {
@@ -173,8 +190,9 @@ func TestTerminalSessionRuleIsForOneHost(t *testing.T) {
 		"":                             {tool.Access{Verb: tool.Reaches, Target: "one.example"}, nil},
 	} {
 		r := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{c.access}}}
-		if got := approval.SessionRule(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer}); got != want {
-			t.Errorf("%v: always is %q, want %q", c.offer, got, want)
+		q := approval.Rules{}.Question(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer})
+		if got, _, _ := q.Typed("s"); got.Rule != want {
+			t.Errorf("%v: always is %q, want %q", c.offer, got.Rule, want)
 		}
 	}
 }
@@ -217,12 +235,8 @@ func TestPermissionPrompt(t *testing.T) {
 	}
 	why := tool.Decision{Verdict: tool.Ask, Reason: "make and rm are not on the read-only list", Cause: tool.Cause{Kind: tool.ByMode, Mode: "default"},
 		Offer: []string{"Shell(make test)\nShell(rm -rf build)"}}
-	save := func(session.Scope, string) (string, error) { return "", errors.New("not here") }
-	got := question(run, why, nil, false) + "\n"
-	term := &terminal{save: save}
-	c := term.choices(run, why)
-	c.edit = true
-	got += c.list() + c.prompt()
+	run.Rework = func(string) json.RawMessage { return nil }
+	got := prompted(t, run, why, "n\n")
 	want := `Shell  make test && rm -rf build
   Needs approval: make and rm are not on the read-only list (mode: default)
   Sandbox: off
@@ -235,24 +249,25 @@ Allow? [y/s/p/u/e/n] `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if got, want := c.hint(), "Type y, s, p, u, e or n (? for help)."; got != want {
+	if got, want := prompted(t, run, why, "x\nn\n"), "Type y, s, p, u, e or n (? for help)."; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	c = choices{session: "WriteFile", saved: "Edit(/n.txt)"}
+	other := tool.Request{}
+	why = tool.Decision{Offer: []string{"Edit(/n.txt)", "WriteFile"}}
 	want = `  y  yes, once
   s  yes, for this session         WriteFile (wider than p and u: every call)
   p  yes, always in this project   saves Edit(/n.txt) to .adze/settings.json
   u  yes, always, all projects     saves Edit(/n.txt) to ~/.adze/settings.json
   n  no    ?  help
 `
-	if got := c.list(); got != want {
+	if got := prompted(t, other, why, "n\n"); !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	c = choices{session: "Shell(docker ps:*)", saved: "Shell(docker ps)"}
-	if got, want := c.list(), "  Shell(docker ps:*) (wider than p and u: also allows docker ps --all --no-trunc)\n"; !strings.Contains(got, want) {
+	why.Offer = []string{"Shell(docker ps)", "Shell(docker ps:*)"}
+	if got, want := prompted(t, other, why, "n\n"), "  Shell(docker ps:*) (wider than p and u: also allows docker ps --all --no-trunc)\n"; !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwithout\n%s", got, want)
 	}
-	if got := (choices{}).list() + (choices{}).prompt() + (choices{}).hint(); got != "  y  yes, once\n  n  no    ?  help\nAllow? [y/n] Type y or n (? for help)." {
+	if got := prompted(t, other, tool.Decision{}, "x\nn\n"); !strings.HasSuffix(got, "  y  yes, once\n  n  no    ?  help\nAllow? [y/n] Type y or n (? for help).\nAllow? [y/n] ") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -269,7 +284,7 @@ func TestPermissionPromptNamesAPageOnce(t *testing.T) {
 			Declaration: tool.Declaration{Name: "web_fetch", DisplayName: "WebFetch"},
 			Invocation:  tool.Invocation{Description: "fetch https://one.example/", Confirm: text},
 		}
-		if got := question(r, tool.Decision{Verdict: tool.Ask}, nil, false); got != want {
+		if got := drawn(approval.Rules{}.Question(r, tool.Decision{Verdict: tool.Ask}), nil, false); got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", text, got, want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -103,9 +104,7 @@ func toolCall(ctx context.Context, env Env, o *options, words []string) error {
 		return preview(ctx, env, o, s, call)
 	}
 	if env.Terminal && !o.json {
-		t := newTerminal(env, newScreen(env), s.Policy)
-		t.save = s.Directory.SaveRule
-		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(t.ask), true
+		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(newTerminal(env, newScreen(env)).ask), true
 	}
 	batch := s.Executor.Batch(ctx)
 	batch.Add(call)
@@ -199,18 +198,19 @@ func previewText(p *permission.Policy, r tool.Request, d tool.Decision) string {
 		verdict = p.Happens(d)
 	}
 	text := fmt.Sprintf("Would %s\n%s\n", tool.Visible(r.Description), verdict)
+	q := approval.Rules{}.Question(r, d)
 	switch c := r.Confirm.(type) {
 	case nil:
 	case tool.FileDiff:
-		text += ink(false).diff(c.Diff) + warnings(c.Warnings)
+		text += ink(false).diff(c.Diff)
 	case tool.Command:
-		text += indented(tool.Visible(c.Line)) + sandboxFact(c) + warnings(c.Warnings)
+		text += indented(tool.Visible(c.Line)) + sandboxFact(c)
 	case tool.Literal:
-		text += literalText(r, c)
+		text += literalText(q, c)
 	default:
 		text += indented(tool.Visible(strings.TrimRight(c.Markdown(), "\n")))
 	}
-	return text
+	return text + warnings(q.Warnings)
 }
 
 // printJSON prints one value on one line.

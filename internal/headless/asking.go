@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
 )
@@ -53,9 +54,8 @@ type effect struct {
 	Diff    string          `json:"diff,omitempty"`
 }
 
-func effectsOf(d tool.Display) *effects {
-	f, ok := d.(tool.Effects)
-	if !ok {
+func effectsOf(f *tool.Effects) *effects {
+	if f == nil {
 		return nil
 	}
 	out := &effects{
@@ -85,8 +85,9 @@ type permission struct {
 	RunAgain  bool            `json:"runAgain"` // discard the effects and run the call, with network
 }
 
-// ask is the session's [tool.Asker]. The program answers instead of a user; if it can't or doesn't, the call is denied.
-func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+// ask is the session's [approval.Front]. The program answers instead of a user; if it can't or doesn't, the call is denied.
+func (h *host) ask(ctx context.Context, q *approval.Question) (tool.Decision, error) {
+	r, why := q.Request, q.Why
 	h.mu.Lock()
 	patience := h.patience
 	call := r.Call.By + "/" + r.Call.ID
@@ -98,7 +99,7 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	late := fmt.Errorf("the program that drives this session didn't answer within %s", patience)
 	limited, cancel := context.WithTimeoutCause(ctx, patience, late)
 	defer cancel()
-	raw, err := h.asked.call(limited, question(r, why))
+	raw, err := h.asked.call(limited, question(q))
 	switch {
 	case ctx.Err() != nil:
 		return tool.Decision{}, ctx.Err()
@@ -119,12 +120,9 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 	default:
 		return tool.Decision{}, tool.Unapproved(r, why, fmt.Sprintf("the program answered with behavior %q (expected allow or deny)", p.Behavior))
 	}
-	d := tool.Decision{Verdict: tool.Allow}
-	if f, ok := r.Confirm.(tool.Effects); ok {
-		d = p.approval(f)
-	}
-	if len(r.Form) > 0 {
-		d.Answer, p.Input = formAnswer(r.Form, p.Input)
+	d := p.approval(q)
+	if len(r.Form) > 0 && q.Invalid == nil {
+		d.Answer, p.Input = formAnswer(q.Fields, p.Input)
 	}
 	if isObject(p.Input) && !sameValue(p.Input, argsOf(r)) {
 		d.Args = p.Input
@@ -136,20 +134,16 @@ func (h *host) ask(ctx context.Context, r tool.Request, why tool.Decision) (tool
 }
 
 // approval returns the approval of effects, or of some of them, or of running the call instead.
-func (p permission) approval(f tool.Effects) tool.Decision {
-	d := tool.Decision{Verdict: tool.Allow}
-	switch {
-	case p.RunAgain:
-		d.Direct = len(f.Changes) > 0
-	case p.Keep != nil:
-		d.Answer, _ = json.Marshal(map[string][]string{"keep": p.Keep})
+func (p permission) approval(q *approval.Question) tool.Decision {
+	if q.Effects != nil && !p.RunAgain && p.Keep != nil {
+		return approval.Keep(p.Keep)
 	}
-	return d
+	return tool.Decision{Verdict: tool.Allow, Direct: p.RunAgain && q.Tried()}
 }
 
 // question returns the request for a call.
-func question(r tool.Request, why tool.Decision) canUseTool {
-	verb := "Run"
+func question(q *approval.Question) canUseTool {
+	r, verb := q.Request, "Run"
 	if r.Declaration.Kind == tool.Edit {
 		verb = "Edit"
 	}
@@ -159,8 +153,21 @@ func question(r tool.Request, why tool.Decision) canUseTool {
 			{"allow", "Allow", verb + ": " + r.Description},
 			{"deny", "Deny", "Don't run this call"},
 		},
-		Description: r.Description, Why: why.Reason, Agent: r.Call.By, Form: r.Form, Effects: effectsOf(r.Confirm),
+		Description: r.Description, Why: q.Why.Reason, Agent: r.Call.By, Form: r.Form, Effects: effectsOf(q.Effects),
 	}
+}
+
+// formAnswer removes the answers to a form from updatedInput, and returns both.
+func formAnswer(fields []approval.Field, updated json.RawMessage) (answer, rest json.RawMessage) {
+	var object, answers map[string]json.RawMessage
+	if json.Unmarshal(updated, &object) != nil || object["answers"] == nil {
+		return nil, updated
+	}
+	_ = json.Unmarshal(object["answers"], &answers) // other values have no answers
+	delete(object, "answers")
+	rest, _ = json.Marshal(object)
+	answer, _ = json.Marshal(approval.Match(fields, answers))
+	return answer, rest
 }
 
 // argsOf returns the arguments as an object, if they can be read as one.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -15,14 +16,17 @@ func TestEffects(t *testing.T) {
 		Ending:  "exit 0", Took: 2 * time.Second, Output: "ok", Network: []string{"registry.example"}, Warnings: []string{"careful"},
 		Changes: []tool.Effect{{Path: "a.ts", Kind: tool.EffectChanged, Files: 1, Counted: true, Added: 2, Removed: 1, Diff: "+a\n"}},
 	}
-	q := question(tool.Request{Invocation: tool.Invocation{Description: "run x", Confirm: f}}, tool.Decision{})
+	about := func(d tool.Display) *approval.Question {
+		return approval.Rules{}.Question(tool.Request{Invocation: tool.Invocation{Description: "run x", Confirm: d}}, tool.Decision{})
+	}
+	q := question(about(f))
 	got, err := json.Marshal(q.Effects)
 	want := `{"command":"make\nmake test","description":"check","canRunAgain":true,"ending":"exit 0","ms":2000,"output":"ok","changes":[{"path":"a.ts","kind":"changed","files":1,"added":2,"removed":1,"diff":"+a\n"}],` +
 		`"network":["registry.example"],"warnings":["careful"]}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s, %v", got, err)
 	}
-	if q := question(tool.Request{Invocation: tool.Invocation{Confirm: tool.Command{Line: "x"}}}, tool.Decision{}); q.Effects != nil {
+	if q := question(about(tool.Command{Line: "x"})); q.Effects != nil {
 		t.Errorf("effects of a command: %+v", q.Effects)
 	}
 	for raw, want := range map[string]tool.Decision{
@@ -35,7 +39,7 @@ func TestEffects(t *testing.T) {
 		if err := json.Unmarshal([]byte(raw), &p); err != nil {
 			t.Fatal(err)
 		}
-		if d := p.approval(f); d.Verdict != want.Verdict || d.Direct != want.Direct || string(d.Answer) != string(want.Answer) {
+		if d := p.approval(about(f)); d.Verdict != want.Verdict || d.Direct != want.Direct || string(d.Answer) != string(want.Answer) {
 			t.Errorf("%s: %+v", raw, d)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/model"
@@ -139,7 +140,7 @@ func TestHooksSeeWhatTheUserEdits(t *testing.T) {
 			}
 			defer s.Close()
 			times := 0
-			s.Executor.Ask = s.Asking(func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+			s.Executor.Ask = s.Asking(func(context.Context, *approval.Question) (tool.Decision, error) {
 				if times++; times > 1 {
 					return tool.Decision{Verdict: tool.Allow}, nil // what they edited, or the hook
 				}
@@ -170,7 +171,7 @@ func TestHooksDontAnswerForTheUser(t *testing.T) {
 	}
 	defer s.Close()
 	asked := errors.New("asked")
-	ask := s.Asking(func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+	ask := s.Asking(func(context.Context, *approval.Question) (tool.Decision, error) {
 		return tool.Decision{}, asked
 	})
 	request := func(id string) tool.Request {
@@ -363,7 +364,10 @@ func TestHooksThatAreOnlyTold(t *testing.T) {
 	d.settle(t, `{"hooks":{`+hooking("SubagentStop", "explore", note)+","+hooking("PreCompact", "manual", note)+","+hooking("Notification", "permission_prompt", note)+`}}`)
 	s, c := d.open(t, &Recording{})
 	defer s.Close()
-	s.Executor.Ask = s.Asking(s.Executor.Ask)
+	deny := s.Executor.Ask
+	s.Executor.Ask = s.Asking(func(ctx context.Context, q *approval.Question) (tool.Decision, error) {
+		return deny(ctx, q.Request, q.Why)
+	})
 	d.say(t, c, "delegate")
 	if lines(log, `"hook_event_name":"SubagentStop"`) != 1 || lines(log, `"agent_type":"explore"`) != 1 || lines(log, `"last_assistant_message":"seen"`) != 1 {
 		t.Error("no SubagentStop")

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/atomicfile"
 	"github.com/adze-dev/adze/internal/edit"
 	"github.com/adze-dev/adze/internal/settings"
@@ -132,9 +133,16 @@ type approvals struct {
 // maxApprovals is the maximum number kept, the newest.
 const maxApprovals = 1000
 
-// Asking wraps ask: it first shows what has changed in a tool since the user approved it, and saves approvals that the user
-// wants to save.
-func (s *Session) Asking(ask tool.Asker) tool.Asker {
+// Asking makes the questions for a front end. They first show what has changed in a tool since the user approved it, and
+// apply and save rules that the user chooses.
+func (s *Session) Asking(front approval.Front) tool.Asker {
+	ask := approval.Rules{
+		Policy: s.Policy,
+		Save: func(scope approval.Scope, offer string) (string, error) {
+			return s.Directory.SaveRule(Scope(scope), offer)
+		},
+		Sandbox: s.Settings.Tools.Sandbox,
+	}.Asker(front)
 	a := &approvals{path: filepath.Join(s.Directory.MCPState(), "approved.json")}
 	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
 		s.tracker.Prepare(context.WithoutCancel(ctx), r.Access)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -70,7 +71,7 @@ func TestAnyFrontEndCanTalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	s.Executor.Ask = s.Asking(func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+	s.Executor.Ask = s.Asking(func(context.Context, *approval.Question) (tool.Decision, error) {
 		asked++
 		return tool.Decision{Verdict: tool.Allow}, nil
 	})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/ptytest"
-	"github.com/adze-dev/adze/tool"
 )
 
 // brokenHost panics in one of its methods.
@@ -21,20 +20,16 @@ func (h brokenHost) broken(where string) {
 	}
 }
 
-func (h brokenHost) Run(context.Context, string) (Reply, error)        { h.broken("run"); return Reply{}, nil }
-func (h brokenHost) Retry(context.Context) error                       { return nil }
-func (h brokenHost) Wake() <-chan struct{}                             { return nil }
-func (h brokenHost) Continue(context.Context) error                    { return nil }
-func (h brokenHost) Status() Status                                    { h.broken("status"); return Status{Mode: "default"} }
-func (h brokenHost) Todos() builtin.TodoList                           { return nil }
-func (h brokenHost) NextMode()                                         { h.broken("mode") }
-func (h brokenHost) Background() []string                              { return nil }
-func (h brokenHost) Aside(string) bool                                 { return false }
-func (h brokenHost) Allowed(tool.Request) bool                         { return false }
-func (h brokenHost) Allow(tool.Request, string, Scope) (string, error) { return "", nil }
-func (h brokenHost) Why(tool.Request, tool.Decision) string            { return "" }
-func (h brokenHost) Explain(tool.Request) []Reason                     { return nil }
-func (h brokenHost) Attach(string) (label, why string)                 { return "", "" }
+func (h brokenHost) Run(context.Context, string) (Reply, error) { h.broken("run"); return Reply{}, nil }
+func (h brokenHost) Retry(context.Context) error                { return nil }
+func (h brokenHost) Wake() <-chan struct{}                      { return nil }
+func (h brokenHost) Continue(context.Context) error             { return nil }
+func (h brokenHost) Status() Status                             { h.broken("status"); return Status{Mode: "default"} }
+func (h brokenHost) Todos() builtin.TodoList                    { return nil }
+func (h brokenHost) NextMode()                                  { h.broken("mode") }
+func (h brokenHost) Background() []string                       { return nil }
+func (h brokenHost) Aside(string) bool                          { return false }
+func (h brokenHost) Attach(string) (label, why string)          { return "", "" }
 func (h brokenHost) Complete(_ context.Context, _ string, show func([]Candidate)) {
 	h.broken("complete")
 	show(nil)

@@ -23,18 +23,12 @@ func (s *Screen) editPrompt() {
 
 // editProposal opens what a call proposes in the user's editor. What they save is what runs.
 func (s *Screen) editProposal(q *question) {
-	proposed, file, _ := approval.Proposal(q.r)
-	text, err := s.openEditor(proposed, filepath.Base(file))
+	text, err := s.openEditor(q.Proposal, filepath.Base(q.File))
 	switch {
 	case err != nil:
 		q.problem = err.Error()
-	case text != proposed:
-		d, ok := approval.Edited(q.r, text)
-		if !ok {
-			q.problem = "this call can't use the edited text"
-			return
-		}
-		s.reply(q, d)
+	case text != q.Proposal:
+		s.decide(q, approval.Answer{Act: approval.Edit, Text: text})
 	}
 }
 

@@ -3,13 +3,11 @@ package tui
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,8 +36,7 @@ type Lines struct {
 
 // lineQuestion is a question that waits for a number.
 type lineQuestion struct {
-	r     tool.Request
-	why   tool.Decision
+	*approval.Question
 	ctx   context.Context
 	reply chan lineReply
 }
@@ -70,9 +67,9 @@ func (l *Lines) Typed() []string { return nil }
 // Tell prints a notice.
 func (l *Lines) Tell(text string) { l.say("note", text) }
 
-// Ask puts a question to the user. It is a [tool.Asker].
-func (l *Lines) Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	q := &lineQuestion{r: r, why: why, ctx: ctx, reply: make(chan lineReply, 1)}
+// Ask puts a question to the user. It is an [approval.Front].
+func (l *Lines) Ask(ctx context.Context, asked *approval.Question) (tool.Decision, error) {
+	q := &lineQuestion{Question: asked, ctx: ctx, reply: make(chan lineReply, 1)}
 	select {
 	case l.questions <- q:
 	case <-ctx.Done():
@@ -208,65 +205,69 @@ func (l *Lines) event(e agent.Event) {
 	}
 }
 
+// named reports whether a call was named before, because it was tried.
+func (l *Lines) named(e agent.Step) bool {
+	key := e.Request.Call.By + "/" + e.Request.Call.ID
+	was := l.tried[key]
+	if e.Stage == tool.Trying {
+		if l.tried == nil {
+			l.tried = map[string]bool{}
+		}
+		l.tried[key] = true
+	}
+	return was
+}
+
 // answer asks a question until it is answered.
 func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 	l.asked++
-	text := naming(visible(q.r.Declaration.Title()), about(q.r)).String()
-	f, tried := q.r.Confirm.(tool.Effects)
-	if tried {
-		text += ", " + f.Headline()
+	r := q.Request
+	text := naming(visible(r.Declaration.Title()), about(r)).String()
+	if q.Effects != nil {
+		text += ", " + q.Effects.Headline()
 	}
-	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
+	if d := q.Diff; d != nil && d.Stat != nil {
 		text += fmt.Sprintf(", %s added, %d removed", humanize.Count(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
 	}
-	if why := visible(l.host.Why(q.r, q.why)); why != "" && !q.r.MustAsk {
+	if why := visible(q.Brief); why != "" {
 		text += ". Needs approval: " + why
 	}
 	l.say(fmt.Sprintf("question %d", l.asked), text+".")
-	if c, ok := commandOf(q.r); ok {
-		for _, line := range commandDetails(c, 1000) {
-			fmt.Fprintln(l.out, line.String())
-		}
+	if q.Command != nil {
+		l.print(commandDetails(*q.Command, lineWidth))
 	}
-	if tried {
-		l.effects(f)
+	if q.Effects != nil {
+		l.effects(*q.Effects)
 	}
-	if len(q.r.Form) > 0 {
-		d, err := l.fill(ctx, q)
-		q.reply <- lineReply{d, err}
-		return
+	if len(r.Form) > 0 {
+		l.print(details(r.Confirm, lineWidth))
 	}
-	for {
-		line, err := l.number(ctx, q, l.choices(q))
-		if err != nil {
-			q.reply <- lineReply{err: err}
-			return
-		}
-		if tried && len(f.Changes) > 0 {
-			if d, ok, handled := l.chooseEffects(ctx, q, f, line); ok {
-				q.reply <- lineReply{decision: d}
-				return
-			} else if handled {
-				continue
-			}
-		}
-		if d, ok := l.choose(q, line); ok {
-			q.reply <- lineReply{decision: d}
-			return
-		}
+	d, err := approval.Dialog{
+		Numbers: true, Out: l.out,
+		Read: func(ctx context.Context, prompt string) (string, error) { return l.number(ctx, q, prompt) },
+		Fail: func(err error) { l.say("error", err.Error()) },
+		View: func() { l.print(whole(q.Question, lineWidth)) },
+	}.Ask(ctx, q.Question)
+	q.reply <- lineReply{d, err}
+}
+
+// lineWidth is the width of lines that the terminal wraps.
+const lineWidth = 1000
+
+func (l *Lines) print(lines []cell.Line) {
+	for _, line := range lines {
+		fmt.Fprintln(l.out, line.String())
 	}
 }
 
-// choices are the numbered answers.
-func (l *Lines) choices(q *lineQuestion) string {
-	if f, ok := q.r.Confirm.(tool.Effects); ok && len(f.Changes) > 0 {
-		return l.effectChoices(q, f)
+// effects prints what a tried call did.
+func (l *Lines) effects(f tool.Effects) {
+	for _, r := range f.Rows() {
+		fmt.Fprintf(l.out, "%s: %s\n", r.Label, visible(strings.Join(r.Cells, ", ")))
 	}
-	out := "1 yes, "
-	if len(q.why.Offer) > 0 {
-		out += "2 always in this session (" + approval.RuleList(q.why.Offer[0]) + "), "
+	for _, w := range f.AllWarnings() {
+		fmt.Fprintf(l.out, "warning: %s\n", visible(w))
 	}
-	return out + "3 no, 4 read it. Number: "
 }
 
 // number reads a line. What was typed before the question is dropped.
@@ -293,59 +294,4 @@ func (l *Lines) number(ctx context.Context, q *lineQuestion, prompt string) (str
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-}
-
-// choose does what a number stands for. ok is false if the question is still open.
-func (l *Lines) choose(q *lineQuestion, line string) (d tool.Decision, ok bool) {
-	word, reason, _ := strings.Cut(line, " ")
-	n, _ := strconv.Atoi(word)
-	switch {
-	case n == 1:
-		return tool.Decision{Verdict: tool.Allow}, true
-	case n == 2 && len(q.why.Offer) > 0:
-		if _, err := l.host.Allow(q.r, q.why.Offer[0], ForSession); err != nil {
-			l.say("error", err.Error())
-			return d, false
-		}
-		return tool.Decision{Verdict: tool.Allow, Remember: q.why.Offer[0]}, true
-	case n == 3:
-		return tool.Decision{Verdict: tool.Deny, Reason: reason}, true
-	case n == 4:
-		for _, line := range whole(q.r, 1000) {
-			fmt.Fprintln(l.out, line.String())
-		}
-	default:
-		l.say("note", "type a number; text after 3 goes to the model")
-	}
-	return d, false
-}
-
-// fill asks for the fields of a form.
-func (l *Lines) fill(ctx context.Context, q *lineQuestion) (tool.Decision, error) {
-	fields, err := approval.ReadForm(q.r.Form)
-	if err != nil {
-		return tool.Decision{}, err
-	}
-	for _, line := range details(q.r.Confirm, 1000) {
-		fmt.Fprintln(l.out, line.String())
-	}
-	answer := map[string]any{}
-	for _, f := range fields {
-		l.say("field", f.Label())
-		for i, c := range f.Choices() {
-			fmt.Fprintf(l.out, "%d %s\n", i+1, visible(c.Title))
-		}
-		for {
-			line, err := l.number(ctx, q, visible(f.Hint())+": ")
-			if err != nil {
-				return tool.Decision{}, err
-			}
-			if err = f.Answer(line, answer); err == nil {
-				break
-			}
-			l.say("error", err.Error())
-		}
-	}
-	raw, err := json.Marshal(answer)
-	return tool.Decision{Verdict: tool.Allow, Answer: raw}, err
 }

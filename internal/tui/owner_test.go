@@ -11,11 +11,10 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// mutedHost completes nothing and explains nothing.
+// mutedHost completes nothing.
 type mutedHost struct{ Host }
 
 func (mutedHost) Complete(context.Context, string, func([]Candidate)) {}
-func (mutedHost) Explain(tool.Request) []Reason                       { return nil }
 func (mutedHost) NextMode()                                           {}
 func (mutedHost) Aside(string) bool                                   { return false }
 
@@ -70,10 +69,8 @@ func TestKeysOfWhatIsOpen(t *testing.T) {
 				s.columns, s.rows, s.term = 80, 24, &terminal{}
 				interrupted := false
 				s.work = &work{cancel: func() { interrupted = true }}
-				q := &question{
-					r: tool.Request{Call: tool.Call{ID: "1"}}, why: tool.Decision{Offer: []string{"Edit"}}, reply: make(chan tool.Decision, 1),
-					shown: now.Add(-time.Hour), stage: stage, printed: true,
-				}
+				q := questionOf("1", "Edit")
+				q.shown, q.stage, q.printed = now.Add(-time.Hour), stage, true
 				q.take = make([]choice, 1)
 				s.questions.open = []*question{q}
 				open(s)
@@ -96,7 +93,8 @@ func TestDraftDuringAReason(t *testing.T) {
 	now := time.Now()
 	s := New(Options{Host: mutedHost{}, Now: func() time.Time { return now }})
 	s.columns, s.rows = 80, 24
-	q := &question{reply: make(chan tool.Decision, 1), shown: now.Add(-time.Hour), printed: true}
+	q := questionOf("1")
+	q.shown, q.printed = now.Add(-time.Hour), true
 	s.questions.open = []*question{q}
 	press := func(names ...string) {
 		for _, n := range names {
@@ -125,12 +123,12 @@ func TestWithdrawnBefore(t *testing.T) {
 	t.Parallel()
 	var l questionList
 	for _, id := range []string{"1", "2", "3"} {
-		l.open = append(l.open, &question{r: tool.Request{Call: tool.Call{ID: id}}})
+		l.open = append(l.open, questionOf(id))
 	}
 	l.at, l.focused = 1, true
 	first := l.open[0]
 	l.remove(func(q *question) bool { return q == first })
-	if got := l.current().r.Call.ID; got != "2" || !l.focused {
+	if got := l.current().Request.Call.ID; got != "2" || !l.focused {
 		t.Errorf("the user reads %s, focused %v", got, l.focused)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/tui/keys"
 	"github.com/adze-dev/adze/internal/tui/paint"
 	"github.com/adze-dev/adze/tool"
@@ -128,7 +129,7 @@ func (p *Player) Observe(e agent.Event) {
 
 // Ask shows a question, until the call is answered.
 func (p *Player) Ask(r tool.Request) {
-	q := &question{r: r, answer: map[string]any{}}
+	q := newQuestion(approval.Rules{}.Question(r, tool.Decision{}))
 	p.s.announce(q) // also if no frame is painted before the answer
 	p.s.questions.open = append(p.s.questions.open, q)
 }

@@ -2,12 +2,12 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/keys"
 	"github.com/adze-dev/adze/tool"
 )
@@ -18,8 +18,7 @@ const calm = 400 * time.Millisecond
 
 // question is an approval or a form that waits for the user.
 type question struct {
-	r   tool.Request
-	why tool.Decision
+	*approval.Question
 
 	reply   chan tool.Decision
 	printed bool      // its diff or command is above the live area
@@ -27,19 +26,18 @@ type question struct {
 	shown   time.Time // since when it is visible
 	stage   stage
 	explain bool // why it is asked is shown
-	reasons []Reason
-	offer   int   // the rule that "always" would apply
-	scope   Scope // and for how long
+	reasons []approval.Reason
+	offer   int            // the rule that "always" would apply
+	scope   approval.Scope // and for how long
 	problem string
 	typing  bool   // the text in the prompt is for it,
 	draft   string // and this was there before
 
-	fields []approval.Field // of a form
-	answer map[string]any
+	field  int            // of a form, that is asked for
+	answer map[string]any // those before it
 
-	hunks []approval.Hunk // of a diff
-	take  []choice        // what is done with each
-	hunk  int             // that is being decided
+	take []choice // what is done with each part
+	hunk int      // that is being decided
 }
 
 // choice is what the user decided about a hunk.
@@ -71,30 +69,21 @@ type questionList struct {
 	focused bool // Tab was pressed: keys answer although text was typed
 }
 
-// Ask puts a question to the user. It is a [tool.Asker].
-func (s *Screen) Ask(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
-	q := &question{r: r, why: why, reply: make(chan tool.Decision, 1), answer: map[string]any{}}
-	if len(r.Form) > 0 {
-		fields, err := approval.ReadForm(r.Form)
-		if err != nil {
-			return tool.Decision{}, err
-		}
-		if _, ok := r.Confirm.(tool.Plan); ok && len(fields) > 0 {
-			fields[0].AcceptYes()
-		}
-		q.fields = fields
-		if r.Declaration.Origin == "" {
-			q.stage = filling
-		}
+// newQuestion makes a question for the screen.
+func newQuestion(q *approval.Question) *question {
+	out := &question{Question: q, reply: make(chan tool.Decision, 1), answer: map[string]any{}}
+	if len(q.Request.Form) > 0 && q.Request.Declaration.Origin == "" {
+		out.stage = filling
 	}
-	if d, ok := r.Confirm.(tool.FileDiff); ok {
-		if _, _, ok := approval.Proposal(r); ok {
-			q.hunks = approval.Hunks(d)
-		}
+	return out
+}
+
+// Ask puts a question to the user. It is an [approval.Front].
+func (s *Screen) Ask(ctx context.Context, asked *approval.Question) (tool.Decision, error) {
+	if asked.Invalid != nil {
+		return tool.Decision{}, asked.Invalid
 	}
-	if f, ok := q.effects(); ok {
-		q.hunks = approval.Picks(f)
-	}
+	q := newQuestion(asked)
 	s.send(func(s *Screen) {
 		s.questions.add(q, s.calls.position)
 		s.notify("needs approval: " + q.title().String())
@@ -122,8 +111,8 @@ func (l *questionList) current() *question {
 // add inserts a question in the order of the calls: several calls of an answer need approval at once, and arrive in any
 // order. The question that the user reads stays.
 func (l *questionList) add(q *question, position func(tool.Call) int) {
-	at := position(q.r.Call)
-	i := slices.IndexFunc(l.open, func(o *question) bool { return position(o.r.Call) > at })
+	at := position(q.Request.Call)
+	i := slices.IndexFunc(l.open, func(o *question) bool { return position(o.Request.Call) > at })
 	if i < 0 {
 		i = len(l.open)
 	}
@@ -146,7 +135,7 @@ func (l *questionList) remove(is func(*question) bool) {
 
 // withdraw removes the question about a call that was answered otherwise.
 func (s *Screen) withdraw(c tool.Call) {
-	s.drop(func(q *question) bool { return q.r.Call.By == c.By && q.r.Call.ID == c.ID })
+	s.drop(func(q *question) bool { return q.Request.Call.By == c.By && q.Request.Call.ID == c.ID })
 }
 
 // drop removes questions without an answer. What was typed for one of them stays in the prompt, unless there was
@@ -167,6 +156,19 @@ func (s *Screen) reply(q *question, d tool.Decision) {
 	q.reply <- d
 }
 
+// decide answers the question that is shown, or says why it can't be answered so.
+func (s *Screen) decide(q *question, a approval.Answer) {
+	o, err := q.Decide(a)
+	if err != nil {
+		q.problem = err.Error()
+		return
+	}
+	if o.Saved != "" {
+		s.tell("saved " + approval.RuleList(o.Remember) + " to " + o.Saved)
+	}
+	s.reply(q, o.Decision)
+}
+
 // calm reports whether a key was meant for the question: it was visible before, and no other key was pressed.
 func (s *Screen) calm(q *question) bool {
 	return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
@@ -179,9 +181,9 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 	case filling:
 		return s.fillKey(q, name)
 	case refusing:
-		return s.refuseKey(q, name)
+		return s.textKey(q, name, approval.Deny)
 	case editing:
-		return s.editKey(q, name)
+		return s.textKey(q, name, approval.Edit)
 	case always, picking, rerunning:
 		if k.Mods&keys.Ctrl != 0 { // interrupt, suspend, view the transcript
 			return false
@@ -221,56 +223,54 @@ func (s *Screen) decideKey(q *question, name string) {
 
 // choose does what a key of the question stands for.
 func (s *Screen) choose(q *question, name string) bool {
-	if s.chooseEffects(q, name) {
-		return true
-	}
-	switch name {
-	case "y":
-		if len(q.fields) > 0 {
-			s.takeText(q, filling)
-			return true
-		}
-		s.reply(q, tool.Decision{Verdict: tool.Allow})
-	case "n":
-		s.takeText(q, refusing)
-	case "a":
-		if len(q.why.Offer) == 0 {
-			return false
-		}
-		q.stage, q.offer, q.scope = always, 0, ForSession
-	case "v":
-		s.viewQuestion(q)
-	case "w":
-		if q.explain = !q.explain; q.explain {
-			q.reasons = s.o.Host.Explain(q.r)
-		}
-	case "e":
-		text, _, ok := approval.Proposal(q.r)
-		if !ok {
-			return false
-		}
-		if _, command := q.r.Confirm.(tool.Command); command {
-			s.takeText(q, editing)
-			s.editor.Set(text)
-			return true
-		}
-		s.editProposal(q)
-	case "h":
-		if len(q.hunks) < 2 {
-			return false
-		}
-		q.stage, q.hunk, q.take = picking, 0, make([]choice, len(q.hunks))
-	default:
+	c, ok := q.Find(func(c approval.Choice) bool { return c.Key == name || name == "n" && c.Act == approval.Deny })
+	if !ok {
 		return false
+	}
+	switch c.Act {
+	case approval.Once:
+		if len(q.Fields) > 0 {
+			s.takeText(q, filling)
+		} else {
+			s.decide(q, approval.Answer{})
+		}
+	case approval.Deny:
+		if name == "n" {
+			s.takeText(q, refusing)
+		} else {
+			s.decide(q, approval.Answer{Act: approval.Deny})
+		}
+	case approval.Always:
+		q.stage, q.offer, q.scope = always, 0, approval.ForSession
+	case approval.View:
+		s.viewQuestion(q)
+	case approval.Explain:
+		if q.explain = !q.explain; q.explain {
+			q.reasons = q.Explain()
+		}
+	case approval.Edit:
+		if q.Command == nil {
+			s.editProposal(q)
+			break
+		}
+		s.takeText(q, editing)
+		s.editor.Set(q.Proposal)
+	case approval.Parts:
+		q.stage, q.hunk, q.take = picking, 0, make([]choice, len(q.Parts))
+	case approval.Rerun:
+		s.space()
+		s.print(cell.Styled("? Run again, with your permissions and the network:", cell.Yellow))
+		s.print(commandText(*q.Command)...)
+		q.stage, q.shown = rerunning, time.Time{}
 	}
 	return true
 }
 
-// refuseKey handles a key while the user types why not.
-func (s *Screen) refuseKey(q *question, name string) bool {
+// textKey handles a key while the user types why not, or edits a command.
+func (s *Screen) textKey(q *question, name string, act approval.Act) bool {
 	switch name {
 	case "enter":
-		s.reply(q, tool.Decision{Verdict: tool.Deny, Reason: s.editor.Text()})
+		s.decide(q, approval.Answer{Act: act, Text: s.editor.Text()})
 	case "esc":
 		s.giveBack(q)
 		q.stage = choosing
@@ -287,13 +287,13 @@ func (s *Screen) alwaysKey(q *question, name string) {
 	case "up":
 		q.offer = max(0, q.offer-1)
 	case "down":
-		q.offer = min(len(q.why.Offer)-1, q.offer+1)
+		q.offer = min(len(q.Why.Offer)-1, q.offer+1)
 	case "s":
-		q.scope = ForSession
+		q.scope = approval.ForSession
 	case "p":
-		q.scope = ForProject
+		q.scope = approval.ForProject
 	case "u":
-		q.scope = ForUser
+		q.scope = approval.ForUser
 	case "esc":
 		q.stage = choosing
 	case "enter":
@@ -303,44 +303,20 @@ func (s *Screen) alwaysKey(q *question, name string) {
 
 // allowAlways applies the rule that was chosen, and approves the call.
 func (s *Screen) allowAlways(q *question) {
-	offer := q.why.Offer[q.offer]
-	path, err := s.o.Host.Allow(q.r, offer, q.scope)
-	if err != nil {
-		q.problem = "can't save the rule: " + err.Error()
+	offer := q.Why.Offer[q.offer]
+	s.decide(q, approval.Answer{Act: approval.Always, Rule: offer, Scope: q.scope})
+	if q.problem != "" {
 		return
 	}
-	if path != "" {
-		s.tell("saved " + approval.RuleList(offer) + " to " + path)
-	}
-	s.reply(q, tool.Decision{Verdict: tool.Allow, Remember: offer})
 	n := 0
 	for _, o := range s.questions.open { // the executor withdraws them
-		if !o.r.MustAsk && o.why.Cause.Kind != tool.ByHook && s.o.Host.Allowed(o.r) {
+		if o.Settled() {
 			n++
 		}
 	}
 	if s.settling = n > 0; s.settling {
 		s.tell(humanize.Count(n, "question") + " answered by " + approval.RuleList(offer))
 	}
-}
-
-// editKey handles a key while the user edits a command. Enter runs it.
-func (s *Screen) editKey(q *question, name string) bool {
-	switch name {
-	case "esc":
-		s.giveBack(q)
-		q.stage = choosing
-	case "enter":
-		d, ok := approval.Edited(q.r, s.editor.Text())
-		if !ok {
-			q.problem = "this call can't use the edited command"
-			return true
-		}
-		s.reply(q, d)
-	default:
-		return false
-	}
-	return true
 }
 
 // pickKey handles a key while the user goes through the hunks of a diff.
@@ -353,7 +329,7 @@ func (s *Screen) pickKey(q *question, name string) {
 	case "left":
 		q.hunk = max(0, q.hunk-1)
 	case "right":
-		q.hunk = min(len(q.hunks)-1, q.hunk+1)
+		q.hunk = min(len(q.Parts)-1, q.hunk+1)
 	case "esc":
 		q.stage = choosing
 	case "enter":
@@ -364,34 +340,31 @@ func (s *Screen) pickKey(q *question, name string) {
 // decide notes what to do with the current hunk and goes to the next.
 func (q *question) decide(c choice) {
 	q.take[q.hunk] = c
-	q.hunk = min(len(q.hunks)-1, q.hunk+1)
+	q.hunk = min(len(q.Parts)-1, q.hunk+1)
 }
 
-// writeHunks approves the hunks that were taken.
+// writeHunks approves the parts that were taken.
 func (s *Screen) writeHunks(q *question) {
-	take, n := make([]bool, len(q.hunks)), 0
-	for i, c := range q.take {
-		if take[i] = c == taken; take[i] {
-			n++
-		}
-	}
-	if n == 0 {
+	if !slices.Contains(q.take, taken) {
 		q.problem = "nothing is taken: y takes a part, Esc goes back"
 		return
 	}
-	if f, ok := q.effects(); ok {
-		s.keepPicked(q, f, take)
-		return
+	take := make([]bool, len(q.take))
+	for i, c := range q.take {
+		take[i] = c == taken
 	}
-	text, ok := approval.Take(q.r.Confirm.(tool.FileDiff), q.hunks, take)
-	d, edited := approval.Edited(q.r, text)
-	switch {
-	case n == len(q.hunks):
-		s.reply(q, tool.Decision{Verdict: tool.Allow})
-	case !ok || !edited:
-		q.problem = "this call can't be divided"
-	default:
-		s.reply(q, d)
+	s.decide(q, approval.Answer{Act: approval.Parts, Take: take})
+}
+
+// rerunKey handles a key while the user decides whether a tried command runs again, for real.
+func (s *Screen) rerunKey(q *question, name string) {
+	switch name {
+	case "y":
+		if s.calm(q) {
+			s.decide(q, approval.Answer{Act: approval.Rerun})
+		}
+	case "n", "esc":
+		q.stage, q.shown = choosing, time.Time{}
 	}
 }
 
@@ -409,23 +382,17 @@ func (s *Screen) fillKey(q *question, name string) bool {
 	default:
 		return false
 	}
-	if len(q.fields) > 0 {
-		if err := q.fields[0].Answer(s.editor.Text(), q.answer); err != nil {
+	if q.field < len(q.Fields) {
+		if err := q.Fields[q.field].Answer(s.editor.Text(), q.answer); err != nil {
 			q.problem = err.Error()
 			return true
 		}
 		q.problem = ""
 		s.editor.Clear()
-		q.fields = q.fields[1:]
+		q.field++
 	}
-	if len(q.fields) > 0 {
-		return true
+	if q.field == len(q.Fields) {
+		s.decide(q, approval.Answer{Form: q.answer})
 	}
-	answer, err := json.Marshal(q.answer)
-	if err != nil {
-		q.problem = err.Error()
-		return true
-	}
-	s.reply(q, tool.Decision{Verdict: tool.Allow, Answer: answer})
 	return true
 }

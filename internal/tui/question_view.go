@@ -22,12 +22,12 @@ func (s *Screen) announce(q *question) {
 	s.endText()
 	s.space()
 	head := q.head()
-	if d, ok := q.r.Confirm.(tool.FileDiff); ok && d.Stat != nil {
+	if d := q.Diff; d != nil && d.Stat != nil {
 		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
 	}
 	lines := details(q.beyond(), s.width())
-	if f, ok := q.r.Confirm.(tool.Effects); ok { // how it ended is on the first line, if it fits
-		end := cell.Styled("   "+visible(f.Headline()), cell.Dim)
+	if q.Effects != nil { // how it ended is on the first line, if it fits
+		end := cell.Styled("   "+visible(q.Effects.Headline()), cell.Dim)
 		if head.Width()+end.Width() <= s.width() {
 			head = append(head, end...)
 		} else {
@@ -78,24 +78,13 @@ func (q *question) head() cell.Line {
 	return append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
 }
 
-// commandOf is the command that a question is about.
-func commandOf(r tool.Request) (tool.Command, bool) {
-	switch c := r.Confirm.(type) {
-	case tool.Command:
-		return c, true
-	case tool.Effects:
-		return c.Command, true
-	}
-	return tool.Command{}, false
-}
-
 // beyond is what the call shows besides its title.
 func (q *question) beyond() tool.Display {
-	text, ok := q.r.Confirm.(tool.Literal)
-	if !ok || !short(q.r.Description) { // the title of a long one is shortened
-		return q.r.Confirm
+	text, ok := q.Request.Confirm.(tool.Literal)
+	if !ok || !short(q.Request.Description) { // the title of a long one is shortened
+		return q.Request.Confirm
 	}
-	if rest := approval.Beyond(q.r, text); rest != "" {
+	if rest := q.Beyond(text); rest != "" {
 		return tool.Literal(rest)
 	}
 	return nil
@@ -103,20 +92,20 @@ func (q *question) beyond() tool.Display {
 
 // title is the tool and what the call is about.
 func (q *question) title() cell.Line {
-	what := about(q.r)
-	if c, ok := q.r.Confirm.(tool.Plan); ok {
+	what := about(q.Request)
+	if c, ok := q.Request.Confirm.(tool.Plan); ok {
 		if first, _, _ := strings.Cut(strings.TrimSpace(c.Text), "\n"); strings.HasPrefix(first, "#") {
 			what = visible(strings.TrimLeft(first, "# "))
 		}
 		return naming("Plan:", what)
 	}
-	if c, ok := commandOf(q.r); ok && short(c.Line) {
-		what = c.Line
+	if q.Command != nil && short(q.Command.Line) {
+		what = q.Command.Line
 	}
-	if q.r.Call.By != "" {
-		what += " (" + visible(q.r.Call.By) + ")"
+	if by := q.Request.Call.By; by != "" {
+		what += " (" + visible(by) + ")"
 	}
-	return naming(visible(q.r.Declaration.Title()), what)
+	return naming(visible(q.Request.Declaration.Title()), what)
 }
 
 // short reports whether a command can be part of a title: nothing of it is shortened or left out there.
@@ -181,6 +170,27 @@ func details(d tool.Display, width int) []cell.Line {
 	return out
 }
 
+// effectLines are what a tried call did, without its diff.
+func effectLines(f tool.Effects, width int) []cell.Line {
+	var out []cell.Line
+	for _, r := range f.Rows() {
+		head := cell.Line{{Text: fmt.Sprintf("    %-9s ", r.Label), Style: cell.Dim}}
+		line := append(cell.Line{}, head...)
+		for i, c := range r.Cells {
+			text := cell.Clean(tool.Visible(c)) // with the spaces in it
+			if i > 0 && line.Width()+5+cell.Text(text).Width() > width {
+				out = append(out, line)
+				line = cell.Text(strings.Repeat(" ", head.Width()))
+			} else if i > 0 {
+				line = append(line, cell.Span{Text: "     "})
+			}
+			line = append(line, cell.Span{Text: text})
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
 // live is the question in the live area, below the rule, in this many rows: what is asked, what is known about it, and the keys.
 // In a small terminal the keys remain.
 func (q *question) live(s *Screen, room int) []cell.Line {
@@ -188,7 +198,7 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	n, all := s.questions.at+1, len(s.questions.open)
 	head := q.head()
 	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
-	if why := visible(s.o.Host.Why(q.r, q.why)); why != "" && !q.r.MustAsk && !q.explain && q.stage != rerunning {
+	if why := visible(q.Brief); why != "" && !q.explain && q.stage != rerunning {
 		text := "   needs approval: " + why
 		if head.Width()+cell.Width(text)+1+count.Width() > width { // the reason is more than the words before it
 			text = "   " + why
@@ -197,7 +207,7 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	}
 	about := q.reminder(width, room/3)
 	if q.explain {
-		about = append(about, q.explanation(s)...)
+		about = append(about, q.explanation(width)...)
 	}
 	more, keys := q.stageLines(all, width)
 	about = append(about, more...)
@@ -223,12 +233,12 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 
 // reminder is the start of the command, if what is printed above scrolled it away and the title doesn't have all of it.
 func (q *question) reminder(width, rows int) []cell.Line {
-	c, ok := commandOf(q.r)
-	if !ok || !q.long || q.stage != choosing || short(c.Line) && q.head().Width() < width*3/4 {
+	c := q.Command
+	if c == nil || !q.long || q.stage != choosing || short(c.Line) && q.head().Width() < width*3/4 {
 		return nil
 	}
 	var out []cell.Line
-	for _, l := range commandText(c) {
+	for _, l := range commandText(*c) {
 		out = append(out, cell.Wrap(l, width, cell.Text("    "))...)
 	}
 	if n := len(out) - max(2, rows); n > 0 {
@@ -253,7 +263,8 @@ func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
 	case picking:
 		return q.picked()
 	case rerunning:
-		return rerunLines(width)
+		text := "  Discard the changes and run the command above, with your permissions and the network?"
+		return cell.Wrap(cell.Text(text), width, cell.Text("  ")), hints("y", "run it", "n", "back")
 	}
 	return nil, nil
 }
@@ -264,7 +275,7 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 	case rows <= 0:
 		return nil
 	case q.stage == always:
-		from := min(len(lines)-len(q.why.Offer)+q.offer, len(lines)-rows)
+		from := min(len(lines)-len(q.Why.Offer)+q.offer, len(lines)-rows)
 		return lines[max(0, from):][:rows]
 	case rows == 1:
 		return lines[:1]
@@ -275,34 +286,15 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 
 // choices are the keys that answer.
 func (q *question) choices(all int) []cell.Line {
-	if _, ok := q.effects(); ok {
-		pairs := q.effectChoices()
-		if all > 1 {
-			pairs = append(pairs, "←→", "next")
+	var pairs []string
+	for _, c := range q.Choices {
+		switch {
+		case c.Key == "" || c.Act == approval.View && !q.long && !q.Tried(): // all of it is visible
+		case c.Act == approval.Explain && q.explain:
+			pairs = append(pairs, c.Key, "less")
+		default:
+			pairs = append(pairs, c.Key, c.Label)
 		}
-		return hints(append(pairs, "Esc", "stop")...)
-	}
-	pairs := []string{"y", "once"}
-	if len(q.fields) > 0 {
-		pairs = []string{"y", "answer"}
-	}
-	if len(q.why.Offer) > 0 {
-		pairs = append(pairs, "a", "always")
-	}
-	if len(q.hunks) > 1 {
-		pairs = append(pairs, "h", "by hunk")
-	}
-	if _, _, ok := approval.Proposal(q.r); ok {
-		pairs = append(pairs, "e", "edit")
-	}
-	pairs = append(pairs, "n", "no, because …")
-	if q.explain {
-		pairs = append(pairs, "w", "less")
-	} else {
-		pairs = append(pairs, "w", "why")
-	}
-	if q.long {
-		pairs = append(pairs, "v", "view")
 	}
 	if all > 1 {
 		pairs = append(pairs, "←→", "next")
@@ -311,31 +303,24 @@ func (q *question) choices(all int) []cell.Line {
 }
 
 // explanation is how the call was judged: what decided about each command, the sandbox, and the smallest rule.
-func (q *question) explanation(s *Screen) []cell.Line {
-	rows := slices.Clone(q.reasons)
-	if len(rows) == 0 {
-		rows = []Reason{{"why", q.why.Why()}}
-	}
-	if len(q.why.Offer) > 0 {
-		rows = append(rows, Reason{"smallest rule", approval.RuleList(q.why.Offer[0])})
-	}
+func (q *question) explanation(width int) []cell.Line {
 	wide := 14
-	for _, r := range rows {
-		wide = max(wide, min(cell.Width(visible(r.What)), s.width()/2))
+	for _, r := range q.reasons {
+		wide = max(wide, min(cell.Width(visible(r.What)), width/2))
 	}
 	var out []cell.Line
-	for _, r := range rows {
+	for _, r := range q.reasons {
 		what := cell.Text(visible(r.What)).Cut(wide)
 		l := append(cell.Line{{Text: "    "}}, what...)
 		l = append(l, cell.Span{Text: strings.Repeat(" ", wide-what.Width()+2)}, cell.Span{Text: visible(r.Why)})
-		out = append(out, cell.Wrap(l, s.width(), cell.Text(strings.Repeat(" ", wide+6)))...)
+		out = append(out, cell.Wrap(l, width, cell.Text(strings.Repeat(" ", wide+6)))...)
 	}
 	return out
 }
 
 // ladder is the rules that "always" can apply, and what each covers if there is room for it.
 func (q *question) ladder(width int) []cell.Line {
-	steps := approval.Ladder(q.why.Offer)
+	steps := q.Ladder()
 	wide, covers := 0, 0
 	for i, step := range steps {
 		steps[i].Rules = cell.Clean(step.Rules)
@@ -371,12 +356,12 @@ func (q *question) scopeKeys() []cell.Line {
 	out := hints("↑↓", "narrower, wider")
 	enter := ""
 	for _, s := range []struct {
-		scope            Scope
+		scope            approval.Scope
 		key, name, enter string
 	}{
-		{ForSession, "s", "session", "allow in this session"},
-		{ForProject, "p", "project", "save for this project"},
-		{ForUser, "u", "user", "save for all projects"},
+		{approval.ForSession, "s", "session", "allow in this session"},
+		{approval.ForProject, "p", "project", "save for this project"},
+		{approval.ForUser, "u", "user", "save for all projects"},
 	} {
 		h := hint(s.key, s.name)
 		if s.scope == q.scope {
@@ -389,12 +374,12 @@ func (q *question) scopeKeys() []cell.Line {
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.
 func (q *question) picked() (out, keys []cell.Line) {
-	lines := diffLines(q.hunks[q.hunk].Diff)
+	lines := diffLines(q.Parts[q.hunk].Diff)
 	out = slices.Clone(lines[:min(len(lines), maxHunk)])
 	verb := "write"
-	if f, ok := q.effects(); ok {
+	if q.Tried() {
 		verb = "keep"
-		c := f.Changes[q.hunk]
+		c := q.Effects.Changes[q.hunk]
 		out = slices.Insert(out, 0, cell.Styled("    "+string(c.Kind)+" "+visible(c.Line()), cell.Bold))
 	}
 	if len(lines) > maxHunk {
@@ -415,7 +400,7 @@ func (q *question) picked() (out, keys []cell.Line) {
 			keys = append(keys, cell.Styled(fmt.Sprintf("  %s %d", mark, i+1), style))
 		}
 	}
-	written := fmt.Sprintf("%s %d of %d", verb, n, len(q.hunks))
+	written := fmt.Sprintf("%s %d of %d", verb, n, len(q.Parts))
 	return out, append(keys, hints("y", "take", "n", "skip", "←→", "move", "Enter", written, "Esc", "back")...)
 }
 
@@ -427,10 +412,10 @@ const maxHunk = 10
 
 // form is the field that is asked for, and how it is answered.
 func (q *question) form() (out, keys []cell.Line) {
-	if len(q.fields) == 0 {
+	if q.field == len(q.Fields) {
 		return nil, hints("Enter", "send", "Esc", "stop")
 	}
-	f := q.fields[0]
+	f := q.Fields[q.field]
 	out = []cell.Line{cell.Text("  " + visible(f.Label()))}
 	for i, c := range f.Choices() {
 		l := cell.Line{{Text: fmt.Sprintf("  %d ", i+1), Style: cell.Cyan}, {Text: visible(c.Title)}}

@@ -22,7 +22,6 @@ import (
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/editor"
 	"github.com/adze-dev/adze/internal/tui/paint"
-	"github.com/adze-dev/adze/tool"
 )
 
 // Host is the session behind the screen.
@@ -44,14 +43,6 @@ type Host interface {
 	NextMode()
 	// Background moves running commands to the background and returns their names.
 	Background() []string
-	// Allow applies a rule for the session, and saves it if the scope is for longer. It returns the file.
-	Allow(r tool.Request, offer string, scope Scope) (path string, err error)
-	// Allowed reports whether the rules allow a call now.
-	Allowed(r tool.Request) bool
-	// Why says in a few words why a call needs approval. The question names what the call is about.
-	Why(r tool.Request, d tool.Decision) string
-	// Explain says what decided about a call: about each simple command of it, and which sandbox it would run in.
-	Explain(r tool.Request) []Reason
 	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
 	// text; why says so if the user should know.
 	Attach(path string) (label, why string)
@@ -59,19 +50,6 @@ type Host interface {
 	// when there is more.
 	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
-
-// Reason is something about a call, and what decided about it.
-type Reason struct{ What, Why string }
-
-// Scope is how long an approval lasts.
-type Scope uint8
-
-// Scopes.
-const (
-	ForSession Scope = iota
-	ForProject
-	ForUser
-)
 
 // Reply is what the user gets, apart from what was observed.
 type Reply struct {

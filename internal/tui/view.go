@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/internal/humanize"
 	"github.com/adze-dev/adze/internal/tui/cell"
 	"github.com/adze-dev/adze/internal/tui/keys"
 	"github.com/adze-dev/adze/internal/tui/paint"
 	"github.com/adze-dev/adze/internal/tui/viewer"
-	"github.com/adze-dev/adze/tool"
 )
 
 // overlay is a view on the alternate screen. While it is open, work continues: what it prints waits.
@@ -170,18 +170,18 @@ func clipboard(text string, tmux bool) string {
 
 // viewQuestion shows all of what a question is about.
 func (s *Screen) viewQuestion(q *question) {
-	v := viewer.New(q.title().String(), viewer.Text(func(width int) []cell.Line { return whole(q.r, width) }))
+	v := viewer.New(q.title().String(), viewer.Text(func(width int) []cell.Line { return whole(q.Question, width) }))
 	v.Hint = "↑↓ PgUp PgDn · / searches · q closes"
 	s.openView(&overlay{View: v, about: q})
 }
 
 // whole is all of what a question is about, also what its title says.
-func whole(r tool.Request, width int) []cell.Line {
+func whole(q *approval.Question, width int) []cell.Line {
 	var out []cell.Line
-	if c, ok := commandOf(r); ok && short(c.Line) {
-		out = commandText(c)
+	if q.Command != nil && short(q.Command.Line) {
+		out = commandText(*q.Command)
 	}
-	return append(out, details(r.Confirm, width)...)
+	return append(out, details(q.Request.Confirm, width)...)
 }
 
 // viewText shows a text.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/approval"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -19,7 +20,7 @@ func TestViewOfACommand(t *testing.T) {
 		c := tool.Command{Line: line, Purpose: "run it"}
 		for _, shown := range []tool.Display{c, tool.Effects{Command: c}} { // as it is, and after a trial
 			var got []string
-			for _, l := range whole(tool.Request{Invocation: tool.Invocation{Confirm: shown}}, 80) {
+			for _, l := range whole(approval.Rules{}.Question(tool.Request{Invocation: tool.Invocation{Confirm: shown}}, tool.Decision{}), 80) {
 				got = append(got, l.String())
 			}
 			if text := strings.Join(got, "|"); text != want {

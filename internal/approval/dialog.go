@@ -1,0 +1,276 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Dialog asks questions in lines: it prints, and reads what the user types. The front end draws what a question is about
+// before that.
+type Dialog struct {
+	Out     io.Writer
+	Read    func(ctx context.Context, prompt string) (string, error) // prints a prompt and reads a line after it
+	Fail    func(error)                                              // prints an error
+	Numbers bool                                                     // for screen readers: choices are numbers
+	View    func()                                                   // prints all of what the question is about
+
+	Editor string                // the user's editor, for Edit
+	Run    func(*exec.Cmd) error // runs it in the terminal
+}
+
+// Ask asks until there is an answer.
+func (l Dialog) Ask(ctx context.Context, q *Question) (tool.Decision, error) {
+	if q.Invalid != nil {
+		return tool.Decision{}, q.Invalid
+	}
+	form := len(q.Request.Form) > 0
+	if form && q.Request.Declaration.Origin == "" { // an external tool's form can be denied before anything is typed
+		return l.fill(ctx, q)
+	}
+	if !form && !l.Numbers {
+		fmt.Fprint(l.Out, q.list())
+	}
+	for {
+		typed, err := l.Read(ctx, l.prompt(q))
+		if err != nil {
+			return tool.Decision{}, err
+		}
+		a, ok, err := l.answer(ctx, q, typed)
+		if ok && form && a.Act == Once {
+			return l.fill(ctx, q)
+		}
+		var o Outcome
+		if ok && err == nil {
+			if o, err = q.Decide(a); err == nil {
+				if o.Saved != "" {
+					fmt.Fprintf(l.Out, "Saved to %s\n", o.Saved)
+				}
+				return o.Decision, nil
+			}
+		}
+		if err != nil {
+			l.Fail(err)
+		}
+	}
+}
+
+// answer returns the answer that a line leads to. ok is false if it leads to none.
+func (l Dialog) answer(ctx context.Context, q *Question, typed string) (a Answer, ok bool, err error) {
+	c, text, ok := q.Typed(typed)
+	if l.Numbers {
+		word, reason, _ := strings.Cut(typed, " ")
+		n, _ := strconv.Atoi(word)
+		text = reason
+		c, ok = q.Find(func(c Choice) bool { return n > 0 && c.Number == n })
+	}
+	a = Answer{Act: c.Act, Rule: c.Rule, Scope: c.Scope}
+	switch {
+	case !ok:
+		fmt.Fprintln(l.Out, l.hint(q, typed))
+		return a, false, nil
+	case c.Act == View:
+		l.View()
+		return a, false, nil
+	case c.Act == Deny:
+		a.Text = text
+	case c.Act == Edit:
+		a.Text, err = EditText(ctx, l.Editor, filepath.Base(q.File), q.Proposal, l.Run)
+		return a, err == nil && a.Text != q.Proposal, err
+	case c.Act == Rerun:
+		ok, err = l.rerun(ctx, q)
+	case c.Act == Parts:
+		a.Take, err = l.take(ctx, q)
+	}
+	return a, ok, err
+}
+
+// rerun shows the command that would run for real, and asks whether it does.
+func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
+	line := strings.ReplaceAll(tool.Visible(q.Command.Line), "\n", "\n  ")
+	if l.Numbers {
+		fmt.Fprintf(l.Out, "run again: %s\nnote: this discards the changes and runs the command with your permissions and the network\n", line)
+		typed, err := l.Read(ctx, "1 run it, 2 back. Number: ")
+		return typed == "1", err
+	}
+	fmt.Fprintf(l.Out, "Run again, with your permissions and the network:\n  %s\n", line)
+	typed, err := l.Read(ctx, "Discard the changes and run it? [y/n] ")
+	return IsYes(typed), err
+}
+
+// take asks which changed files to keep.
+func (l Dialog) take(ctx context.Context, q *Question) ([]bool, error) {
+	item, prompt := "  %d  %s %s\n", "Keep which? (numbers, separated by commas) "
+	if l.Numbers {
+		item, prompt = "%d %s %s\n", "Numbers of the files to keep: "
+	}
+	for i, c := range q.Effects.Changes {
+		fmt.Fprintf(l.Out, item, i+1, c.Kind, c.Line())
+	}
+	typed, err := l.Read(ctx, prompt)
+	if err != nil {
+		return nil, err
+	}
+	return numbers(typed, len(q.Parts))
+}
+
+// numbers reads a choice of items: "1, 3-5". The error says what to type instead.
+func numbers(typed string, most int) ([]bool, error) {
+	wrong := fmt.Errorf("Enter numbers from 1 to %d, such as 1,3 or 2-4", most)
+	out := make([]bool, most)
+	for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
+		first, last, isRange := strings.Cut(word, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.Atoi(first)
+		to, err2 := strconv.Atoi(last)
+		if err != nil || err2 != nil || from < 1 || to > most || from > to {
+			return nil, wrong
+		}
+		for n := from; n <= to; n++ {
+			out[n-1] = true
+		}
+	}
+	if !slices.Contains(out, true) {
+		return nil, wrong
+	}
+	return out, nil
+}
+
+// maxWrong is the number of invalid answers after which a form is canceled. A screen reader's user is asked again.
+const maxWrong = 5
+
+// fill asks for every field of a form.
+func (l Dialog) fill(ctx context.Context, q *Question) (tool.Decision, error) {
+	answer := map[string]any{}
+	for _, f := range q.Fields {
+		if err := l.fillField(ctx, f, answer); err != nil {
+			return tool.Decision{}, err
+		}
+	}
+	o, err := q.Decide(Answer{Form: answer})
+	return o.Decision, err
+}
+
+func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) error {
+	label, item := "", "  %d. %s"
+	if l.Numbers {
+		label, item = "field: ", "%d %s"
+	}
+	fmt.Fprintf(l.Out, "%s%s\n", label, f.Label())
+	for i, c := range f.Choices() {
+		fmt.Fprintf(l.Out, item, i+1, tool.Visible(c.Title))
+		if c.Description != "" {
+			fmt.Fprintf(l.Out, " (%s)", tool.Visible(c.Description))
+		}
+		fmt.Fprintln(l.Out)
+	}
+	for n := 0; l.Numbers || n < maxWrong; n++ {
+		line, err := l.Read(ctx, f.Hint()+": ")
+		if err != nil {
+			return err
+		}
+		if err = f.Answer(line, answer); err == nil {
+			return nil
+		}
+		if l.Numbers {
+			l.Fail(err)
+		} else {
+			fmt.Fprintf(l.Out, "%v\n", err)
+		}
+	}
+	return fmt.Errorf("%s: too many invalid answers", f.Name())
+}
+
+// letters returns the letters of the choices, in their order.
+func (q *Question) letters() []string {
+	var out []string
+	for _, c := range q.Choices {
+		if c.Letter != "" {
+			out = append(out, c.Letter)
+		}
+	}
+	return out
+}
+
+// prompt is the line that the answer is typed on.
+func (l Dialog) prompt(q *Question) string {
+	if l.Numbers {
+		var texts []string
+		for n := range 10 {
+			if c, ok := q.Find(func(c Choice) bool { return n > 0 && c.Number == n }); ok {
+				texts = append(texts, fmt.Sprintf("%d %s", n, c.Spoken))
+			}
+		}
+		return strings.Join(texts, ", ") + ". Number: "
+	}
+	verb := "Allow"
+	switch {
+	case len(q.Request.Form) > 0:
+		verb = "Answer"
+	case q.Tried():
+		verb = "Keep"
+	}
+	return verb + "? [" + strings.Join(q.letters(), "/") + "] "
+}
+
+// hint follows a line that is none of the choices.
+func (l Dialog) hint(q *Question, typed string) string {
+	if l.Numbers {
+		return "note: type a number; text after 3 goes to the model"
+	}
+	if typed == "?" || strings.EqualFold(typed, "help") {
+		var lines []string
+		for _, c := range q.Choices {
+			if c.Letter != "" {
+				lines = append(lines, "  "+c.Letter+"  "+c.Help)
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	keys := q.letters()
+	return "Type " + strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1] + " (? for help)."
+}
+
+// list shows the answers, one per line, with the rules that each one applies; the short ones are on the last line.
+func (q *Question) list() string {
+	var b strings.Builder
+	last, saves := "  ", "saves to "
+	wide := len("yes, always in this project")
+	if q.Tried() {
+		wide++
+	}
+	for _, c := range q.Choices {
+		switch {
+		case c.Letter == "":
+		case c.Scope == ForSession:
+			rules := RuleList(c.Rule)
+			if narrow := q.Why.Offer[0]; q.rules.Save != nil && narrow != c.Rule {
+				rules += " (wider than p and u"
+				if covers := permission.Extent(c.Rule); covers != "" {
+					rules += ": " + covers
+				}
+				rules += ")"
+				saves = "saves " + RuleList(narrow) + " to "
+			}
+			fmt.Fprintf(&b, "  %s  %-*s   %s\n", c.Letter, wide, c.Line, rules)
+		case c.Act == Always:
+			file := map[Scope]string{ForProject: ".adze/settings.json", ForUser: "~/.adze/settings.json"}[c.Scope]
+			fmt.Fprintf(&b, "  %s  %-*s   %s\n", c.Letter, wide, c.Line, saves+file)
+		case c.Act == Once || c.Act == Parts:
+			fmt.Fprintf(&b, "  %s  %s\n", c.Letter, c.Line)
+		default:
+			last += c.Letter + "  " + c.Line + "    "
+		}
+	}
+	return b.String() + last + "?  help\n"
+}
