@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,12 +12,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// IDs of the answers to a question. Choices of a form follow choicePrefix.
+// IDs of answers that no choice of a question has. Choices of a form follow choicePrefix.
 const (
-	answerOnce   = "once"
-	answerAlways = "always"
 	answerNo     = "no"
-	answerRun    = "run"
 	choicePrefix = "choice-"
 )
 
@@ -30,26 +28,19 @@ func (t *talk) ask(ctx context.Context, q *approval.Question) (tool.Decision, er
 		return t.askForm(ctx, q)
 	}
 	for {
-		a := approval.Answer{Act: approval.Deny}
-		answer, err := t.permission(ctx, q.Request, answers(q))
-		again := answer == answerRun
-		if again { // shows the command, and asks again
-			answer, err = t.permission(ctx, runAgain(q), runAnswers())
+		id, err := t.permission(ctx, q.Request, answers(q))
+		c, _ := q.Find(approval.Editor, id)
+		if err == nil && c.Act == approval.Rerun { // shows the command, and asks again
+			if id, err = t.permission(ctx, runAgain(q), runAnswers(id)); id == answerNo {
+				continue
+			}
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return tool.Decision{}, unanswered(ctx, q, err)
-		case again && answer == answerNo:
-			continue
-		case again:
-			a.Act = approval.Rerun
-		case answer == answerOnce:
-			a.Act = approval.Once
-		case answer == answerAlways:
-			a = approval.Answer{Act: approval.Always, Rule: q.Why.Offer[0], Scope: approval.ForProject}
 		}
+		a := approval.Answer{Act: c.Act, Rule: c.Rule, Scope: c.Scope}
 		o, err := q.Decide(a)
-		if err != nil && a.Act == approval.Always {
+		if err != nil && c.Act == approval.Always {
 			t.note("warning: the rule applies to this session only: " + err.Error())
 			a.Scope = approval.ForSession
 			o, err = q.Decide(a)
@@ -60,22 +51,13 @@ func (t *talk) ask(ctx context.Context, q *approval.Question) (tool.Decision, er
 
 // answers returns the options for the user: for a call, or for the effects of a tried call.
 func answers(q *approval.Question) []permissionOption {
-	yes, no := "Allow once", "No"
-	if q.Tried() {
-		yes, no = "Keep", "Discard"
-	}
+	kinds := map[approval.Act]string{approval.Always: "allow_always", approval.Deny: "reject_once"}
 	var out []permissionOption
-	for _, c := range q.Choices {
-		switch {
-		case c.Act == approval.Once:
-			out = append(out, permissionOption{answerOnce, yes, "allow_once"})
-		case c.Act == approval.Always && c.Scope == approval.ForProject:
-			out = append(out, permissionOption{answerAlways, "Always allow " + approval.RuleList(c.Rule), "allow_always"})
-		case c.Act == approval.Rerun:
-			out = append(out, permissionOption{answerRun, "Discard, and run again with network …", "allow_once"})
-		}
+	for _, c := range q.List(approval.Editor) {
+		k := c.Keys[approval.Editor]
+		out = append(out, permissionOption{k.Key, k.Label, cmp.Or(kinds[c.Act], "allow_once")})
 	}
-	return append(out, permissionOption{answerNo, no, "reject_once"})
+	return out
 }
 
 // runAgain is the question whether a tried call runs for real.
@@ -86,8 +68,8 @@ func runAgain(q *approval.Question) tool.Request {
 	return r
 }
 
-func runAnswers() []permissionOption {
-	return []permissionOption{{answerRun, "Run it", "allow_once"}, {answerNo, "Back", "reject_once"}}
+func runAnswers(id string) []permissionOption {
+	return []permissionOption{{id, "Run it", "allow_once"}, {answerNo, "Back", "reject_once"}}
 }
 
 // permission asks the editor to choose, and returns the ID of the option.
@@ -176,6 +158,6 @@ func (t *talk) askChoice(ctx context.Context, q *approval.Question) (tool.Decisi
 	if err := fields[0].Answer(chosen[len(choicePrefix):], answer); err != nil {
 		return tool.Decision{}, tool.Unapproved(q.Request, q.Why, err.Error())
 	}
-	o, err := q.Decide(approval.Answer{Form: answer})
+	o, err := q.Decide(approval.Answer{Act: approval.Once, Form: answer})
 	return o.Decision, err
 }

@@ -3,6 +3,8 @@ package approval
 import (
 	"encoding/json"
 	"errors"
+	"slices"
+	"sort"
 	"strings"
 
 	"github.com/adze-dev/adze/tool"
@@ -11,115 +13,112 @@ import (
 // Act is what a choice does.
 type Act uint8
 
-// The acts. Those from View on don't answer the question.
+// The acts. The zero value denies; those from View on don't answer the question.
 const (
-	Once   Act = iota // approve the call, keep all effects, or send the form
+	Deny   Act = iota // or discard the effects
+	Once              // approve the call, keep all effects, or send the form
 	Always            // the same, with a rule for calls like it
 	Parts             // approve some hunks, or keep some changed files
 	Edit              // approve an edited text
-	Deny              // or discard the effects
 	Rerun             // discard the effects and run the call, with network
 	View
 	Explain
 )
 
-// Choice is a possible answer, as front ends offer it. A front end omits the choices for which it has no key.
+// Style is a way to draw choices.
+type Style uint8
+
+// The styles.
+const (
+	Screen Style = iota // keys
+	Lines               // letters that are typed
+	Spoken              // numbers, for screen readers
+	Editor              // buttons
+)
+
+// Key is what chooses something, and what it is called there. Without a key a style doesn't offer it.
+type Key struct{ Key, Label string }
+
+// Choice is a possible answer.
 type Choice struct {
 	Act   Act
 	Rule  string // that Always applies,
 	Scope Scope  // and how long
-
-	Key, Label   string // on a screen: "y", "once"
-	Letter, Line string // in a prompt that reads lines: "y", "yes, once"
-	Help         string // about it
-	Number       int    // for screen readers
-	Spoken       string // 1, "yes"
+	Help  string
+	Keys  [4]Key // by Style
 }
 
-// choices returns the answers that apply, in the order in which front ends list them.
+// choices returns the answers that apply, in the order of a screen.
 func (q *Question) choices() []Choice {
-	tried := q.Tried()
 	once := Choice{
-		Act: Once, Key: "y", Label: "once", Letter: "y", Line: "yes, once", Number: 1, Spoken: "yes",
-		Help: "approve this call only",
+		Act: Once, Help: "approve this call only",
+		Keys: [4]Key{{"y", "once"}, {"y", "yes, once"}, {"1", "yes"}, {"once", "Allow once"}},
 	}
-	deny := Choice{
-		Act: Deny, Key: "n", Label: "no, because …", Letter: "n", Line: "no", Number: 3, Spoken: "no",
-		Help: "deny this call; type n and a reason to send the reason to the model",
+	if len(q.Request.Form) > 0 {
+		once.Keys[Screen].Label, once.Keys[Spoken].Label, once.Help = "answer", "answer", "answer the questions of this form"
 	}
-	view := Choice{Act: View, Key: "v", Label: "view", Number: 4, Spoken: "read it"}
-	explain := Choice{Act: Explain, Key: "w", Label: "why"}
-	switch {
-	case len(q.Request.Form) > 0:
-		once.Label, once.Spoken, once.Help = "answer", "answer", "answer the questions of this form"
-	case tried:
-		once.Label, once.Line, once.Spoken, once.Help = "keep", "keep", "keep", "keep what the command changed"
-		view.Label, view.Spoken = "diff", "read the diff"
-		deny.Key, deny.Label, deny.Letter, deny.Line, deny.Spoken = "d", "discard", "d", "discard", "discard"
-		deny.Help = "discard it; type d and a reason to send the reason to the model"
-	}
-	always, parts := q.always(), q.parts()
-	if !tried {
-		out := append(append([]Choice{once}, always...), parts...)
-		if q.Editable() {
+	explain := Choice{Act: Explain, Keys: [4]Key{{"w", "why"}}}
+	if q.Tried() {
+		once.Help, once.Keys = "keep what the command changed", [4]Key{{"y", "keep"}, {"y", "keep"}, {"1", "keep"}, {"once", "Keep"}}
+		out := []Choice{once}
+		if len(q.Parts) > 1 {
 			out = append(out, Choice{
-				Act: Edit, Key: "e", Label: "edit", Letter: "e", Line: "edit",
-				Help: "edit the proposed text in your editor ($VISUAL or $EDITOR), then approve it",
+				Act: Parts, Help: "keep only some of it",
+				Keys: [4]Key{{"h", "choose files"}, {"f", "choose files"}, {"5", "choose files"}},
 			})
 		}
-		return append(out, deny, explain, view)
+		out = append(append(out, q.always("keep", "keep it, and changes")...), Choice{
+			Act: Deny, Help: "discard it; type d and a reason to send the reason to the model",
+			Keys: [4]Key{{"d", "discard"}, {"d", "discard"}, {"3", "discard"}, {"no", "Discard"}},
+		}, Choice{Act: View, Keys: [4]Key{{"v", "diff"}, {}, {"4", "read the diff"}}})
+		if q.Effects.CanRunAgain() {
+			const again = "run again with network"
+			out = append(out, Choice{
+				Act: Rerun, Help: "discard it and run the command again, with your permissions and the network; asks first",
+				Keys: [4]Key{{"r", again + " …"}, {"r", again}, {"6", again}, {"run", "Discard, and " + again + " …"}},
+			})
+		}
+		return append(out, explain)
 	}
-	out := append(append([]Choice{once}, parts...), always...)
-	out = append(out, deny, view)
-	if q.Effects.CanRunAgain() {
+	out := append([]Choice{once}, q.always("yes", "approve this call, and calls")...)
+	if len(q.Parts) > 1 {
+		out = append(out, Choice{Act: Parts, Keys: [4]Key{{"h", "by hunk"}}})
+	}
+	if q.Editable() {
 		out = append(out, Choice{
-			Act: Rerun, Key: "r", Label: "run again with network …", Letter: "r", Line: "run again with network",
-			Number: 6, Spoken: "run again with network",
-			Help: "discard it and run the command again, with your permissions and the network; asks first",
+			Act: Edit, Help: "edit the proposed text in your editor ($VISUAL or $EDITOR), then approve it",
+			Keys: [4]Key{{"e", "edit"}, {"e", "edit"}},
 		})
 	}
-	return append(out, explain)
+	return append(out, Choice{
+		Act: Deny, Help: "deny this call; type n and a reason to send the reason to the model",
+		Keys: [4]Key{{"n", "no, because …"}, {"n", "no"}, {"3", "no"}, {"no", "No"}},
+	}, explain, Choice{Act: View, Keys: [4]Key{{"v", "view"}, {}, {"4", "read it"}}})
 }
 
-// parts returns the choice of some parts, if there are several.
-func (q *Question) parts() []Choice {
-	switch {
-	case len(q.Parts) < 2:
-		return nil
-	case q.Tried():
-		return []Choice{{
-			Act: Parts, Key: "h", Label: "choose files", Letter: "f", Line: "choose files", Number: 5, Spoken: "choose files",
-			Help: "keep only some of it",
-		}}
-	}
-	return []Choice{{Act: Parts, Key: "h", Label: "by hunk"}}
-}
-
-// always returns the choices that apply a rule: on a screen one, which lets the user choose the rule and the scope.
-func (q *Question) always() []Choice {
+// always returns the choices that apply a rule. On a screen it is one, and the user then chooses the rule and the scope.
+func (q *Question) always(yes, approve string) []Choice {
 	if len(q.Why.Offer) == 0 {
 		return nil
 	}
-	yes, spoken, help := "yes", "always in this session", "approve this call, and calls that match the rule for the rest of this session"
-	if q.Tried() {
-		yes, spoken, help = "keep", "keep always in this session", "keep it, and changes that match the rule for the rest of this session"
-	}
 	narrow := q.Why.Offer[0]
-	out := []Choice{
-		{Act: Always, Rule: narrow, Scope: ForSession, Key: "a", Label: "always", Number: 2, Spoken: spoken + " (" + RuleList(narrow) + ")"},
-		{Act: Always, Rule: q.sessionRule(), Scope: ForSession, Letter: "s", Line: yes + ", for this session", Help: help},
-	}
+	spoken := strings.TrimPrefix(yes+" always in this session (", "yes ") + RuleList(narrow) + ")"
+	out := []Choice{{
+		Act: Always, Rule: narrow, Scope: ForSession, Keys: [4]Key{Screen: {"a", "always"}, Spoken: {"2", spoken}},
+	}, {
+		Act: Always, Rule: q.sessionRule(), Scope: ForSession, Keys: [4]Key{Lines: {"s", yes + ", for this session"}},
+		Help: approve + " that match the rule for the rest of this session",
+	}}
 	if q.rules.Save == nil {
 		return out
 	}
-	return append(out,
-		Choice{
-			Act: Always, Rule: narrow, Scope: ForProject, Letter: "p", Line: yes + ", always in this project",
-			Help: "the same, and save the rule in this project's settings",
-		}, Choice{
-			Act: Always, Rule: narrow, Scope: ForUser, Letter: "u", Line: yes + ", always, all projects",
-			Help: "the same, and save the rule in your own settings, for all projects",
-		})
+	return append(out, Choice{
+		Act: Always, Rule: narrow, Scope: ForProject, Help: "the same, and save the rule in this project's settings",
+		Keys: [4]Key{Lines: {"p", yes + ", always in this project"}, Editor: {"always", "Always allow " + RuleList(narrow)}},
+	}, Choice{
+		Act: Always, Rule: narrow, Scope: ForUser, Help: "the same, and save the rule in your own settings, for all projects",
+		Keys: [4]Key{Lines: {"u", yes + ", always, all projects"}},
+	})
 }
 
 // sessionRule returns the rule that an approval for the session applies: the widest that was offered. For hosts it is the
@@ -133,35 +132,60 @@ func (q *Question) sessionRule() string {
 	return q.Why.Offer[len(q.Why.Offer)-1]
 }
 
-// Find returns the first choice for which is holds.
-func (q *Question) Find(is func(Choice) bool) (Choice, bool) {
-	for _, c := range q.Choices {
-		if is(c) {
-			return c, true
+// List returns the choices that a style offers, in the order in which it lists them.
+func (q *Question) List(s Style) []Choice {
+	out := slices.DeleteFunc(slices.Clone(q.Choices), func(c Choice) bool { return c.Keys[s].Key == "" })
+	sort.SliceStable(out, func(i, j int) bool {
+		switch s {
+		case Spoken:
+			return out[i].Keys[s].Key < out[j].Keys[s].Key
+		case Editor:
+			return out[i].Act != Deny && out[j].Act == Deny
 		}
+		return false
+	})
+	return out
+}
+
+// Find returns the choice that a key stands for in a style.
+func (q *Question) Find(s Style, key string) (Choice, bool) {
+	i := slices.IndexFunc(q.Choices, func(c Choice) bool { return key != "" && c.Keys[s].Key == key })
+	if i < 0 {
+		return Choice{}, false
 	}
-	return Choice{}, false
+	return q.Choices[i], true
 }
 
 // Typed returns the choice that a typed line stands for, and the reason that follows a no: "s", "yes", "no: use make".
-func (q *Question) Typed(line string) (c Choice, reason string, ok bool) {
-	if reason, no := IsNo(line); no { // also instead of "discard"
-		c, ok = q.Find(func(c Choice) bool { return c.Act == Deny })
+func (q *Question) Typed(s Style, line string) (c Choice, reason string, ok bool) {
+	if s == Spoken {
+		number, reason, _ := strings.Cut(line, " ")
+		c, ok = q.Find(s, number)
 		return c, reason, ok
 	}
-	letter := strings.ToLower(line)
-	switch letter {
-	case "a", "always":
-		letter = "s"
-	case "yes", "session", "project", "user", "edit", "files", "run":
-		letter = letter[:1]
-	}
-	if c, ok = q.Find(func(c Choice) bool { return letter != "" && c.Letter == letter }); ok {
+	if c, ok = q.Find(s, letter(line)); ok {
 		return c, "", true
 	}
 	word, reason := cutReason(line)
-	c, ok = q.Find(func(c Choice) bool { return c.Act == Deny && (word == c.Letter || word == c.Line) })
-	return c, reason, ok
+	if c, ok = q.Find(s, letter(word)); ok && c.Act == Deny {
+		return c, reason, true
+	}
+	if word == "n" || word == "no" { // instead of "discard"
+		c, ok = q.Find(s, "d")
+		return c, reason, ok
+	}
+	return Choice{}, "", false
+}
+
+// letter returns the letter of a word for an answer.
+func letter(word string) string {
+	switch word = strings.ToLower(word); word {
+	case "a", "always":
+		return "s"
+	case "yes", "no", "session", "project", "user", "edit", "files", "discard", "run":
+		return word[:1]
+	}
+	return word
 }
 
 // IsYes reads a yes.

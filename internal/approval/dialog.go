@@ -17,11 +17,11 @@ import (
 // Dialog asks questions in lines: it prints, and reads what the user types. The front end draws what a question is about
 // before that.
 type Dialog struct {
-	Out     io.Writer
-	Read    func(ctx context.Context, prompt string) (string, error) // prints a prompt and reads a line after it
-	Fail    func(error)                                              // prints an error
-	Numbers bool                                                     // for screen readers: choices are numbers
-	View    func()                                                   // prints all of what the question is about
+	Out   io.Writer
+	Read  func(ctx context.Context, prompt string) (string, error) // prints a prompt and reads a line after it
+	Fail  func(error)                                              // prints an error
+	Style Style                                                    // Lines or Spoken
+	View  func()                                                   // prints all of what the question is about
 
 	Editor string                // the user's editor, for Edit
 	Run    func(*exec.Cmd) error // runs it in the terminal
@@ -36,7 +36,7 @@ func (l Dialog) Ask(ctx context.Context, q *Question) (tool.Decision, error) {
 	if form && q.Request.Declaration.Origin == "" { // an external tool's form can be denied before anything is typed
 		return l.fill(ctx, q)
 	}
-	if !form && !l.Numbers {
+	if !form && l.Style == Lines {
 		fmt.Fprint(l.Out, q.list())
 	}
 	for {
@@ -65,13 +65,7 @@ func (l Dialog) Ask(ctx context.Context, q *Question) (tool.Decision, error) {
 
 // answer returns the answer that a line leads to. ok is false if it leads to none.
 func (l Dialog) answer(ctx context.Context, q *Question, typed string) (a Answer, ok bool, err error) {
-	c, text, ok := q.Typed(typed)
-	if l.Numbers {
-		word, reason, _ := strings.Cut(typed, " ")
-		n, _ := strconv.Atoi(word)
-		text = reason
-		c, ok = q.Find(func(c Choice) bool { return n > 0 && c.Number == n })
-	}
+	c, text, ok := q.Typed(l.Style, typed)
 	a = Answer{Act: c.Act, Rule: c.Rule, Scope: c.Scope}
 	switch {
 	case !ok:
@@ -96,7 +90,7 @@ func (l Dialog) answer(ctx context.Context, q *Question, typed string) (a Answer
 // rerun shows the command that would run for real, and asks whether it does.
 func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
 	line := strings.ReplaceAll(tool.Visible(q.Command.Line), "\n", "\n  ")
-	if l.Numbers {
+	if l.Style == Spoken {
 		fmt.Fprintf(l.Out, "run again: %s\nnote: this discards the changes and runs the command with your permissions and the network\n", line)
 		typed, err := l.Read(ctx, "1 run it, 2 back. Number: ")
 		return typed == "1", err
@@ -109,7 +103,7 @@ func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
 // take asks which changed files to keep.
 func (l Dialog) take(ctx context.Context, q *Question) ([]bool, error) {
 	item, prompt := "  %d  %s %s\n", "Keep which? (numbers, separated by commas) "
-	if l.Numbers {
+	if l.Style == Spoken {
 		item, prompt = "%d %s %s\n", "Numbers of the files to keep: "
 	}
 	for i, c := range q.Effects.Changes {
@@ -157,13 +151,13 @@ func (l Dialog) fill(ctx context.Context, q *Question) (tool.Decision, error) {
 			return tool.Decision{}, err
 		}
 	}
-	o, err := q.Decide(Answer{Form: answer})
+	o, err := q.Decide(Answer{Act: Once, Form: answer})
 	return o.Decision, err
 }
 
 func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) error {
 	label, item := "", "  %d. %s"
-	if l.Numbers {
+	if l.Style == Spoken {
 		label, item = "field: ", "%d %s"
 	}
 	fmt.Fprintf(l.Out, "%s%s\n", label, f.Label())
@@ -174,7 +168,7 @@ func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) e
 		}
 		fmt.Fprintln(l.Out)
 	}
-	for n := 0; l.Numbers || n < maxWrong; n++ {
+	for n := 0; l.Style == Spoken || n < maxWrong; n++ {
 		line, err := l.Read(ctx, f.Hint()+": ")
 		if err != nil {
 			return err
@@ -182,7 +176,7 @@ func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) e
 		if err = f.Answer(line, answer); err == nil {
 			return nil
 		}
-		if l.Numbers {
+		if l.Style == Spoken {
 			l.Fail(err)
 		} else {
 			fmt.Fprintf(l.Out, "%v\n", err)
@@ -191,54 +185,39 @@ func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) e
 	return fmt.Errorf("%s: too many invalid answers", f.Name())
 }
 
-// letters returns the letters of the choices, in their order.
-func (q *Question) letters() []string {
-	var out []string
-	for _, c := range q.Choices {
-		if c.Letter != "" {
-			out = append(out, c.Letter)
-		}
-	}
-	return out
-}
-
 // prompt is the line that the answer is typed on.
 func (l Dialog) prompt(q *Question) string {
-	if l.Numbers {
-		var texts []string
-		for n := range 10 {
-			if c, ok := q.Find(func(c Choice) bool { return n > 0 && c.Number == n }); ok {
-				texts = append(texts, fmt.Sprintf("%d %s", n, c.Spoken))
-			}
-		}
-		return strings.Join(texts, ", ") + ". Number: "
+	var keys, texts []string
+	for _, c := range q.List(l.Style) {
+		k := c.Keys[l.Style]
+		keys, texts = append(keys, k.Key), append(texts, k.Key+" "+k.Label)
 	}
 	verb := "Allow"
 	switch {
+	case l.Style == Spoken:
+		return strings.Join(texts, ", ") + ". Number: "
 	case len(q.Request.Form) > 0:
 		verb = "Answer"
 	case q.Tried():
 		verb = "Keep"
 	}
-	return verb + "? [" + strings.Join(q.letters(), "/") + "] "
+	return verb + "? [" + strings.Join(keys, "/") + "] "
 }
 
 // hint follows a line that is none of the choices.
 func (l Dialog) hint(q *Question, typed string) string {
-	if l.Numbers {
+	var keys, help []string
+	for _, c := range q.List(l.Style) {
+		keys, help = append(keys, c.Keys[l.Style].Key), append(help, "  "+c.Keys[l.Style].Key+"  "+c.Help)
+	}
+	switch {
+	case l.Style == Spoken:
 		return "note: type a number; text after 3 goes to the model"
+	case typed == "?" || strings.EqualFold(typed, "help"):
+		return strings.Join(help, "\n")
 	}
-	if typed == "?" || strings.EqualFold(typed, "help") {
-		var lines []string
-		for _, c := range q.Choices {
-			if c.Letter != "" {
-				lines = append(lines, "  "+c.Letter+"  "+c.Help)
-			}
-		}
-		return strings.Join(lines, "\n")
-	}
-	keys := q.letters()
-	return "Type " + strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1] + " (? for help)."
+	last := len(keys) - 1
+	return "Type " + strings.Join(keys[:last], ", ") + " or " + keys[last] + " (? for help)."
 }
 
 // list shows the answers, one per line, with the rules that each one applies; the short ones are on the last line.
@@ -249,9 +228,9 @@ func (q *Question) list() string {
 	if q.Tried() {
 		wide++
 	}
-	for _, c := range q.Choices {
+	for _, c := range q.List(Lines) {
+		k := c.Keys[Lines]
 		switch {
-		case c.Letter == "":
 		case c.Scope == ForSession:
 			rules := RuleList(c.Rule)
 			if narrow := q.Why.Offer[0]; q.rules.Save != nil && narrow != c.Rule {
@@ -262,14 +241,14 @@ func (q *Question) list() string {
 				rules += ")"
 				saves = "saves " + RuleList(narrow) + " to "
 			}
-			fmt.Fprintf(&b, "  %s  %-*s   %s\n", c.Letter, wide, c.Line, rules)
+			fmt.Fprintf(&b, "  %s  %-*s   %s\n", k.Key, wide, k.Label, rules)
 		case c.Act == Always:
 			file := map[Scope]string{ForProject: ".adze/settings.json", ForUser: "~/.adze/settings.json"}[c.Scope]
-			fmt.Fprintf(&b, "  %s  %-*s   %s\n", c.Letter, wide, c.Line, saves+file)
+			fmt.Fprintf(&b, "  %s  %-*s   %s\n", k.Key, wide, k.Label, saves+file)
 		case c.Act == Once || c.Act == Parts:
-			fmt.Fprintf(&b, "  %s  %s\n", c.Letter, c.Line)
+			fmt.Fprintf(&b, "  %s  %s\n", k.Key, k.Label)
 		default:
-			last += c.Letter + "  " + c.Line + "    "
+			last += k.Key + "  " + k.Label + "    "
 		}
 	}
 	return b.String() + last + "?  help\n"

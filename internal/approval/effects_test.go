@@ -29,12 +29,12 @@ func tried() *Question {
 
 func TestDiscard(t *testing.T) {
 	for typed, want := range map[string]string{"d": "", "D": "", "discard": "", "d use make fmt": "use make fmt", "d: no": "no", "n": "", "no, later": "later"} {
-		if c, reason, ok := tried().Typed(typed); !ok || c.Act != Deny || reason != want {
+		if c, reason, ok := tried().Typed(Lines, typed); !ok || c.Act != Deny || reason != want {
 			t.Errorf("%q: %+v, %q, %v", typed, c, reason, ok)
 		}
 	}
 	for _, typed := range []string{"", "do it", "not", "e", "p", "y please", "1"} {
-		if c, _, ok := tried().Typed(typed); ok {
+		if c, _, ok := tried().Typed(Lines, typed); ok {
 			t.Errorf("%q is %+v", typed, c)
 		}
 	}
@@ -59,12 +59,12 @@ func TestDecide(t *testing.T) {
 		answer Answer
 		want   tool.Decision
 	}{
-		{command, Answer{}, tool.Decision{Verdict: tool.Allow}},
+		{command, Answer{Act: Once}, tool.Decision{Verdict: tool.Allow}},
 		{command, Answer{Act: Deny, Text: "no"}, tool.Decision{Reason: "no"}},
 		{command, Answer{Act: Edit, Text: "make x"}, tool.Decision{Verdict: tool.Allow, Args: []byte(`"make x"`)}},
 		{command, Answer{Act: Always, Rule: "Shell(make)", Scope: ForProject}, tool.Decision{Verdict: tool.Allow, Remember: "Shell(make)"}},
 		{command, Answer{Act: Rerun}, tool.Decision{Verdict: tool.Allow}}, // nothing was tried
-		{command, Answer{Form: map[string]any{"a": 1}}, tool.Decision{Verdict: tool.Allow, Answer: []byte(`{"a":1}`)}},
+		{command, Answer{Act: Once, Form: map[string]any{"a": 1}}, tool.Decision{Verdict: tool.Allow, Answer: []byte(`{"a":1}`)}},
 		{tried(), Answer{Act: Rerun}, tool.Decision{Verdict: tool.Allow, Direct: true}},
 		{tried(), Answer{Act: Parts, Take: []bool{true, false, true}}, tool.Decision{Verdict: tool.Allow, Answer: []byte(`{"keep":["a","dist/"]}`)}},
 	} {

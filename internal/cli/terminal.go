@@ -42,7 +42,7 @@ func (t *terminal) ask(ctx context.Context, q *approval.Question) (tool.Decision
 	t.out = out
 	fmt.Fprintf(t.out, "\n%s\n", drawn(q, understood(q), t.screen.ink))
 	return approval.Dialog{
-		Out: out, Read: t.read, Editor: t.editor,
+		Style: approval.Lines, Out: out, Read: t.read, Editor: t.editor,
 		Fail: func(err error) { fmt.Fprintf(out, "adze: %v\n", err) },
 		Run: func(cmd *exec.Cmd) error {
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr

@@ -191,7 +191,7 @@ func TestTerminalSessionRuleIsForOneHost(t *testing.T) {
 	} {
 		r := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{c.access}}}
 		q := approval.Rules{}.Question(r, tool.Decision{Verdict: tool.Ask, Offer: c.offer})
-		if got, _, _ := q.Typed("s"); got.Rule != want {
+		if got, _, _ := q.Typed(approval.Lines, "s"); got.Rule != want {
 			t.Errorf("%v: always is %q, want %q", c.offer, got.Rule, want)
 		}
 	}

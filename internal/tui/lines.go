@@ -243,7 +243,7 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		l.print(details(r.Confirm, lineWidth))
 	}
 	d, err := approval.Dialog{
-		Numbers: true, Out: l.out,
+		Style: approval.Spoken, Out: l.out,
 		Read: func(ctx context.Context, prompt string) (string, error) { return l.number(ctx, q, prompt) },
 		Fail: func(err error) { l.say("error", err.Error()) },
 		View: func() { l.print(whole(q.Question, lineWidth)) },

@@ -223,7 +223,11 @@ func (s *Screen) decideKey(q *question, name string) {
 
 // choose does what a key of the question stands for.
 func (s *Screen) choose(q *question, name string) bool {
-	c, ok := q.Find(func(c approval.Choice) bool { return c.Key == name || name == "n" && c.Act == approval.Deny })
+	key := name
+	if name == "n" && q.Tried() {
+		key = "d"
+	}
+	c, ok := q.Find(approval.Screen, key)
 	if !ok {
 		return false
 	}
@@ -232,7 +236,7 @@ func (s *Screen) choose(q *question, name string) bool {
 		if len(q.Fields) > 0 {
 			s.takeText(q, filling)
 		} else {
-			s.decide(q, approval.Answer{})
+			s.decide(q, approval.Answer{Act: approval.Once})
 		}
 	case approval.Deny:
 		if name == "n" {
@@ -392,7 +396,7 @@ func (s *Screen) fillKey(q *question, name string) bool {
 		q.field++
 	}
 	if q.field == len(q.Fields) {
-		s.decide(q, approval.Answer{Form: q.answer})
+		s.decide(q, approval.Answer{Act: approval.Once, Form: q.answer})
 	}
 	return true
 }

@@ -287,13 +287,14 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 // choices are the keys that answer.
 func (q *question) choices(all int) []cell.Line {
 	var pairs []string
-	for _, c := range q.Choices {
+	for _, c := range q.List(approval.Screen) {
+		k := c.Keys[approval.Screen]
 		switch {
-		case c.Key == "" || c.Act == approval.View && !q.long && !q.Tried(): // all of it is visible
+		case c.Act == approval.View && !q.long && !q.Tried(): // all of it is visible
 		case c.Act == approval.Explain && q.explain:
-			pairs = append(pairs, c.Key, "less")
+			pairs = append(pairs, k.Key, "less")
 		default:
-			pairs = append(pairs, c.Key, c.Label)
+			pairs = append(pairs, k.Key, k.Label)
 		}
 	}
 	if all > 1 {
