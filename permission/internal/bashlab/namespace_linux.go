@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceVariable is set in a process in namespaces, to its kind and the directory that it mounts its root on.
+// namespaceVariable is set in a process in namespaces, to its kind.
 const namespaceVariable = "ADZE_BASHLAB"
 
 // The kinds of processes in namespaces.
@@ -28,16 +28,16 @@ const (
 	recorderKind = "recorder"
 )
 
-// searchPath is the PATH in the namespaces: that of the test may lead to directories that are empty there, such as
+// SearchPath is the PATH in the namespaces: that of the test may lead to directories that are empty there, such as
 // /tmp/x/bin.
-const searchPath = "/usr/local/bin:/usr/bin:/bin"
+const SearchPath = "/usr/local/bin:/usr/bin:/bin"
 
 // writable are the directories that are a tmpfs in the namespaces.
 var writable = []string{"/home", "/tmp", "/run", "/root", "/var/tmp"}
 
 // Has reports whether a program is available in the namespaces.
 func Has(name string) bool {
-	return slices.ContainsFunc(filepath.SplitList(searchPath), func(dir string) bool {
+	return slices.ContainsFunc(filepath.SplitList(SearchPath), func(dir string) bool {
 		path, err := filepath.EvalSymlinks(filepath.Join(dir, name))
 		return err == nil && !slices.ContainsFunc(writable, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 	})
@@ -46,11 +46,11 @@ func Has(name string) bool {
 // Main is for TestMain. It runs the tests; in a process that a Runner or Recorder started, it runs lines instead. approves
 // says whether a policy runs a line without approval, for Command.IfApproved.
 func Main(m *testing.M, approves func(line string) bool) {
-	kind, dir, inside := strings.Cut(os.Getenv(namespaceVariable), ":")
-	if !inside {
+	kind := os.Getenv(namespaceVariable)
+	if kind == "" {
 		os.Exit(m.Run())
 	}
-	err := enter(dir)
+	err := Enter()
 	switch {
 	case err != nil:
 	case kind == runnerKind:
@@ -87,13 +87,8 @@ func startProcess(t testing.TB, kind string) *process {
 }
 
 func openProcess(kind string) (*process, error) {
-	dir, err := os.MkdirTemp("", "bashlab")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(dir) // only a mount point, in the namespaces
 	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
-	cmd.Env = append(os.Environ(), namespaceVariable+"="+kind+":"+dir)
+	cmd.Env = append(os.Environ(), namespaceVariable+"="+kind)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
@@ -166,19 +161,18 @@ func answer[Q, A any](do func(Q) (A, error)) error {
 	}
 }
 
-// enter makes the disk read-only, mounts a tmpfs on what must be writable, and starts the loopback interface.
-func enter(dir string) error {
+// Enter makes the disk read-only, mounts a tmpfs on what must be writable, and starts the loopback interface. It is for a
+// process in user, mount, PID and network namespaces of its own.
+func Enter() error {
 	steps := []struct {
 		what string
 		do   func() error
 	}{
 		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
-		{"bind /", func() error { return unix.Mount("/", dir, "", unix.MS_BIND|unix.MS_REC, "") }},
-		{"make it read-only", func() error {
-			return unix.MountSetattr(unix.AT_FDCWD, dir, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+		{"make the disk read-only", func() error {
+			return unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 		}},
-		{"mount /proc", func() error { return unix.Mount("proc", dir+"/proc", "proc", 0, "") }},
-		{"chroot", func() error { return unix.Chroot(dir) }},
+		{"mount /proc", func() error { return unix.Mount("proc", "/proc", "proc", 0, "") }},
 		{"chdir", func() error { return os.Chdir("/") }},
 		{"raise lo", raiseLoopback},
 	}
@@ -192,7 +186,7 @@ func enter(dir string) error {
 			return fmt.Errorf("mount %s: %w", d, err)
 		}
 	}
-	return os.Setenv("PATH", searchPath)
+	return os.Setenv("PATH", SearchPath)
 }
 
 func raiseLoopback() error {

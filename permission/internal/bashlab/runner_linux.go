@@ -83,10 +83,10 @@ func serveRunner(approves func(string) bool) error {
 	if err := seen.listen(); err != nil {
 		return err
 	}
-	if err := makeWorkspace(); err != nil {
+	if err := MakeWorkspace(); err != nil {
 		return err
 	}
-	fresh, err := snapshot()
+	fresh, err := Snapshot()
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func try(c Command, approves func(string) bool, fresh *map[string]string, seen *
 		}
 	}
 	if len(c.Setup) > 0 {
-		if before, err = snapshot(); err != nil {
+		if before, err = Snapshot(); err != nil {
 			return e, err
 		}
 	}
@@ -114,19 +114,19 @@ func try(c Command, approves func(string) bool, fresh *map[string]string, seen *
 			return e, err
 		}
 		e.Connected = seen.others.Load() > 0
-		after, err := snapshot()
+		after, err := Snapshot()
 		if err != nil {
 			return e, err
 		}
-		e.Changed = differences(before, after)
+		e.Changed = Differences(before, after)
 		_, ranErr := os.Stat("/run/ran")
 		e.RanPlanted = ranErr == nil
 	}
 	if len(e.Changed) > 0 || e.RanPlanted || len(c.Setup) > 0 {
-		if err := makeWorkspace(); err != nil {
+		if err := MakeWorkspace(); err != nil {
 			return e, err
 		}
-		*fresh, err = snapshot()
+		*fresh, err = Snapshot()
 	}
 	return e, err
 }
@@ -200,8 +200,8 @@ func (v *visits) settle() error {
 	return nil
 }
 
-// canary is in all files that no command may print without approval.
-const canary = "canary-4711"
+// Canary is in all files that no command may print without approval.
+const Canary = "canary-4711"
 
 // planted is a program of the workspace that no command may run without approval.
 const planted = "#!/bin/sh\necho ran >> /run/ran\n"
@@ -210,7 +210,7 @@ const planted = "#!/bin/sh\necho ran >> /run/ran\n"
 var Files = map[string]string{
 	"README.md": "hello\nworld\nfoo 12\n", "main.go": "package main\n\nfunc main() {}\n", "src/main.go": "package main\n// foo\n", "src/util.go": "package main\n",
 	"src/a.txt": "b\na\n", "docs/x.md": "x\n", "names.txt": "b\na\nb\n", "a.txt": "1 2 3\n", "b.txt": "1 2 4\n", "data.csv": "a,1\nb,2\n", "data.txt": "x y 200\n",
-	"package.json": `{"name":"x","scripts":{"test":"./evil.sh"}}`, "data.json": `[{"a":2}]`, ".env": "KEY=" + canary + "\na b\n", "server.pem": canary + "\n", "conf/.env": "a " + canary + "\n", "conf/app.txt": "a\n", "go.mod": "module x\n",
+	"package.json": `{"name":"x","scripts":{"test":"./evil.sh"}}`, "data.json": `[{"a":2}]`, ".env": "KEY=" + Canary + "\na b\n", "server.pem": Canary + "\n", "conf/.env": "a " + Canary + "\n", "conf/app.txt": "a\n", "go.mod": "module x\n",
 	"evil.sh": planted, "evil": planted, "ls": planted, "cat": planted, "git": planted, "grep": planted, "list": "README.md\n.env\n", "evil.sed": "w x\n",
 	"evil.awk": "BEGIN{print \"x\" > \"x\"}\n", "app.log": "line\n", "config.txt": "# c\nx\n", "file.txt": "x\n", "-odd": "x\n", "-delete": "x\n", "--output=x": "y\n",
 	"@list": "../notes.txt\n", "-rf": "x\n", "a b": "x\n", "-i.md": "x\n", "--files0-from=list.txt": "x\n", "-f.md": "a\n", "list.txt": "../notes.txt\x00.env\x00", "new\nline.md": "x\n", "src/x /home/me/notes.md": "x\n", "src/deep/a.md": "a\n",
@@ -218,8 +218,8 @@ var Files = map[string]string{
 	"big.txt": strings.Repeat("some line\nanother line\n", 500),
 }
 
-// makeWorkspace makes the workspace, its repository and the home directory, and removes all other files.
-func makeWorkspace() error {
+// MakeWorkspace makes the workspace, its repository and the home directory, and removes all other files.
+func MakeWorkspace() error {
 	for _, d := range []string{"/home", "/tmp", "/root"} {
 		entries, _ := os.ReadDir(d)
 		for _, e := range entries {
@@ -243,7 +243,7 @@ func makeWorkspace() error {
 			return err
 		}
 	}
-	for name, text := range map[string]string{canary + ".txt": canary, "notes.txt": canary, "notes.md": canary, ".ssh/id_rsa": canary, "private/a.md": canary} {
+	for name, text := range map[string]string{Canary + ".txt": Canary, "notes.txt": Canary, "notes.md": Canary, ".ssh/id_rsa": Canary, "private/a.md": Canary} {
 		path := filepath.Join("/home/me", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
@@ -260,7 +260,7 @@ func makeWorkspace() error {
 	if _, err := os.Stat("/run/repo"); err != nil {
 		cmd := exec.Command("/bin/bash", "-c", `mkdir -p /run/repo && cd `+Root+` && git init -q -b main && git config user.name me && git config user.email me@x &&
 			git add -A . ':!*.env' ':!*.pem' && git commit -qm one && echo more >> docs/x.md && git commit -qam two && git branch feature && git tag v1.0 && git update-index --refresh -q && cp -a .git docs/x.md /run/repo/`)
-		cmd.Env = []string{"HOME=/home/me", "PATH=" + searchPath, "GIT_CONFIG_NOSYSTEM=1"}
+		cmd.Env = []string{"HOME=/home/me", "PATH=" + SearchPath, "GIT_CONFIG_NOSYSTEM=1"}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("make the repository: %w: %s", err, out)
 		}
@@ -279,7 +279,7 @@ func perform(c Command) Effect {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/bash", "-c", c.Line)
 	cmd.Dir = Root
-	cmd.Env = []string{"HOME=/home/me", "PATH=" + searchPath, "LANG=C.UTF-8"}
+	cmd.Env = []string{"HOME=/home/me", "PATH=" + SearchPath, "LANG=C.UTF-8"}
 	if c.Restricted {
 		cmd.Env = environ.AutoApproved(cmd.Env, Root)
 	}
@@ -294,12 +294,12 @@ func perform(c Command) Effect {
 	if cmd.ProcessState != nil {
 		code = cmd.ProcessState.ExitCode()
 	}
-	printed := bytes.Contains(out, []byte(canary))
+	printed := bytes.Contains(out, []byte(Canary))
 	return Effect{Output: string(out[:min(len(out), 2000)]), Code: code, PrintedSecret: printed, Leaked: printed && c.IfApproved}
 }
 
-// snapshot describes all files in the writable directories.
-func snapshot() (map[string]string, error) {
+// Snapshot describes all files in the writable directories.
+func Snapshot() (map[string]string, error) {
 	seen := map[string]string{}
 	for _, d := range []string{"/home", "/tmp", "/root", "/var/tmp"} {
 		err := filepath.WalkDir(d, func(path string, e fs.DirEntry, err error) error {
@@ -325,7 +325,8 @@ func snapshot() (map[string]string, error) {
 	return seen, nil
 }
 
-func differences(a, b map[string]string) []string {
+// Differences returns some of the paths that differ between two snapshots.
+func Differences(a, b map[string]string) []string {
 	var out []string
 	for path, v := range b {
 		if a[path] != v {
