@@ -61,7 +61,7 @@ func runJob() error {
 	if err := copyProgram(); err != nil {
 		return err
 	}
-	w := &world{job: j, seen: &visitors{}}
+	w := &world{job: j, seen: &visitors{}, reports: json.NewEncoder(os.Stdout)}
 	if err := errors.Join(w.seen.listen(), w.reset()); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func runJob() error {
 		}
 		answers = answers[len(g.Lines):]
 	}
-	return json.NewEncoder(os.Stdout).Encode(w.reports)
+	return nil
 }
 
 // copyProgram copies Adze, which is the first extra file, to where it can be started.
@@ -100,7 +100,7 @@ type world struct {
 	job     job
 	seen    *visitors
 	fresh   map[string]string // the files, before a session
-	reports []report
+	reports *json.Encoder
 }
 
 // reset makes the workspaces and the home directory.
@@ -275,7 +275,9 @@ func (w *world) session(g group, verdicts []verdict, free bool) error {
 			r.Ran = !denied(results[i])
 			r.judge(l, verdicts[i], results[i], free)
 		}
-		w.reports = append(w.reports, r)
+		if err := w.reports.Encode(r); err != nil {
+			return err
+		}
 	}
 	return nil
 }

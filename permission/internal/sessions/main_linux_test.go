@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -68,7 +69,8 @@ type job struct {
 	Groups []group
 }
 
-// start runs a job in a second process of this test. It is an ordinary user on this machine, also as root in there.
+// start runs a job in a second process of this test, and reports problems. It is an ordinary user on this machine, also as
+// root in there.
 func (j job) start(t *testing.T) (reports []report) {
 	t.Helper()
 	host := os.Getuid()
@@ -118,9 +120,18 @@ func (j job) start(t *testing.T) (reports []report) {
 	if err := cmd.Start(); err != nil {
 		t.Skipf("no namespaces here, so nothing is run: %v", err)
 	}
-	failed := json.NewDecoder(out).Decode(&reports)
-	if err := cmd.Wait(); err != nil || failed != nil {
-		t.Fatalf("the process in namespaces failed: %v, %v\n%s", err, failed, stderr)
+	for dec := json.NewDecoder(out); ; {
+		var r report
+		if dec.Decode(&r) != nil {
+			break
+		}
+		if len(r.Problems) > 0 {
+			t.Errorf("%s:%d: %s\n\t%s", r.File, r.Number, r.Text, strings.Join(r.Problems, "\n\t"))
+		}
+		reports = append(reports, r)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("the process in namespaces failed: %v\n%s", err, stderr)
 	}
 	return reports
 }
