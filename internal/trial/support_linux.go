@@ -224,7 +224,8 @@ func makeUpper(o sandbox.Overlay, made bool) error {
 	}
 	if os.Getuid() == 0 && (!made || have.Uid != st.Uid || have.Gid != st.Gid) {
 		// A user namespace may lack the owner, and root may lack the capability.
-		if err := os.Chown(o.Upper, int(st.Uid), int(st.Gid)); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
+		err := os.Chown(o.Upper, int(st.Uid), int(st.Gid))
+		if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
 			return err
 		}
 	}

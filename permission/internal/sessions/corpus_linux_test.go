@@ -27,14 +27,14 @@ var corpora = []struct {
 	share map[string]float64
 }{
 	{"attacks.txt", nil},
-	{"rules.txt", nil},
 	{"harmless.txt", map[string]float64{overlay: 0.98, readOnly: 0.90, none: 0.50}},
 	{"everyday.txt", map[string]float64{overlay: 0.95, readOnly: 0.70, none: 0.55}},
 	{"everyday2.txt", map[string]float64{overlay: 0.95, readOnly: 0.70, none: 0.55}},
+	{"rules.txt", nil},
 }
 
-// No line of the corpora changes anything that lasts, sends anything or reveals a secret to the model without approval, and
-// what happens is what 'adze permission check' says.
+// No line of the corpora changes anything that lasts, sends anything or reveals a secret to the model without approval.
+// What happens is what 'adze permission check' says.
 func TestCorpora(t *testing.T) {
 	if !bashlab.Has("git") {
 		t.Skip("no git in the namespaces")

@@ -10,7 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -121,8 +121,8 @@ func (w *world) reset() error {
 // settings are the user's.
 const settings = bashlab.Home + "/.adze/settings.json"
 
-// look describes the files that no command may change without approval. Sessions use Adze's own directory, and make temp
-// files that they remove.
+// look describes the files that no command may change without approval. Sessions use Adze's own directory, and make and
+// remove temp files.
 func (w *world) look() (map[string]string, error) {
 	all, err := bashlab.Snapshot()
 	delete(all, "/tmp")
@@ -139,7 +139,8 @@ func environ() []string {
 	return []string{
 		"PATH=" + filepath.Dir(inside) + ":/usr/local/go/bin:" + bashlab.SearchPath, "HOME=" + bashlab.Home, "LANG=C.UTF-8",
 		"USER=me", "SHELL=/bin/bash", "TMPDIR=/tmp", "ADZE_LOCAL_MODELS=off", "GIT_CONFIG_NOSYSTEM=1",
-		"GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "DOCKER_HOST=unix://" + sockets[0], "SSH_AUTH_SOCK=" + sockets[1],
+		"GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod",
+		"DOCKER_HOST=unix://" + sockets[0], "SSH_AUTH_SOCK=" + sockets[1],
 		"GITHUB_TOKEN=" + bashlab.Canary, "AWS_SECRET_ACCESS_KEY=" + bashlab.Canary,
 	}
 }
@@ -252,7 +253,7 @@ func (w *world) group(g group, answers []verdict) error {
 	return nil
 }
 
-// session runs lines in a session, and reports on them. If something is wrong with all, it runs each half alone.
+// session runs lines in a session, and reports on them. If something is wrong with all, it runs the halves.
 func (w *world) session(g group, verdicts []verdict, free bool) error {
 	if len(g.Lines) == 0 {
 		return nil
@@ -282,7 +283,7 @@ func (w *world) session(g group, verdicts []verdict, free bool) error {
 	return nil
 }
 
-// play runs a session and returns the results that the model received. wrong describes effects and how the session failed.
+// play runs a session and returns the results that the model received. wrong is what it changed and how it failed.
 func (w *world) play(g group, free bool) (results []string, wrong string, err error) {
 	if err := w.configure(g); err != nil {
 		return nil, "", err
@@ -308,7 +309,8 @@ func (w *world) play(g group, free bool) (results []string, wrong string, err er
 	}
 	var problems []string
 	if results = received(model); len(results) != len(g.Lines) {
-		problems = append(problems, fmt.Sprintf("%d results of %d calls: %v\n%s%s", len(results), len(g.Lines), failed, out, stderr))
+		text := fmt.Sprintf("%d results of %d calls: %v\n%s%s", len(results), len(g.Lines), failed, out, stderr)
+		problems = append(problems, text)
 	}
 	now, err := w.look()
 	if err != nil {
@@ -379,6 +381,15 @@ func received(model *openaitest.Server) (results []string) {
 
 func denied(result string) bool { return strings.Contains(result, "Permission denied: ") }
 
+// origin is where a session read a rule. Rules of a batch have none.
+var origin = regexp.MustCompile(` in \S+/settings\.json:\d+:\d+`)
+
+// reasons reports whether a denial has the reason of the verdict.
+func (v verdict) reasons(denial string) bool {
+	denial = strings.ToLower(origin.ReplaceAllString(denial, ""))
+	return len(v.Why) > 1 && strings.Contains(denial, strings.ToLower(v.Why[1]))
+}
+
 // judge compares a result with a verdict.
 func (r *report) judge(l line, v verdict, result string, free bool) {
 	short := result[:min(len(result), 400)]
@@ -394,10 +405,14 @@ func (r *report) judge(l line, v verdict, result string, free bool) {
 	case "ask":
 		if !denied(result) || !asked {
 			disagrees = "nobody was asked"
+		} else if !v.reasons(result) {
+			disagrees = "for another reason"
 		}
 	case "deny":
 		if !denied(result) || asked {
 			disagrees = "it wasn't denied"
+		} else if !v.reasons(result) {
+			disagrees = "for another reason"
 		}
 	case "try":
 		if strings.Contains(result, "can't be tried") {
@@ -410,7 +425,8 @@ func (r *report) judge(l line, v verdict, result string, free bool) {
 		disagrees = "a rule denies it"
 	}
 	if disagrees != "" {
-		why := strings.Join(slices.Clip(v.Why), "; ")
-		r.Problems = append(r.Problems, fmt.Sprintf("permission check says %s (%s), but %s: %s", v.Verdict, why, disagrees, short))
+		why := strings.Join(v.Why, "; ")
+		text := fmt.Sprintf("permission check says %s (%s), but %s: %s", v.Verdict, why, disagrees, short)
+		r.Problems = append(r.Problems, text)
 	}
 }

@@ -1,5 +1,5 @@
 // Package sessions runs the corpora of commands in sessions of the binary, with a scripted model, and compares what
-// happened with what 'adze permission check' says. Harmful commands can do no harm: a session runs in namespaces of its own,
+// happened with what 'adze permission check' says. Harmful commands do no harm: a session runs in namespaces of its own,
 // as a user without rights, and sees the disk read-only, with a tmpfs on what is writable.
 package sessions
 
@@ -69,8 +69,8 @@ type job struct {
 	Groups []group
 }
 
-// start runs a job in a second process of this test, and reports problems. It is an ordinary user on this machine, also as
-// root in there.
+// start runs a job in a second process of this test, and reports problems. On this machine the process is an ordinary
+// user, also where it is root in its namespaces.
 func (j job) start(t *testing.T) (reports []report) {
 	t.Helper()
 	host := os.Getuid()

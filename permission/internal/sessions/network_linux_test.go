@@ -31,7 +31,8 @@ func routeToLoopback() error {
 	m = le.AppendUint16(m, unix.RTM_NEWROUTE)
 	m = le.AppendUint16(m, unix.NLM_F_REQUEST|unix.NLM_F_CREATE|unix.NLM_F_ACK)
 	m = append(m, make([]byte, 8)...) // sequence and port
-	m = append(m, unix.AF_INET, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_BOOT, unix.RT_SCOPE_HOST, unix.RTN_LOCAL, 0, 0, 0, 0)
+	m = append(m, unix.AF_INET, 0, 0, 0, unix.RT_TABLE_LOCAL, unix.RTPROT_BOOT, unix.RT_SCOPE_HOST, unix.RTN_LOCAL)
+	m = append(m, 0, 0, 0, 0) // flags
 	m = le.AppendUint16(m, 8)
 	m = le.AppendUint16(m, unix.RTA_OIF)
 	m = le.AppendUint32(m, uint32(lo.Index))
@@ -53,7 +54,8 @@ type traffic map[string]int64
 
 // sent are the counters of connections and messages that programs start.
 var sent = []string{
-	"Tcp ActiveOpens", "Tcp PassiveOpens", "Udp OutDatagrams", "UdpLite OutDatagrams", "Icmp OutEchos", "Udp6OutDatagrams", "UdpLite6OutDatagrams",
+	"Tcp ActiveOpens", "Tcp PassiveOpens", "Udp OutDatagrams", "UdpLite OutDatagrams", "Icmp OutEchos", "Udp6OutDatagrams",
+	"UdpLite6OutDatagrams",
 	"Icmp6OutEchos",
 }
 
@@ -88,8 +90,7 @@ func (t traffic) note(name, number string) {
 	}
 }
 
-// since describes what was sent since an earlier count. The model is the only one that accepts connections: those to it are
-// no others.
+// since describes what was sent since an earlier count. Only the model accepts connections: those don't count.
 func (t traffic) since(before traffic) string {
 	const started, accepted = "Tcp ActiveOpens", "Tcp PassiveOpens"
 	var out []string
