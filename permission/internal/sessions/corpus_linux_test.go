@@ -39,7 +39,7 @@ func TestCorpora(t *testing.T) {
 	if !bashlab.Has("git") {
 		t.Skip("no git in the namespaces")
 	}
-	every := soak.OneIn(150)
+	every := soak.OneIn(200)
 	for _, uid := range []int{0, nobody} {
 		for _, place := range []string{overlay, readOnly, none} {
 			t.Run(fmt.Sprint(place, " ", uid), func(t *testing.T) {
