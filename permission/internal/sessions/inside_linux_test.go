@@ -381,13 +381,13 @@ func received(model *openaitest.Server) (results []string) {
 
 func denied(result string) bool { return strings.Contains(result, "Permission denied: ") }
 
-// origin is where a session read a rule. Rules of a batch have none.
-var origin = regexp.MustCompile(` in \S+/settings\.json:\d+:\d+`)
+// various is what differs between a session and a batch: where a rule was read, and the number of the process.
+var various = regexp.MustCompile(` in \S+/settings\.json:\d+:\d+|/proc/\d+`)
 
 // reasons reports whether a denial has the reason of the verdict.
 func (v verdict) reasons(denial string) bool {
-	denial = strings.ToLower(origin.ReplaceAllString(denial, ""))
-	return len(v.Why) > 1 && strings.Contains(denial, strings.ToLower(v.Why[1]))
+	plain := func(s string) string { return strings.ToLower(various.ReplaceAllString(s, "")) }
+	return len(v.Why) > 1 && strings.Contains(plain(denial), plain(v.Why[1]))
 }
 
 // judge compares a result with a verdict.
