@@ -3,6 +3,8 @@ package builtin
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,7 +64,10 @@ func (w *twin) make(t *rapid.T, secret map[string]string, at time.Time) {
 	for name, content := range secret {
 		put(name, content, at.Add(time.Duration(len(content)-len(name))*time.Minute))
 	}
-	for name, target := range w.links {
+	// glob lists the newest first, by path if the times are equal. The time of a link can't be set everywhere: the one that is
+	// first by path is made last, so that the order is the same whether or not the clock moved between them.
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(w.links))) {
+		target := w.links[name]
 		path := filepath.Join(w.root, filepath.FromSlash(name))
 		os.Remove(path)
 		os.MkdirAll(filepath.Dir(path), 0o755)
@@ -71,6 +76,22 @@ func (w *twin) make(t *rapid.T, secret map[string]string, at time.Time) {
 }
 
 var epoch = time.Unix(1_700_000_000, 0)
+
+// setTimes gives the files that a call has just changed a time that doesn't depend on how fast it was.
+func (w *twin) setTimes(t *rapid.T, at time.Time) {
+	err := filepath.WalkDir(w.root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		if info, err := e.Info(); err != nil || info.ModTime().Before(at) {
+			return err
+		}
+		return os.Chtimes(path, at, at)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // run makes all calls in a session without a user who approves, and returns everything that the model and the user see.
 func (w *twin) run(t *rapid.T) []string {
@@ -85,10 +106,11 @@ func (w *twin) run(t *rapid.T) []string {
 	}, w.mode)
 	x := &tool.Executor{Registry: tool.NewRegistry(s.All()...), Policy: policy.Judge}
 	var out []string
-	for _, c := range w.calls {
+	for i, c := range w.calls {
 		batch := x.Batch(t.Context())
 		batch.Add(c)
 		o := batch.Wait()[0]
+		w.setTimes(t, epoch.Add(100*24*time.Hour+time.Duration(i)*time.Second))
 		text := fmt.Sprintf("%s %s: %s %s", c.Name, c.Args, o.Status, o.Result.Text())
 		if o.Error != nil {
 			text += "\nerror: " + o.Error.ForModel()
