@@ -3,11 +3,13 @@ package adze_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -75,44 +77,67 @@ func embeddedTables(t *testing.T) []string {
 }
 
 // A program that was built from a checkout with CRLF auto-approved awk programs that write files. It must not judge
-// any command. A new embedded table is read with package internal/table, and by checkoutProbe.
+// any command. A new embedded table is read with package internal/table, and by checkoutProbe. The program is built once,
+// and its tables get a carriage return where they are in it.
 func TestBuildWithConvertedTables(t *testing.T) {
-	here, err := os.Getwd()
+	if runtime.GOOS == "darwin" {
+		t.Skip("a program with other bytes than it was signed with doesn't start")
+	}
+	top := t.TempDir()
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{
+		filepath.Join(workingDir(t), "internal/checkoutprobe/main.go"): writeFile(t, filepath.Join(top, "main.go"), []byte(checkoutProbe)),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	top := t.TempDir()
-	write := func(name string, data []byte) string {
-		t.Helper()
-		name = filepath.Join(top, name)
-		if err := os.WriteFile(name, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return name
+	probe := filepath.Join(top, "probe.exe")
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", probe,
+		"-overlay", writeFile(t, filepath.Join(top, "overlay.json"), overlay), "./internal/checkoutprobe")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	run := func(replace map[string]string) (string, error) {
-		replace[filepath.Join(here, "internal/checkoutprobe/main.go")] = write("main.go", []byte(checkoutProbe))
-		overlay, err := json.Marshal(map[string]any{"Replace": replace})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := exec.Command("go", "run", "-overlay", write("overlay.json", overlay), "./internal/checkoutprobe").CombinedOutput()
-		return string(out), err
+	program, err := os.ReadFile(probe)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if out, err := run(map[string]string{}); err != nil || !strings.Contains(out, "judged") {
+	if out, err := exec.Command(probe).CombinedOutput(); err != nil || !strings.Contains(string(out), "judged") {
 		t.Fatalf("with the tables as they are: %v\n%s", err, out)
 	}
-	for _, name := range embeddedTables(t) {
-		data, err := os.ReadFile(name)
+	for i, name := range embeddedTables(t) {
+		table, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		converted := bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n"))
-		out, err := run(map[string]string{filepath.Join(here, name): write("table.txt", converted)})
-		if err == nil || strings.Contains(out, "judged") || !strings.Contains(out, "panic: line 1 contains") {
+		if n := bytes.Count(program, table); n != 1 {
+			t.Fatalf("the program contains %s %d times", name, n)
+		}
+		converted := bytes.Clone(program)
+		converted[bytes.Index(program, table)+bytes.IndexByte(table, '\n')-1] = '\r'
+		path := writeFile(t, filepath.Join(top, fmt.Sprintf("converted%d.exe", i)), converted)
+		out, err := exec.Command(path).CombinedOutput()
+		if err == nil || strings.Contains(string(out), "judged") || !strings.Contains(string(out), "panic: line 1 contains") {
 			t.Errorf("%s with CRLF: %v\n%s", name, err, out)
 		}
 	}
+}
+
+func workingDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// writeFile writes a file that can be run, and returns its path.
+func writeFile(t *testing.T, path string, data []byte) string {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // checkoutProbe reads all tables: it makes environments and sandboxes, and judges commands.

@@ -3,7 +3,6 @@ package adze_test
 import (
 	"go/ast"
 	"go/doc"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"path/filepath"
@@ -22,7 +21,7 @@ func TestDocComments(t *testing.T) {
 			return filepath.SkipDir
 		}
 		if entry.IsDir() {
-			checkPackage(t, path)
+			checkPackage(t, filepath.ToSlash(path))
 		}
 		return nil
 	})
@@ -33,28 +32,20 @@ func TestDocComments(t *testing.T) {
 
 func checkPackage(t *testing.T, dir string) {
 	t.Helper()
-	set := token.NewFileSet()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := goSources(t)
 	check := func(pos token.Pos, doc *ast.CommentGroup, name string) {
 		if !startsWithName(doc, name) {
-			t.Errorf("%s: the comment of %s must start with %q: %.60q", set.Position(pos), name, name, doc.Text())
+			t.Errorf("%s: the comment of %s must start with %q: %.60q", all.set.Position(pos), name, name, doc.Text())
 		}
 	}
 	// Methods of these interfaces need no comment: it would repeat that of the interface.
 	known := map[string]bool{"Error": true, "Unwrap": true, "Is": true, "As": true, "String": true, "MarshalJSON": true, "UnmarshalJSON": true}
 	var methods []*ast.FuncDecl
-	for _, path := range files {
-		if strings.HasSuffix(path, "_test.go") {
+	for _, f := range all.in(dir) {
+		if f.isTest() {
 			continue
 		}
-		f, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
+		for _, d := range f.file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				if d.Name.IsExported() && d.Recv != nil && isExported(d.Recv.List[0].Type) {
@@ -133,20 +124,12 @@ func isExported(x ast.Expr) bool {
 // The page of each package that programs embed is a guide: sections, code, and an example that is tested.
 func TestPackageGuides(t *testing.T) {
 	for _, dir := range []string{"tool", "builtin", "permission", "agent", "model", "discover", "serve", "journal", "hook"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		guide, examples := "", 0
-		for _, path := range files {
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.HasSuffix(path, "_test.go") {
-				examples += len(doc.Examples(f))
+		for _, f := range goSources(t).in(dir) {
+			if f.isTest() {
+				examples += len(doc.Examples(f.file))
 			} else {
-				guide += f.Doc.Text()
+				guide += f.file.Doc.Text()
 			}
 		}
 		if strings.Count(guide, "\n# ") < 2 || !strings.Contains(guide, "\n\t") || examples == 0 {

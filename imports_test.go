@@ -2,8 +2,6 @@ package adze_test
 
 import (
 	"cmp"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -224,22 +222,36 @@ func ownModule(dir string) bool {
 	return err == nil
 }
 
-func imports(t *testing.T, dir string) []string {
+// otherModules lists the directories of modules of their own.
+func otherModules(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	var found []string
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() || path == "." {
+			return err
+		}
+		if strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
+		if ownModule(path) {
+			found = append(found, filepath.ToSlash(path))
+		}
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return found
+}
+
+func imports(t *testing.T, dir string) []string {
+	t.Helper()
 	var found []string
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
+	for _, f := range goSources(t).in(filepath.ToSlash(dir)) {
+		if f.isTest() {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, spec := range f.Imports {
+		for _, spec := range f.file.Imports {
 			path, _ := strconv.Unquote(spec.Path.Value)
 			if !slices.Contains(found, path) {
 				found = append(found, path)

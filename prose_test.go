@@ -2,10 +2,7 @@ package adze_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,23 +23,11 @@ var foreign = []string{
 
 // No decision depends on a text that Adze itself shows: those change.
 func TestNoDecisionByProse(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if name := entry.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "bin" || name == "testdata" || path == filepath.Join("internal", "bench")) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	comparing := regexp.MustCompile(`^(Has|Contains|Equal|Index|Cut|Trim|Split|Count)`)
+	all := goSources(t)
+	for _, f := range all.all {
+		if f.isTest() || f.below("bin", "internal/bench") || strings.Contains(f.path, "testdata/") {
+			continue
 		}
 		check := func(e ast.Expr) {
 			t.Helper()
@@ -51,10 +36,10 @@ func TestNoDecisionByProse(t *testing.T) {
 				return
 			}
 			if text, _ := strconv.Unquote(lit.Value); prose.MatchString(text) && !slices.Contains(foreign, text) {
-				t.Errorf("%s: compares with %s", files.Position(lit.Pos()), lit.Value)
+				t.Errorf("%s: compares with %s", all.set.Position(lit.Pos()), lit.Value)
 			}
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
+		ast.Inspect(f.file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BinaryExpr:
 				if n.Op == token.EQL || n.Op == token.NEQ {
@@ -66,8 +51,8 @@ func TestNoDecisionByProse(t *testing.T) {
 					check(e)
 				}
 			case *ast.CallExpr:
-				if f, ok := n.Fun.(*ast.SelectorExpr); ok {
-					if x, ok := f.X.(*ast.Ident); ok && (x.Name == "strings" || x.Name == "bytes") && regexp.MustCompile(`^(Has|Contains|Equal|Index|Cut|Trim|Split|Count)`).MatchString(f.Sel.Name) {
+				if fun, ok := n.Fun.(*ast.SelectorExpr); ok {
+					if x, ok := fun.X.(*ast.Ident); ok && (x.Name == "strings" || x.Name == "bytes") && comparing.MatchString(fun.Sel.Name) {
 						for _, e := range n.Args {
 							check(e)
 						}
@@ -76,9 +61,5 @@ func TestNoDecisionByProse(t *testing.T) {
 			}
 			return true
 		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

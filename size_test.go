@@ -3,12 +3,6 @@ package adze_test
 import (
 	"bytes"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -22,35 +16,22 @@ const (
 
 func TestSize(t *testing.T) {
 	files, small := 0, 0
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	all, others := goSources(t), otherModules(t)
+	for _, f := range all.all {
+		if f.below(others...) || ast.IsGenerated(f.file) {
+			continue
 		}
-		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || ownModule(path)) {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(path, ".go") {
-			return nil
-		}
-		src, err := os.ReadFile(path)
-		if err != nil || ast.IsGenerated(mustParse(t, path, src)) {
-			return err
-		}
-		n := bytes.Count(src, []byte("\n"))
+		n := bytes.Count(f.text, []byte("\n"))
 		if n > maxFileLines {
-			t.Errorf("%s has %d lines, over %d: split it by noun", path, n, maxFileLines)
+			t.Errorf("%s has %d lines, over %d: split it by noun", f.path, n, maxFileLines)
 		}
-		if !strings.HasSuffix(path, "_test.go") {
+		if !f.isTest() {
 			files++
 			if n < smallLines {
 				small++
 			}
 		}
-		checkFuncs(t, path, src)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+		checkFuncs(t, all, f)
 	}
 	t.Logf("%d of %d files have fewer than %d lines", small, files, smallLines)
 	if float64(small) > maxSmallShare*float64(files) {
@@ -58,29 +39,15 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func mustParse(t *testing.T, path string, src []byte) *ast.File {
+func checkFuncs(t *testing.T, all sources, f source) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
-func checkFuncs(t *testing.T, path string, src []byte) {
-	t.Helper()
-	set := token.NewFileSet()
-	f, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range f.Decls {
+	for _, d := range f.file.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok {
 			continue
 		}
-		if n := set.Position(fn.End()).Line - set.Position(fn.Pos()).Line; n > maxFuncLines {
-			t.Errorf("%s: func %s has %d lines, over %d", path, fn.Name.Name, n, maxFuncLines)
+		if n := all.line(fn.End()) - all.line(fn.Pos()); n > maxFuncLines {
+			t.Errorf("%s: func %s has %d lines, over %d", f.path, fn.Name.Name, n, maxFuncLines)
 		}
 	}
 }

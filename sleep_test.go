@@ -2,10 +2,7 @@ package adze_test
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -14,31 +11,21 @@ import (
 // simulated, and with a comment "not synchronization: " that gives its reason, such as a slow server that a test plays.
 func TestNoSleepAsSynchronization(t *testing.T) {
 	bubbles, reasons := 0, 0
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && path != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
-			return filepath.SkipDir
-		}
-		if !strings.HasSuffix(path, "_test.go") {
-			return nil
-		}
-		set := token.NewFileSet()
-		f, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
+	all := goSources(t)
+	for _, f := range all.all {
+		if !f.isTest() {
+			continue
 		}
 		given := map[int]bool{} // lines with a reason
-		for _, group := range f.Comments {
+		for _, group := range f.file.Comments {
 			for _, c := range group.List {
 				if strings.HasPrefix(c.Text, "// not synchronization: ") {
-					given[set.Position(c.Pos()).Line] = true
+					given[all.line(c.Pos())] = true
 				}
 			}
 		}
 		var bubbleEnd token.Pos
-		ast.Inspect(f, func(n ast.Node) bool {
+		ast.Inspect(f.file, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			switch {
 			case !ok:
@@ -47,17 +34,13 @@ func TestNoSleepAsSynchronization(t *testing.T) {
 			case !calls(call, "time", "Sleep"):
 			case call.Pos() < bubbleEnd:
 				bubbles++
-			case given[set.Position(call.Pos()).Line]:
+			case given[all.line(call.Pos())]:
 				reasons++
 			default:
-				t.Errorf("%s: time.Sleep: use waittest.Until, or give the reason: // not synchronization: ...", set.Position(call.Pos()))
+				t.Errorf("%s: time.Sleep: use waittest.Until, or give the reason: // not synchronization: ...", all.set.Position(call.Pos()))
 			}
 			return true
 		})
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	t.Logf("%d sleeps in simulated time, %d with a reason", bubbles, reasons)
 }
