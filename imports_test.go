@@ -72,6 +72,8 @@ var mayImport = map[string]string{
 	"internal/proc":               "internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "internal/gitconfig internal/table internal/workspace/names internal/workspace/realpath",
+	"internal/proc/sandbox":       "internal/table internal/workspace/names internal/workspace/realpath",
+	"internal/plainadze":          "",
 	"internal/proc/kerneltest":    "",
 	"internal/trial":              "internal/proc/sandbox internal/workspace/hardlink internal/workspace/names",
 	"internal/web":                "internal/humanize internal/text internal/web/markdown",

@@ -43,7 +43,7 @@ var layers = []layer{
 	{
 		name: "development", about: "tests, benchmarks, releases, examples", uses: []string{"program", "library", "engines"},
 		packages: []string{
-			"examples/...", "internal/bench", "internal/failures", "internal/fenced", "internal/leaktest", "internal/peers",
+			"examples/...", "internal/bench", "internal/failures", "internal/fenced", "internal/leaktest", "internal/peers", "internal/plainadze",
 			"internal/proc/kerneltest", "internal/ptytest", "internal/release", "internal/search/bench", "internal/site", "internal/soak/...",
 			"internal/waittest", "permission/internal/bashlab",
 		},

@@ -163,8 +163,8 @@ func (f *fake) handle(m fakeMessage) {
 		f.list(m)
 		if f.mode == "chatter" {
 			go func() {
-				for range 4000 { // a hundred lines at once
-					f.line("y" + strings.Repeat("\ny", 99))
+				for range 4000 { // a limit of bytes is reached with less work than that of lines
+					f.line(strings.Repeat("y", 64<<10))
 				}
 			}()
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/adze-dev/adze/internal/plainadze"
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
@@ -73,7 +74,7 @@ func TestEndlessHTTPAnswer(t *testing.T) {
 	if err := d.Wait(t.Context()); err == nil {
 		t.Error("an endless answer was taken")
 	}
-	if peak := peakMB(); peak > 200 && !raceEnabled {
+	if peak := peakMB(); peak > 200 && !plainadze.RaceEnabled {
 		t.Errorf("peak RSS %d MB", peak)
 	}
 }

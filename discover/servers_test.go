@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
+	"github.com/adze-dev/adze/internal/plainadze"
 	"github.com/adze-dev/adze/internal/waittest"
 	"github.com/adze-dev/adze/tool"
 )
@@ -202,7 +203,7 @@ func TestManyToolsAndCircles(t *testing.T) {
 	if err := d.Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > time.Minute && !raceEnabled {
+	if took := time.Since(began); took > time.Minute && !plainadze.RaceEnabled {
 		t.Errorf("took %s", took)
 	}
 	if n := len(d.List()[1].Tools); n != maxItems {

@@ -56,7 +56,12 @@ func judgeIn(dir, line string) tool.Verdict {
 
 // checkIn is the decision on a line in a directory of the real disk.
 func checkIn(dir, line string, rules permission.Rules, place permission.Place) (tool.Decision, []string) {
-	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Secrets: secretsIn(dir)}
+	return checkAmong(secretsIn(dir), dir, line, rules, place)
+}
+
+// checkAmong is checkIn with the secrets of the workspace.
+func checkAmong(secrets func() ([]string, bool), dir, line string, rules permission.Rules, place permission.Place) (tool.Decision, []string) {
+	w := permission.World{Roots: []string{dir}, Home: filepath.Join(dir, "..", "home"), Disk: ondisk.New([]string{dir}), Secrets: secrets}
 	return permission.Check(in(place, w), rules, permission.Default, permission.Options{}, commandIn(dir, line))
 }
 

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/plainadze"
 )
 
 // programs are the two builds of Adze that tests start. Most start the plain one, as users have it. The race detector
@@ -83,7 +85,7 @@ func racedProgram() string {
 // What tests start as adze is not this test binary, which would be slower, and larger in memory.
 func TestProgramIsPlain(t *testing.T) {
 	t.Parallel()
-	for path, want := range map[string]bool{plainProgram(t): false, racedProgram(): raceEnabled} {
+	for path, want := range map[string]bool{plainProgram(t): false, racedProgram(): plainadze.RaceEnabled} {
 		info, err := buildinfo.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/plainadze"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -30,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, m.Run))
 }
 
 // editor is a client for tests.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/plainadze"
 	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/waittest"
 )
@@ -37,7 +38,7 @@ func resetHighWater() error { return os.WriteFile("/proc/self/clear_refs", []byt
 
 func TestFlood(t *testing.T) {
 	mb := soak.Count(100, 10_000)
-	if underRace {
+	if plainadze.RaceEnabled {
 		mb = 8
 	}
 	mask := maskOf("sk-0123456789abcdef", "ghp_ABCDEFGHIJKLMNOP1")
@@ -66,7 +67,7 @@ func TestFlood(t *testing.T) {
 			if o.Output.Bytes != int64(mb)<<20 || !strings.HasPrefix(o.Output.Head, c.head) || !strings.HasSuffix(o.Output.Tail, c.tail) || !o.Output.SpillCut {
 				t.Errorf("%d bytes, cut %v, begins %.40q, ends %.40q", o.Output.Bytes, o.Output.SpillCut, o.Output.Head, o.Output.Tail[max(0, len(o.Output.Tail)-40):])
 			}
-			if grown > 8<<20 && !underRace {
+			if grown > 8<<20 && !plainadze.RaceEnabled {
 				t.Errorf("%d bytes more memory", grown)
 			}
 			if n := len(o.Output.String()); n > 34<<10 {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/plainadze"
 )
 
 // unraced is this test binary without the race detector, where every user may run it. Tests start a thousand keepers and
@@ -35,7 +37,7 @@ func makeUnraced() (remove func(), err error) {
 		return remove, err
 	}
 	unraced = filepath.Join(dir, "proc.test")
-	if underRace {
+	if plainadze.RaceEnabled {
 		build := exec.Command("go", "test", "-trimpath", "-c", "-o", unraced, ".")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0") // the flags of make build, so that packages are compiled once
 		if out, err := build.CombinedOutput(); err != nil {
@@ -83,7 +85,7 @@ func runUnraced(run func() int) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	if underRace {
+	if plainadze.RaceEnabled {
 		helper = Helper{path: unraced}
 	}
 	return run()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/approval"
+	"github.com/adze-dev/adze/internal/plainadze"
+	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/session"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
@@ -132,5 +134,5 @@ var helper builtin.Helper
 
 func TestMain(m *testing.M) {
 	helper = builtin.Main()
-	os.Exit(m.Run())
+	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, m.Run))
 }

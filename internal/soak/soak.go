@@ -10,9 +10,12 @@ import (
 	"testing"
 )
 
+// Variable is the environment variable that selects a part. Tests pass it to processes that run tests for them.
+const Variable = "ADZE_SOAK"
+
 // Share returns the selected part of the full counts; 0 if none.
 func Share() float64 {
-	share, err := strconv.ParseFloat(os.Getenv("ADZE_SOAK"), 64)
+	share, err := strconv.ParseFloat(os.Getenv(Variable), 64)
 	if err != nil {
 		return 0
 	}
@@ -29,7 +32,7 @@ func Count(usual, full int) int { return max(usual, int(Share()*float64(full))) 
 func Skip(t testing.TB, usual, full int) {
 	t.Helper()
 	if On() && Share()*float64(full) <= float64(usual) {
-		t.Skipf("ADZE_SOAK=%s asks for no more than make test runs", os.Getenv("ADZE_SOAK"))
+		t.Skipf("ADZE_SOAK=%s asks for no more than make test runs", os.Getenv(Variable))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/plainadze"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/secretfiles"
@@ -63,7 +64,8 @@ func TestCorpus(t *testing.T) {
 	}
 	code, _ := json.Marshal(lines)
 	c := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestCorpusInside$", "-test.v", "-test.timeout=0")
-	c.Env = []string{"TRIAL_CORPUS=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "GORACE=atexit_sleep_ms=0", "LANG=C.UTF-8", "TRIAL_LAUNCHED=" + os.Getenv("TRIAL_LAUNCHED")}
+	c.Env = []string{"TRIAL_CORPUS=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/me", "GORACE=atexit_sleep_ms=0", "LANG=C.UTF-8", "TRIAL_LAUNCHED=" + os.Getenv("TRIAL_LAUNCHED"),
+		plainadze.Variable + "=hidden"} // it sees no temp files of ours
 	c.Stdin = strings.NewReader(string(code))
 	c.SysProcAttr = sandbox.Apart{PIDs: true}.Attr()
 	c.SysProcAttr.Cloneflags |= unix.CLONE_NEWNET | unix.CLONE_NEWIPC

@@ -13,13 +13,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/plainadze"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/waittest"
 )
 
-// asNobody are the tests that an ordinary user runs too.
-const asNobody = "^(TestTryKeepDrop|TestKeepEqualsRunning|TestKilledWhileKeeping|TestKilledChild|TestEffects|TestNetwork|TestMasked|TestSubstitutes|TestSubstitutesMoved|TestCorpus|TestPlaces|TestForeign|TestBelowTemp|TestPlantedInTemp|TestCaches|TestLaunched|TestDeepDirectories|TestUsage|TestSessionUsage|TestHardLinks|TestSessionsShareAWorkspace)$"
+// asNobody are the tests that an ordinary user runs too: those about rights, and about what the two backends do differently.
+const asNobody = "TestTryKeepDrop|TestKilledChild|TestNetwork|TestMasked|TestSubstitutes|TestSubstitutesMoved|TestPlaces|TestForeign|TestBelowTemp|" +
+	"TestPlantedInTemp|TestCaches|TestLaunched|TestUsage|TestSessionUsage|TestHardLinks|TestSessionsShareAWorkspace"
+
+// soakAsNobody are those that make soak adds. Without it, only root runs them, or everything runs as an ordinary user anyway.
+const soakAsNobody = "TestKeepEqualsRunning|TestKilledWhileKeeping|TestEffects|TestCorpus|TestDeepDirectories"
 
 // An ordinary user has the same trials.
 func TestAsNobody(t *testing.T) {
@@ -90,10 +96,17 @@ func testAsNobody(t *testing.T, env ...string) {
 	if err := errors.Join(os.Mkdir(work, 0o755), os.Chown(work, 65534, 65534)); err != nil {
 		t.Fatal(err)
 	}
+	tests := asNobody
+	if soak.On() {
+		tests += "|" + soakAsNobody
+	}
 	var text []byte
 	waittest.Until(t, "the copy can be started", func() bool {
-		c := exec.CommandContext(t.Context(), filepath.Join(dir, "trial.test"), "-test.run="+asNobody, "-test.v")
-		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + work, "TMPDIR=" + work, "GORACE=atexit_sleep_ms=0", "ADZE_SOAK=" + os.Getenv("ADZE_SOAK"), "TRIAL_TESTDATA=" + testdata(t)}
+		c := exec.CommandContext(t.Context(), filepath.Join(dir, "trial.test"), "-test.run=^("+tests+")$", "-test.v")
+		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + work, "TMPDIR=" + work, "GORACE=atexit_sleep_ms=0", "TRIAL_TESTDATA=" + testdata(t)}
+		for _, name := range []string{soak.Variable, plainadze.Variable} {
+			c.Env = append(c.Env, name+"="+os.Getenv(name))
+		}
 		c.Env = append(c.Env, env...)
 		c.Dir = work
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/plainadze"
 	"github.com/adze-dev/adze/internal/proc"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "use" {
 		os.Exit(useTool(os.Args[2]))
 	}
-	os.Exit(leaktest.Run(m))
+	os.Exit(plainadze.Run(func(path string) { helper = proc.HelperAt(path) }, func() int { return leaktest.Run(m) }))
 }
 
 // bench is a workspace with a runner.

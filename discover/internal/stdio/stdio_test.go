@@ -74,3 +74,24 @@ func TestLog(t *testing.T) {
 		t.Errorf("a log of %d bytes on disk and %d lines in memory", info.Size(), len(l.Lines()))
 	}
 }
+
+// A server that prints without end is stopped: earlier if it never sent a message, later if it did.
+func TestStrayOutputEnds(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		spoke bool
+		most  int
+	}{{"y", false, 1000}, {strings.Repeat("y", 1<<16), false, 16}, {"y", true, 100_000}, {strings.Repeat("y", 1<<16), true, 1024}} {
+		n := strayOutput{log: NewLog(""), spoke: c.spoke}
+		lines := 0
+		for lines <= c.most+1 && n.add(c.line) == nil {
+			lines++
+		}
+		if lines != c.most {
+			t.Errorf("%d lines of %d bytes, after a message: %v; want %d", lines, len(c.line), c.spoke, c.most)
+		}
+		if n.end(); n.add(c.line) != nil {
+			t.Error("a message doesn't end the count")
+		}
+	}
+}
