@@ -139,20 +139,21 @@ func TestUndoOfAFork(t *testing.T) {
 	}
 }
 
-// The changes of a command over thousands of files don't fit into an entry, and are undone.
+// The changes of a command over many files don't fit into an entry, and are undone.
 func TestUndoOfManyFiles(t *testing.T) {
 	skipWindows(t)
-	d := newDesk(t, shellCall("c1", "for f in *.go; do echo new > $f; done"), openaitest.Answer{Text: "done"})
-	const files = 2500
+	d := newDesk(t, shellCall("c1", "for f in */*/*/*/*/*/*/*/*.go; do echo new > $f; done"), openaitest.Answer{Text: "done"})
+	const files = 400 // each path has 1,600 bytes, an entry 512 KB
+	name := strings.Repeat(strings.Repeat("d", 200)+"/", 8) + "%04d.go"
 	for i := range files {
-		d.write(t, fmt.Sprintf("a-file-with-a-long-name-%04d.go", i), fmt.Sprint(i))
+		d.write(t, fmt.Sprintf(name, i), fmt.Sprint(i))
 	}
 	s, c := d.open(t, &Recording{})
 	d.say(t, c, "go")
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d.holds(t, "a-file-with-a-long-name-0007.go", "new\n")
+	d.holds(t, fmt.Sprintf(name, 7), "new\n")
 	u, err := s.Directory.OpenUndo(s.ID, Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +166,7 @@ func TestUndoOfManyFiles(t *testing.T) {
 		t.Fatal(len(left), err)
 	}
 	for i := range files {
-		d.holds(t, fmt.Sprintf("a-file-with-a-long-name-%04d.go", i), fmt.Sprint(i))
+		d.holds(t, fmt.Sprintf(name, i), fmt.Sprint(i))
 	}
 }
 

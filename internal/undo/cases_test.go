@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/tool"
 )
@@ -277,19 +278,19 @@ func TestUnsavedFile(t *testing.T) {
 	}
 }
 
-// A formatter over 2,000 files.
+// A formatter over many files.
 func TestManyFiles(t *testing.T) {
-	p := newPlace(t)
-	for i := range 2000 {
+	p, files := newPlace(t), soak.Count(200, 2000)
+	for i := range files {
 		p.write(fmt.Sprintf("d%d/f%d.go", i%20, i), fmt.Sprint("line ", i))
 	}
 	was := p.tree()
 	found := p.call(func() {
-		for i := range 2000 {
+		for i := range files {
 			p.write(fmt.Sprintf("d%d/f%d.go", i%20, i), fmt.Sprint("formatted ", i))
 		}
 	})
-	if len(found.Changes) != 2000 {
+	if len(found.Changes) != files {
 		t.Errorf("%d changes", len(found.Changes))
 	}
 	if _, left := p.undo(found.Changes, undo.PlanOptions{}); len(left) > 0 {

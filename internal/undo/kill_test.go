@@ -20,7 +20,7 @@ func TestKilled(t *testing.T) {
 		beKilled(t)
 		return
 	}
-	const files = 300
+	const files = 120
 	for _, after := range []int{1, files / 3, files - 10} {
 		p := newPlace(t)
 		for i := range files {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/soak"
 	"github.com/adze-dev/adze/internal/undo"
 	"github.com/adze-dev/adze/internal/workspace/watch"
 	"github.com/adze-dev/adze/tool"
@@ -153,7 +154,7 @@ func (p *place) same(want map[string]string, when string) {
 
 // A random history of commands is undone and redone, step by step and all at once.
 func TestAnyCommandsAreUndone(t *testing.T) {
-	for seed := range uint64(25) {
+	for seed := range uint64(soak.Count(6, 100)) {
 		p := newPlace(t)
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 20 {
