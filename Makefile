@@ -56,8 +56,10 @@ bench: build fleet ## sizes and speeds
 	go -C fleet run ./internal/bench ../bin/adze-fleet
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
-# Property tests try the same inputs each time, so that a failure comes from the change that is tested; make fuzz tries others.
+# Property tests try the same inputs each time, so that a failure comes from the change that is tested; make fuzz tries others,
+# and more of them.
 export RAPID_SEED ?= 1
+export RAPID_CHECKS ?= 40
 
 # New inputs are kept in the build cache, failing ones in testdata/fuzz and testdata/rapid.
 FUZZTIME ?= 30s

@@ -22,10 +22,10 @@ import (
 
 // asNobody are the tests that an ordinary user runs too: those about rights, and about what the two backends do differently.
 const asNobody = "TestTryKeepDrop|TestKilledChild|TestNetwork|TestMasked|TestSubstitutes|TestSubstitutesMoved|TestPlaces|TestForeign|TestBelowTemp|" +
-	"TestPlantedInTemp|TestCaches|TestLaunched|TestUsage|TestSessionUsage|TestHardLinks|TestSessionsShareAWorkspace"
+	"TestPlantedInTemp|TestCaches|TestLaunched|TestSessionUsage|TestHardLinks|TestSessionsShareAWorkspace"
 
 // soakAsNobody are those that make soak adds. Without it, only root runs them, or everything runs as an ordinary user anyway.
-const soakAsNobody = "TestKeepEqualsRunning|TestKilledWhileKeeping|TestEffects|TestCorpus|TestDeepDirectories"
+const soakAsNobody = "TestKeepEqualsRunning|TestKilledWhileKeeping|TestEffects|TestCorpus|TestDeepDirectories|TestUsage"
 
 // An ordinary user has the same trials.
 func TestAsNobody(t *testing.T) {
