@@ -71,7 +71,7 @@ func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 
 // touchOne judges one path. sure means that the command does touch it, if it runs.
 func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, sure bool) {
-	sure = sure && t.Certain != match.Vague && !s.cmd.MayRun && (s.formed || !s.cmd.Valued) // variables may have other values
+	sure = sure && t.Certain != match.Vague && !s.cmd.MayRun
 	if !t.Writes {
 		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, sure)
 	}

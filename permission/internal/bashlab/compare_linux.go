@@ -287,9 +287,8 @@ func unproved(script *bash.Script, by *bash.Command, c call) string {
 			continue
 		}
 		test := slices.Contains([]string{"[", "test"}, cmd.Name())
-		printable := slices.ContainsFunc(by.Words, func(w bash.Word) bool { return w.Kind == bash.Printable })
 		switch {
-		case why != "" && !(test && printable): // what a variable holds may look like an operator, but isn't one
+		case why != "":
 			return why
 		case test:
 			continue // the proof takes a text that is known for a path, also in [ -n a ]; of others it knows that they are none

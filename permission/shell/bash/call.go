@@ -12,26 +12,16 @@ import (
 // call reads a simple command. The commands in its substitutions and those that it runs are added.
 func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
 	cmd := &Command{Source: r.text(s), Stdin: r.stdin, around: len(r.redirs), Redirs: append(slices.Clip(r.redirs), r.redirects(s)...)}
-	own := r // a value may depend on those before it
 	for _, a := range c.Assigns {
-		own.vars = own.vars.with(a.Name.Value, Word{Kind: Unknown})
-	}
-	for _, a := range c.Assigns {
-		cmd.Prefix = append(cmd.Prefix, own.assign(a))
-		if own.nested(a); a.Name.Value == "PROMPT_COMMAND" {
-			own.Line(cmd, own.word(a.Value), true)
+		cmd.Prefix = append(cmd.Prefix, r.assign(a))
+		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
+			r.Line(cmd, r.word(a.Value), true)
 		}
 	}
 	cmd.Words = make([]Word, 0, len(c.Args))
-	bare := r
-	bare.vars, bare.Dirs = nil, nil
-	for i, w := range c.Args {
+	for _, w := range c.Args {
 		r.nested(w)
-		plain, words := bare.words(w), r.words(w)
-		if i == 0 {
-			words = plain // which program it is isn't left to variables
-		}
-		cmd.Words, cmd.Valued = append(cmd.Words, words...), cmd.Valued || !slices.Equal(words, plain)
+		cmd.Words = append(cmd.Words, r.words(w)...)
 	}
 	if r.Add(cmd); r.unwrap != nil {
 		r.unwrap(r, cmd)
@@ -48,11 +38,6 @@ func (r Reader) assign(a *syntax.Assign) Assign {
 		}
 	}
 	out.Value = r.word(a.Value)
-	if a.Value != nil && len(a.Value.Parts) == 1 && out.Value.Kind == Unknown {
-		if _, ok := a.Value.Parts[0].(*syntax.CmdSubst); ok {
-			out.Value.Kind = Printable
-		}
-	}
 	return out
 }
 
@@ -123,7 +108,7 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 		}
 		if n.N != nil {
 			if d.Number = n.N.Value; strings.Trim(d.Number, "0123456789") != "" {
-				r.note("opens a file descriptor by name", n, false)
+				r.note("opens a file descriptor by name", n)
 			}
 		}
 		switch n.Op {
@@ -164,7 +149,7 @@ func (r Reader) document(n *syntax.Redirect) Word {
 		r.checkDocument(n.Hdoc, delimiter.Text, n.Word.Lit() == "")
 	}
 	if delimiter.Kind != Literal || !only(delimiter.Text, nameBytes) { // bash and the parser may not agree on its end
-		r.note("has an unusual end of a here-document", n, false)
+		r.note("has an unusual end of a here-document", n)
 		return Word{r.text(n.Word), Unknown}
 	}
 	var b strings.Builder
@@ -188,11 +173,7 @@ func (r Reader) test(c *syntax.TestClause) {
 func (r Reader) testWords(x syntax.TestExpr) []Word {
 	switch x := x.(type) {
 	case *syntax.Word:
-		w := r.word(x)
-		if w.Kind == Unknown && !r.build(x).odd { // here it is one word and not an operator, whatever its value
-			w.Kind = Printable
-		}
-		return []Word{w}
+		return []Word{r.word(x)}
 	case *syntax.ParenTest:
 		return r.testWords(x.X)
 	case *syntax.UnaryTest:

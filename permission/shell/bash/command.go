@@ -38,7 +38,6 @@ type Command struct {
 	Doubtful bool   // it may not run: a text as shells other than bash may read it, an -exec that a word may expand to
 	Stdin    *Word  // what it reads from a pipe or a wrapper; nil: unknown
 	around   int    // the number of its redirections that belong to groups
-	Valued   bool   // it has values of variables
 	Start    string // the directory the line starts in
 
 	Values []Word // if it is a for: what it loops over

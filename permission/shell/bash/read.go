@@ -46,7 +46,6 @@ type Script struct {
 type Note struct {
 	What   string // "defines a function"
 	Source string // as it is written
-	Held   bool   // it doesn't matter if a sandbox enforces reads
 }
 
 // Read reads a command line as bash would. A line with a syntax error gives an error although bash runs the lines
@@ -80,8 +79,6 @@ type Reader struct {
 	guess  bool       // by may run it or not
 	redirs []Redirect // of the groups around
 	stdin  *Word      // the input of the next command; nil: unknown
-	vars   variables
-	copies int // how often the loops around are unrolled
 }
 
 // reading collects what is read of a line and of the lines within it.
@@ -92,7 +89,6 @@ type reading struct {
 	parser  *syntax.Parser
 	lines   []parsedLine
 	size    int   // of the lines
-	twice   bool  // a text is read twice
 	Err     error // a line within the line could not be read
 }
 
@@ -108,9 +104,7 @@ func (r Reader) read(line string) error {
 	if err != nil {
 		return err
 	}
-	if r.source, r.vars, r.copies = line, nil, 1; strings.Contains(line, "$") {
-		r.vars = variables{}
-	}
+	r.source = line
 	r.stmts(file.Stmts)
 	return nil
 }
@@ -180,13 +174,12 @@ func (r Reader) Add(c *Command) {
 	if c.By == nil {
 		c.By = r.by
 	}
-	c.MayRun, c.Valued = c.MayRun || r.guess, c.Valued || c.By != nil && c.By.Valued
+	c.MayRun = c.MayRun || r.guess
 	r.script.Commands = append(r.script.Commands, c)
 }
 
-// note adds a note. held: it doesn't matter if a sandbox enforces reads.
-func (r Reader) note(what string, n syntax.Node, held bool) {
-	r.script.Notes = append(r.script.Notes, Note{what, r.text(n), held})
+func (r Reader) note(what string, n syntax.Node) {
+	r.script.Notes = append(r.script.Notes, Note{what, r.text(n)})
 }
 
 // text returns the source of a node.

@@ -14,7 +14,7 @@ import (
 
 // readTwice adds the commands in texts that may be read twice.
 func (r Reader) readTwice() {
-	twice := r.twice
+	twice := false
 	var texts []string
 	for _, l := range r.lines {
 		r.source = l.source
@@ -27,15 +27,11 @@ func (r Reader) readTwice() {
 	if !twice {
 		return
 	}
-	r.Dirs = []string{r.options.Dir} // when it is read is unknown, so it may run where any command does
-	for _, c := range r.script.Commands {
-		r.Dirs = union(r.Dirs, c.Dirs)
-	}
 	var dollar, bracket bool // in two texts that may be joined: '$' and '(rm x)'
 	for _, text := range texts {
-		by := &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
 		ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
 		dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
+		by := &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
 		rest := plainSubstitution.ReplaceAllStringFunc(text, func(s string) string {
 			r.Line(by, Word{strings.Trim(s, "$()`"), Literal})
 			return ""
@@ -102,16 +98,16 @@ func (r Reader) readsTwice(n syntax.Node) bool {
 	return false
 }
 
-// callReadsTwice is readsTwice for a simple command with words.
+// callReadsTwice is readsTwice for a simple command with words. An unknown word may be -v, a format or the name of a variable.
 func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 	name := SystemName(r.word(c.Args[0]).Text)
 	tests := name == "test" || name == "[" || name == "printf"
-	return slices.Contains(calculating, name) || slices.ContainsFunc(c.Args, func(w *syntax.Word) bool {
-		source, text := r.text(w), r.word(w).Text
-		set, _, assigns := strings.Cut(text, "=")                                 // env PS4=…
+	return slices.Contains(calculating, name) || slices.ContainsFunc(c.Args, func(arg *syntax.Word) bool {
+		source, w := r.text(arg), r.word(arg)
+		set, _, assigns := strings.Cut(w.Text, "=")                               // env PS4=…
 		index := strings.HasPrefix(source, "{") && strings.HasSuffix(source, "}") // {a[i]}> file
-		return index || assigns && slices.Contains(twiceVars, set) ||
-			tests && (strings.HasPrefix(text, "-v") || text == "-R" || strings.HasPrefix(source, "$(") || strings.HasPrefix(source, "`") || assigningFormat.MatchString(strings.ReplaceAll(text, "%%", "")))
+		return index || assigns && (slices.Contains(twiceVars, set) || w.Kind != Literal && strings.Contains(set, "$")) ||
+			tests && (w.Kind > Glob || strings.HasPrefix(w.Text, "-v") || w.Text == "-R" || assigningFormat.MatchString(strings.ReplaceAll(w.Text, "%%", "")))
 	})
 }
 

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -34,7 +35,6 @@ func (r Reader) stmts(list []*syntax.Stmt) outcome {
 	for _, s := range list {
 		o = next.stmt(s)
 		next.Dirs = o.all
-		next.vars = next.after(s)
 	}
 	return o
 }
@@ -63,7 +63,6 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	r.redirs = append(slices.Clip(r.redirs), own...)
 	r.addOpened(s, own)
 	same := outcome{r.Dirs, r.Dirs}
-	r.vars = r.after(s)
 	switch c := s.Cmd.(type) {
 	case nil:
 	case *syntax.BinaryCmd:
@@ -85,7 +84,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	case *syntax.TestClause:
 		r.test(c)
 	case *syntax.FuncDecl:
-		r.note("defines a function", c, false)
+		r.note("defines a function", c)
 		r.Place, r.Dirs = Function, nil
 		r.stmt(c.Body)
 		return outcome{} // its caller may be anywhere
@@ -94,7 +93,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 	case *syntax.DeclClause:
 		return r.declaration(c)
 	default: // let, (( … )), and syntax of future parsers
-		r.note("evaluates arithmetic, which may run commands", c, true)
+		r.note("evaluates arithmetic, which may run commands", c)
 		r.nested(c)
 		name := "(("
 		if _, ok := c.(*syntax.LetClause); ok {
@@ -107,7 +106,7 @@ func (r Reader) command(s *syntax.Stmt) outcome {
 
 // declaration reads export, declare and the like as a command with assignments before it.
 func (r Reader) declaration(c *syntax.DeclClause) outcome {
-	r.note("declares variables", c, false)
+	r.note("declares variables", c)
 	r.nested(c)
 	cmd := &Command{Words: []Word{{c.Variant.Value, Literal}}, Source: r.text(c), Redirs: r.redirs}
 	o := outcome{r.Dirs, r.Dirs}
@@ -142,15 +141,9 @@ func (r Reader) binary(c *syntax.BinaryCmd) outcome {
 		c = left
 		chain = append(chain, c)
 	}
-	x, before := r.stmt(c.X), r.vars
-	r.vars = r.after(c.X)
+	x := r.stmt(c.X)
 	for _, c := range slices.Backward(chain) {
-		if c.Op != syntax.AndStmt {
-			r.vars = before
-		}
-		if x = r.right(c, x); c.Op == syntax.AndStmt {
-			r.vars = r.after(c.Y)
-		}
+		x = r.right(c, x)
 	}
 	return x
 }
@@ -228,49 +221,45 @@ func (r Reader) loop(parts ...[]*syntax.Stmt) outcome {
 	return r.loop(parts...)
 }
 
-// forLoop reads for NAME in WORDS. If the words are known, the body is read for each of them.
-func (r Reader) forLoop(c *syntax.ForClause) (o outcome) {
+// forLoop reads for NAME in WORDS.
+func (r Reader) forLoop(c *syntax.ForClause) outcome {
 	loop, ok := c.Loop.(*syntax.WordIter)
 	switch {
 	case c.Select:
-		r.note("has a select", c, false)
+		r.note("has a select", c)
 	case !ok:
-		r.note("has a C-style for loop", c, true)
+		r.note("has a C-style for loop", c)
 		r.nested(c.Loop)
 		return r.loop(c.Do)
-	case !IsScratchVar(loop.Name.Value):
-		r.note("assigns the variable "+loop.Name.Value, loop, false)
+	case !scratchName.MatchString(loop.Name.Value):
+		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
 	words := []Word{}
 	for _, w := range loop.Items {
 		r.nested(w)
 		if r.build(w).odd {
-			r.note("loops over unknown words", w, true)
+			r.note("loops over unknown words", w)
 		}
 		words = append(words, r.words(w)...)
 	}
 	r.Add(&Command{Source: "for " + r.text(loop), Values: words})
-	if r.copies *= len(words); r.copies == 0 || r.copies > maxUnrolled || slices.ContainsFunc(words, func(w Word) bool { return w.Kind > Glob }) {
-		return r.loop(c.Do)
-	}
-	for _, w := range words {
-		r.vars = r.vars.with(loop.Name.Value, w)
-		o = r.loop(c.Do)
-	}
-	return o
+	return r.loop(c.Do)
 }
+
+// scratchName matches names of variables without a meaning to the shell or a program.
+var scratchName = regexp.MustCompile(`^([a-z][a-z0-9]{0,7}|[A-Z]|DIR|FILE|NAME)$`)
 
 // cases reads a case.
 func (r Reader) cases(c *syntax.CaseClause) outcome {
 	r.nested(c.Word)
 	if r.build(c.Word).odd {
-		r.note("depends on an unknown value", c.Word, true)
+		r.note("depends on an unknown value", c.Word)
 	}
 	for _, item := range c.Items {
 		for _, p := range item.Patterns {
 			r.nested(p)
 			if r.word(p).Kind == Unknown {
-				r.note("depends on an unknown pattern", p, true)
+				r.note("depends on an unknown pattern", p)
 			}
 		}
 		r.Dirs = union(r.Dirs, r.stmts(item.Stmts).all)
@@ -303,7 +292,7 @@ func (r Reader) nested(n syntax.Node) {
 			r.substituted(n, n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			r.note("substitutes a process", n, true)
+			r.note("substitutes a process", n)
 			r.substituted(n, n.Stmts)
 			return false
 		}

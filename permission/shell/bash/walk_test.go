@@ -60,16 +60,13 @@ func TestDirs(t *testing.T) {
 // Parts of a line that only a rule for all commands covers.
 func TestNotes(t *testing.T) {
 	for line, want := range map[string]string{
-		"f() { ls; }": "defines a function", "select x in a; do ls; done": "has a select", "for ((i=0;i<2;i++)); do ls; done": "has a C-style for loop (held)",
-		"for PATH in a; do ls; done": "assigns the variable PATH", "export A=1": "declares variables", "(( x ))": "evaluates arithmetic, which may run commands (held)", "ls {x}> a": "opens a file descriptor by name", "cat <<'a b'\nx\na b\n": "has an unusual end of a here-document",
-		"diff <(ls) a": "substitutes a process (held)", "case ${x@P} in a) ls;; esac": "depends on an unknown value (held)", "ls; (cd a && ls) | cat": "",
+		"f() { ls; }": "defines a function", "select x in a; do ls; done": "has a select", "for ((i=0;i<2;i++)); do ls; done": "has a C-style for loop",
+		"for PATH in a; do ls; done": "assigns the variable PATH", "export A=1": "declares variables", "(( x ))": "evaluates arithmetic, which may run commands", "ls {x}> a": "opens a file descriptor by name", "cat <<'a b'\nx\na b\n": "has an unusual end of a here-document",
+		"diff <(ls) a": "substitutes a process", "case ${x@P} in a) ls;; esac": "depends on an unknown value", "ls; (cd a && ls) | cat": "",
 	} {
 		script := mustRead(t, line)
 		var got []string
 		for _, n := range script.Notes {
-			if n.Held {
-				n.What += " (held)"
-			}
 			got = append(got, n.What)
 		}
 		if strings.Join(got, ", ") != want {

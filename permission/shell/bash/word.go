@@ -18,7 +18,7 @@ type Kind int
 const (
 	Literal   Kind = iota // known exactly
 	Glob                  // with an unquoted *, ? or [: names of files, or itself
-	Printable             // one word that may be shown: public variables, those that the line sets, what its commands print
+	Printable             // a part of the input that is known, and what commands print
 	Unknown               // known only at run time
 )
 
@@ -125,12 +125,11 @@ func plainLiteral(w *syntax.Word) (string, bool) {
 // builder builds a word from its parts.
 type builder struct {
 	*Reader
-	text      strings.Builder // a pattern, in which quoted special characters are escaped
-	glob      bool            // it has an unquoted *, ? or [
-	printable bool
-	unknown   bool
-	odd       bool // its expansion may have side effects: assign, calculate
-	started   bool // something came before: ~ is the home only at the start
+	text    strings.Builder // a pattern, in which quoted special characters are escaped
+	glob    bool            // it has an unquoted *, ? or [
+	unknown bool
+	odd     bool // its expansion may have side effects: assign, calculate
+	started bool // something came before: ~ is the home only at the start
 }
 
 // build reads the parts of a word.
@@ -146,10 +145,8 @@ func (r Reader) build(w *syntax.Word) *builder {
 func (b *builder) word(source string) Word {
 	s := b.text.String()
 	switch {
-	case b.unknown, b.printable && b.glob: // it may match anything, and expand to several words
+	case b.unknown:
 		return Word{source, Unknown}
-	case b.printable:
-		return Word{source, Printable}
 	case b.glob && s != "[":
 		return Word{s, Glob}
 	}
@@ -187,7 +184,7 @@ func (b *builder) part(p syntax.WordPart, last bool) {
 			case *syntax.ParamExp:
 				b.param(q, true)
 			case *syntax.CmdSubst:
-				b.printable = true
+				b.unknown = true
 			default:
 				b.unknown, b.odd = true, true
 			}
@@ -255,32 +252,22 @@ var (
 	doubleEscapes  = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 )
 
-// param reads a variable: $HOME and those that the line sets are known, some may be printed, all others are unknown.
+// param reads a variable: only $HOME and $PWD are known.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	b.started = true
 	if !plainParam(p) {
 		b.unknown, b.odd = true, true
 		return
 	}
-	name := p.Param.Value
-	value, known := b.vars[name]
-	switch {
+	value := ""
+	switch name := p.Param.Value; {
 	case name == "HOME":
-		value, known = Word{b.options.Home, Literal}, b.options.Home != ""
+		value = b.options.Home
 	case name == "PWD" && len(b.Dirs) == 1 && !names(b.source, name):
-		value, known = Word{b.Dirs[0], Literal}, true
+		value = b.Dirs[0]
 	}
-	switch {
-	case known && value.Kind == Glob && quoted && only(value.Text, patternBytes):
-		b.glob = true
-		b.text.WriteString(value.Text)
-	case known && value.Kind == Literal && (quoted || value.Text != "" && only(value.Text, plainBytes)):
-		b.quoted(value.Text)
-	case slices.Contains(publicNumbers, name), quoted && (slices.Contains(publicVars, name) || IsScratchVar(name)):
-		b.printable = true
-	default:
-		b.unknown = true
-	}
+	b.unknown = b.unknown || value == "" || !quoted && !only(value, plainBytes)
+	b.quoted(value)
 }
 
 // plainParam reports whether p is just $name or ${name}.
@@ -288,13 +275,6 @@ func plainParam(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil &&
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
-
-// publicNumbers and publicVars are the variables that may be printed. Numbers are one word even without quotes; a directory
-// may be named "x /home/me/*".
-var (
-	publicNumbers = strings.Fields("? $ # ! UID EUID SECONDS LINENO RANDOM")
-	publicVars    = strings.Fields("PWD OLDPWD USER LOGNAME SHELL PATH LANG TERM HOSTNAME BASH_VERSION HOME")
-)
 
 // ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text, for
 // bytes that aren't UTF-8, and for \u, which depends on the locale.

@@ -20,7 +20,7 @@ func TestWords(t *testing.T) {
 		`a $'b\n'`:            lit("a", "b\n"),
 		`a *.go`:              {{"a", Literal}, {"*.go", Glob}},
 		`a $x`:                {{"a", Literal}, {"$x", Unknown}},
-		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, Printable}},
+		`a "$USER"`:           {{"a", Literal}, {`"$USER"`, Unknown}},
 		`a $(b)`:              {{"a", Literal}, {"$(b)", Unknown}},
 	} {
 		script := mustRead(t, line)

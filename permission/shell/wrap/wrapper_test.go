@@ -61,7 +61,7 @@ func TestUnwrap(t *testing.T) {
 		"env -S 'rm x'":                "env -S rm x > env -S 'rm x'",
 		"cat x | grep y":               "cat x > grep y",
 		"echo $(rm x)":                 "rm x > echo $(rm x)",
-		"for f in a b; do rm $f; done": " > rm a > rm b",
+		"for f in a b; do rm $f; done": " > rm $f",
 	} {
 		script, err := bash.Read(line, bash.Options{Dir: "/w", Home: "/home/me"}, Unwrap)
 		if err != nil {
