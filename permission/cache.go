@@ -96,10 +96,9 @@ func (e *engine) lookGit(dir string) string {
 		return "can't determine which programs git runs here"
 	}
 	at := e.resolve(dir)
-	program, known := e.disk.Git(at)
-	top, found := e.disk.Worktree(at)
+	top, program, known := e.disk.Git(at)
 	switch {
-	case !known || !found:
+	case !known:
 		return "can't determine which programs git runs here"
 	case program != "":
 		return "git is configured to run " + show(program)

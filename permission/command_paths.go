@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,14 +31,10 @@ func (w *commandJudge) judgePaths(s *commandVerdict) {
 
 // touch judges a path in a word of a command.
 func (w *commandJudge) touch(s *commandVerdict, t match.Touch) {
-	if s.formed && t.Certain == match.Vague && t.Scope == match.Below {
-		return // which files it reads is known
-	}
-	if t.Inside && w.disk != nil && !w.disk.Exists(filepath.Dir(t.Path)+"/.") {
-		return
-	}
 	switch {
-	case t.Scope >= match.Index:
+	case s.formed && t.Vague && t.Below: // which files it reads is known
+	case t.Inside && w.disk != nil && !w.disk.Exists(t.Path[:strings.LastIndexByte(t.Path, '/')]+"/."):
+	case t.Index:
 		w.touchIndex(s, t)
 	case t.Glob:
 		w.touchGlob(s, t)
@@ -48,7 +43,7 @@ func (w *commandJudge) touch(s *commandVerdict, t match.Touch) {
 	}
 }
 
-// touchGlob judges the paths that a pattern matches now, and all in its directory that it may match.
+// touchGlob judges what a pattern may match: all in its directory.
 func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 	if _, secret := names.MaySecret(t.Path); secret {
 		if s.exact = true; s.cmd.Base() == "git" && !s.cmd.MayRun {
@@ -59,38 +54,31 @@ func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 		return
 	}
 	directory := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
-	w.touchOne(s, t, w.resolve(directory+".")+"/", false)
-	if w.disk == nil || w.step(lookupSteps) {
-		return
-	}
-	found, _ := w.disk.Glob(t.Path)
-	for _, path := range found {
-		w.touchOne(s, t, w.resolve(path), true)
-	}
+	w.touchOne(s, t, w.resolve(directory+".")+"/", true)
 }
 
 // touchOne judges one path. sure means that the command does touch it, if it runs.
 func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, sure bool) {
-	sure = sure && t.Certain != match.Vague && !s.cmd.MayRun
+	sure = sure && !t.Vague && !s.cmd.MayRun
 	if !t.Writes {
 		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, sure)
 	}
-	if t.Writes || t.Certain == match.Named && !s.formed { // an unknown command may write to its arguments too
-		w.ruleOn(s, tool.Access{Verb: tool.Writes, Target: path}, sure && t.Certain == match.Sure)
+	if t.Writes || !t.Sure && !t.Vague && !s.formed { // an unknown command may write to its arguments too
+		w.ruleOn(s, tool.Access{Verb: tool.Writes, Target: path}, sure && t.Sure)
 	}
 	verb := tool.Reads
 	if t.Writes {
 		verb = tool.Writes
 	}
 	below := tool.Access{Verb: verb, Target: path + "/"}
-	if t.Scope == match.Below && path != "/" {
+	if t.Below && path != "/" {
 		w.ruleOn(s, below, false)
 	}
-	if s.cmd.MayRun || t.Certain == match.Vague {
+	if s.cmd.MayRun || t.Vague {
 		return
 	}
 	w.needsExact(s, tool.Access{Verb: verb, Target: path})
-	if t.Scope == match.Below {
+	if t.Below {
 		w.needsExact(s, below)
 	}
 	if !t.Glob && !t.Part {
@@ -139,7 +127,7 @@ func (w *commandJudge) reach(s *commandVerdict, t match.Touch, path string) {
 		s.reads = append(s.reads, path)
 	case f.path == "" || !outside, liesIn(f.path, w.world.readable) && !f.exact:
 	case slices.ContainsFunc([]string{"/proc", "/dev", "/sys"}, func(dir string) bool { return lies(f.path, dir) }):
-	case w.disk == nil || !(t.Writes && t.Certain == match.Sure) && !w.mayExist(s, &f):
+	case w.disk == nil || !(t.Writes && t.Sure) && !w.mayExist(s, &f):
 	case slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, &f) }):
 		s.reads = append(s.reads, path)
 	case !slices.ContainsFunc(s.asks, func(g *finding) bool { return g.path == f.path }):
@@ -164,8 +152,8 @@ func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
 	n, top := 0, w.resolve(t.Path)
 	known := w.disk != nil && w.disk.Tracked(top, func(path string) bool {
 		n++
-		if (t.Scope == match.WholeIndex || lies(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
-			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Certain == match.Sure && !s.cmd.MayRun)
+		if (t.Whole || within(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
+			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Sure && !s.cmd.MayRun)
 			return s.verdict != tool.Deny
 		}
 		return n%16 != 0 || !w.step(1) // comparing a name is cheap

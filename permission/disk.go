@@ -9,14 +9,9 @@ type Disk interface {
 	Resolve(path string) string
 	// Exists reports whether there is something at a resolved path.
 	Exists(path string) bool
-	// Glob returns the paths that a shell pattern matches now. ok is false if there are too many.
-	Glob(pattern string) (paths []string, ok bool)
-	// Git returns a program that the configuration of the repository around dir would run. known is false if that couldn't
-	// be determined.
-	Git(dir string) (program string, known bool)
-	// Worktree returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if
-	// there is none. known is false if that couldn't be determined.
-	Worktree(dir string) (top string, known bool)
+	// Git returns the top of the working tree of the repository that git would use in dir, a resolved directory; "" if there
+	// is none, and a program that its configuration would run. known is false if that couldn't be determined.
+	Git(dir string) (top, program string, known bool)
 	// Repository reports whether a path in the workspace is in a directory that git takes for a repository by its entries, or
 	// would if the path existed.
 	Repository(path string) bool

@@ -57,11 +57,9 @@ func locks(target string) tool.Access   { return tool.Access{Verb: tool.Locks, T
 // plainDisk is a disk without links, secrets and settings of git.
 type plainDisk struct{}
 
-func (plainDisk) Resolve(p string) string        { return path.Clean(p) }
-func (plainDisk) Glob(string) ([]string, bool)   { return nil, true }
-func (plainDisk) Git(string) (string, bool)      { return "", true }
-func (plainDisk) Worktree(string) (string, bool) { return root, true }
-func (plainDisk) Repository(string) bool         { return false }
+func (plainDisk) Resolve(p string) string           { return path.Clean(p) }
+func (plainDisk) Git(string) (string, string, bool) { return root, "", true }
+func (plainDisk) Repository(string) bool            { return false }
 func (plainDisk) Exists(p string) bool {
 	return (strings.HasPrefix(p, home) || strings.HasPrefix(p, "/data")) && !strings.HasSuffix(p, "/.")
 }

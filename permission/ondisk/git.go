@@ -14,27 +14,27 @@ import (
 	"github.com/adze-dev/adze/internal/workspace/realpath"
 )
 
-// Git returns why git may run a program, or show files elsewhere, in dir; "" if it doesn't: the repository around dir is a plain
+// Git returns the top of the working tree that git would use in dir, and why git may run a program, or show files elsewhere; ""
+// if it doesn't: the repository around dir is a plain
 // one, with its own objects, no links, no submodules and everyday settings, or dir is in no repository. The user's and the system's
 // configuration may name any program, except by a relative path, which would be in the repository. known is false if that
 // couldn't be determined.
-func (d *disk) Git(dir string) (why string, known bool) {
-	b := d.budget()
-	top, known := d.Worktree(dir)
+func (d *disk) Git(dir string) (top, why string, known bool) {
+	top, known = d.worktree(dir)
 	if !known {
-		return "", false
+		return "", "", false
 	}
 	if top != "" {
-		if why, err := d.plain(b, filepath.Join(top, ".git")); why != "" || err != nil {
-			return why, err == nil
+		if why, err := d.plain(filepath.Join(top, ".git")); why != "" || err != nil {
+			return top, why, err == nil
 		}
 	}
 	for _, file := range []string{"/etc/gitconfig", d.home + "/.gitconfig", d.home + "/.config/git/config"} {
-		if why, err := d.ofUser(b, file, 0); why != "" || err != nil {
-			return why, err == nil
+		if why, err := d.ofUser(file, 0); why != "" || err != nil {
+			return top, why, err == nil
 		}
 	}
-	return "", true
+	return top, "", true
 }
 
 // Limits of one answer.
@@ -42,19 +42,17 @@ const (
 	maxConfig   = 1 << 20
 	maxIndex    = 32 << 20
 	maxIncludes = 10
-	fileCost    = 20   // a file counts as this many names
 	maxGitNames = 4000 // in a git directory, without objects
 )
 
-// Worktree returns the top of the working tree of the repository that git would use in dir; "" if dir is in no repository. known is
+// worktree returns the top of the working tree of the repository that git would use in dir; "" if dir is in no repository. known is
 // false if that couldn't be determined: git would use a bare repository, or one that is elsewhere.
-func (d *disk) Worktree(dir string) (top string, known bool) {
-	b := d.budget()
+func (d *disk) worktree(dir string) (top string, known bool) {
 	at, _, err := realpath.Resolve(dir)
 	if err != nil || !filepath.IsAbs(dir) || d.remote(dir) {
 		return "", false
 	}
-	for ; b.spend(fileCost); at = filepath.Dir(at) {
+	for ; d.spend(fileCost); at = filepath.Dir(at) {
 		switch info, err := os.Lstat(filepath.Join(at, ".git")); {
 		case err == nil:
 			return at, info.IsDir()
@@ -82,8 +80,8 @@ func absent(err error) bool {
 }
 
 // plain returns what isn't plain about a repository.
-func (d *disk) plain(b *budget, gitDir string) (why string, err error) {
-	if !b.spend(fileCost) {
+func (d *disk) plain(gitDir string) (why string, err error) {
+	if !d.spend(fileCost) {
 		return "", errTooMuch
 	}
 	if why, err := odd(gitDir); why != "" || err != nil {
@@ -160,8 +158,8 @@ func settingsOf(file string) ([]gitconfig.Setting, error) {
 }
 
 // ofUser returns a program in the user's configuration that has a relative path.
-func (d *disk) ofUser(b *budget, file string, depth int) (why string, err error) {
-	if !b.spend(fileCost) || depth > maxIncludes {
+func (d *disk) ofUser(file string, depth int) (why string, err error) {
+	if !d.spend(fileCost) || depth > maxIncludes {
 		return "", errTooMuch
 	}
 	settings, err := settingsOf(file)
@@ -180,7 +178,7 @@ func (d *disk) ofUser(b *budget, file string, depth int) (why string, err error)
 			} else if !filepath.IsAbs(path) {
 				path = filepath.Join(filepath.Dir(file), path)
 			}
-			if why, err := d.ofUser(b, path, depth+1); why != "" || err != nil {
+			if why, err := d.ofUser(path, depth+1); why != "" || err != nil {
 				return why, err
 			}
 		case slices.Contains([]string{"diff", "filter", "core", "merge", "gpg"}, s.Key.Section) && relativeProgram(s.Value):

@@ -213,11 +213,11 @@ func TestGitHostile(t *testing.T) {
 				s.write(name, text+"\n", 0o755)
 			}
 			d := open(options{home: s.base})
-			if program, known := d.Git(s.repo); !known || program != "" && tt.name != "hook" && tt.name != "config.worktree" {
+			if _, program, known := d.Git(s.repo); !known || program != "" && tt.name != "hook" && tt.name != "config.worktree" {
 				t.Fatalf("before: %q, %v", program, known)
 			}
 			s.config(tt.config)
-			if program, known := d.Git(s.repo); program == "" && known && !overruled[tt.name] {
+			if _, program, known := d.Git(s.repo); program == "" && known && !overruled[tt.name] {
 				t.Error("the repository counts as plain")
 			}
 			if tt.command == "" {

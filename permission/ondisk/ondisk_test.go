@@ -6,21 +6,6 @@ import (
 	"testing"
 )
 
-// All answers of a decision together have a limit, too.
-func TestDecisionLimit(t *testing.T) {
-	top := plant(t, "d/a", "d/b")
-	d := open(options{entries: 4}).now()
-	answers := 0
-	for range 100 {
-		if _, ok := d.Glob(top + "/d/*"); ok {
-			answers++
-		}
-	}
-	if want := maxAnswers * 4 / 2; answers != want { // each checks two names
-		t.Errorf("%d answers, want %d", answers, want)
-	}
-}
-
 func TestWorktree(t *testing.T) {
 	top := plant(t, "repo/.git/HEAD", "repo/a/b/c", "linked/.git", "linked/x/y", "bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/hooks/x", "none/x")
 	top, err := filepath.EvalSymlinks(top)
@@ -32,15 +17,15 @@ func TestWorktree(t *testing.T) {
 		if want != "?" {
 			want = filepath.Join(top, want)
 		}
-		if got, known := d.Worktree(filepath.Join(top, dir)); known != (want != "?") || known && got != want {
+		if got, known := d.worktree(filepath.Join(top, dir)); known != (want != "?") || known && got != want {
 			t.Errorf("Worktree(%s) = %q, %v, want %q", dir, got, known, want)
 		}
 	}
-	if _, known := d.Worktree("relative"); known {
+	if _, known := d.worktree("relative"); known {
 		t.Error("a relative path is known")
 	}
 	if os.Getuid() != 0 && os.Chmod(filepath.Join(top, "none"), 0) == nil {
-		if _, known := d.Worktree(filepath.Join(top, "none")); known {
+		if _, known := d.worktree(filepath.Join(top, "none")); known {
 			t.Error("a directory that can't be entered is known")
 		}
 		os.Chmod(filepath.Join(top, "none"), 0o755)
@@ -55,9 +40,6 @@ func TestRemotePathsAreNotLookedAt(t *testing.T) {
 	remote := "/" + top + "/d" // to this system it is an ordinary path
 	if got := d.Resolve(remote + "/a"); got != "*" {
 		t.Errorf("Resolve = %q", got)
-	}
-	if got, ok := d.Glob(remote + "/*"); ok {
-		t.Errorf("Glob = %q", got)
 	}
 	if d.Tracked(remote, func(string) bool { return true }) {
 		t.Error("Tracked")

@@ -13,13 +13,13 @@ func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 	if d.remote(dir) {
 		return false
 	}
-	top, known := d.Worktree(dir)
+	top, known := d.worktree(dir)
 	if !known || top == "" {
 		return known
 	}
-	n, b := 0, d.budget()
+	n := 0
 	err := eachEntry(filepath.Join(top, ".git"), func(name string, mode uint32) error {
-		if n++; n%chunk == 0 && !b.spend(1) {
+		if n++; n%512 == 0 && !d.spend(1) {
 			return errTooMuch
 		}
 		if !visit(top + string(filepath.Separator) + filepath.FromSlash(name)) {

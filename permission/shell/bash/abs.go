@@ -2,6 +2,7 @@ package bash
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,20 @@ func Abs(dir, name string) (abs string, ok bool) {
 		return strings.ToUpper(name[1:2]) + ":/" + strings.TrimLeft(name[2:], "/"), true
 	}
 	return name, name != "" && name[0] == '/'
+}
+
+// Each returns where a path leads from each directory. It cleans nothing: what .. means depends on links.
+func Each(dirs []string, path string) (out []string) {
+	for _, d := range dirs {
+		full, abs := Abs(d, path)
+		if !abs {
+			full = strings.TrimSuffix(d, "/") + "/" + full
+		}
+		if !slices.Contains(out, full) {
+			out = append(out, full)
+		}
+	}
+	return out
 }
 
 // ofWindows reports whether an absolute path with slashes is one of Windows.

@@ -58,11 +58,7 @@ func (r Reader) moved(c *Command) outcome {
 	if to == "" || r.Dirs == nil {
 		return outcome{}
 	}
-	for _, d := range r.Dirs {
-		full, abs := Abs(d, to)
-		if !abs {
-			full = d + "/" + full
-		}
+	for _, full := range Each(r.Dirs, to) {
 		// cd resolves .. in the path as it is written; if that doesn't exist, it follows links.
 		if next = union(next, []string{path.Clean(full)}); strings.Contains(full+"/", "/../") {
 			next = union(next, []string{full})

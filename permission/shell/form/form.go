@@ -121,7 +121,7 @@ func (r Reading) git(c *bash.Command, words []bash.Word) (Reading, string) {
 		case words[0].Text == "-C" && len(words) > 1:
 			words = words[1:]
 			r.add(c, Path{Path: words[0].Text, Names: true})
-			r.Git = each(r.Git, words[0].Text)
+			r.Git = bash.Each(r.Git, words[0].Text)
 		default:
 			return Reading{}, "git " + words[0].Text + " is not on the read-only list"
 		}
@@ -171,24 +171,10 @@ func (r *Reading) add(c *bash.Command, p Path) {
 	if p.Path == "" || p.Path == "-" {
 		return
 	}
-	for _, path := range each(c.Dirs, p.Path) {
+	for _, path := range bash.Each(c.Dirs, p.Path) {
 		p.Path = path
 		r.Paths = append(r.Paths, p)
 	}
-}
-
-// each returns where a path leads from each directory. It cleans nothing: what .. means depends on links.
-func each(dirs []string, path string) (out []string) {
-	for _, d := range dirs {
-		full, abs := bash.Abs(d, path)
-		if !abs {
-			full = strings.TrimSuffix(d, "/") + "/" + full
-		}
-		if !slices.Contains(out, full) {
-			out = append(out, full)
-		}
-	}
-	return out
 }
 
 // kind is what the operands of a command are.

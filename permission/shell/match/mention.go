@@ -10,14 +10,28 @@ import (
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
+// Touch is a path that the words of a command name.
+type Touch struct {
+	Path   string // absolute and not resolved: links and .. are still in it
+	Glob   bool   // it is a pattern of the shell
+	Writes bool   // the command changes or creates it; otherwise it reads it
+	Inside bool   // it is touched only if its parent is a directory
+	Part   bool   // it is only a part of a word, and may be no path
+	Sure   bool   // it is touched if the command runs
+	Vague  bool   // unknown files are, if any: in a text, or below it
+	Below  bool   // all below it is touched too
+	Index  bool   // what git has of it in its index and its commits is
+	Whole  bool   // all that git has there
+}
+
 // mentions gives visit the paths that a command names.
 type mentions struct {
 	*bash.Command
 	program.Runner
-	visit   func(Touch) bool
-	certain Certainty // of the paths in a text
-	all     bool      // there are no others
-	enough  bool      // visit wants no more
+	visit  func(Touch) bool
+	vague  bool // so are the paths in a text
+	all    bool // there are no others
+	enough bool // visit wants no more
 }
 
 // Mentions gives visit the paths that the words and redirections of a command name, whatever it does with them, and
@@ -28,7 +42,7 @@ func Mentions(c *bash.Command, visit func(Touch) bool) (all bool) {
 	for _, d := range c.Redirs {
 		if d.File {
 			m.all = m.all && d.Target.Kind == bash.Literal && d.Dirs != nil
-			m.add(d.Dirs, Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Writes: d.Write, Certain: Sure})
+			m.add(d.Dirs, Touch{Path: d.Target.Text, Glob: d.Target.Kind == bash.Glob, Writes: d.Write, Sure: true})
 		}
 	}
 	m.values()
@@ -64,11 +78,14 @@ func (m *mentions) add(dirs []string, t Touch) {
 	if name == "" || len(name) > maxPath || strings.IndexByte(name, 0) >= 0 {
 		return
 	}
-	if isAbs(dirs, name) {
-		dirs = append(dirs[:len(dirs):len(dirs)], "/")[:1]
+	if dirs == nil {
+		if _, abs := bash.Abs("/", name); !abs {
+			return
+		}
+		dirs = []string{"/"}
 	}
-	for _, d := range dirs {
-		t.Path = join(d, name)
+	for _, path := range bash.Each(dirs, name) {
+		t.Path = path
 		m.enough = m.enough || !m.visit(t)
 	}
 }
@@ -118,11 +135,9 @@ func (m *mentions) input() {
 	})
 	input := m.Command.Input()
 	if input != nil && (reads || program.RunsOf(m.Command).Interprets) {
-		if input == m.Stdin {
-			m.certain = Vague
-		}
+		m.vague = input == m.Stdin
 		m.text(input.Text, true)
-		m.certain = Named
+		m.vague = false
 	}
 	m.all = m.all && !(reads && (input == nil || input.Kind != bash.Literal))
 }
@@ -130,37 +145,39 @@ func (m *mentions) input() {
 // files adds what a well-known command does with files: what it reads and writes for sure, what it may read or write below
 // its operands or the current directory, and the files that it makes under other names.
 func (m *mentions) files() {
-	has := func(flags []string) bool { return given(m.Command, m.Runner, flags) }
-	reads, changes := has(m.Reads), has(m.Changes) && !has(m.Unless)
-	below := func(w bash.Word, touched, write bool) {
-		if touched {
-			m.add(m.Dirs, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Writes: write, Scope: Below, Certain: Vague})
+	has := func(flags ...string) bool { return given(m.Command, m.Runner, flags) }
+	reads, changes, into := has(m.Reads...), has(m.Changes...) && !has(m.Unless...), has("-t", "--target-directory")
+	below := func(w bash.Word, reads, changes bool) {
+		for _, writes := range []bool{false, true} {
+			if reads && !writes || changes && writes {
+				m.add(m.Dirs, Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Writes: writes, Below: true, Vague: true})
+			}
 		}
 	}
-	below(bash.Word{Text: "."}, reads && m.Here, false)
-	below(bash.Word{Text: "."}, changes && !has(m.Into), true)
-	operands := slices.Clone(m.Words[1:])
-	operands = slices.DeleteFunc(operands, func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
-	to, isDir := m.target(operands)
+	below(bash.Word{Text: "."}, reads && m.Here, changes && !has(m.Into...))
+	operands := slices.DeleteFunc(slices.Clone(m.Words[1:]), func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
+	m.all = m.all && !(m.Copies && into)
+	targets := operands[max(0, len(operands)-1):] // it copies to
+	if into {
+		targets = operands[:min(len(operands), maxCopied)]
+	}
+	isDir := into || len(operands) > 0 && strings.Trim(operands[len(operands)-1].Text, "./") == "" || m.Fetches || m.Strips
 	for i, w := range operands {
-		t := Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Certain: Sure}
-		renames := m.Renames && w != to // under another name, what is in it can be read
-		if renames {
+		last := i == len(operands)-1 && i > 0 && !into
+		t := Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Sure: true}
+		if m.Renames && !last { // under another name, what is in it can be read
 			m.add(m.Dirs, t)
 		}
-		below(w, reads || renames, false)
-		below(w, changes, true)
-		made := m.made(w.Text, to.Text)
-		copied := Touch{Path: made, Writes: true, Inside: m.Copies && !isDir}
-		if strings.ContainsAny(path.Base(made), "*?[") {
-			copied.Glob = t.Glob
+		below(w, reads || m.Renames && !last, changes)
+		for _, made := range m.made(w.Text, targets) {
+			m.add(m.Dirs, Touch{Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Writes: true, Inside: len(operands) == 2 && !isDir})
 		}
-		m.add(m.Dirs, copied)
+		if len(m.Edits) > 0 && has(m.Edits...) {
+			m.add(m.Dirs, Touch{Path: t.Path, Glob: t.Glob, Writes: true, Sure: true})
+		}
 		if m.Writes != "" {
-			t.Writes = m.Runner.Writes == "all" || m.Runner.Writes == "rest" && i > 0 || m.Runner.Writes == "last" && (w == to || !slices.Contains(operands, to))
-			if !t.Glob && has(m.Deep) {
-				t.Scope = Below
-			}
+			t.Writes = m.Runner.Writes == "all" || m.Runner.Writes == "rest" && i > 0 || m.Runner.Writes == "last" && (last || i == 0 && into)
+			t.Below = !t.Glob && has(m.Deep...)
 			m.add(m.Dirs, t)
 		}
 	}
@@ -172,42 +189,30 @@ func (m *mentions) files() {
 	}
 }
 
-// target is where a command copies files to: the value of -t, which is a directory, or the last operand.
-func (m *mentions) target(operands []bash.Word) (to bash.Word, isDir bool) {
-	for i, w := range m.Words {
-		name, value, attached := strings.Cut(w.Text, "=")
-		switch isFlag := strings.HasPrefix(name, "--t") || program.Cluster(name) && strings.HasSuffix(name, "t"); {
-		case isFlag && attached:
-			return bash.Word{Text: value, Kind: w.Kind}, true
-		case isFlag && i+1 < len(m.Words):
-			return m.Words[i+1], true
+// made returns files that a command may make of another under a name that is not among its words. cp a/.mcp.json . writes
+// ./.mcp.json, curl -O and wget take the name from the address, and what is unpacked loses its ending.
+func (m *mentions) made(file string, targets []bash.Word) (names []string) {
+	switch {
+	case m.Fetches:
+		return []string{path.Base(file[:strings.IndexAny(file+"?", "?#")])}
+	case m.Strips:
+		return []string{file[:max(0, strings.LastIndexAny(file, ".-"))]}
+	case m.Copies:
+		for _, to := range targets {
+			if to.Text != file {
+				names = append(names, strings.TrimSuffix(to.Text, "/")+"/"+path.Base(file))
+			} else if len(targets) == 1 {
+				names = append(names, path.Base(file)) // ln -s ../x
+			}
 		}
 	}
-	if len(operands) < 2 {
-		return bash.Word{Text: "./"}, true
-	}
-	to = operands[len(operands)-1]
-	return to, len(operands) > 2 || strings.HasSuffix(to.Text, "/") || strings.HasSuffix(to.Text, ".")
-}
-
-// made is the file that a command makes of another under a name that is not among its words; "": none. cp a/.mcp.json .
-// writes ./.mcp.json, curl -O and wget take the name from the address, and what is unpacked loses its ending.
-func (m *mentions) made(file, to string) string {
-	switch {
-	case m.Copies && file != to:
-		return join(to, path.Base(file))
-	case m.Fetches:
-		return path.Base(file[:strings.IndexAny(file+"?", "?#")])
-	case m.Strips:
-		return file[:max(0, strings.LastIndexAny(file, ".-"))]
-	}
-	return ""
+	return names
 }
 
 // text adds the paths that may stand in a word: itself, what follows = : @ or a short flag's letter, in a script of sed
 // what follows a letter that reads or writes a file, and in a program every piece between quotes and brackets.
 func (m *mentions) text(word string, isProgram bool) {
-	add := func(name string) { m.add(m.Dirs, Touch{Path: name, Certain: m.certain, Part: name != word}) }
+	add := func(name string) { m.add(m.Dirs, Touch{Path: name, Vague: m.vague, Part: name != word}) }
 	isSed := strings.HasSuffix(m.Base(), "sed")
 	isGlued := len(word) > 2 && word[0] == '-' && word[1] != '-' // sort -uosecret.txt
 	for i := 1; i < len(word); i++ {
@@ -234,10 +239,11 @@ func (m *mentions) text(word string, isProgram bool) {
 }
 
 const (
-	maxGlued = 10                        // short flags in one word before the file that the last of them names
-	maxPath  = 4 << 10                   // bytes of a path: no system opens a longer one
-	joins    = "=:@,"                    // what may come before a path in a word
-	brackets = "'\"`()[]{}<>,;=|&! \t\n" // what is around a path in a program
+	maxCopied = 64                        // operands whose names are looked for in the others
+	maxGlued  = 10                        // short flags in one word before the file that the last of them names
+	maxPath   = 4 << 10                   // bytes of a path: no system opens a longer one
+	joins     = "=:@,"                    // what may come before a path in a word
+	brackets  = "'\"`()[]{}<>,;=|&! \t\n" // what is around a path in a program
 )
 
 // NeedsNetwork reports whether a command is known to need the network.

@@ -16,10 +16,10 @@ func TestMentions(t *testing.T) {
 		"touch a":                       "!/w/a",
 		"chmod 1 a":                     "!/w/a /w/1",
 		"rm -r a":                       "!/w/a/ /w/-r?",
-		"cp a b":                        "!/w/b !/w/b/a? /w/a",
-		"cp a/b .":                      "!/w/. !/w/./b? /w/a/b",
-		"cp -t d a":                     "!/w/d !/w/d/a? /w/-t? /w/a",
-		"mv a b":                        "!/w/a/ !/w/b/ !/w/b/a? /w/a /w/a/?",
+		"cp a b":                        "!/w/b !/w/b/a? !/w/b? /w/a",
+		"cp a/b .":                      "!/w/. !/w/./b? !/w/.? /w/a/b",
+		"cp -t d a":                     "!/w/a/d? !/w/d !/w/d/a? /w/-t? /w/a …",
+		"mv a b":                        "!/w/a/ !/w/b/ !/w/b/a? !/w/b? /w/a /w/a/?",
 		"curl -O h/a?x":                 "!/w/a? /w/-O? /w/h/a?x?",
 		"gunzip a.gz":                   "!/w/a? /w/a.gz?",
 		"unzip a":                       "!/w/./? !/w/a/? /w/a?",
@@ -39,10 +39,10 @@ func TestMentions(t *testing.T) {
 			if touch.Writes {
 				s = "!" + s
 			}
-			if touch.Scope == Below {
+			if touch.Below {
 				s += "/"
 			}
-			if touch.Certain != Sure {
+			if !touch.Sure {
 				s += "?"
 			}
 			got = append(got, s)

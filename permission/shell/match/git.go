@@ -8,53 +8,6 @@ import (
 	"github.com/adze-dev/adze/permission/shell/program"
 )
 
-// Touch is a path that the words of a command name.
-type Touch struct {
-	Path    string // absolute and not resolved: links and .. are still in it
-	Glob    bool   // it is a pattern of the shell
-	Writes  bool   // the command changes or creates it; otherwise it reads it
-	Inside  bool   // it is touched only if its parent is a directory
-	Part    bool   // it is only a part of a word, and may be no path
-	Scope   Scope
-	Certain Certainty
-}
-
-// Scope is what is touched besides a path itself.
-type Scope uint8
-
-// The scopes.
-const (
-	Itself     Scope = iota
-	Below            // all below it
-	Index            // what git has of it, or below it, in its index and its commits
-	WholeIndex       // all that git has in its index and its commits
-)
-
-// Certainty is how certain it is that a path is touched.
-type Certainty uint8
-
-// The certainties.
-const (
-	Named Certainty = iota // it is named in a word
-	Sure                   // it is touched if the command runs
-	Vague                  // some unknown files below it are
-)
-
-// isAbs reports whether a path is the same in all these directories.
-func isAbs(dirs []string, name string) bool {
-	_, abs := bash.Abs(append(dirs[:len(dirs):len(dirs)], "/")[0], name)
-	return abs
-}
-
-// join joins a path to the directory that it is relative to. It cleans nothing: what .. means depends on links.
-func join(dir, name string) string {
-	name, abs := bash.Abs(dir, name)
-	if abs {
-		return name
-	}
-	return strings.TrimSuffix(dir, "/") + "/" + name
-}
-
 // gitShown returns the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
 // pathspec with magic may exclude some.
 func gitShown(c *bash.Command) (ts []Touch) {
@@ -69,13 +22,13 @@ func gitShown(c *bash.Command) (ts []Touch) {
 	case words[0].Text == "show" && len(words) > 1 && !slices.ContainsFunc(words[1:], func(w bash.Word) bool { return !isObject(w) }):
 		return nil
 	default:
-		return []Touch{{Path: at + ".", Scope: WholeIndex, Certain: Sure}}
+		return []Touch{{Path: at + ".", Index: true, Whole: true, Sure: true}}
 	}
 	for _, w := range words[behind+1:] {
 		if strings.HasPrefix(w.Text, ":") || strings.ContainsAny(w.Text, `*?[\`) {
-			return []Touch{{Path: at + ".", Scope: WholeIndex, Certain: Vague}}
+			return []Touch{{Path: at + ".", Index: true, Whole: true}}
 		}
-		ts = append(ts, Touch{Path: at + w.Text, Scope: Index, Certain: Sure})
+		ts = append(ts, Touch{Path: at + w.Text, Index: true, Sure: true})
 	}
 	return ts
 }
