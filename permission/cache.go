@@ -2,6 +2,7 @@ package permission
 
 import (
 	"errors"
+	"path/filepath"
 
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -15,9 +16,8 @@ type cache struct {
 	steps    int  // of the line that is being judged
 	exceeded bool // a line needed more than maxSteps
 
-	scripts  map[where]script
-	resolved map[string]string
-	git      map[string]string
+	scripts map[where]script
+	git     map[string]string
 }
 
 // where is a command line with its working directory.
@@ -32,7 +32,7 @@ type script struct {
 
 // begin returns an engine for one judgment.
 func (e engine) begin() engine {
-	e.cache = &cache{scripts: map[where]script{}, resolved: map[string]string{}, git: map[string]string{}}
+	e.cache = &cache{scripts: map[where]script{}, git: map[string]string{}}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()
 	}
@@ -70,14 +70,9 @@ func (l *cache) read(line, dir, home string) script {
 // resolve returns the canonical path, "*" if it is unknown.
 func (l *cache) resolve(path string) string {
 	if l.disk == nil {
-		return clean(path)
+		return filepath.Clean(path)
 	}
-	real, known := l.resolved[path]
-	if !known {
-		real = l.disk.Resolve(path)
-		l.resolved[path] = real
-	}
-	return real
+	return l.disk.Resolve(path)
 }
 
 // runsGit says why git may run a program in a directory, or show files outside the workspace.

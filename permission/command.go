@@ -12,7 +12,7 @@ import (
 
 // command judges a command line: by rules on its text, and otherwise by the place that it runs in.
 func (e *engine) command(r *tool.Request, a tool.Access) judged {
-	if shell := shellOf(r); shell != "" {
+	if shell := commandOf(r).Shell; shell != "" {
 		return e.byOtherShell(r, a, shell)
 	}
 	return e.judgeText(r, a)
@@ -152,6 +152,8 @@ func (w *commandJudge) concluded(j judged, script script, t lineVerdict) judged 
 	switch {
 	case script.hidden:
 		j.note = "contains invisible characters: " + tool.Visible(j.access.Target)
+	case j.verdict == tool.Deny && t.floor == tool.Ask:
+		j.note = what + ": plan mode denies what a rule asks about"
 	case len(j.rules) > 0 && j.verdict != tool.Allow && t.about != "":
 		j.note = what + ": " + t.about
 	case j.verdict == tool.Allow:
@@ -185,13 +187,7 @@ func (e *engine) unread(j judged, denied bool, err error) judged {
 
 // directory returns the directory that a command runs in.
 func (e *engine) directory(r *tool.Request) string {
-	dir := ""
-	switch c := r.Confirm.(type) {
-	case tool.Command:
-		dir = c.Directory
-	case tool.Effects:
-		dir = c.Command.Directory
-	}
+	dir := commandOf(r).Directory
 	if len(e.world.Roots) > 0 {
 		if dir == "" {
 			return filepath.ToSlash(e.world.Roots[0])

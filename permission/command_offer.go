@@ -65,7 +65,7 @@ func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]strin
 			if f.path == "" || len(cs) == 0 {
 				return nil, false
 			}
-			reads = appendNew(reads, cs[0].rule)
+			reads = appendNew(reads, cs[0])
 		}
 		return [][]string{reads}, true
 	}

@@ -152,7 +152,7 @@ func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
 	n, top := 0, w.resolve(t.Path)
 	known := w.disk != nil && w.disk.Tracked(top, func(path string) bool {
 		n++
-		if (t.Whole || within(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
+		if (t.Whole || lies(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
 			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Sure && !s.cmd.MayRun)
 			return s.verdict != tool.Deny
 		}

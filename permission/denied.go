@@ -1,7 +1,5 @@
 package permission
 
-import "strings"
-
 // DeniedPath is a deny rule on paths, for a sandbox that enforces it whatever a command calls the path.
 type DeniedPath struct {
 	Rule       string
@@ -31,17 +29,4 @@ func (p *Policy) DeniedPaths() []DeniedPath {
 		})
 	}
 	return out
-}
-
-// prefix returns the path of the components before the first wildcard.
-func (p *pathPattern) prefix() string {
-	var parts []string
-	for _, c := range p.at {
-		plain := strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "").Replace(c)
-		if isGlob(plain) {
-			break
-		}
-		parts = append(parts, strings.NewReplacer(`\\`, `\`, `\*`, `*`, `\?`, `?`, `\[`, `[`).Replace(c))
-	}
-	return "/" + strings.Join(parts, "/")
 }

@@ -97,20 +97,11 @@ func coversHost(u *rule, target string) bool {
 	return err == nil && u.domain.host != "" && u.domain.holds(t.host) && u.domain.port == t.port
 }
 
-// hostRules returns the rules on a host: for the host itself, then for its parent domains.
-func hostRules(subject, target string) []candidate {
+// hostRule returns the rule on a host.
+func hostRule(subject, target string) []string {
 	d, err := parseDomain(target)
 	if err != nil || target == "*" {
 		return nil
 	}
-	cs := []candidate{{subject + "(domain:" + d.String() + ")", true}}
-	for !isAddress(d.host) {
-		_, up, found := strings.Cut(d.host, ".")
-		if !found {
-			break
-		}
-		d.host = up
-		cs = append(cs, candidate{subject + "(domain:" + d.String() + ")", false})
-	}
-	return cs
+	return []string{subject + "(domain:" + d.String() + ")"}
 }

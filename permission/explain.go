@@ -24,13 +24,9 @@ func Word(d tool.Decision) string {
 }
 
 // Happens says in a sentence what happens to a command.
-func (p *Policy) Happens(d tool.Decision) string {
-	e := p.now()
-	return e.happens(d)
-}
+func (p *Policy) Happens(d tool.Decision) string { return p.now().happens(d) }
 
-// happens says what happens to a command.
-func (e *engine) happens(d tool.Decision) string {
+func (e engine) happens(d tool.Decision) string {
 	tries := d.Try && d.Verdict != tool.Allow
 	switch {
 	case tries && e.world.place() == ReadOnly && e.mode == Plan:

@@ -94,8 +94,7 @@ func (e *engine) unhidden() (*rule, bool) {
 		if !u.isPath || !u.path.known {
 			return u, true
 		}
-		start := "/" + strings.Join(u.path.literalStart(), "/")
-		if !e.world.inside(start) && slices.ContainsFunc(e.world.readable, func(dir string) bool {
+		if !e.world.inside(u.path.prefix()) && slices.ContainsFunc(e.world.readable, func(dir string) bool {
 			return u.path.reaches(components(dir)) != disjoint
 		}) {
 			return u, true

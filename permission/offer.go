@@ -5,100 +5,58 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
-// candidate is a rule that would allow an access, in the syntax of permissions.allow.
-type candidate struct {
-	rule    string
-	offered bool // narrow enough to be offered; the others may be common to several accesses
-}
-
 // candidates returns rules that cover an access, narrowest first. A rule on paths never covers more than the workspace or
 // the directory: approving one file must not allow writes elsewhere.
-func (w *World) candidates(r *tool.Request, a tool.Access, f *finding) []candidate {
-	switch whole := (candidate{toolRule(&r.Declaration), true}); {
-	case a.Verb == tool.Execs:
-		return nil // see commandOffers
-	case a.Verb == tool.Reaches:
-		return append(hostRules(whole.rule, a.Target), whole)
-	case f.path == "":
-		return []candidate{whole}
+func (e engine) candidates(r *tool.Request, j *judged) []string {
+	whole := toolRule(&r.Declaration)
+	switch {
+	case j.access.Verb == tool.Execs:
+		return j.offers
+	case j.access.Verb == tool.Reaches:
+		return append(hostRule(whole, j.access.Target), whole)
+	case j.path == "":
+		return []string{whole}
+	case j.access.Verb == tool.Writes:
+		return e.world.pathRules("Edit", &j.finding)
 	}
-	subject := "Read"
-	if a.Verb == tool.Writes {
-		subject = "Edit"
+	rules := e.world.pathRules("Read", &j.finding)
+	if !j.exact && wrote(r, j.access.Target) {
+		rules = append(rules, e.world.pathRules("Edit", &j.finding)...) // changing a file shows its old content
 	}
-	cs := w.pathRules(subject, f)
-	if f.exact {
-		return cs
-	}
-	if a.Verb == tool.Reads && slices.Contains(r.Access, tool.Access{Verb: tool.Writes, Target: a.Target}) {
-		cs = append(cs, w.pathRules("Edit", f)...) // changing a file shows its old content
-	}
-	return cs
+	return rules
 }
 
 // offers returns the rules that would allow all accesses that require approval, narrowest first: single rules, or several
 // joined by newlines for a command that needs more than one. Each offer was tried and allows the call.
 func (e engine) offers(r tool.Request, asked []judged) []string {
-	if r.MustAsk {
+	if r.MustAsk || len(asked) == 0 || slices.ContainsFunc(asked, func(j judged) bool { return j.forced }) {
 		return nil // no rule answers it, and a saved one would allow something else
 	}
-	var rules []string
-	for i, j := range asked {
-		if j.forced {
-			return nil
-		}
-		if len(asked) > 1 && slices.ContainsFunc(asked, func(j judged) bool { return j.class == opening }) {
-			rules = e.offersOfEach(r, asked)
-			break
-		}
-		if j.access.Verb == tool.Execs {
-			if len(asked) > 1 {
-				return nil
-			}
-			rules = j.offers
-			break
-		}
-		cs := e.world.candidates(&r, j.access, &j.finding)
-		if i == 0 {
-			for _, c := range cs {
-				if c.offered {
-					rules = append(rules, c.rule)
-				}
-			}
-			continue
-		}
-		rules = slices.DeleteFunc(rules, func(rule string) bool {
-			return !slices.ContainsFunc(cs, func(c candidate) bool { return c.rule == rule })
-		})
+	rules := e.candidates(&r, &asked[0])
+	if len(asked) > 1 && slices.ContainsFunc(asked, func(j judged) bool { return j.class == opening }) {
+		rules = e.offerOfEach(r, asked)
+	} else if len(asked) > 1 && asked[0].access.Verb == tool.Execs {
+		return nil
 	}
-	rules = slices.DeleteFunc(rules, func(offer string) bool { return !e.allowedBy(r, offer) })
+	rules = slices.DeleteFunc(slices.Clone(rules), func(offer string) bool { return !e.allowedBy(r, offer) })
 	if len(rules) == 0 {
 		return nil
 	}
 	return rules
 }
 
-// offersOfEach returns one offer with a rule for each access of a command that its sandbox is opened for.
-func (e engine) offersOfEach(r tool.Request, asked []judged) []string {
+// offerOfEach returns one offer with a rule for each access of a command that its sandbox is opened for.
+func (e engine) offerOfEach(r tool.Request, asked []judged) []string {
 	var all []string
 	for _, j := range asked {
-		offers := j.offers
-		if j.access.Verb != tool.Execs {
-			offers = nil
-			for _, c := range e.world.candidates(&r, j.access, &j.finding) {
-				if c.offered {
-					offers = append(offers, c.rule)
-				}
-			}
-		}
-		if len(offers) == 0 {
+		rules := e.candidates(&r, &j)
+		if len(rules) == 0 {
 			return nil
 		}
-		all = append(all, offers[0])
+		all = append(all, rules[0])
 	}
 	return []string{strings.Join(all, "\n")}
 }
@@ -199,35 +157,34 @@ func (e engine) outdated(d *tool.Declaration) string {
 	return old
 }
 
-// pathRules returns the rules on a path: for the path itself, then for the directories above it.
-func (w *World) pathRules(subject string, f *finding) []candidate {
-	var cs []candidate
-	add := func(path, suffix string, offered bool) {
+// pathRules returns the rules to offer on a path: for the path itself, then for its directory and the workspace.
+func (w *World) pathRules(subject string, f *finding) (rules []string) {
+	add := func(path, suffix string) {
 		if p := w.spell(path); literal(p) {
-			cs = append(cs, candidate{subject + "(" + strings.TrimSuffix(p, "/") + suffix + ")", offered})
+			rules = append(rules, subject+"("+strings.TrimSuffix(p, "/")+suffix+")")
 		}
 	}
 	directory := filepath.Dir(f.path)
 	if f.dir {
 		directory = f.path
-	} else {
-		add(f.path, "", true)
+	} else if add(f.path, ""); f.exact {
+		return rules
 	}
-	if f.exact && !f.dir {
-		return cs
+	if f.exact || !w.broad(directory) {
+		add(directory, "/**")
 	}
-	add(directory, "/**", f.exact || !w.broad(directory))
 	for up := filepath.Dir(directory); !f.exact && up != directory; up = filepath.Dir(directory) {
-		add(up, "/**", w.isRoot(up))
-		directory = up
+		if directory = up; w.isRoot(up) {
+			add(up, "/**")
+		}
 	}
-	return cs
+	return rules
 }
 
 // spell writes a path as in rules: /… from the first root, otherwise //… from the root directory.
-func (w World) spell(path string) string {
-	if len(w.Roots) > 0 && lies(path, w.Roots[0]) {
-		if rel, err := filepath.Rel(w.Roots[0], path); err == nil {
+func (w *World) spell(path string) string {
+	if len(w.roots) > 0 && lies(path, w.roots[0]) {
+		if rel, err := filepath.Rel(w.roots[0], path); err == nil {
 			if rel == "." {
 				return "/"
 			}
@@ -243,15 +200,8 @@ func literal(path string) bool {
 }
 
 // broad reports whether a directory is too large for one rule: it contains the home directory or the workspace.
-func (w World) broad(directory string) bool {
-	if lies(w.Home, directory) {
-		return true
-	}
-	for _, r := range w.Roots {
-		if lies(r, directory) && filepath.Clean(r) != directory {
-			return true
-		}
-	}
-	_, system := names.Within(directory, w.System)
-	return system || filepath.Dir(directory) == directory
+func (w *World) broad(directory string) bool {
+	holdsRoot := func(root string) bool { return lies(root, directory) && root != directory }
+	return lies(w.home, directory) || slices.ContainsFunc(w.roots, holdsRoot) || liesIn(directory, w.system) ||
+		filepath.Dir(directory) == directory
 }

@@ -6,15 +6,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// shellOf returns the shell that runs the command of a request, if it isn't bash.
-func shellOf(r *tool.Request) string {
-	switch c := r.Confirm.(type) {
-	case tool.Command:
-		return c.Shell
-	case tool.Effects:
-		return c.Command.Shell
+// commandOf returns the command of a request, also of one that was tried.
+func commandOf(r *tool.Request) tool.Command {
+	if f, ok := r.Confirm.(tool.Effects); ok {
+		return f.Command
 	}
-	return ""
+	c, _ := r.Confirm.(tool.Command)
+	return c
 }
 
 // byOtherShell judges a line that bash doesn't run. Other shells read a line differently: to cmd, ' is no quote, and dash

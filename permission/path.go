@@ -5,7 +5,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/workspace/names"
@@ -104,8 +103,7 @@ func (p pathPattern) in(w World) pathPattern {
 		comps[i] = escapeGlob(c)
 	}
 	p.at, p.known = append(comps[:len(comps):len(comps)], p.comps...), true
-	start, own := p.literalStart(), components(w.State)
-	p.state = w.State != "" && len(start) >= len(own) && slices.Equal(start[:len(own)], own)
+	p.state = lies(p.prefix(), w.state)
 	if p.below && (len(p.at) == 0 || p.at[len(p.at)-1] != "**") {
 		p.at = append(p.at, "**")
 	}
@@ -204,14 +202,17 @@ func isGlob(s string) bool {
 	return false
 }
 
-// literalStart returns the components before the first one with a wildcard.
-func (p *pathPattern) literalStart() []string {
-	for i, c := range p.at {
-		if isGlob(c) {
-			return p.at[:i]
+// prefix returns the path of the components before the first wildcard.
+func (p *pathPattern) prefix() string {
+	var parts []string
+	for _, c := range p.at {
+		plain := strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "").Replace(c)
+		if isGlob(plain) {
+			break
 		}
+		parts = append(parts, strings.NewReplacer(`\\`, `\`, `\*`, `*`, `\?`, `?`, `\[`, `[`).Replace(c))
 	}
-	return p.at
+	return "/" + strings.Join(parts, "/")
 }
 
 // names reports whether the pattern explicitly names secret or protected files: only then it covers them.

@@ -98,13 +98,17 @@ func (p *Policy) Remember(r tool.Request, offer string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, text := range SplitOffer(offer) {
-		if u, err := parseRule(text, false); err == nil {
-			u.list, u.source = allowList, thisSession
-			p.remembered = append(slices.Clip(p.remembered), memory{r.Declaration.Origin, u.in(p.world)})
-		}
+		p.remember(r.Declaration.Origin, text)
+	}
+	return true
+}
+
+func (p *Policy) remember(origin, text string) {
+	if u, err := parseRule(text, false); err == nil {
+		u.list, u.source = allowList, thisSession
+		p.remembered = append(slices.Clip(p.remembered), memory{origin, u.in(p.world)})
 	}
 	p.version.Add(1)
-	return true
 }
 
 // Remembered returns the rules that were approved for the session, the oldest first.
@@ -131,12 +135,8 @@ func (p *Policy) Inherit(from *Policy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range remembered {
-		if u, err := parseRule(m.rule.text, false); err == nil {
-			u.list, u.source = allowList, thisSession
-			p.remembered = append(slices.Clip(p.remembered), memory{m.origin, u.in(p.world)})
-		}
+		p.remember(m.origin, m.rule.text)
 	}
-	p.version.Add(1)
 }
 
 // thisSession is the source of a rule that a user approved for the session.

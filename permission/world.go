@@ -284,9 +284,6 @@ func split(target string) (path string, dir, ok bool) {
 	return path, dir, true
 }
 
-// clean removes . and .. by name.
-func clean(path string) string { return filepath.Clean(path) }
-
 // brief shortens a command for a sentence: a long one to its beginning and end.
 func brief(command string) string {
 	const most = 400

@@ -131,7 +131,9 @@ adze memory show`},
 		{name: "permission check", words: "-- 'COMMAND'", about: "show whether a command would be allowed, and why", run: permissionCheck, help: `
 adze permission check -- 'git log --oneline | head'
 adze permission check --allow 'Shell(make:*)' -- 'make test && rm -rf build'
-adze permission check --batch < questions.jsonl`},
+adze permission check --batch < questions.jsonl
+
+Exit codes: 0 it runs, perhaps in a trial first, 2 wrong usage, 3 you would be asked, 4 it would be denied.`},
 		{name: "sandbox run", words: "-- COMMAND", about: "run a command in the sandbox", run: sandboxRun, help: `
 adze sandbox run -- make test
 adze sandbox run --mode read-only -- sh -c 'touch x'
