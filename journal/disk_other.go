@@ -2,19 +2,11 @@
 
 package journal
 
-import (
-	"io/fs"
-	"os"
-)
+import "io/fs"
 
 const noFollow = 0
 
 const movesOpen = true
-
-// Without locks, no process can tell whether another one writes a session.
-func lockFile(*os.File) bool { return true }
-
-func unlockFile(*os.File) {}
 
 func owner(fs.FileInfo) (uid int, foreign bool) { return 0, false }
 

@@ -15,20 +15,6 @@ const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 // movesOpen: a directory can be moved while a file in it is open.
 const movesOpen = true
 
-// lockFile reports whether no other process has the lock, and takes it. The kernel unlocks it when the process ends.
-func lockFile(f *os.File) bool {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			return err == nil
-		}
-	}
-}
-
-// unlockFile releases the lock. Closing the file is not enough: a child process that is just being forked has the file too
-// until it executes its program, and keeps the lock as long.
-func unlockFile(f *os.File) { _ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
-
 // owner returns the owner of a file, if it isn't the current user.
 func owner(info fs.FileInfo) (uid int, foreign bool) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {

@@ -8,8 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // lockName is a file beside the journal, locked while a process writes it. It names that process.
@@ -50,7 +51,7 @@ func lockSession(dir, id string) (*os.File, error) {
 			return nil, err
 		}
 		try++
-		if !lockFile(f) {
+		if filelock.Lock(f) != nil {
 			owner := readOwner(f)
 			f.Close()
 			// A list of sessions on a busy machine may hold the lock for long, but it isn't the owner.
@@ -60,15 +61,14 @@ func lockSession(dir, id string) (*os.File, error) {
 			time.Sleep(5 * time.Millisecond)
 			continue
 		}
-		if sameFile(f, filepath.Join(dir, lockName)) {
+		if filelock.IsAt(f, filepath.Join(dir, lockName)) {
 			if err = writeOwner(f); err != nil {
 				release(f)
 				return nil, err
 			}
 			return f, nil
 		}
-		unlockFile(f)
-		f.Close()
+		filelock.Close(f)
 	}
 	return nil, fmt.Errorf("lock %s: it was repeatedly removed: %w", dir, err)
 }
@@ -80,18 +80,17 @@ func locked(dir string) bool {
 		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
 	}
 	defer f.Close()
-	if !lockFile(f) {
+	if filelock.Lock(f) != nil {
 		return true
 	}
-	unlockFile(f)
+	filelock.Unlock(f)
 	return false
 }
 
 // release unlocks a session and removes the owner from the lock file.
 func release(f *os.File) error {
 	err := f.Truncate(0)
-	unlockFile(f)
-	return errors.Join(err, f.Close())
+	return errors.Join(err, filelock.Close(f))
 }
 
 // alive reports whether the process may still exist.
@@ -99,25 +98,8 @@ func (o Owner) alive() bool {
 	if o.PID <= 0 {
 		return false
 	}
-	if host, _ := os.Hostname(); o.Host != host {
-		return true // unknown
-	}
-	p, err := os.FindProcess(o.PID)
-	if err != nil {
-		return false
-	}
-	defer p.Release()
-	err = p.Signal(syscall.Signal(0))
-	return !errors.Is(err, os.ErrProcessDone)
-}
-
-func sameFile(f *os.File, path string) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(path)
-	return err == nil && os.SameFile(mine, there)
+	host, _ := os.Hostname()
+	return o.Host != host || filelock.Alive(o.PID) // a process on another host is unknown
 }
 
 func writeOwner(f *os.File) error {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // A child process that is being forked has all files until it executes its program. Close unlocks a session anyway: it used
@@ -47,11 +49,11 @@ func TestOpenWaitsForALock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer probe.Close()
-	if !lockFile(probe) {
+	if filelock.Lock(probe) != nil {
 		t.Fatal("the session is locked")
 	}
 	synctest.Test(t, func(t *testing.T) {
-		time.AfterFunc(100*time.Millisecond, func() { unlockFile(probe) }) // at least as long as it used to wait
+		time.AfterFunc(100*time.Millisecond, func() { filelock.Unlock(probe) }) // at least as long as it used to wait
 		f, _, err := s.Open(testID)
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 const (
@@ -51,34 +53,20 @@ func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	return "", err
 }
 
-// alive reports whether a process exists, of any user.
-func alive(pid int) bool {
-	return pid > 0 && !errors.Is(unix.Kill(pid, 0), unix.ESRCH)
-}
-
 // lockDirectory locks the directory against other writers; the lock ends with the process. With wait it blocks: the system
 // serves those who wait in order, in this process and in others. Without, or if the file system has no locks, it doesn't.
 func lockDirectory(dir *os.File, wait bool) (unlock func(), ok bool) {
-	how := unix.LOCK_EX
-	if !wait {
-		how |= unix.LOCK_NB
+	lock := filelock.Lock
+	if wait {
+		lock = filelock.WaitLock
 	}
-	fd := int(dir.Fd())
-	switch err := flock(fd, how); {
+	switch err := lock(dir); {
 	case err == nil:
-		return func() { unix.Flock(fd, unix.LOCK_UN) }, true
-	case errors.Is(err, unix.EWOULDBLOCK):
+		return func() { filelock.Unlock(dir) }, true
+	case errors.Is(err, filelock.ErrLocked):
 		return nil, false
 	}
 	return func() {}, true
-}
-
-func flock(fd, how int) error {
-	for {
-		if err := unix.Flock(fd, how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // claim locks a temporary file until release, also after it was closed. It is not ok if the file was swept before.
@@ -87,13 +75,14 @@ func claim(f *os.File) (release func(), ok bool) {
 	if err != nil {
 		return func() {}, true
 	}
+	claimed := os.NewFile(uintptr(fd), f.Name())
 	var st unix.Stat_t
-	swept := errors.Is(flock(fd, unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) || unix.Fstat(fd, &st) == nil && st.Nlink == 0
+	swept := errors.Is(filelock.Lock(claimed), filelock.ErrLocked) || unix.Fstat(fd, &st) == nil && st.Nlink == 0
 	if swept {
-		unix.Close(fd)
+		claimed.Close()
 		return nil, false
 	}
-	return func() { unix.Close(fd) }, true
+	return func() { claimed.Close() }, true
 }
 
 // removeUnclaimed removes a temporary file that no writer has claimed.
@@ -103,7 +92,7 @@ func removeUnclaimed(dir *os.Root, name string) {
 		return
 	}
 	defer f.Close()
-	if !errors.Is(flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
+	if !errors.Is(filelock.Lock(f), filelock.ErrLocked) {
 		dir.Remove(name)
 	}
 }

@@ -21,9 +21,6 @@ func keep(f, _ *os.File, info fs.FileInfo) (lost string, err error) {
 	return "", f.Chmod(info.Mode())
 }
 
-// alive returns true: it can't be determined cheaply. Leftovers are removed when they are old.
-func alive(int) bool { return true }
-
 // lockDirectory opens a file that can have only one handle and is deleted with it. With wait it tries until it can.
 func lockDirectory(dir *os.File, wait bool) (unlock func(), ok bool) {
 	name, err := windows.UTF16PtrFromString(filepath.Join(dir.Name(), ".adze-lock"))

@@ -7,8 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // sweepLimit bounds the number of names in a directory that are checked for leftovers.
@@ -29,7 +32,8 @@ func sweep(dir *os.Root) {
 			continue
 		}
 		pid, err := strconv.Atoi(owner)
-		if err != nil || !alive(pid) || stale(dir, name) {
+		// On Windows a file isn't claimed, so that only old ones are certain to be leftovers.
+		if err != nil || runtime.GOOS != "windows" && !filelock.Alive(pid) || stale(dir, name) {
 			removeUnclaimed(dir, name)
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // Kind is what to do with a path.
@@ -103,18 +105,11 @@ func create(dir string) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(os.Remove(f.Name()), f.Close())
 		}
-		if own && isAt(f, f.Name()) {
+		if own && filelock.IsAt(f, f.Name()) {
 			return f, nil
 		}
 		f.Close() // Sweep removes it, or has removed it, because it wasn't locked yet
 	}
-}
-
-// isAt reports whether a file is still at a path.
-func isAt(f *os.File, path string) bool {
-	here, err := f.Stat()
-	there, err2 := os.Lstat(path)
-	return err == nil && err2 == nil && os.SameFile(here, there)
 }
 
 // Sweep calls remove for each path in logs of processes that have ended. It reports whether nothing is left there: then the

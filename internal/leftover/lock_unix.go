@@ -7,19 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 const noFollow = syscall.O_NOFOLLOW
 
 // lock locks a file until it is closed. It isn't own if another process has locked or removed it.
 func lock(f *os.File) (own bool, err error) {
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if errors.Is(err, syscall.EWOULDBLOCK) {
+	err = filelock.Lock(f)
+	if errors.Is(err, filelock.ErrLocked) {
 		return false, nil
 	}
 	if err != nil {

@@ -152,7 +152,7 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	var f *journal.File
 	var state journal.State
 	if err == nil {
-		f, state, err = openFree(all, id)
+		f, state, err = all.Open(id)
 	}
 	unwritable := err
 	if readOnly(err) {
@@ -181,22 +181,6 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 	r.fail(unwritable)
 	s.resumed, err = s.resume(journal.NewWriter(unwritten{}, all.Store(), state), lost)
 	return errors.Join(err, f.Close())
-}
-
-// freeTime is how long a session can stay locked after its process was killed: a child process that was just being started
-// has the lock until it executes its program.
-const freeTime = 10 * time.Second
-
-// openFree opens a session. If the process that had it open was killed, it waits for the lock.
-func openFree(all journal.Sessions, id string) (f *journal.File, state journal.State, err error) {
-	host, _ := os.Hostname()
-	var used *journal.InUseError
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		f, state, err = all.Open(id)
-		if !errors.As(err, &used) || used.Owner.Host != host || alive(used.Owner.PID) || time.Since(began) > freeTime {
-			return f, state, err
-		}
-	}
 }
 
 // readOnly reports whether a session can be read but not written.

@@ -129,7 +129,7 @@ func (e *NothingError) Error() string { return e.text }
 // OpenUndo plans an undo in a recorded session that isn't in use. Close it.
 func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, error) {
 	all := f.Sessions()
-	log, state, err := openFree(all, id)
+	log, state, err := all.Open(id)
 	if err != nil {
 		return nil, err
 	}

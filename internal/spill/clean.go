@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // Age is how long the files of an ended session that isn't recorded are kept.
@@ -68,13 +71,13 @@ func remove(path string) error {
 	if err != nil {
 		return err
 	}
-	defer unlock(lock)
+	defer filelock.Close(lock)
 	root.Close()
-	if !lockAlone(lock) || !held(lock, path) {
+	if filelock.Lock(lock) != nil || !held(lock, path) {
 		return nil
 	}
-	if !movesOpen {
-		lock.Close()
+	if runtime.GOOS == "windows" {
+		lock.Close() // a directory can't be moved while a file in it is open
 	}
 	gone := filepath.Join(filepath.Dir(path), goneName+rand.Text())
 	if err := os.Rename(path, gone); err != nil {

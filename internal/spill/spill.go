@@ -19,6 +19,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // Limits bound what is saved, in bytes. Zero means the default: 64 MB per result, 512 MB per session.
@@ -108,7 +110,7 @@ func (d *Dir) release() error {
 	if d.root == nil {
 		return nil
 	}
-	err := errors.Join(d.root.Close(), unlock(d.lock))
+	err := errors.Join(d.root.Close(), filelock.Close(d.lock))
 	d.root, d.lock = nil, nil
 	return err
 }
@@ -324,11 +326,11 @@ func take(dir string) (*os.Root, *os.File, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if err = lockShared(lock); err == nil && held(lock, dir) {
+		if err = filelock.WaitShared(lock); err == nil && held(lock, dir) {
 			return root, lock, nil
 		}
 		root.Close()
-		unlock(lock)
+		filelock.Close(lock)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -359,10 +361,5 @@ func openLock(dir string) (*os.Root, *os.File, error) {
 
 // held reports whether lock is the file in the directory of that path.
 func held(lock *os.File, dir string) bool {
-	mine, err := lock.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(filepath.Join(dir, lockName))
-	return err == nil && os.SameFile(mine, there)
+	return filelock.IsAt(lock, filepath.Join(dir, lockName))
 }

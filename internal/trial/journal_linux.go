@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // journal is the plan of keeping, so that it can be undone if the process is killed halfway.
@@ -270,10 +272,10 @@ func recoverIn(state string, do func(dir string) error) error {
 			continue
 		}
 		path := filepath.Join(dir, lockName)
-		lock, err := locked(path, 0, 0)
+		lock, err := locked(path, filelock.TryExisting, 0)
 		if err != nil && ownerGone(path) {
 			// A child process that was just being started has the lock until it executes its program.
-			lock, err = locked(path, 0, lockWait)
+			lock, err = locked(path, filelock.TryExisting, lockWait)
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // without a lock it was being created or removed
 			continue // it runs
@@ -337,5 +339,5 @@ func ownerGone(path string) bool {
 		return false
 	}
 	pid, err := strconv.Atoi(strings.Fields(string(text) + " x")[0])
-	return err == nil && string(text) == owner(pid) && unix.Kill(pid, 0) == unix.ESRCH
+	return err == nil && string(text) == owner(pid) && !filelock.Alive(pid)
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/filelock"
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 	"github.com/adze-dev/adze/internal/workspace/names"
 )
@@ -234,7 +235,7 @@ func (l *Layers) own(state string) (string, error) {
 		return "", fmt.Errorf("prepare trials: %w", err)
 	}
 	l.dirs = append(l.dirs, dir)
-	lock, err := locked(filepath.Join(dir, lockName), os.O_CREATE, lockWait)
+	lock, err := locked(filepath.Join(dir, lockName), filelock.Try, lockWait)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // A session was killed while it started a process, which had its lock for a moment: the next session left its directory
@@ -26,7 +28,7 @@ func TestLockOfAProcessThatIsStarting(t *testing.T) {
 	if err := os.WriteFile(path, []byte(owner(gone.Process.Pid)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := locked(path, 0, 0)
+	lock, err := locked(path, filelock.TryExisting, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // A state directory contains a directory for each session, and a lock. Sessions are added, recovered and removed, and the state
@@ -37,7 +38,7 @@ func makeState(state string) (*os.File, error) {
 		if err == nil {
 			lock, err = lockState(state, lockWait)
 		}
-		if errors.Is(err, fs.ErrNotExist) && n < tries {
+		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) && n < tries { // MkdirAll can fail with either
 			continue
 		}
 		if err != nil {
@@ -87,34 +88,17 @@ func removeUnused(state string) {
 func lockState(state string, wait time.Duration) (*os.File, error) {
 	path := filepath.Join(state, stateLock)
 	for {
-		f, err := locked(path, os.O_CREATE, wait)
-		if err != nil {
-			return nil, err
-		}
-		mine, err := f.Stat()
-		there, err2 := os.Lstat(path)
-		if err == nil && err2 == nil && os.SameFile(mine, there) {
-			return f, nil
+		f, err := locked(path, filelock.Try, wait)
+		if err != nil || filelock.IsAt(f, path) {
+			return f, err
 		}
 		f.Close() // another session removed it
 	}
 }
 
-// locked locks a file. create is os.O_CREATE to create it if necessary, or 0. It returns an error if another process has the
-// lock for longer than wait.
-func locked(path string, create int, wait time.Duration) (*os.File, error) {
-	f, err := os.OpenFile(path, create|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for until := time.Now().Add(wait); ; time.Sleep(5 * time.Millisecond) {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return f, nil
-		}
-		if err != unix.EINTR && err != unix.EWOULDBLOCK || !time.Now().Before(until) {
-			f.Close()
-			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-		}
-	}
+// locked locks a file. It returns an error if another process has the lock for longer than wait.
+func locked(path string, try func(string) (*os.File, error), wait time.Duration) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	return filelock.Wait(ctx, path, try)
 }

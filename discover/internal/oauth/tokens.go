@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/oauth2"
+
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // grant is a login to a server, as stored on disk.
@@ -62,11 +64,11 @@ func (g grants) edit(ctx context.Context, f func(map[string]*grant) (changed boo
 	}
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
-	unlock, err := lockFile(ctx, filepath.Join(g.dir, "mcp-tokens.lock"))
+	lock, err := filelock.Open(ctx, filepath.Join(g.dir, "mcp-tokens.lock"))
 	if err != nil {
 		return fmt.Errorf("lock the login file: %w", err)
 	}
-	defer unlock()
+	defer filelock.Close(lock)
 	all, err := g.read()
 	if err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
-	"github.com/adze-dev/adze/fleet/internal/lockfile"
 	"github.com/adze-dev/adze/fleet/internal/random"
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // Embedded is a server in this process. It syncs every write.
@@ -82,7 +82,7 @@ func Serve(dir, listen string) (*Embedded, error) {
 		return nil, fmt.Errorf("create the data directory: %w", err)
 	}
 	lock, err := lock(dir)
-	if errors.Is(err, lockfile.ErrLocked) {
+	if errors.Is(err, filelock.ErrLocked) {
 		return nil, used(dir)
 	}
 	if err != nil {
@@ -153,7 +153,7 @@ func again(listen, before string) string {
 }
 
 // lock locks a directory, so that only this process serves it.
-func lock(dir string) (*os.File, error) { return lockfile.Try(filepath.Join(dir, "lock")) }
+func lock(dir string) (*os.File, error) { return filelock.Try(filepath.Join(dir, "lock")) }
 
 func (e *Embedded) start(listen string) error {
 	host, port, err := splitListen(listen)

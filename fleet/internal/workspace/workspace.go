@@ -19,7 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/adze-dev/adze/fleet/internal/lockfile"
+	"github.com/adze-dev/adze/internal/filelock"
 )
 
 // Dirs is the directory of mirrors and clones.
@@ -41,7 +41,7 @@ func Open(root string) (*Dirs, error) {
 		return nil, err
 	}
 	f.Close()
-	lock, err := lockfile.Try(f.Name())
+	lock, err := filelock.Try(f.Name())
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
@@ -66,7 +66,7 @@ func (d *Dirs) clean(work string) error {
 			continue
 		}
 		gone := &Dirs{own: filepath.Join(work, e.Name())}
-		if gone.lock, err = lockfile.Try(gone.own + lockSuffix); err != nil {
+		if gone.lock, err = filelock.Try(gone.own + lockSuffix); err != nil {
 			continue // in use
 		}
 		_ = gone.Close() // the next start tries again
@@ -183,7 +183,7 @@ func (d *Dirs) mirror(ctx context.Context, repo, ref string) (dir, commit string
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return "", "", err
 	}
-	lock, err := lockfile.Wait(ctx, dir+".lock")
+	lock, err := filelock.Open(ctx, dir+".lock")
 	if err != nil {
 		return "", "", fmt.Errorf("lock the mirror of %s: %w", repo, err)
 	}
