@@ -74,7 +74,7 @@ var mayImport = map[string]string{
 	"internal/ignore":             "internal/gitconfig internal/homedir",
 	"internal/search":             "internal/ignore",
 	"internal/search/bench":       "internal/search internal/ignore",
-	"internal/proc":               "internal/proc/term internal/proc/sandbox",
+	"internal/proc":               "internal/gitconfig internal/proc/term internal/proc/sandbox",
 	"internal/proc/term":          "",
 	"internal/proc/sandbox":       "internal/gitconfig internal/table internal/workspace/names internal/workspace/realpath",
 	"internal/proc/sandbox":       "internal/table internal/workspace/names internal/workspace/realpath",

@@ -126,15 +126,24 @@ func tokenAsUser(user string) bool {
 	return len(user) >= shortest && mixed || LooksLikeToken(user)
 }
 
-// tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least.
+// tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least. It is the only such list.
 var tokenForms = []struct {
 	start string
 	rest  int
 }{
 	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 16},
-	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10}, {"xoxp-", 10},
-	{"xoxr-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30},
+	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"rk_test_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10},
+	{"xoxc-", 10}, {"xoxd-", 10}, {"xoxe-", 10}, {"xoxo-", 10}, {"xoxp-", 10}, {"xoxr-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30},
 	{"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30}, {"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20}, {"ATATT", 20},
+}
+
+// TokenStart returns a regular expression for the beginnings of tokens of well-known services.
+func TokenStart() string {
+	var starts []string
+	for _, f := range tokenForms {
+		starts = append(starts, regexp.QuoteMeta(f.start))
+	}
+	return `\b(?:` + strings.Join(starts, "|") + `)`
 }
 
 // LooksLikeToken reports whether a value has the form of a token of a well-known service.

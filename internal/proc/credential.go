@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/gitconfig"
 )
 
 // SecretVariable reports whether a variable (NAME=value) has a credential, by its name or its value. Commands that run
@@ -26,8 +28,7 @@ func SecretValue(value string) bool {
 
 var secretForms = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
-		`\b(gh[pousr]_|github_pat_|glpat-|[sr]k_(live|test)_|sk-|xox[a-z]-|xapp-|npm_|pypi-|hf_|dop_v1_|shpat_|hvs\.|ya29\.)[A-Za-z0-9_-]{6}`,
-		`\b(AKIA|ASIA)[A-Z0-9]{8}`, `\bAIza[A-Za-z0-9_-]{10}`, `\bSG\.[A-Za-z0-9_-]{6,}\.`, `\beyJ[A-Za-z0-9_-]{5}`,
+		gitconfig.TokenStart() + `[A-Za-z0-9_-]{6}`,
 		`-----BEGIN [A-Z ]*PRIVATE KEY`, `AGE-SECRET-KEY-`,
 		`(?i)(password|passwd|passphrase|pwd|secret|token|accountkey|accesskey|apikey|api_key|signature)=[^\s;&]`,
 		`(?i)\bauthorization:\s*\S`, `(?i)\b(basic|bearer)\s+[A-Za-z0-9+/_.=-]{8}`,
