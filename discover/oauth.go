@@ -183,15 +183,24 @@ func (a *authority) browse(ctx context.Context, back, address string) (*auth.Aut
 	return oauth.Browse(ctx, back, address, a.link.opt.OpenURL)
 }
 
-// Login logs in to a server, in a browser that Options.OpenURL opens, and saves the login.
-func (s *Servers) Login(ctx context.Context, alias string) error {
+// withLogin returns a server that one can log in to.
+func (s *Servers) withLogin(alias string) (*link, *authority, error) {
 	l, err := s.link(alias)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	a := l.authority()
 	if a == nil {
-		return fmt.Errorf("MCP server %s %s", alias, l.noLogin())
+		return nil, nil, fmt.Errorf("MCP server %s %s", alias, l.noLogin())
+	}
+	return l, a, nil
+}
+
+// Login logs in to a server, in a browser that Options.OpenURL opens, and saves the login.
+func (s *Servers) Login(ctx context.Context, alias string) error {
+	l, a, err := s.withLogin(alias)
+	if err != nil {
+		return err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.conf.endpoint(), nil)
 	if err != nil {
@@ -228,13 +237,9 @@ func (s *Servers) Login(ctx context.Context, alias string) error {
 
 // Logout deletes the saved login to a server.
 func (s *Servers) Logout(ctx context.Context, alias string) error {
-	l, err := s.link(alias)
+	_, a, err := s.withLogin(alias)
 	if err != nil {
 		return err
-	}
-	a := l.authority()
-	if a == nil {
-		return fmt.Errorf("MCP server %s %s", alias, l.noLogin())
 	}
 	found, err := a.source.Forget(ctx)
 	if err == nil && !found {

@@ -155,20 +155,27 @@ func (s *Servers) Trusted(origin string) bool {
 	return ok && l != nil && l.conf.Trust
 }
 
-// Prompts returns the prompts of all servers.
-func (s *Servers) Prompts() []Prompt {
-	var out []Prompt
+// eachManifest calls do for every server that has listed what it offers.
+func (s *Servers) eachManifest(do func(alias string, m *manifest)) {
 	for _, alias := range s.names {
 		l := s.links[alias]
 		l.mu.Lock()
 		if l.manifest != nil {
-			for _, p := range l.manifest.Prompts {
-				p.Server = alias
-				out = append(out, p)
-			}
+			do(alias, l.manifest)
 		}
 		l.mu.Unlock()
 	}
+}
+
+// Prompts returns the prompts of all servers.
+func (s *Servers) Prompts() []Prompt {
+	var out []Prompt
+	s.eachManifest(func(alias string, m *manifest) {
+		for _, p := range m.Prompts {
+			p.Server = alias
+			out = append(out, p)
+		}
+	})
 	return out
 }
 
@@ -241,17 +248,12 @@ const completeWait = 2 * time.Second
 // Resources returns the resources of all servers.
 func (s *Servers) Resources() []Resource {
 	var out []Resource
-	for _, alias := range s.names {
-		l := s.links[alias]
-		l.mu.Lock()
-		if l.manifest != nil {
-			for _, r := range l.manifest.Resources {
-				r.Server = alias
-				out = append(out, r)
-			}
+	s.eachManifest(func(alias string, m *manifest) {
+		for _, r := range m.Resources {
+			r.Server = alias
+			out = append(out, r)
 		}
-		l.mu.Unlock()
-	}
+	})
 	return out
 }
 

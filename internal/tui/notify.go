@@ -6,15 +6,11 @@ import (
 	"github.com/adze-dev/adze/internal/tui/cell"
 )
 
-// Values of [Options.Notifications].
+// Values of [Options.Notifications]. Others mean a bell, and a message where the terminal shows one.
 const (
-	notifyAuto = "auto" // a bell, and a message where the terminal shows one
 	notifyBell = "bell"
 	notifyOff  = "off"
 )
-
-// Notifications are the values of the setting ui.notifications.
-func Notifications() []string { return []string{notifyAuto, notifyBell, notifyOff} }
 
 // talksOSC reports whether the terminal understands operating system commands: it ignores those that it doesn't know.
 func (o *Options) talksOSC() bool {

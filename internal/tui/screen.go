@@ -108,7 +108,7 @@ type Options struct {
 	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
 	Theme   string
 	NoColor bool
-	// Notifications is one of [Notifications]; "" is auto. HideTitle leaves the title of the window alone.
+	// Notifications is auto, bell or off; "" is auto. HideTitle leaves the title of the window alone.
 	Notifications string
 	HideTitle     bool
 	// Terminal is the environment, which says what the terminal is. nil: nothing is known.

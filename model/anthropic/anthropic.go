@@ -37,11 +37,8 @@ type Options = api.Options
 var service = api.API{
 	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", Models: "/models?limit=1000", ModelVariable: "ANTHROPIC_MODEL",
 	Header: func(key string) http.Header {
-		h := http.Header{}
+		h := api.KeyHeader("X-Api-Key", "")(key)
 		h.Set("Anthropic-Version", version)
-		if key != "" {
-			h.Set("X-Api-Key", key)
-		}
 		return h
 	},
 }
@@ -62,13 +59,8 @@ var _ model.Model = (*Model)(nil)
 // Open checks the options and, if they name no model, requests the server's list and takes its first one. Otherwise it
 // sends nothing.
 func Open(ctx context.Context, o Options) (*Model, error) {
-	client, err := api.New(o, service)
+	client, name, err := api.Open(ctx, o, service)
 	if err != nil {
-		return nil, err
-	}
-	name, err := client.ModelName(ctx)
-	if err != nil {
-		client.Close()
 		return nil, err
 	}
 	return &Model{client: client, name: name, rejected: map[digest]bool{}}, nil

@@ -51,6 +51,31 @@ func (c *Client) Models(ctx context.Context) ([]Info, error) {
 	}
 }
 
+// Open returns a client and the name of its model: see [New] and [Client.ModelName].
+func Open(ctx context.Context, o Options, a API) (*Client, string, error) {
+	c, err := New(o, a)
+	if err != nil {
+		return nil, "", err
+	}
+	name, err := c.ModelName(ctx)
+	if err != nil {
+		c.Close()
+		return nil, "", err
+	}
+	return c, name, nil
+}
+
+// KeyHeader returns a function for [API.Header] that sends the key, if there is one, in this header.
+func KeyHeader(name, prefix string) func(key string) http.Header {
+	return func(key string) http.Header {
+		h := http.Header{}
+		if key != "" {
+			h.Set(name, prefix+key)
+		}
+		return h
+	}
+}
+
 // ModelName returns the name in the options or, if they have none, that of the first model in the server's list.
 func (c *Client) ModelName(ctx context.Context) (string, error) {
 	if c.Options.Model != "" {

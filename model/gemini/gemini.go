@@ -12,7 +12,6 @@ package gemini
 import (
 	"context"
 	"iter"
-	"net/http"
 	"strings"
 	"sync"
 
@@ -31,13 +30,7 @@ type Options = api.Options
 
 var service = api.API{
 	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000", ModelVariable: "GEMINI_MODEL",
-	Header: func(key string) http.Header {
-		h := http.Header{}
-		if key != "" {
-			h.Set("X-Goog-Api-Key", key)
-		}
-		return h
-	},
+	Header: api.KeyHeader("X-Goog-Api-Key", ""),
 }
 
 // Model is a model behind a server with the Gemini API.
@@ -56,13 +49,8 @@ var _ model.Model = (*Model)(nil)
 // Open checks the options and, if they name no model, requests the server's list and takes its first one. Otherwise it
 // sends nothing.
 func Open(ctx context.Context, o Options) (*Model, error) {
-	client, err := api.New(o, service)
+	client, name, err := api.Open(ctx, o, service)
 	if err != nil {
-		return nil, err
-	}
-	name, err := client.ModelName(ctx)
-	if err != nil {
-		client.Close()
 		return nil, err
 	}
 	m := &Model{client: client, name: name, rejected: map[digest]bool{}}

@@ -14,7 +14,6 @@ package openai
 import (
 	"context"
 	"iter"
-	"net/http"
 	"sync"
 
 	"github.com/adze-dev/adze/model"
@@ -32,13 +31,7 @@ type Options = api.Options
 
 var service = api.API{
 	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", ModelVariable: "OPENAI_MODEL",
-	Header: func(key string) http.Header {
-		h := http.Header{}
-		if key != "" {
-			h.Set("Authorization", "Bearer "+key)
-		}
-		return h
-	},
+	Header: api.KeyHeader("Authorization", "Bearer "),
 }
 
 // Model is a model behind a server with the chat completions API.
@@ -56,13 +49,8 @@ var _ model.Model = (*Model)(nil)
 // Open checks the options and, if they name no model, requests the server's list and takes its first one. Otherwise it
 // sends nothing.
 func Open(ctx context.Context, o Options) (*Model, error) {
-	client, err := api.New(o, service)
+	client, name, err := api.Open(ctx, o, service)
 	if err != nil {
-		return nil, err
-	}
-	name, err := client.ModelName(ctx)
-	if err != nil {
-		client.Close()
 		return nil, err
 	}
 	return &Model{client: client, name: name}, nil

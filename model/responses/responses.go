@@ -12,7 +12,6 @@ package responses
 import (
 	"context"
 	"iter"
-	"net/http"
 	"sync"
 	"time"
 
@@ -32,13 +31,7 @@ type Options = api.Options
 var service = api.API{
 	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", ModelVariable: "OPENAI_MODEL",
 	NextByte: 300 * time.Second, // the server is silent while the model thinks
-	Header: func(key string) http.Header {
-		h := http.Header{}
-		if key != "" {
-			h.Set("Authorization", "Bearer "+key)
-		}
-		return h
-	},
+	Header:   api.KeyHeader("Authorization", "Bearer "),
 }
 
 // Model is a model behind a server with the Responses API.
@@ -57,13 +50,8 @@ var _ model.Model = (*Model)(nil)
 // Open checks the options and, if they name no model, requests the server's list and takes its first one. Otherwise it
 // sends nothing.
 func Open(ctx context.Context, o Options) (*Model, error) {
-	client, err := api.New(o, service)
+	client, name, err := api.Open(ctx, o, service)
 	if err != nil {
-		return nil, err
-	}
-	name, err := client.ModelName(ctx)
-	if err != nil {
-		client.Close()
 		return nil, err
 	}
 	return &Model{client: client, name: name, rejected: map[digest]bool{}}, nil
