@@ -51,43 +51,42 @@ func printLong(w io.Writer, binary string) error {
 	return nil
 }
 
+// longAnswers returns many calls that read a file, and a last answer.
+func longAnswers[A any](file string, last A, call func(id string, args []byte) A) []A {
+	var out []A
+	for n := range longMessages / 2 {
+		args := fmt.Sprintf(`{"absolute_path":%q,"limit":%d}`, file, 1000+n)
+		out = append(out, call(fmt.Sprintf("c%d", n), []byte(args)))
+	}
+	return append(out, last)
+}
+
 // longAPIs have servers that read a file in each turn, always with other arguments.
 func longAPIs() []bareAPI {
-	args := func(file string, n int) json.RawMessage {
-		return json.RawMessage(fmt.Sprintf(`{"absolute_path":%q,"limit":%d}`, file, 1000+n))
-	}
 	all := bareAPIs()
 	all[0].server = func(file string) *openaitest.Server {
-		s := openaitest.Script{Key: benchKey}
-		for n := range longMessages / 2 {
-			s.Answers = append(s.Answers, openaitest.Answer{Calls: []openaitest.Call{{ID: fmt.Sprintf("c%d", n), Name: "read_file", Args: args(file, n)}}})
-		}
-		s.Answers = append(s.Answers, openaitest.Answer{Text: "done"})
-		return openaitest.New(s)
+		answers := longAnswers(file, openaitest.Answer{Text: "done"}, func(id string, args []byte) openaitest.Answer {
+			return openaitest.Answer{Calls: []openaitest.Call{{ID: id, Name: "read_file", Args: args}}}
+		})
+		return openaitest.New(openaitest.Script{Key: benchKey, Answers: answers})
 	}
 	all[1].server = func(file string) *openaitest.Server {
-		s := responsestest.Script{Key: benchKey}
-		for n := range longMessages / 2 {
-			s.Answers = append(s.Answers, responsestest.Answer{Calls: []responsestest.Call{{ID: fmt.Sprintf("c%d", n), Name: "read_file", Args: args(file, n)}}})
-		}
-		s.Answers = append(s.Answers, responsestest.Answer{Text: "done"})
-		return responsestest.New(s)
+		answers := longAnswers(file, responsestest.Answer{Text: "done"}, func(id string, args []byte) responsestest.Answer {
+			return responsestest.Answer{Calls: []responsestest.Call{{ID: id, Name: "read_file", Args: args}}}
+		})
+		return responsestest.New(responsestest.Script{Key: benchKey, Answers: answers})
 	}
 	all[2].server = func(file string) *openaitest.Server {
-		s := anthropictest.Script{Key: benchKey}
-		for n := range longMessages / 2 {
-			s.Answers = append(s.Answers, anthropictest.Answer{Calls: []anthropictest.Call{{ID: fmt.Sprintf("c%d", n), Name: "read_file", Args: args(file, n)}}})
-		}
-		s.Answers = append(s.Answers, anthropictest.Answer{Text: "done"})
-		return anthropictest.New(s)
+		answers := longAnswers(file, anthropictest.Answer{Text: "done"}, func(id string, args []byte) anthropictest.Answer {
+			return anthropictest.Answer{Calls: []anthropictest.Call{{ID: id, Name: "read_file", Args: args}}}
+		})
+		return anthropictest.New(anthropictest.Script{Key: benchKey, Answers: answers})
 	}
 	all[3].server = func(file string) *openaitest.Server {
-		s := geminitest.Script{Key: benchKey}
-		for n := range longMessages / 2 {
-			s.Answers = append(s.Answers, geminitest.Answer{Calls: []geminitest.Call{{ID: fmt.Sprintf("c%d", n), Name: "read_file", Args: args(file, n)}}})
-		}
-		s.Answers = append(s.Answers, geminitest.Answer{Text: "done"})
-		return geminitest.New(s)
+		answers := longAnswers(file, geminitest.Answer{Text: "done"}, func(id string, args []byte) geminitest.Answer {
+			return geminitest.Answer{Calls: []geminitest.Call{{ID: id, Name: "read_file", Args: args}}}
+		})
+		return geminitest.New(geminitest.Script{Key: benchKey, Answers: answers})
 	}
 	return all
 }

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,19 +18,11 @@ import (
 
 // printEditor measures adze acp: the time to the first answers, a cancel, and loading a long session.
 func printEditor(w io.Writer, binary string) error {
-	binary, err := filepath.Abs(binary)
+	b, err := newSessionBench(binary)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "adze-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b := &sessionBench{binary: binary, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
-	if err := os.MkdirAll(b.project, 0o700); err != nil {
-		return err
-	}
+	defer os.RemoveAll(b.dir)
 	if _, _, err := b.record(sessionID(0), 1000); err != nil {
 		return err
 	}

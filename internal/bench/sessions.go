@@ -22,19 +22,11 @@ import (
 
 // printSessions measures recorded sessions: resuming a long one, writing a call to the journal, and listing many.
 func printSessions(w io.Writer, binary string) error {
-	binary, err := filepath.Abs(binary)
+	b, err := newSessionBench(binary)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "adze-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	b := &sessionBench{binary: binary, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
-	if err := os.MkdirAll(b.project, 0o700); err != nil {
-		return err
-	}
+	defer os.RemoveAll(b.dir)
 	perCall, bytes, err := b.record(sessionID(0), 1000)
 	if err != nil {
 		return fmt.Errorf("record a session: %w", err)
@@ -58,7 +50,21 @@ func printSessions(w io.Writer, binary string) error {
 	return nil
 }
 
-type sessionBench struct{ binary, home, project string }
+type sessionBench struct{ dir, binary, home, project string }
+
+// newSessionBench returns a program with a home and a project in a new directory.
+func newSessionBench(binary string) (*sessionBench, error) {
+	binary, err := filepath.Abs(binary)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "adze-bench-")
+	if err != nil {
+		return nil, err
+	}
+	b := &sessionBench{dir, binary, filepath.Join(dir, "home"), filepath.Join(dir, "project")}
+	return b, os.MkdirAll(b.project, 0o700)
+}
 
 func sessionID(n int) string { return fmt.Sprintf("%08x-9a3c-4e0b-8c1f-3f6c1d2e4a5b", n) }
 
