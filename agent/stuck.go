@@ -80,7 +80,7 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 	h := sha256.New()
 	n := 0
 	for i, o := range outcomes {
-		if d, known := t.declaration(t.calls[i]); known && d.Polls {
+		if d, _ := t.found[i].Declaration(); d.Polls {
 			continue
 		}
 		n++

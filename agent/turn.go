@@ -20,9 +20,10 @@ type turn struct {
 	parts    []model.Part
 	streams  []byte // the last part, while its text or thought arrives
 	calls    []tool.Call
-	held     []tool.Call // waiting until it is known why the answer ended
-	sent     []tool.Call // as the server sent them
-	repeated bool        // the last call was sent before
+	found    []tool.Found // the calls with their tools
+	held     []tool.Found // waiting until it is known why the answer ended
+	sent     []tool.Call  // as the server sent them
+	repeated bool         // the last call was sent before
 	usage    model.Usage
 	reason   model.Reason
 	repeats  int // turns in a row, up to this one, that only repeated calls with the same results
@@ -200,33 +201,34 @@ func (t *turn) call(ctx context.Context, c tool.Call) {
 	}
 	t.sent = append(t.sent, c)
 	c.ID = t.agent.ids.unique(c.ID, t.n, len(t.calls))
-	d, known := t.declaration(c)
+	found := t.agent.o.Executor.Registry.Find(c)
+	d, known := found.Declaration()
 	shown := c
 	if known && !d.Named(c.Name) {
 		shown.Name = d.Name // not every server takes "functions.read_file" back
 	}
 	t.settle()
 	t.parts = append(t.parts, model.Call{Call: shown})
-	t.calls = append(t.calls, shown)
+	t.calls, t.found = append(t.calls, shown), append(t.found, found)
 	t.agent.tell(Called{shown})
 	if known && t.agent.view.called(d) {
 		t.blind = append(t.blind, c.ID)
 	}
 	if len(t.held) > 0 || known && d.Kind == tool.Edit {
-		t.held = append(t.held, c)
+		t.held = append(t.held, found)
 		return
 	}
-	t.start(ctx, c)
+	t.start(ctx, found)
 }
 
-// start runs a call. If its tool was declared and has disappeared since, the call fails with the reason. Calls after one that
-// ends the run are not executed.
-func (t *turn) start(ctx context.Context, c tool.Call) {
+// start runs a call. If its tool was declared and had disappeared when it was called, the call fails with the reason. Calls
+// after one that ends the run are not executed.
+func (t *turn) start(ctx context.Context, c tool.Found) {
 	if t.ending {
 		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: an earlier call of "+t.agent.o.Final+" ended the run")
 		return
 	}
-	if _, known := t.declaration(c); !known {
+	if c.Err != nil {
 		if reason := t.agent.view.gone(c.Name); reason != "" {
 			t.batch.Refuse(c, tool.NotRegistered, reason)
 			return
@@ -239,41 +241,28 @@ func (t *turn) start(ctx context.Context, c tool.Call) {
 		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: "+err.Error())
 		return
 	}
-	t.batch.Add(c)
+	t.batch.Start(c)
 }
 
 // ends reports whether a call will end the run: it is a valid one of Options.Final.
-func (t *turn) ends(ctx context.Context, c tool.Call) bool {
-	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
-	if t.agent.o.Final == "" || err != nil || found.Declaration().Name != t.agent.o.Final {
+func (t *turn) ends(ctx context.Context, c tool.Found) bool {
+	if d, known := c.Declaration(); t.agent.o.Final == "" || !known || d.Name != t.agent.o.Final {
 		return false
 	}
-	_, err = found.Prepare(ctx, c.Args)
+	_, err := c.Tool.Prepare(ctx, c.Args)
 	return err == nil
-}
-
-func (t *turn) declaration(c tool.Call) (tool.Declaration, bool) {
-	found, err := t.agent.o.Executor.Registry.Lookup(c.Name)
-	if err != nil {
-		return tool.Declaration{}, false
-	}
-	return found.Declaration(), true
-}
-
-func (t *turn) edits(c tool.Call) bool {
-	d, known := t.declaration(c)
-	return known && d.Kind == tool.Edit
 }
 
 // release starts or rejects the calls that were held.
 func (t *turn) release(ctx context.Context, err error) {
 	for _, c := range t.held {
+		d, _ := c.Declaration()
 		switch {
 		case ctx.Err() != nil:
-			t.batch.Add(c) // reports that it was cancelled
+			t.batch.Start(c) // reports that it was cancelled
 		case err != nil && !t.cut(ctx, err):
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+brokenText)
-		case t.reason == model.Length && t.edits(c):
+		case t.reason == model.Length && d.Kind == tool.Edit:
 			t.batch.Refuse(c, tool.OutputTruncated, c.Name+": "+cutText)
 		default:
 			t.start(ctx, c)

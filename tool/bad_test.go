@@ -215,7 +215,7 @@ func TestErrorThatPasses(t *testing.T) {
 func TestUnknownAndRefusedCalls(t *testing.T) {
 	w := newWorld(map[string]string{"a": "0"})
 	b := begin(t.Context(), w.executor(), "raed a", "read a")
-	b.Refuse(call("edit a 0 1"), tool.OutputTruncated, "the answer was cut; send the call again")
+	b.Refuse(tool.Found{Call: call("edit a 0 1"), Err: errors.New("x")}, tool.OutputTruncated, "the answer was cut; send the call again")
 	b.Add(tool.Call{Name: "read", Args: json.RawMessage(`{"path":`)})
 	b.Add(tool.Call{Name: "read", Args: json.RawMessage(`{"pth":1}`)})
 	out := b.Wait()

@@ -192,9 +192,12 @@ type Batch struct {
 	wg        sync.WaitGroup
 }
 
-// Add starts a call. It does not wait.
-func (b *Batch) Add(c Call) {
-	e, err := b.enter(c)
+// Add looks up the tool of a call and starts it. It does not wait.
+func (b *Batch) Add(c Call) { b.Start(b.x.Registry.Find(c)) }
+
+// Start starts a call whose tool was looked up. It does not wait.
+func (b *Batch) Start(f Found) {
+	e, err := b.enter(f)
 	if err != nil {
 		b.settle(e, errored(err))
 		return
@@ -210,8 +213,8 @@ func (b *Batch) Add(c Call) {
 }
 
 // Refuse answers a call without running it, in order with the others. The agent uses it for an edit from a truncated answer.
-func (b *Batch) Refuse(c Call, t ErrorType, message string) {
-	e, _ := b.enter(c)
+func (b *Batch) Refuse(f Found, t ErrorType, message string) {
+	e, _ := b.enter(f)
 	b.settle(e, failed(StatusError, t, "%s", message))
 }
 
@@ -229,18 +232,16 @@ func (b *Batch) Wait() []Outcome {
 }
 
 // enter adds a call to the order. The error is why it cannot run.
-func (b *Batch) enter(c Call) (*scheduledCall, error) {
-	e := &scheduledCall{x: b.x, batch: b, call: c, decl: Declaration{Name: c.Name}}
+func (b *Batch) enter(f Found) (*scheduledCall, error) {
+	d, known := f.Declaration()
+	e := &scheduledCall{x: b.x, batch: b, call: f.Call, tool: f.Tool, decl: d}
 	e.call.By = b.x.by
-	id, fresh := b.x.claim(c.ID)
+	id, fresh := b.x.claim(f.ID)
 	e.call.ID = id
-	t, err := b.x.Registry.Lookup(c.Name)
-	if err == nil {
-		e.tool, e.decl = t, t.Declaration()
-		if !e.decl.Named(c.Name) {
-			e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", humanize.Shorten(c.Name, 100), e.decl.Name)}
-		}
+	if known && !d.Named(f.Name) {
+		e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", humanize.Shorten(f.Name, 100), d.Name)}
 	}
+	err := f.Err
 	if !fresh {
 		err = Errorf(ExecutionFailed, "call %s: this ID was already used in this session, and a call never runs twice. "+
 			"Use a new ID to run it again.", id)

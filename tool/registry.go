@@ -19,6 +19,7 @@ type Registry struct {
 	origins []string // in the order they were first set; "" is always searched first
 	tools   map[string][]Tool
 	hidden  func(Declaration) bool // nil: none is
+	changed chan struct{}          // see Changed; nil: nobody waits
 }
 
 // NewRegistry returns a registry of built-in tools. It panics if two have the same name: a bug in the program.
@@ -36,6 +37,7 @@ func NewRegistry(builtin ...Tool) *Registry {
 func (r *Registry) Set(origin string, ts []Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.announce()
 	if r.tools == nil {
 		r.tools = map[string][]Tool{}
 	}
@@ -76,6 +78,25 @@ func (r *Registry) Hide(hidden func(Declaration) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hidden = hidden
+	r.announce()
+}
+
+// Changed returns a channel that is closed when the tools change the next time.
+func (r *Registry) Changed() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	return r.changed
+}
+
+// announce tells those who wait for a change. The caller has locked r.
+func (r *Registry) announce() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
 }
 
 func (r *Registry) hides(d Declaration) bool { return r.hidden != nil && r.hidden(d) }
@@ -161,6 +182,27 @@ func (r *Registry) Lookup(name string) (Tool, error) {
 		return nil, unknownTool(name, known)
 	}
 	return t, nil
+}
+
+// Found is a call with the tool that it was looked up with.
+type Found struct {
+	Call
+	Tool Tool  // nil: there is none
+	Err  error // why there is none
+}
+
+// Find looks up the tool of a call.
+func (r *Registry) Find(c Call) Found {
+	t, err := r.Lookup(c.Name)
+	return Found{c, t, err}
+}
+
+// Declaration returns the declaration of the tool. ok is false if there is no tool.
+func (f Found) Declaration() (d Declaration, ok bool) {
+	if f.Err != nil {
+		return Declaration{Name: f.Name}, false
+	}
+	return f.Tool.Declaration(), true
 }
 
 // Named reports whether a name is exactly the tool's own or one of its aliases.

@@ -67,6 +67,24 @@ func TestRegistryNamesAndAliases(t *testing.T) {
 }
 
 // External tools can't take names of built-in tools, not even if they were added first.
+// Whoever waits for a tool learns of each change, and of none that was before.
+func TestChanged(t *testing.T) {
+	r := tool.NewRegistry(named("edit", ""))
+	before := r.Changed()
+	select {
+	case <-before:
+		t.Error("a change before the wait was reported")
+	default:
+	}
+	if err := r.Set("mcp:x", []tool.Tool{named("search", "mcp:x")}); err != nil {
+		t.Fatal(err)
+	}
+	<-before
+	next := r.Changed()
+	r.Hide(nil)
+	<-next
+}
+
 func TestBuiltinComesFirst(t *testing.T) {
 	r := &tool.Registry{}
 	if err := r.Set("mcp:x", []tool.Tool{named("edit", "mcp:x"), named("old", "mcp:x"), named("mine", "mcp:x")}); err != nil {

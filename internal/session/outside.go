@@ -207,16 +207,18 @@ func (o *Outside) SettleFor(ctx context.Context, name string) {
 		return
 	}
 	go func() {
-		look := time.NewTicker(5 * time.Millisecond)
-		defer look.Stop()
-		for !o.declares(name) {
+		for {
+			changed := o.executor.Registry.Changed() // before declares, so that no change is missed
+			if o.declares(name) {
+				enough()
+				return
+			}
 			select {
-			case <-look.C:
+			case <-changed:
 			case <-waiting.Done():
 				return
 			}
 		}
-		enough()
 	}()
 	o.Settle(waiting)
 }
