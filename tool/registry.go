@@ -19,7 +19,7 @@ type Registry struct {
 	origins []string // in the order they were first set; "" is always searched first
 	tools   map[string][]Tool
 	hidden  func(Declaration) bool // nil: none is
-	changed chan struct{}          // see Changed; nil: nobody waits
+	changed chan struct{}          // see Changed; nil: no call waits
 }
 
 // NewRegistry returns a registry of built-in tools. It panics if two have the same name: a bug in the program.

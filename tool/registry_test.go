@@ -67,7 +67,7 @@ func TestRegistryNamesAndAliases(t *testing.T) {
 }
 
 // External tools can't take names of built-in tools, not even if they were added first.
-// Whoever waits for a tool learns of each change, and of none that was before.
+// A caller that waits for a tool learns of each change, and of none that was before.
 func TestChanged(t *testing.T) {
 	r := tool.NewRegistry(named("edit", ""))
 	before := r.Changed()
