@@ -34,6 +34,12 @@ const (
 // Data is the data of an entry: one of the structs of this file, as a value.
 type Data interface{ Type() Type }
 
+// Extra has the members of an object that this version of Adze doesn't know, such as those of a later version. They are
+// written again with the object.
+type Extra struct {
+	Unknown string `json:"-"` // as JSON, without braces
+}
+
 // Opened is the start of a session. System and Declarations come last, because they are long: a list of sessions reads
 // only the start of the file.
 type Opened struct {
@@ -47,12 +53,14 @@ type Opened struct {
 	System       string        `json:"system,omitempty"`
 	Listing      string        `json:"listing,omitempty"` // of tools whose declarations are loaded later; the system prompt ends with it
 	Declarations []Declaration `json:"declarations,omitempty"`
+	Extra
 }
 
 // Parent is where a fork starts: the entries up to Seq are from the other session.
 type Parent struct {
 	ID  string `json:"id"`
 	Seq int64  `json:"seq"`
+	Extra
 }
 
 // Declaration is a tool as it was declared to the model.
@@ -63,13 +71,16 @@ type Declaration struct {
 	Parameters  json.RawMessage `json:"parametersJsonSchema,omitempty"`
 	Kind        tool.Kind       `json:"kind,omitempty"`
 	Origin      string          `json:"source,omitempty"` // "" built in
+	Extra
 }
 
 // Declare returns the declarations for the journal.
 func Declare(tools []tool.Declaration) []Declaration {
 	out := make([]Declaration, len(tools))
 	for i, d := range tools {
-		out[i] = Declaration{d.Name, d.DisplayName, d.Description, d.Parameters, d.Kind, d.Origin}
+		out[i] = Declaration{
+			Name: d.Name, Title: d.DisplayName, Description: d.Description, Parameters: d.Parameters, Kind: d.Kind, Origin: d.Origin,
+		}
 	}
 	return out
 }
@@ -88,12 +99,14 @@ type Resumed struct {
 	Version string   `json:"version,omitempty"`
 	Model   string   `json:"model,omitempty"`
 	Mode    string   `json:"mode,omitempty"`
+	Extra
 }
 
 // Message is a message of the history that isn't an answer or responses.
 type Message struct {
 	Kind    MessageKind   `json:"kind,omitempty"` // "": a prompt
 	Message model.Message `json:"message"`
+	Extra
 }
 
 // MessageKind is the origin of a message.
@@ -109,6 +122,7 @@ const (
 type Called struct {
 	Turn int        `json:"turn,omitempty"`
 	Call model.Call `json:"call"`
+	Extra
 }
 
 // Tried reports that a call is about to be tried, without lasting effects. If its effects are kept, or if it has none,
@@ -119,6 +133,7 @@ type Tried struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	Access   []tool.Access   `json:"access,omitempty"`
 	Decision Decision        `json:"decision"` // why it wasn't allowed without a trial
+	Extra
 }
 
 // Started reports that a call is about to run, with the arguments as they run.
@@ -129,6 +144,7 @@ type Started struct {
 	Access   []tool.Access   `json:"access,omitempty"`
 	Decision Decision        `json:"decision"`
 	About    string          `json:"about,omitempty"` // what the call does, as the user saw it
+	Extra
 }
 
 // Decision is why a call was allowed to run.
@@ -137,6 +153,7 @@ type Decision struct {
 	Cause   tool.Cause    `json:"cause"`
 	Reason  string        `json:"reason,omitempty"`
 	Grant   []tool.Access `json:"grant,omitempty"`
+	Extra
 }
 
 // Decided returns a decision for the journal.
@@ -154,12 +171,14 @@ type Finished struct {
 	Running bool            `json:"running,omitempty"` // a background command of the call is running
 	Todos   json.RawMessage `json:"todos,omitempty"`   // the agent's to-do list, if the call changed it
 	Jobs    []Job           `json:"jobs,omitempty"`    // background commands of the session that are running now
+	Extra
 }
 
 // Job is a background command.
 type Job struct {
 	ID      string `json:"id"`
 	Command string `json:"command"` // in one line
+	Extra
 }
 
 // Outcome is a [tool.Outcome] without its call.
@@ -169,6 +188,7 @@ type Outcome struct {
 	Result tool.Result `json:"result"`
 	Error  *Failure    `json:"error,omitempty"`
 	MS     int64       `json:"ms"`
+	Extra
 }
 
 // Failure is a [tool.Failure] with its text for the model.
@@ -176,13 +196,14 @@ type Failure struct {
 	Type    tool.ErrorType `json:"type"`
 	Message string         `json:"message"`
 	Model   string         `json:"model,omitempty"`
+	Extra
 }
 
 // Ended returns an outcome for the journal.
 func Ended(o tool.Outcome) Outcome {
 	out := Outcome{Name: o.Name, Status: o.Status, Result: o.Result, MS: o.Duration.Milliseconds()}
 	if o.Error != nil {
-		out.Error = &Failure{o.Error.Type, o.Error.Message, o.Error.Model}
+		out.Error = &Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
 	}
 	return out
 }
@@ -195,6 +216,7 @@ type Seen struct {
 	Whole  bool     `json:"whole,omitempty"`
 	Opaque bool     `json:"opaque,omitempty"` // read, but not as text
 	Read   [][2]int `json:"read,omitempty"`   // first and last line of each range, if not whole
+	Extra
 }
 
 // Change is a path that a call changed. Before and After are "sha256:…" for a file with that content, "link:…" for a link to
@@ -205,12 +227,14 @@ type Change struct {
 	After     string `json:"after,omitempty"`
 	Mode      uint32 `json:"mode,omitempty"`      // permission bits before
 	ModeAfter uint32 `json:"modeAfter,omitempty"` // permission bits after
+	Extra
 }
 
 // Unsaved is a path that a call changed, or may have changed, and that can't be restored.
 type Unsaved struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
+	Extra
 }
 
 // Changed reports changes of a background command since the last report. ID is the call that started it.
@@ -219,6 +243,7 @@ type Changed struct {
 	Changes []Change  `json:"changes"`
 	Unsaved []Unsaved `json:"unsaved,omitempty"`
 	Ended   bool      `json:"ended,omitempty"` // the command has ended: nothing follows
+	Extra
 }
 
 // Asked is a request to the model.
@@ -226,6 +251,7 @@ type Asked struct {
 	Turn     int           `json:"turn"`
 	Model    string        `json:"model,omitempty"`
 	Declared []Declaration `json:"declared,omitempty"` // tools that are declared from this request on
+	Extra
 }
 
 // Answer is the model's answer, complete or cut off by Error.
@@ -238,22 +264,26 @@ type Answer struct {
 	MS      int64         `json:"ms"`
 	Error   string        `json:"error,omitempty"`
 	Message model.Message `json:"message"`
+	Extra
 }
 
 // Responses are the results of an answer's calls, as the model receives them.
 type Responses struct {
 	Turn    int           `json:"turn"`
 	Message model.Message `json:"message"`
+	Extra
 }
 
 // Mode is a change of the approval mode.
 type Mode struct {
 	Mode string `json:"mode"`
+	Extra
 }
 
 // Model is a change of the model.
 type Model struct {
 	Model string `json:"model"`
+	Extra
 }
 
 // Compacted reports that Messages replace the history. Snapshot is the rest of the state, so that nothing before this
@@ -263,6 +293,7 @@ type Compacted struct {
 	Model    string          `json:"model,omitempty"`
 	Snapshot *Snapshot       `json:"snapshot,omitempty"`
 	Messages []model.Message `json:"messages"`
+	Extra
 }
 
 // Undone reports what was undone: files, the conversation, or both. It removes no entry.
@@ -274,6 +305,7 @@ type Undone struct {
 	Begun   bool     `json:"begun,omitempty"`   // started: another entry follows when it is complete
 	Partial bool     `json:"partial,omitempty"` // some paths were skipped
 	Redo    int64    `json:"redo,omitempty"`    // the Undone that this one reverts
+	Extra
 }
 
 // Closed is the regular end of a session.
@@ -281,6 +313,7 @@ type Closed struct {
 	Turns int         `json:"turns"`
 	Model string      `json:"model,omitempty"`
 	Usage model.Usage `json:"usage"`
+	Extra
 }
 
 // Type of each entry's data.
@@ -336,51 +369,4 @@ func Resolve(e Entry, blobs Blobs) (Entry, error) {
 	}
 	e.Data = raw
 	return e, nil
-}
-
-// decodeSlowly accepts any JSON of the right types.
-func decodeSlowly(t Type, raw json.RawMessage) (Data, error) {
-	switch t {
-	case TypeOpened:
-		return as[Opened](raw)
-	case TypeResumed:
-		return as[Resumed](raw)
-	case TypeMessage:
-		return as[Message](raw)
-	case TypeCalled:
-		return as[Called](raw)
-	case TypeTried:
-		return as[Tried](raw)
-	case TypeStarted:
-		return as[Started](raw)
-	case TypeFinished:
-		return as[Finished](raw)
-	case TypeAsked:
-		return as[Asked](raw)
-	case TypeAnswer:
-		return as[Answer](raw)
-	case TypeResponses:
-		return as[Responses](raw)
-	case TypeMode:
-		return as[Mode](raw)
-	case TypeModel:
-		return as[Model](raw)
-	case TypeCompacted:
-		return as[Compacted](raw)
-	case TypeChanged:
-		return as[Changed](raw)
-	case TypeUndone:
-		return as[Undone](raw)
-	case TypeClosed:
-		return as[Closed](raw)
-	}
-	return nil, nil
-}
-
-func as[T Data](raw json.RawMessage) (Data, error) {
-	var data T
-	if err := json.Unmarshal(raw, &data); err != nil {
-		return nil, err
-	}
-	return data, nil
 }

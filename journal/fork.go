@@ -55,7 +55,7 @@ func (s Sessions) copyTo(to, from *File, id string, seq int64) error {
 					return err
 				}
 			}
-			if e, err = s.forked(e, to, Parent{id, at}); err != nil {
+			if e, err = s.forked(e, to, Parent{ID: id, Seq: at}); err != nil {
 				return err
 			}
 		}
@@ -107,7 +107,7 @@ func (s Sessions) forked(e Entry, to *File, parent Parent) (Entry, error) {
 		return e, errNoEntries
 	}
 	opened.ID, opened.Parent = filepath.Base(to.dir), &parent
-	raw, err := marshal(opened)
+	raw, err := encode(opened)
 	if err != nil {
 		return e, err
 	}

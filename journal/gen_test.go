@@ -133,7 +133,7 @@ func (g *generator) turn(by string) []Data {
 			ID: c.ID, Outcome: Outcome{Name: c.Name, Status: tool.StatusSuccess, Result: result, MS: 3},
 			Seen:    []Seen{{Path: fmt.Sprint("/", g.r.IntN(5)), Hash: "00", Whole: true}},
 			Changes: []Change{{Path: "/a.go", Before: RefOf([]byte("x")).Blob}}, Unsaved: []Unsaved{{Path: "/b", Why: "too large"}}, Running: g.calls%2 == 0, Todos: json.RawMessage(fmt.Sprintf(`[{"id":"%d"}]`, g.calls)),
-			Jobs: []Job{{"bg_1", "sleep 1"}},
+			Jobs: []Job{{ID: "bg_1", Command: "sleep 1"}},
 		})
 		responses.Parts = append(responses.Parts, model.Response{ID: c.ID, Name: c.Name, Content: result.Content})
 	}

@@ -30,17 +30,9 @@ func appendLine(b []byte, e Entry) ([]byte, error) {
 	b = e.At.AppendFormat(b, time.RFC3339Nano)
 	b = append(b, '"')
 	if e.By != "" {
-		by, err := quote(e.By)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(b, `,"by":`...), by...)
+		b = appendText(append(b, `,"by":`...), e.By)
 	}
-	kind, err := quote(string(e.Type))
-	if err != nil {
-		return nil, err
-	}
-	b = append(append(b, `,"type":`...), kind...)
+	b = appendText(append(b, `,"type":`...), string(e.Type))
 	sum := len(b)
 	b = append(b, sumStart+"00000000\""...)
 	data := len(b)
@@ -78,7 +70,8 @@ func checksum(before, after []byte) (out [8]byte) {
 	return out
 }
 
-// intact reports whether a line without its newline matches its checksum. Lines of earlier versions have none.
+// intact reports whether a line without its newline matches its checksum. Lines of earlier versions have none: they are
+// broken if they have a zero, from a block that was never written.
 func intact(line []byte) bool {
 	data := bytes.Index(line, []byte(dataStart))
 	before := line
@@ -87,7 +80,7 @@ func intact(line []byte) bool {
 	}
 	at := bytes.Index(before, []byte(sumStart))
 	if at < 0 {
-		return true
+		return bytes.IndexByte(line, 0) < 0
 	}
 	sum := before[at+len(sumStart):]
 	if data < 0 || len(sum) != 9 || sum[8] != '"' {
@@ -157,8 +150,8 @@ func cutText(b []byte) (string, []byte, bool) {
 
 // parse reads a line without its newline. The entry's Data is a part of the line.
 func parse(line []byte) (Entry, bool) {
-	if bytes.IndexByte(line, 0) >= 0 || !intact(line) {
-		return Entry{}, false // a block that was never written, or a damaged line
+	if !intact(line) {
+		return Entry{}, false
 	}
 	if e, rest, ok := head(line); ok {
 		if end, ok := valueEnd(rest, 0, 0); ok && string(rest[end:]) == "}" {

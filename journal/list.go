@@ -304,8 +304,7 @@ func spentBy(data []byte) (out Spent) {
 		case `"model"`:
 			out.Model, _ = text(v)
 		case `"usage"`:
-			d := decoder{b: v}
-			out.Usage = d.usage()
+			_ = json.Unmarshal(v, &out.Usage)
 		case `"message"`:
 			return false
 		}

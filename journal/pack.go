@@ -30,9 +30,9 @@ type packer struct {
 
 // pack masks secrets, and moves long texts and media to the store.
 func pack(raw json.RawMessage, blobs Blobs, mask func(string) string) (json.RawMessage, error) {
-	raw, err := maskStrings(raw, mask)
-	if err != nil || len(raw) <= MaxText && !bytes.Contains(raw, []byte(`"mimeType"`)) && !bytes.Contains(raw, []byte(`"blob"`)) {
-		return raw, err
+	raw = maskStrings(raw, mask)
+	if len(raw) <= MaxText && !bytes.Contains(raw, []byte(`"mimeType"`)) && !bytes.Contains(raw, []byte(`"blob"`)) {
+		return raw, nil
 	}
 	p := packer{blobs: blobs}
 	out := p.value(raw)
@@ -192,9 +192,9 @@ func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
 }
 
 // maskStrings masks secrets in every string of a JSON value: keys too, because a model chooses some of them.
-func maskStrings(raw []byte, mask func(string) string) ([]byte, error) {
+func maskStrings(raw []byte, mask func(string) string) []byte {
 	if mask == nil {
-		return raw, nil
+		return raw
 	}
 	var out []byte
 	done := 0
@@ -217,17 +217,13 @@ func maskStrings(raw []byte, mask func(string) string) ([]byte, error) {
 		if masked == s {
 			continue
 		}
-		b, err := quote(masked)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(out, raw[done:start]...), b...)
+		out = appendText(append(out, raw[done:start]...), masked)
 		done = end
 	}
 	if done == 0 {
-		return raw, nil
+		return raw
 	}
-	return append(out, raw[done:]...), nil
+	return append(out, raw[done:]...)
 }
 
 // isBase64 reports whether a long string must be media: secrets are shorter.
@@ -339,7 +335,7 @@ func (u *unpacker) load(raw []byte, media bool) []byte {
 	case media:
 		content, u.err = json.Marshal(content)
 	default:
-		content, u.err = quote(string(content))
+		content = appendText(nil, string(content))
 	}
 	return content
 }
@@ -355,9 +351,7 @@ func (u *unpacker) lose(ref Ref, media bool, err error) []byte {
 		u.picture = text
 		return []byte(`""`)
 	}
-	out, err := quote(text)
-	u.err = err
-	return out
+	return appendText(nil, text)
 }
 
 func lostText(bytes int64) string {
@@ -367,15 +361,11 @@ func lostText(bytes int64) string {
 // sentence returns the replacement for an object with a missing picture under this key, in a message or a result; nil for
 // other objects.
 func (u *unpacker) sentence(key []byte) []byte {
-	out, err := quote(u.picture)
-	if u.err == nil {
-		u.err = err
-	}
 	switch string(key) {
 	case `"media"`:
-		return append(append([]byte(`{"text":`), out...), '}')
+		return append(appendText([]byte(`{"text":`), u.picture), '}')
 	case `"inlineData"`:
-		return out
+		return appendText(nil, u.picture)
 	}
 	return nil
 }

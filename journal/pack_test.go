@@ -36,7 +36,7 @@ func dump(t *testing.T, w *Writer, log *Memory, blobs *MemoryBlobs, d Data) stri
 
 func TestSecretsAreMasked(t *testing.T) {
 	secret := "s3cr\"et\\value\n-é"
-	inJSON, _ := quote(secret)
+	inJSON := appendText(nil, secret)
 	inner := strings.Trim(string(inJSON), `"`)
 	long := strings.Repeat("filler ", 20_000)
 	for name, d := range map[string]Data{

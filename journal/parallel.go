@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"iter"
@@ -160,7 +159,7 @@ func decodeLine(line []byte, whole bool, blobs Blobs) decoded {
 
 // parseLine reads a line. The data of a complete line is checked when it is decoded.
 func parseLine(line []byte, whole bool) (Entry, bool) {
-	if e, rest, ok := head(line); ok && whole && len(rest) > 2 && rest[len(rest)-1] == '}' && bytes.IndexByte(rest, 0) < 0 && intact(line) {
+	if e, rest, ok := head(line); ok && whole && len(rest) > 2 && rest[len(rest)-1] == '}' && intact(line) {
 		e.Data = rest[: len(rest)-1 : len(rest)-1]
 		return e, true
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -163,56 +164,47 @@ func text(raw []byte) (string, bool) {
 	if n < 0 {
 		return string(in), true
 	}
-	out := make([]byte, 0, len(in))
-	for {
-		out = append(out, in[:n]...)
-		r, size := escape(in[n:])
-		if size == 0 {
+	var out strings.Builder
+	out.Grow(len(in)) // slightly more than needed
+	for ; n >= 0; n = bytes.IndexByte(in, '\\') {
+		out.Write(in[:n])
+		if n+1 == len(in) {
 			return "", false
 		}
-		out = utf8.AppendRune(out, r)
-		in = in[n+size:]
-		if n = bytes.IndexByte(in, '\\'); n < 0 {
-			out = append(out, in...)
-			return string(out), true
+		size := 2
+		if c := escapes[in[n+1]]; c != 0 {
+			out.WriteByte(c)
+		} else {
+			var r rune
+			if r, size = unicodeEscape(in[n:]); size == 0 {
+				return "", false
+			}
+			out.WriteRune(r)
 		}
+		in = in[n+size:]
 	}
+	out.Write(in)
+	return out.String(), true
 }
 
-// escape reads the escape at the start of b, and returns its length; 0: it isn't one.
-func escape(b []byte) (rune, int) {
-	if len(b) < 2 {
+// escapes are the characters that stand for others after a backslash.
+var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
+
+// unicodeEscape reads the \uXXXX at the start of b, and returns its length; 0: it isn't one.
+func unicodeEscape(b []byte) (rune, int) {
+	r, ok := hex4(b)
+	if !ok {
 		return 0, 0
 	}
-	switch b[1] {
-	case '"', '\\', '/':
-		return rune(b[1]), 2
-	case 'n':
-		return '\n', 2
-	case 't':
-		return '\t', 2
-	case 'r':
-		return '\r', 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'u':
-		r, ok := hex4(b)
-		if !ok {
-			return 0, 0
-		}
-		if !utf16.IsSurrogate(r) {
-			return r, 6
-		}
-		if low, ok := hex4(b[6:]); ok {
-			if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
-				return both, 12
-			}
-		}
-		return utf8.RuneError, 6
+	if !utf16.IsSurrogate(r) {
+		return r, 6
 	}
-	return 0, 0
+	if low, ok := hex4(b[6:]); ok {
+		if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
+			return both, 12
+		}
+	}
+	return utf8.RuneError, 6
 }
 
 // hex4 reads \uXXXX.
@@ -223,6 +215,3 @@ func hex4(b []byte) (rune, bool) {
 	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
 	return rune(n), err == nil
 }
-
-// quote writes a string without HTML escapes.
-func quote(s string) ([]byte, error) { return marshal(s) }

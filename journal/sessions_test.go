@@ -261,14 +261,14 @@ func TestFork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if state.Seq != want || state.Opened.ID != fork || *state.Opened.Parent != (Parent{testID, want}) || !strings.HasPrefix(state.Opened.System, "system") {
+		if state.Seq != want || state.Opened.ID != fork || *state.Opened.Parent != (Parent{ID: testID, Seq: want}) || !strings.HasPrefix(state.Opened.System, "system") {
 			t.Errorf("fork at %d: %d entries of %s, parent %v", at, state.Seq, state.Opened.ID, state.Opened.Parent)
 		}
 		if _, err := NewWriter(opened, s.Store(), state).Write("", Resumed{}); err != nil {
 			t.Error(err)
 		}
 		opened.Close()
-		if i, err := s.Info(fork); err != nil || *i.Parent != (Parent{testID, want}) || i.Updated.Before(i.Created) {
+		if i, err := s.Info(fork); err != nil || *i.Parent != (Parent{ID: testID, Seq: want}) || i.Updated.Before(i.Created) {
 			t.Errorf("%+v, %v", i, err)
 		}
 	}

@@ -63,6 +63,7 @@ type Call struct {
 	Finished *Finished  `json:"finished,omitempty"`
 
 	started, finished *later // not decoded yet: see decodeLater
+	Extra
 }
 
 // Snapshot is the state of an agent without its history.
@@ -81,6 +82,7 @@ type Snapshot struct {
 	Turns    int             `json:"turns,omitempty"`
 	Usage    model.Usage     `json:"usage"`
 	Jobs     []Job           `json:"jobs,omitempty"`
+	Extra
 }
 
 type todosAt struct {
@@ -141,15 +143,20 @@ func decodeLater(e Entry) (Data, bool) {
 	if e.Type != TypeFinished && e.Type != TypeStarted {
 		return nil, false
 	}
-	d := decoder{b: e.Data}
-	data := d.finished(false) // both formats have an ID
-	if d.failed || d.i != len(e.Data) || data.ID == "" || bytes.Contains(data.Todos, []byte(`"blob"`)) {
-		return nil, false
-	}
 	if e.Type == TypeStarted {
-		return Started{ID: data.ID}, true
+		var data Started
+		ok := members(e.Data, func(key, v []byte) bool {
+			if string(key) == `"id"` {
+				data.ID, _ = text(v)
+			}
+			return true
+		})
+		return data, ok && data.ID != ""
 	}
-	return data, true
+	d := decoder{b: e.Data, partial: true}
+	data, err := d.entry(e.Type)
+	f, ok := data.(Finished)
+	return data, err == nil && ok && f.ID != "" && !bytes.Contains(f.Todos, []byte(`"blob"`))
 }
 
 // later is an entry that isn't decoded yet.

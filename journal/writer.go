@@ -79,14 +79,10 @@ func (w *Writer) complete(by string, data Data) Data {
 		d.Turns, d.Model, d.Snapshot = snapshot.Turns, snapshot.Model, &snapshot
 		return d
 	case Tried:
-		if len(d.Args) > 0 && !json.Valid(d.Args) {
-			d.Args, _ = quote(string(d.Args))
-		}
+		d.Args = validJSON(d.Args)
 		return d
 	case Started:
-		if len(d.Args) > 0 && !json.Valid(d.Args) {
-			d.Args, _ = quote(string(d.Args)) // can't fail for a string
-		}
+		d.Args = validJSON(d.Args)
 		return d
 	case Answer:
 		a := w.state.Agent(by)
@@ -97,6 +93,14 @@ func (w *Writer) complete(by string, data Data) Data {
 		return d
 	}
 	return data
+}
+
+// validJSON returns arguments that aren't JSON as a string.
+func validJSON(args json.RawMessage) json.RawMessage {
+	if len(args) == 0 || json.Valid(args) {
+		return args
+	}
+	return appendText(nil, string(args))
 }
 
 // Sync returns when all entries survive a power failure.

@@ -101,7 +101,8 @@ func MarshalDisplay(d Display) (json.RawMessage, error) {
 	return marshal(d.Markdown())
 }
 
-func unMarshalDisplay(b json.RawMessage) (Display, error) {
+// UnmarshalDisplay reads what MarshalDisplay wrote. A display of unknown type is an [Opaque].
+func UnmarshalDisplay(b json.RawMessage) (Display, error) {
 	b = bytes.TrimSpace(b)
 	if len(b) == 0 || string(b) == "null" {
 		return nil, nil

@@ -93,7 +93,7 @@ func (r *Result) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return err
 	}
-	display, err := unMarshalDisplay(in.ReturnDisplay)
+	display, err := UnmarshalDisplay(in.ReturnDisplay)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (x *Executor) maskedDisplay(d Display) Display {
 	if text == string(b) {
 		return d
 	}
-	d, _ = unMarshalDisplay(json.RawMessage(text))
+	d, _ = UnmarshalDisplay(json.RawMessage(text))
 	return d
 }
 
