@@ -37,11 +37,12 @@ var entryForms = sync.OnceValue(func() map[Type]boxForm {
 // boxForm is the form of a type whose values are in interfaces.
 type boxForm struct {
 	*form
+	t     reflect.Type
 	spare *sync.Pool // of pointers to values: each value is allocated once, for its interface
 }
 
 func (b forms) box(t reflect.Type) boxForm {
-	return boxForm{b.of(t), &sync.Pool{New: func() any { return reflect.New(t).Interface() }}}
+	return boxForm{b.of(t), t, &sync.Pool{New: func() any { return reflect.New(t).Interface() }}}
 }
 
 func (f boxForm) read(d *decoder) any {
@@ -55,8 +56,12 @@ func (f boxForm) read(d *decoder) any {
 
 // encode writes the data of an entry.
 func encode(data Data) (json.RawMessage, error) {
+	f := entryForms()[data.Type()]
+	if reflect.TypeOf(data) != f.t {
+		return marshal(data) // a type of another package
+	}
 	var e encoder
-	entryForms()[data.Type()].write(&e, reflect.ValueOf(data))
+	f.write(&e, reflect.ValueOf(data))
 	return e.b, e.err
 }
 

@@ -14,7 +14,7 @@ import (
 
 // standardDecode decodes with encoding/json.
 func standardDecode(t Type, raw []byte) (Data, error) {
-	v := reflect.ValueOf(entryForms()[t].spare.New())
+	v := reflect.New(entryForms()[t].t)
 	err := json.Unmarshal(raw, v.Interface())
 	return v.Elem().Interface().(Data), err
 }
@@ -59,6 +59,7 @@ func TestEncodeAgrees(t *testing.T) {
 		_, more := g.next()
 		all = append(all, more...)
 	}
+	all = append(all, &Mode{Mode: "a pointer"})
 	for _, d := range all {
 		got, err := encode(d)
 		if err != nil {
