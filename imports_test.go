@@ -106,7 +106,8 @@ var mayImport = map[string]string{
 	"internal/leftover":           "internal/filelock",
 	"internal/waittest":           "",
 	"internal/context":            "internal/ignore internal/text internal/workspace/names internal/workspace/nofollow internal/workspace/realpath",
-	"internal/trust":              "internal/atomicfile",
+	"internal/engine/dotenv":      "",
+	"internal/trust":              "discover internal/atomicfile internal/workspace/nofollow",
 	"internal/bench": "journal hook internal/undo internal/session model tool builtin permission permission/ondisk internal/proc internal/proc/sandbox internal/trial discover model/openai/openaitest " +
 		"model/anthropic/anthropictest model/gemini/geminitest model/responses/responsestest internal/tui/screentest",
 
@@ -138,6 +139,8 @@ var mayImport = map[string]string{
 	"internal/session": "internal/humanize internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ permission/shell/bash " +
 	"internal/session": "internal/approval internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
 		"internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/workspace/watch internal/proc internal/proc/sandbox internal/trial",
+	"internal/session": "internal/requestlog journal journal/export hook internal/undo internal/workspace tool model model/api model/openai model/anthropic model/gemini model/responses agent builtin discover permission permission/ondisk permission/environ " +
+		"internal/engine/dotenv internal/settings internal/spill internal/context internal/trust internal/atomicfile internal/edit internal/document internal/nearest internal/secretvalues internal/secretfiles internal/workspace/nofollow internal/workspace/names internal/workspace/watch internal/proc internal/proc/sandbox internal/trial",
 
 	// A session that a program drives.
 	"internal/headless": "hook journal tool tool/schema model agent discover internal/approval internal/session internal/settings",

@@ -38,6 +38,7 @@ var layers = []layer{
 			"internal/gitwork", "internal/homedir", "internal/humanize", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
 			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/secretvalues", "internal/shellwords", "internal/table", "internal/text", "internal/trial", "internal/web/...",
 			"internal/atomicfile", "internal/filelock", "internal/leftover", "internal/context", "internal/document", "internal/edit", "internal/gitconfig", "internal/gitindex",
+			"internal/engine/...", "internal/atomicfile", "internal/leftover", "internal/context", "internal/document", "internal/edit", "internal/gitconfig", "internal/gitindex",
 			"internal/gitwork", "internal/homedir", "internal/ignore", "internal/nearest", "internal/proc", "internal/proc/sandbox",
 			"internal/proc/term", "internal/search", "internal/secretfiles", "internal/secretvalues", "internal/table", "internal/text", "internal/trial", "internal/web/...",
 			"internal/workspace/...",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/engine/dotenv"
 	"github.com/adze-dev/adze/internal/nearest"
 	"github.com/adze-dev/adze/internal/settings"
 	"github.com/adze-dev/adze/permission"
@@ -70,11 +71,11 @@ func (env Env) variable(name string) (string, bool) {
 // is never read: it could send the user's prompts to another server. Programs that Adze starts don't get them.
 type variables struct {
 	getenv func(string) string
-	files  []dotenv
+	files  []dotenvFile
 }
 
-// dotenv is a .env file.
-type dotenv struct {
+// dotenvFile is a .env file.
+type dotenvFile struct {
 	path   string
 	values map[string]string
 }
@@ -94,7 +95,7 @@ func (env Env) variables(adzeHome string) variables {
 		text, err := os.ReadFile(path)
 		switch {
 		case err == nil:
-			v.files = append(v.files, dotenv{path, readDotenv(string(text))})
+			v.files = append(v.files, dotenvFile{path, dotenv.Parse(string(text))})
 		case !errors.Is(err, fs.ErrNotExist):
 			env.tell(fmt.Sprintf("warning: %s is ignored: %v", path, err))
 		}
@@ -136,39 +137,6 @@ func (v variables) first(names []string) variable {
 }
 
 func (v variables) get(name string) string { return v.first([]string{name}).value }
-
-// readDotenv reads lines NAME=VALUE, with or without "export" and quotes. Other lines are skipped.
-func readDotenv(text string) map[string]string {
-	values := map[string]string{}
-	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		if rest, ok := strings.CutPrefix(line, "export "); ok {
-			line = strings.TrimSpace(rest)
-		}
-		name, value, ok := strings.Cut(line, "=")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			continue
-		}
-		values[name] = unquoted(strings.TrimSpace(value))
-	}
-	return values
-}
-
-// unquoted returns a value without its quotes, or without the comment after it.
-func unquoted(value string) string {
-	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
-		if end := strings.IndexByte(value[1:], value[0]); end >= 0 {
-			return value[1 : 1+end]
-		}
-	}
-	if i := strings.Index(value, " #"); i >= 0 {
-		value = strings.TrimSpace(value[:i])
-	}
-	return value
-}
 
 // Kind classifies an error. The constants are errors themselves: errors.Is(err, session.ErrModel).
 type Kind string

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/hook"
+	"github.com/adze-dev/adze/internal/trust"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -56,7 +57,7 @@ func (s *Session) openHooks() error {
 			}
 			for i, h := range found {
 				if h.Command != "" {
-					found[i].Check = s.Directory.unchanged(h.Command)
+					found[i].Check = trust.Unchanged(h.Command, s.Directory.Path)
 				}
 			}
 			for _, h := range found {

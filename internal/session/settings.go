@@ -127,11 +127,11 @@ func (f Directory) wants(s *settings.Settings) []trust.Item {
 		items = append(items, wantsSetting(w)...)
 		var value any
 		if json.Unmarshal([]byte(w.JSON), &value) == nil {
-			namedFiles(value, f.Path, f.Path, named)
+			trust.AddPrograms(value, f.Path, f.Path, named)
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		items = append(items, trust.Item{Effect: trust.RunsProgram, What: "the file " + path, Text: contentHash(filepath.Join(f.Path, path))})
+		items = append(items, trust.Item{Effect: trust.RunsProgram, What: "the file " + path, Text: trust.ContentHash(filepath.Join(f.Path, path))})
 	}
 	return append(items, wantsDefinitions(f.places(true))...)
 }
@@ -210,19 +210,19 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	agents, _ := contextfiles.Agents(p)
 	for _, a := range agents {
 		if a.Scope == contextfiles.Project {
-			items = append(items, trust.Item{Effect: trust.AddsTools, What: "agent " + a.Name, Text: a.Path + " " + contentHash(a.Path)})
+			items = append(items, trust.Item{Effect: trust.AddsTools, What: "agent " + a.Name, Text: a.Path + " " + trust.ContentHash(a.Path)})
 		}
 	}
 	skills, _ := contextfiles.Skills(p)
 	for _, s := range skills {
 		if s.Scope == contextfiles.Project {
-			items = append(items, trust.Item{Effect: trust.AddsTools, What: "skill " + s.Name, Text: s.Dir + " " + contentHash(filepath.Join(s.Dir, "SKILL.md"))})
+			items = append(items, trust.Item{Effect: trust.AddsTools, What: "skill " + s.Name, Text: s.Dir + " " + trust.ContentHash(filepath.Join(s.Dir, "SKILL.md"))})
 		}
 	}
 	commands, _ := contextfiles.Commands(p)
 	for _, c := range commands {
 		if c.Scope == contextfiles.Project && c.Runs() {
-			items = append(items, trust.Item{Effect: trust.RunsProgram, What: "command /" + c.Name, Text: c.Path + " runs " + strings.Join(shellLines(c), "; ") + " " + contentHash(c.Path)})
+			items = append(items, trust.Item{Effect: trust.RunsProgram, What: "command /" + c.Name, Text: c.Path + " runs " + strings.Join(shellLines(c), "; ") + " " + trust.ContentHash(c.Path)})
 		}
 	}
 	return items
