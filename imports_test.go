@@ -48,6 +48,7 @@ var mayImport = map[string]string{
 	"model/gemini":                  "tool model model/api",
 	"model/responses":               "tool model model/api",
 	"model/openai/openaitest":       "model/internal/scripted",
+	"permission/internal/sessions":  "", // only tests
 	"model/anthropic/anthropictest": "model/internal/scripted",
 	"model/gemini/geminitest":       "model/internal/scripted",
 	"model/responses/responsestest": "model/internal/scripted",

@@ -49,7 +49,7 @@ var layers = []layer{
 		packages: []string{
 			"examples/...", "internal/bench", "internal/failures", "internal/fenced", "internal/leaktest", "internal/peers", "internal/plainadze",
 			"internal/proc/kerneltest", "internal/ptytest", "internal/release", "internal/search/bench", "internal/site", "internal/soak/...",
-			"internal/waittest", "permission/internal/bashlab",
+			"internal/waittest", "permission/internal/bashlab", "permission/internal/sessions",
 		},
 	},
 }

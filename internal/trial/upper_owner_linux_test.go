@@ -11,7 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/proc/sandbox"
 )
 
-// Root of a user namespace that lacks the owner of a directory has trials. A session asked about every command, because
+// Root of a user namespace that lacks the owner of a directory has trials. Every command needed approval, because
 // the upper of /tmp couldn't be given to that owner.
 func TestUnknownOwner(t *testing.T) {
 	t.Parallel()

@@ -11,14 +11,14 @@ import (
 	"github.com/adze-dev/adze/permission/internal/bashlab"
 )
 
-// The places in which commands run that nobody approved.
+// The places in which commands run that were not approved.
 const (
 	overlay  = "overlay"
 	readOnly = "read-only"
 	none     = "none"
 )
 
-// nobody is an ordinary user.
+// The UID of an ordinary user.
 const nobody = 65534
 
 // corpora are the files, and what part of their lines has to run without approval in which place.

@@ -382,7 +382,7 @@ func received(model *openaitest.Server) (results []string) {
 func denied(result string) bool { return strings.Contains(result, "Permission denied: ") }
 
 // various is what differs between a session and a batch: where a rule was read, and the number of the process.
-var various = regexp.MustCompile(` in \S+/settings\.json:\d+:\d+|/proc/\d+`)
+var various = regexp.MustCompile(` in \S+/settings\.json:\d+:\d+|/proc/\d+(/task/\d+)?`)
 
 // reasons reports whether a denial has the reason of the verdict.
 func (v verdict) reasons(denial string) bool {
