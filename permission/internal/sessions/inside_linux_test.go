@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -50,6 +51,12 @@ func (g group) root() string {
 		return example
 	}
 	return bashlab.Root
+}
+
+// keeps reports whether the mode or a rule keeps changes of a path that a tried command made.
+func (g group) keeps(path string) bool {
+	edits := g.Mode == "auto-edit" || slices.ContainsFunc(g.Allow, func(r string) bool { return strings.HasPrefix(r, "Edit") })
+	return edits && (path == g.root() || strings.HasPrefix(path, g.root()+"/")) && !strings.HasPrefix(path, g.root()+"/.git")
 }
 
 // runJob runs the job on standard input, and writes reports to standard output.
@@ -319,8 +326,8 @@ func (w *world) play(g group, free bool) (results []string, wrong string, err er
 	changed := bashlab.Differences(w.fresh, now)
 	_, ran := os.Lstat("/run/ran")
 	if !free {
-		if len(changed) > 0 {
-			problems = append(problems, "changed "+strings.Join(changed, ", "))
+		if lasting := slices.DeleteFunc(slices.Clone(changed), g.keeps); len(lasting) > 0 {
+			problems = append(problems, "changed "+strings.Join(lasting, ", "))
 		}
 		if ran == nil {
 			problems = append(problems, "ran a program of the workspace")
