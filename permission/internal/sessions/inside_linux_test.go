@@ -146,7 +146,7 @@ func environ() []string {
 	return []string{
 		"PATH=" + filepath.Dir(inside) + ":/usr/local/go/bin:" + bashlab.SearchPath, "HOME=" + bashlab.Home, "LANG=C.UTF-8",
 		"USER=me", "SHELL=/bin/bash", "TMPDIR=/tmp", "ADZE_LOCAL_MODELS=off", "GIT_CONFIG_NOSYSTEM=1",
-		"GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod",
+		"GOPROXY=off", "GOTOOLCHAIN=local",
 		"DOCKER_HOST=unix://" + sockets[0], "SSH_AUTH_SOCK=" + sockets[1],
 		"GITHUB_TOKEN=" + bashlab.Canary, "AWS_SECRET_ACCESS_KEY=" + bashlab.Canary,
 	}
