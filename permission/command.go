@@ -141,6 +141,9 @@ func (w *commandJudge) concluded(j judged, script script, t lineVerdict) judged 
 		j.verdict, j.rules = tool.Ask, t.rules
 	case t.maybe != nil && (runs || j.free || w.world.place() == None):
 		j.verdict, j.rules, j.forced, t.about = tool.Ask, t.maybe, true, t.maybeOf
+		if u := t.maybe[0]; u.List == denyList && !u.Possible {
+			j.verdict = tool.Deny
+		}
 	case unhidden && !runs:
 		j.verdict, j.rules, j.forced, t.about = tool.Ask, []tool.Rule{rule.cite(true)}, true, "may read what the rule is about"
 	case t.covered && len(t.by) > 0:

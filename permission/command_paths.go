@@ -61,10 +61,10 @@ func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, sure bool) {
 	sure = sure && !t.Vague && !s.cmd.MayRun
 	if !t.Writes {
-		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, sure)
+		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, sure, false)
 	}
 	if t.Writes || !t.Sure && !t.Vague && !s.formed { // an unknown command may write to its arguments too
-		w.ruleOn(s, tool.Access{Verb: tool.Writes, Target: path}, sure && t.Sure)
+		w.ruleOn(s, tool.Access{Verb: tool.Writes, Target: path}, sure && t.Sure, sure && t.Edits)
 	}
 	verb := tool.Reads
 	if t.Writes {
@@ -72,7 +72,7 @@ func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, s
 	}
 	below := tool.Access{Verb: verb, Target: path + "/"}
 	if t.Below && path != "/" {
-		w.ruleOn(s, below, false)
+		w.ruleOn(s, below, false, false)
 	}
 	if s.cmd.MayRun || t.Vague {
 		return
@@ -93,8 +93,8 @@ func (w *commandJudge) needsExact(s *commandVerdict, a tool.Access) {
 }
 
 // ruleOn applies the rules on paths to an access of a command. A rule that may match counts only if the command isn't tried:
-// a place enforces it.
-func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure bool) {
+// a place enforces it. So does one that matches what a command edits.
+func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure, edits bool) {
 	f := w.world.look(a)
 	f.inCommand = true
 	deny, isDenied := find(w.paths.deny, w.bare, a, &f)
@@ -103,7 +103,7 @@ func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure bool) {
 	case isDenied == match.Yes && sure:
 		s.decide(tool.Deny, deny.cite(false), f.what())
 	case isDenied != match.No:
-		s.suspect(deny.cite(true), f.what())
+		s.suspect(deny.cite(isDenied != match.Yes || !edits), f.what())
 	case isAsked == match.Yes && sure:
 		s.decide(tool.Ask, ask.cite(false), f.what())
 	case isAsked != match.No:
@@ -153,13 +153,13 @@ func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
 	known := w.disk != nil && w.disk.Tracked(top, func(path string) bool {
 		n++
 		if (t.Whole || lies(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
-			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Sure && !s.cmd.MayRun)
+			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Sure && !s.cmd.MayRun, false)
 			return s.verdict != tool.Deny
 		}
 		return n%16 != 0 || !w.step(1) // comparing a name is cheap
 	})
 	if !known {
-		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: "*"}, false)
+		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: "*"}, false, false)
 	}
 }
 

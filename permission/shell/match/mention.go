@@ -18,6 +18,7 @@ type Touch struct {
 	Inside bool   // it is touched only if its parent is a directory
 	Part   bool   // it is only a part of a word, and may be no path
 	Sure   bool   // it is touched if the command runs
+	Edits  bool   // so it is, and a trial shows how
 	Vague  bool   // unknown files are, if any: in a text, or below it
 	Below  bool   // all below it is touched too
 	Index  bool   // what git has of it in its index and its commits is
@@ -173,7 +174,7 @@ func (m *mentions) files() {
 			m.add(m.Dirs, Touch{Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Writes: true, Inside: len(operands) == 2 && !isDir})
 		}
 		if len(m.Edits) > 0 && has(m.Edits...) {
-			m.add(m.Dirs, Touch{Path: t.Path, Glob: t.Glob, Writes: true, Sure: true})
+			m.add(m.Dirs, Touch{Path: t.Path, Glob: t.Glob, Writes: true, Edits: true})
 		}
 		if m.Writes != "" {
 			t.Writes = m.Runner.Writes == "all" || m.Runner.Writes == "rest" && i > 0 || m.Runner.Writes == "last" && (last || i == 0 && into)
