@@ -101,8 +101,11 @@ func (m *mentions) values() {
 		values = append(values, m.Prefix[i].Value)
 	}
 	for _, w := range values {
-		if w.Kind <= bash.Glob {
-			m.add(m.Dirs, Touch{Path: w.Text, Glob: w.Kind == bash.Glob})
+		switch w.Kind {
+		case bash.Literal:
+			m.text(w.Text, false) // f=HEAD:secret
+		case bash.Glob:
+			m.add(m.Dirs, Touch{Path: w.Text, Glob: true})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -36,20 +37,29 @@ var runners = sync.OnceValue(func() map[string]Runner { return table.Must(parseR
 // RunnerOf is what is known of a name; the zero value is nothing.
 func RunnerOf(name string) Runner { return runners()[name] }
 
-// parseRunners reads the text of runners.txt, which has at least a number of lines.
+// parseRunners reads the text of runners.txt, which has at least a number of lines: NAMES: ATTRIBUTES.
 func parseRunners(text string, least int) (map[string]Runner, error) {
 	runners := map[string]Runner{}
-	seen := map[string]bool{}
-	err := readTable(text, least, func(names []string, r *Runner) error {
-		r.Data = (r.Data || r.Wraps) && !r.Own && !r.Interprets
-		for _, name := range names {
-			if seen[name] {
-				return fmt.Errorf("%s is already in the table", name)
-			}
-			runners[name], seen[name] = *r, true
+	lines, err := table.Lines(text, least)
+	for _, line := range lines {
+		names, attributes, found := strings.Cut(line.Text, ": ")
+		if !found {
+			return nil, fmt.Errorf("line %d: not NAMES: ATTRIBUTES", line.Number)
 		}
-		return nil
-	})
+		var r Runner
+		for a := range strings.SplitSeq(attributes, " ") {
+			if !setField(reflect.ValueOf(&r).Elem(), a) {
+				return nil, fmt.Errorf("line %d: unknown attribute %q", line.Number, a)
+			}
+		}
+		r.Data = (r.Data || r.Wraps) && !r.Own && !r.Interprets
+		for _, name := range strings.Split(names, ", ") {
+			if _, seen := runners[name]; seen || name == "" {
+				return nil, fmt.Errorf("line %d: %q is empty or already in the table", line.Number, name)
+			}
+			runners[name] = r
+		}
+	}
 	return runners, err
 }
 

@@ -1,44 +1,10 @@
 package program
 
 import (
-	"errors"
-	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/adze-dev/adze/internal/table"
 )
-
-// readTable reads runners.txt: lines of NAMES: ATTRIBUTES make an entry each.
-func readTable[T any](text string, least int, add func(names []string, entry *T) error) error {
-	lines, err := table.Lines(text, least)
-	if err != nil {
-		return err
-	}
-	for _, line := range lines {
-		if err := readEntry(line.Text, new(T), add); err != nil {
-			return fmt.Errorf("line %d: %w", line.Number, err)
-		}
-	}
-	return nil
-}
-
-// readEntry reads NAMES: ATTRIBUTES.
-func readEntry[T any](line string, entry *T, add func(names []string, entry *T) error) error {
-	text, attributes, found := strings.Cut(line, ": ")
-	names := strings.Split(text, ", ")
-	if !found || slices.Contains(names, "") {
-		return errors.New("not NAMES: ATTRIBUTES")
-	}
-	for a := range strings.SplitSeq(attributes, " ") {
-		if !setField(reflect.ValueOf(entry).Elem(), a) {
-			return fmt.Errorf("unknown attribute %q", a)
-		}
-	}
-	return add(names, entry)
-}
 
 // Always stands for no flag in a list of flags: it is always given.
 const Always = ""
