@@ -12,7 +12,6 @@ package anthropictest
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -75,15 +74,7 @@ type Usage struct {
 }
 
 // Faults are the ways in which servers deviate or fail.
-type Faults struct {
-	Split    int      `json:"split,omitempty"`    // characters in each delta; 0: all at once
-	Pause    Duration `json:"pause,omitempty"`    // before each event
-	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
-	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
-	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
-	CRLF     bool     `json:"crlf,omitempty"`     // CRLF line endings
-	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
-}
+type Faults = scripted.Faults
 
 // Duration is a time.Duration that JSON writes as "10ms".
 type Duration = scripted.Duration
@@ -170,8 +161,7 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 	default:
 		return false
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, scripted.JSON(answer))
+	scripted.WriteJSON(w, http.StatusOK, answer)
 	return true
 }
 
@@ -184,9 +174,7 @@ func fail(w http.ResponseWriter, status int, code scripted.Code, message string)
 	case scripted.NotServed:
 		kind = "not_found_error"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, scripted.JSON(failure(kind, message)))
+	scripted.WriteJSON(w, status, failure(kind, message))
 }
 
 func failure(kind, message string) object {

@@ -29,13 +29,8 @@ func (a Answer) body(n int, request string) (kind string, frames []string) {
 		Stream bool
 	}
 	_ = json.Unmarshal([]byte(request), &r) // it was checked before
-	switch {
-	case a.Raw != "" && a.Status != 0:
-		return one, []string{a.Raw}
-	case a.Raw != "":
-		return stream, []string{a.Raw}
-	case a.Status != 0:
-		return one, nil
+	if a.Status != 0 || a.Raw != "" {
+		return scripted.Raw(a.Raw, a.Status, one, stream)
 	}
 	m := message{id: fmt.Sprintf("msg_%d", n), model: r.Model}
 	if r.Stream {

@@ -13,6 +13,9 @@ import (
 // object is a JSON object whose keys keep their order, as the real server's do.
 type object = scripted.Object
 
+// kindJSON is the content type of answers that aren't streams.
+const kindJSON = "application/json; charset=UTF-8"
+
 // reply converts the answer for the server.
 func (a Answer) reply() scripted.Reply {
 	return scripted.Reply{
@@ -24,14 +27,9 @@ func (a Answer) reply() scripted.Reply {
 
 // body returns a stream, or a body instead of one.
 func (a Answer) body(n int, _ string) (kind string, frames []string) {
-	const one, stream = "application/json; charset=UTF-8", "text/event-stream"
-	switch {
-	case a.Raw != "" && a.Status != 0:
-		return one, []string{a.Raw}
-	case a.Raw != "":
-		return stream, []string{a.Raw}
-	case a.Status != 0:
-		return one, nil
+	const one, stream = kindJSON, "text/event-stream"
+	if a.Status != 0 || a.Raw != "" {
+		return scripted.Raw(a.Raw, a.Status, one, stream)
 	}
 	events := a.events(fmt.Sprintf("response_%d", n))
 	if a.Faults.Plain {

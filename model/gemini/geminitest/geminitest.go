@@ -10,7 +10,6 @@ package geminitest
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -148,8 +147,8 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 	default:
 		return false
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	_, _ = io.WriteString(w, scripted.JSON(answer))
+	w.Header().Set("Content-Type", kindJSON)
+	scripted.WriteJSON(w, http.StatusOK, answer)
 	return true
 }
 
@@ -164,9 +163,8 @@ func fail(w http.ResponseWriter, status int, code scripted.Code, message string)
 	case scripted.NotServed:
 		word = "NOT_FOUND"
 	}
-	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, scripted.JSON(failure(status, word, message, details)))
+	w.Header().Set("Content-Type", kindJSON)
+	scripted.WriteJSON(w, status, failure(status, word, message, details))
 }
 
 func failure(status int, word, message string, details []object) object {

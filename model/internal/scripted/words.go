@@ -4,11 +4,24 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
 )
+
+// Faults are the ways in which servers deviate or fail.
+type Faults struct {
+	Split    int      `json:"split,omitempty"`    // characters in each delta; 0: all at once
+	Pause    Duration `json:"pause,omitempty"`    // before each event
+	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
+	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
+	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
+	CRLF     bool     `json:"crlf,omitempty"`     // CRLF line endings
+	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
+}
 
 // Duration is a time.Duration that JSON writes as "10ms".
 type Duration time.Duration
@@ -70,6 +83,27 @@ func JSON(v any) string {
 		panic(err) // a bug in the test
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// WriteJSON writes a response with a status and one object. Its content type is application/json if none is set.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, JSON(v)) // some tests disconnect
+}
+
+// Raw returns the content type and the frames of an answer that is written in the script: the events of a stream or, with
+// a status, one body.
+func Raw(text string, status int, one, stream string) (kind string, frames []string) {
+	switch {
+	case status == 0:
+		return stream, []string{text}
+	case text == "":
+		return one, nil
+	}
+	return one, []string{text}
 }
 
 // Event returns one server-sent event with its blank line.

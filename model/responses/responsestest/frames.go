@@ -31,13 +31,8 @@ func (a Answer) body(n int, request string) (kind string, frames []string) {
 		Stream bool
 	}
 	_ = json.Unmarshal([]byte(request), &r) // it was checked before
-	switch {
-	case a.Raw != "" && a.Status != 0:
-		return one, []string{a.Raw}
-	case a.Raw != "":
-		return stream, []string{a.Raw}
-	case a.Status != 0:
-		return one, nil
+	if a.Status != 0 || a.Raw != "" {
+		return scripted.Raw(a.Raw, a.Status, one, stream)
 	}
 	p := &player{answer: a, n: n, model: r.Model}
 	p.play()

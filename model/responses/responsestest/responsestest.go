@@ -12,7 +12,6 @@ package responsestest
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -74,15 +73,7 @@ type Usage struct {
 }
 
 // Faults are the ways in which servers deviate or fail.
-type Faults struct {
-	Split    int      `json:"split,omitempty"`    // characters in each delta; 0: all at once
-	Pause    Duration `json:"pause,omitempty"`    // before each event
-	Chunk    int      `json:"chunk,omitempty"`    // bytes in each write to the connection; 0: an event
-	Cut      int      `json:"cut,omitempty"`      // the connection breaks after this many bytes
-	End      int      `json:"end,omitempty"`      // the stream ends normally after this many bytes
-	CRLF     bool     `json:"crlf,omitempty"`     // CRLF line endings
-	Comments bool     `json:"comments,omitempty"` // keep-alive comments between events
-}
+type Faults = scripted.Faults
 
 // Duration is a time.Duration that JSON writes as "10ms".
 type Duration = scripted.Duration
@@ -139,8 +130,7 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, _ string) bool {
 	for _, m := range s.Models {
 		list = append(list, object{{"id", m}, {"object", "model"}, {"created", 1}, {"owned_by", "scripted"}})
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, scripted.JSON(object{{"object", "list"}, {"data", list}}))
+	scripted.WriteJSON(w, http.StatusOK, object{{"object", "list"}, {"data", list}})
 	return true
 }
 
@@ -150,9 +140,7 @@ func fail(w http.ResponseWriter, status int, code scripted.Code, message string)
 	if code == scripted.Unauthorized {
 		name = "invalid_api_key"
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, scripted.JSON(object{{"error", object{
+	scripted.WriteJSON(w, status, object{{"error", object{
 		{"message", message}, {"type", "invalid_request_error"}, {"param", nil}, {"code", name},
-	}}}))
+	}}})
 }
