@@ -49,11 +49,11 @@ ci: ## what must pass before a change lands; needs npm
 
 # Rewrites the goldens: what the model sees, help texts, generated documents.
 golden: ## rewrite golden files and generated documents
-	go test ./builtin ./internal/cli ./internal/tui . -update
+	go test ./builtin ./internal/app/cli ./internal/app/tui ./internal/dev/repo -update
 
 bench: build fleet ## sizes and speeds
-	go run ./internal/bench
-	go -C fleet run ./internal/bench ../bin/adze-fleet
+	go run ./internal/dev/bench
+	go -C fleet run ./internal/dev/bench ../bin/adze-fleet
 	go test -run '^$$' -bench . -benchtime 200ms ./...
 
 # Property tests try the same inputs each time, so that a failure comes from the change that is tested; make fuzz tries others,
@@ -78,11 +78,11 @@ fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ; property test
 		done || exit 1; \
 	done
 
-# Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/soak run.
+# Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/dev/soak run.
 SOAK ?= 1
 soak: ## tests with full counts; SOAK=0.1 for a tenth
-	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/soak/list)
-	args=$$(go run $(PLAIN) ./internal/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 90m $$args
+	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/dev/soak/list)
+	args=$$(go run $(PLAIN) ./internal/dev/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 90m $$args
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
 BROWSER ?= bin/browser
@@ -98,31 +98,31 @@ pictures: ## pictures of the terminal; needs Xvfb, xterm, xdotool, tmux, ImageMa
 
 # Real MCP servers and clients, model servers and SDKs from npm, at fixed versions, on loopback; and go install, from a proxy in a directory.
 test-peers: ## tests with programs from npm, and go install; needs npm
-	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
-	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 30m ./internal/peers/...
+	cd internal/dev/peers && npm ci --no-audit --no-fund --loglevel=error
+	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 30m ./internal/dev/peers/...
 
 # acpx can't be in a lock file: npm leaves out its packages for other systems, and npm ci then refuses the file.
 test-acpx: ## a test with the ACP client acpx; needs npm
-	cd internal/peers && npm ci --no-audit --no-fund --loglevel=error
-	cd internal/peers/acpx && npm install --omit=optional --no-package-lock --no-audit --no-fund --loglevel=error
-	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 10m -run '^TestAcpx$$' -v ./internal/peers
+	cd internal/dev/peers && npm ci --no-audit --no-fund --loglevel=error
+	cd internal/dev/peers/acpx && npm install --omit=optional --no-package-lock --no-audit --no-fund --loglevel=error
+	ADZE_PEERS=1 go test $(PLAIN) -vet=off -count=1 -timeout 10m -run '^TestAcpx$$' -v ./internal/dev/peers
 
 # The documentation as a site of plain HTML.
 SITE ?= bin/site
 site: ## the documentation as HTML
-	go run ./internal/site -out $(SITE)
+	go run ./internal/dev/site -out $(SITE)
 
 # The files of a release in dist/: make release VERSION=v1.2.0
 release: ## the files of a release: VERSION=v1.2.0
-	go run ./internal/release -version $(VERSION) -out dist -nfpm "$(NFPM)"
+	go run ./internal/dev/release -version $(VERSION) -out dist -nfpm "$(NFPM)"
 
 # A release for this platform, built twice in two clones, installed and run; then all platforms. Downloads nfpm. An empty NFPM
 # leaves packages out, an empty TARGETS the other platforms.
 TARGETS ?= all
 test-release: ## tests of a release; downloads nfpm
-	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/release
+	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build ## search beside ripgrep and fd; needs npm
-	cd internal/search/bench && npm ci --no-audit --no-fund --loglevel=error
-	go run ./internal/search/bench -node internal/search/bench -adze bin/adze
+	cd internal/dev/searchbench && npm ci --no-audit --no-fund --loglevel=error
+	go run ./internal/dev/searchbench -node internal/dev/searchbench -adze bin/adze

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/dev/leaktest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )

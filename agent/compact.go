@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 	"github.com/google/go-cmp/cmp"

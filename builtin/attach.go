@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -35,9 +35,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/homedir"
-	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/homedir"
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/adze-dev/adze/internal/search"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/search"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 )
 
 // Limits of the files that a search records as read.

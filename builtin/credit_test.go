@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/engine/search"
 )
 
 // stillThere agrees with a simple implementation.

@@ -8,9 +8,9 @@ import (
 	"io"
 	"os"
 
-	"github.com/adze-dev/adze/internal/document"
-	"github.com/adze-dev/adze/internal/text"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/document"
+	"github.com/adze-dev/adze/internal/engine/text"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/edit"
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/text"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/text"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

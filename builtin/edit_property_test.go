@@ -13,8 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/internal/text"
+	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -12,10 +12,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/atomicfile"
-	"github.com/adze-dev/adze/internal/homedir"
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/search"
-	"github.com/adze-dev/adze/internal/workspace"
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/internal/engine/homedir"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/search"
+	"github.com/adze-dev/adze/internal/engine/workspace"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 

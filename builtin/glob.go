@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/search"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/tool"
 )
 

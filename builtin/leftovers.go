@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/atomicfile"
-	"github.com/adze-dev/adze/internal/leftover"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/internal/engine/leftover"
 )
 
 // leftovers records what a session leaves if it is killed, and removes what killed ones left.

@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/atomicfile"
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/plainadze"
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 // testHelper runs the commands of the tests, as from a program's main.

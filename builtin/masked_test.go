@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 )
 

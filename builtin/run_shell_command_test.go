@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/tooltest"
 )

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/workspace"
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/workspace"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // secrets are the files that no tool opens unless the call names them, which policy judges. No result depends on their

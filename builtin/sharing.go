@@ -7,10 +7,10 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/document"
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/text"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/document"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/text"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/secretfiles"
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/secretfiles"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -13,13 +13,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/secretfiles"
-	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/trial"
-	"github.com/adze-dev/adze/internal/workspace/names"
-	"github.com/adze-dev/adze/internal/workspace/watch"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/secretfiles"
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/trial"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 )
 

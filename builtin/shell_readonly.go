@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/trial"
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/trial"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/plainadze"
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc/kerneltest"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/dev/kerneltest"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/tool"
 )
 

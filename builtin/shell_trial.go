@@ -15,13 +15,13 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/secretfiles"
-	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/trial"
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/secretfiles"
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/trial"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/tool"
 )
 

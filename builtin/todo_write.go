@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 

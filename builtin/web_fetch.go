@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/document"
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/web"
-	"github.com/adze-dev/adze/internal/web/markdown"
+	"github.com/adze-dev/adze/internal/engine/document"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/web"
+	"github.com/adze-dev/adze/internal/engine/web/markdown"
 	"github.com/adze-dev/adze/tool"
 )
 

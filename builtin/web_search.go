@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/web"
-	"github.com/adze-dev/adze/internal/web/websearch"
+	"github.com/adze-dev/adze/internal/engine/web"
+	"github.com/adze-dev/adze/internal/engine/web/websearch"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/ignore"
-	"github.com/adze-dev/adze/internal/text"
-	"github.com/adze-dev/adze/internal/workspace"
+	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/text"
+	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -15,9 +15,9 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/discover/internal/stdio"
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/shellwords"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"

@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 

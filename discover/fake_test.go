@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // fake is a server without the SDK, so that it can misbehave.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover/internal/stdio"
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 const (

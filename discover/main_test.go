@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/dev/leaktest"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/discover/internal/stdio"
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // manifest is what a server offers: its tools, prompts and resources. It is stored on disk, so that the tools of a server

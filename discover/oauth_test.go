@@ -18,8 +18,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/adze-dev/adze/internal/plainadze"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // A server that needs a login is reported, and no login starts in a non-interactive session.

@@ -47,7 +47,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/discover/internal/stdio"
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
-	"github.com/adze-dev/adze/internal/plainadze"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 

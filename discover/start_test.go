@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"slices"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 // maxOutput bounds each output stream of a command.

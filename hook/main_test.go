@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 // helper keeps the commands of the tests.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 // Helper runs commands and stops their child processes: see package builtin.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // newSession makes a session with random entries, closed without an end.

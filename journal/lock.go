@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/adze-dev/adze/internal/filelock"
+	"github.com/adze-dev/adze/internal/engine/filelock"
 )
 
 // lockName is a file beside the journal, locked while a process writes it. It names that process.

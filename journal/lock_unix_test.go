@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/adze-dev/adze/internal/filelock"
+	"github.com/adze-dev/adze/internal/engine/filelock"
 )
 
 // A child process that is being forked has all files until it executes its program. Close unlocks a session anyway: it used

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // A journal of 2 GB is opened without reading more than what counts, and without keeping it in memory.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )

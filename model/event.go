@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // An Event is a piece of an answer: [Text], [Thought], [Call], [Sealed], [Usage], [Retry] or [End].

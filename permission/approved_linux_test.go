@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission/shell/form"
 	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Hides reports whether a command that wasn't approved must not read a file of the workspace or of a system directory: a deny

@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // pathPattern is the specifier of a rule on paths: components in which * ? and [ ] don't match a slash, and ** matches any

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/bashlab"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/tool"
 )
 

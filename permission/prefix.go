@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/table"
+	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/permission/shell/program"
 	"github.com/adze-dev/adze/tool"
 )

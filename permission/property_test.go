@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/adze-dev/adze/internal/dev/bashlab"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/tool"
 )
 

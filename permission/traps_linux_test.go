@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/bashlab"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/dev/leaktest"
 	"github.com/adze-dev/adze/tool"
 )
 

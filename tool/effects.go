@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Effects is the permission prompt of a call that was tried: what it did, and what keeping its effects would change.

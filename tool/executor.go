@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // An Executor takes calls from a name to an [Outcome]. It orders, judges, asks, runs, recovers and truncates.

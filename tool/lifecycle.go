@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // execute runs the whole lifecycle of a call.

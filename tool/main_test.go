@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/leaktest"
+	"github.com/adze-dev/adze/internal/dev/leaktest"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/humanize"
-	"github.com/adze-dev/adze/internal/nearest"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/nearest"
 )
 
 // Registry contains tools by name. Its zero value is empty and ready to use. A call keeps the tool it was looked up with,

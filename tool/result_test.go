@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/tool"
 )
 

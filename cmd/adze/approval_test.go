@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/internal/app/cli"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/ptytest"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/ptytest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // badServer is an MCP server for tests that does one thing wrong: badserver WHAT. It doesn't use the SDK.

@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"github.com/adze-dev/adze"
-	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/internal/app/cli"
 )
 
 // panicFile is a file in the current directory that makes brokenMain panic.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/ptytest"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/ptytest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // The scripts of "adze completion" work in the shells themselves, at a terminal where the shell has no other way.

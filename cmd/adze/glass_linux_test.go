@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/adze-dev/adze/internal/tui/screentest"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/screentest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // patience is how long a test waits for something to happen.

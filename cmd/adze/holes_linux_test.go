@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
 // birdseye is in every file that a command must not print, and in no command. A program of the workspace prints it too.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // Whatever a page of 10 MB is made of, the whole program stays under 64 MB. These pages need the most.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"os/exec"
 
-	"github.com/adze-dev/adze/internal/proc/kerneltest"
+	"github.com/adze-dev/adze/internal/dev/kerneltest"
 )
 
 // withKernel is a program that runs another with a restricted kernel: kerneltest KERNEL COMMAND...

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/adze-dev/adze"
-	"github.com/adze-dev/adze/internal/cli"
+	"github.com/adze-dev/adze/internal/app/cli"
 )
 
 func main() {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/fenced"
-	"github.com/adze-dev/adze/internal/proc/sandbox"
-	"github.com/adze-dev/adze/internal/ptytest"
+	"github.com/adze-dev/adze/internal/dev/fenced"
+	"github.com/adze-dev/adze/internal/dev/ptytest"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 

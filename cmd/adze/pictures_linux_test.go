@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/plainadze"
+	"github.com/adze-dev/adze/internal/dev/plainadze"
 )
 
 // programs are the two builds of Adze that tests start. Most start the plain one, as users have it. The race detector

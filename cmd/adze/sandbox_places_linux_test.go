@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
 // place is a script that creates a workspace and runs sandboxed commands in it: call NAME COMMAND [MODE].

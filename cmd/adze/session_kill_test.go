@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 )

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/adze-dev/adze/internal/ptytest"
+	"github.com/adze-dev/adze/internal/dev/ptytest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 

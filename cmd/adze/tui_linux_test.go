@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // TestTerminal runs stories of the interactive terminal: the real program in a terminal, with a scripted model.

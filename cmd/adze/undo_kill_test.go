@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // share is a part of a bar.

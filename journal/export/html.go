@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
 )

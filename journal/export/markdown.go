@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"

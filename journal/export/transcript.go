@@ -12,7 +12,7 @@ import (
 	"iter"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"

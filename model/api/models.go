@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 )
 

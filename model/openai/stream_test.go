@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/table"
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/table"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission/shell/form"
 )
 

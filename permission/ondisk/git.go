@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/adze-dev/adze/internal/gitconfig"
-	"github.com/adze-dev/adze/internal/workspace/realpath"
+	"github.com/adze-dev/adze/internal/engine/gitconfig"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
 // Git returns the top of the working tree that git would use in dir, and why git may run a program, or show files elsewhere; ""

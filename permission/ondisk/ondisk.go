@@ -21,9 +21,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/adze-dev/adze/internal/homedir"
-	"github.com/adze-dev/adze/internal/workspace/nofollow"
-	"github.com/adze-dev/adze/internal/workspace/realpath"
+	"github.com/adze-dev/adze/internal/engine/homedir"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 	"github.com/adze-dev/adze/permission"
 )
 

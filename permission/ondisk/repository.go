@@ -4,7 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/adze-dev/adze/internal/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
 // Repository looks at the directories above a path, up to the root of the workspace. Git prefers a .git, so that the

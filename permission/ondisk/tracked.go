@@ -4,7 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 
-	"github.com/adze-dev/adze/internal/gitindex"
+	"github.com/adze-dev/adze/internal/engine/gitindex"
 )
 
 // Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false. known is

@@ -3,8 +3,8 @@ package shell_test
 import (
 	"testing"
 
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
+	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 func TestMain(m *testing.M) { bashlab.Main(m, nil) }

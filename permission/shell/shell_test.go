@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/permission/internal/bashlab"
+	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/form"

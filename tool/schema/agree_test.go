@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // TestAgreesWithReference holds our checker against a full one, on random schemas of the keywords we know. Where we

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/oauth2"
 
-	"github.com/adze-dev/adze/internal/filelock"
+	"github.com/adze-dev/adze/internal/engine/filelock"
 )
 
 // grant is a login to a server, as stored on disk.

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/discover/internal/clean"
-	"github.com/adze-dev/adze/internal/humanize"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // maxRepaired is the maximum length of a message that is checked for errors: it is parsed twice.

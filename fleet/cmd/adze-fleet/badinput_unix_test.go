@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // Two workers with one name, and one directory, share the tasks. One of them is killed: all tasks are done, no call runs twice.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // results reads JSON Lines of results by ID.

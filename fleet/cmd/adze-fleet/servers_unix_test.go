@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // cluster is three nodes as processes.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // noMounts is the exit code of a program that can't mount.

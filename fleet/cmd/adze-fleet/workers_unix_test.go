@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // server starts a queue, and returns the flags to use it.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/homedir"
-	"github.com/adze-dev/adze/internal/nearest"
+	"github.com/adze-dev/adze/internal/engine/homedir"
+	"github.com/adze-dev/adze/internal/engine/nearest"
 )
 
 // options are all flags.

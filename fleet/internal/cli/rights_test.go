@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/app/settings"
 )
 
 // A mode that the user chose applies, and without a sandbox nothing is allowed by default.

@@ -19,8 +19,8 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/task"
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/worker"
-	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/internal/settings"
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/settings"
 )
 
 // runFile submits a file and waits until all of its tasks are done.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/model"
 )
 

@@ -25,7 +25,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/model"
 )
 

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/session"
-	"github.com/adze-dev/adze/internal/settings"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
 )

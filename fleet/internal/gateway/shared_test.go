@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/fleet/internal/queue"
-	"github.com/adze-dev/adze/internal/soak"
-	"github.com/adze-dev/adze/internal/waittest"
+	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // workers are gateways of processes that share a queue: each has its own connection.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/soak"
+	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
 // asServer makes the test binary a server with its data in a directory.

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/adze-dev/adze/fleet/internal/random"
-	"github.com/adze-dev/adze/internal/filelock"
+	"github.com/adze-dev/adze/internal/engine/filelock"
 )
 
 // Embedded is a server in this process. It syncs every write.

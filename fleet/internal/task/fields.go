@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/nearest"
+	"github.com/adze-dev/adze/internal/engine/nearest"
 )
 
 // keys are the keys of a task.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/fleet/internal/random"
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
 // environ returns the environment of a child: the worker's without credentials, with the variables of the task. It returns the

@@ -15,7 +15,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
-	"github.com/adze-dev/adze/internal/proc"
+	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/journal"
 )
 

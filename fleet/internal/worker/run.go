@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/random"
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
-	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/journal"
 )
 

@@ -24,9 +24,9 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
-	"github.com/adze-dev/adze/internal/proc"
-	"github.com/adze-dev/adze/internal/secretvalues"
-	"github.com/adze-dev/adze/internal/session"
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/secretvalues"
 )
 
 // Options configure a worker.

@@ -19,7 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/filelock"
+	"github.com/adze-dev/adze/internal/engine/filelock"
 )
 
 // Dirs is the directory of mirrors and clones.

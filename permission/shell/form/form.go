@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/table"
+	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/permission/shell/bash"
 )
 

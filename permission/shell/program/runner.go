@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/adze-dev/adze/internal/table"
+	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/permission/shell/bash"
 )
 

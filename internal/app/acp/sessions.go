@@ -1,0 +1,399 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/journal"
+)
+
+// runner handles a request. after, if not nil, is called after the response.
+type runner func(context.Context) (result any, after func(), err error)
+
+// handlers check the parameters of requests, in order, and return the functions that run concurrently.
+var handlers = map[string]func(s *server, params json.RawMessage) (runner, error){
+	"initialize":                (*server).initialize,
+	"authenticate":              (*server).authenticate,
+	"session/new":               (*server).newSession,
+	"session/load":              func(s *server, p json.RawMessage) (runner, error) { return s.reopen(p, true) },
+	"session/resume":            func(s *server, p json.RawMessage) (runner, error) { return s.reopen(p, false) },
+	"session/list":              (*server).listSessions,
+	"session/close":             (*server).closeSession,
+	"session/delete":            (*server).deleteSession,
+	"session/prompt":            (*server).prompt,
+	"session/set_mode":          (*server).setMode,
+	"session/set_config_option": (*server).setOption,
+}
+
+// params reads the parameters of a request.
+func params[T any](raw json.RawMessage) (p T, err error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return p, errorf(codeInvalidParams, "params: %s", misfit(err))
+	}
+	return p, nil
+}
+
+// misfit describes an error of decoding JSON in terms of the protocol: the member, its type and the expected one.
+func misfit(err error) string {
+	var e *json.UnmarshalTypeError
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	want := map[reflect.Kind]string{reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string", reflect.Bool: "a boolean"}[e.Type.Kind()]
+	if want == "" {
+		want = "a number"
+	}
+	kind, _, _ := strings.Cut(e.Value, " ") // from "number 5"
+	if e.Field == "" {
+		return fmt.Sprintf("expected %s, got %s", want, kind)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", e.Field, want, kind)
+}
+
+// now returns a runner that does nothing.
+func now(result any, after func()) (runner, error) {
+	return func(context.Context) (any, func(), error) { return result, after, nil }, nil
+}
+
+// setup is the only authentication method: the user configures a model outside the editor.
+const setup = "setup"
+
+func (s *server) initialize(raw json.RawMessage) (runner, error) {
+	p, err := params[initializeParams](raw)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.client, s.begun = p.Capabilities, true
+	s.mu.Unlock()
+	return now(initializeResult{
+		ProtocolVersion: protocolVersion,
+		Capabilities: agentCapabilities{
+			LoadSession: true,
+			Prompt:      promptCapabilities{Image: true, EmbeddedContext: true},
+			MCP:         mcpCapabilities{HTTP: true, SSE: true},
+			Session:     map[string]struct{}{"list": {}, "delete": {}, "additionalDirectories": {}, "resume": {}, "close": {}},
+		},
+		AgentInfo:   implementation{Name: "adze", Title: "Adze", Version: s.o.Version},
+		AuthMethods: []authMethod{{ID: setup, Name: "Set a model", Description: "Set the variables of a provider, such as OPENAI_API_KEY, or start a local model server. 'adze doctor' shows what was found."}},
+	}, nil)
+}
+
+// authenticate checks whether there is a model now.
+func (s *server) authenticate(raw json.RawMessage) (runner, error) {
+	p, err := params[struct {
+		MethodID string `json:"methodId"`
+	}](raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case p.MethodID != setup:
+		return nil, errorf(codeInvalidParams, "methodId: expected %q, got %q", setup, p.MethodID)
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, nil, err
+		}
+		one, err := s.o.Open(Start{Dir: session.Canonical(dir), Tell: func(string) {}})
+		if err != nil {
+			return nil, nil, err
+		}
+		defer one.Close()
+		_, err = one.Models.Open(ctx)
+		return nil, nil, s.noModel(ctx, dir, err)
+	}, nil
+}
+
+// noModel returns the error of a session without a model.
+func (s *server) noModel(ctx context.Context, dir string, err error) error {
+	if err == nil || ctx.Err() != nil || !errors.Is(err, session.ErrModel) {
+		return err
+	}
+	text := err.Error()
+	if s.o.Doctor != nil {
+		text += "\n\nadze doctor:\n" + s.o.Doctor(ctx, dir)
+	}
+	return errorf(codeAuthRequired, "%s", text)
+}
+
+// checked reads the parameters of a session that is opened.
+func checked(raw json.RawMessage) (p sessionParams, servers map[string]discover.Server, err error) {
+	if p, err = params[sessionParams](raw); err != nil {
+		return p, nil, err
+	}
+	for i, dir := range append([]string{p.CWD}, p.AddDirs...) {
+		name := "cwd"
+		if i > 0 {
+			name = fmt.Sprintf("additionalDirectories[%d]", i-1)
+		}
+		if !filepath.IsAbs(dir) {
+			return p, nil, errorf(codeInvalidParams, "%s: expected an absolute path, got %q", name, dir)
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return p, nil, errorf(codeInvalidParams, "%s: not a directory: %s", name, dir)
+		}
+	}
+	servers = map[string]discover.Server{}
+	for i, m := range p.Servers {
+		server := discover.Server{Command: m.Command, Args: m.Args, Env: values(m.Env), Headers: values(m.Headers)}
+		switch {
+		case m.Name == "":
+			return p, nil, errorf(codeInvalidParams, "mcpServers[%d].name: expected a name", i)
+		case m.Type == "http":
+			server.HTTPURL = m.URL
+		case m.Type == "sse":
+			server.URL = m.URL
+		case m.Type != "" && m.Type != "stdio":
+			return p, nil, errorf(codeInvalidParams, "mcpServers[%d].type: expected stdio, http or sse, got %q", i, m.Type)
+		}
+		if (server.Command == "") == (m.URL == "") {
+			return p, nil, errorf(codeInvalidParams, "mcpServers[%d]: expected a command or a url", i)
+		}
+		servers[m.Name] = server
+	}
+	return p, servers, nil
+}
+
+func values(list []nameValue) map[string]string {
+	out := map[string]string{}
+	for _, v := range list {
+		out[v.Name] = v.Value
+	}
+	return out
+}
+
+func (s *server) newSession(raw json.RawMessage) (runner, error) {
+	p, servers, err := checked(raw)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		t, err := s.open(ctx, p, servers, &session.Recording{Keep: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		ready := make(chan struct{})
+		close(ready)
+		s.mu.Lock()
+		s.sessions[t.id] = &opening{ready: ready, talk: t}
+		s.mu.Unlock()
+		return t.result(t.id), t.begin, nil
+	}, nil
+}
+
+// reopen continues a recorded session. With replay, the editor gets its conversation before the response.
+func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
+	p, servers, err := checked(raw)
+	if err != nil {
+		return nil, err
+	}
+	if t := s.current(p.SessionID); t != nil && t.busy() {
+		return nil, errorf(codeInvalidRequest, "session %s is open, and a prompt is being answered in it\nCancel it with session/cancel first.", p.SessionID)
+	}
+	o := &opening{ready: make(chan struct{})}
+	s.mu.Lock()
+	before := s.sessions[p.SessionID]
+	s.sessions[p.SessionID] = o
+	s.mu.Unlock()
+	return func(ctx context.Context) (any, func(), error) {
+		defer close(o.ready)
+		if before != nil {
+			if <-before.ready; before.talk != nil {
+				before.talk.close()
+			}
+		}
+		o.talk, o.err = s.continued(ctx, p, servers, replay)
+		if o.err != nil {
+			s.forget(p.SessionID, o)
+			return nil, nil, o.err
+		}
+		return o.talk.result(""), o.talk.begin, nil
+	}, nil
+}
+
+// continued opens a recorded session and replays it.
+func (s *server) continued(ctx context.Context, p sessionParams, servers map[string]discover.Server, replay bool) (*talk, error) {
+	directory, err := s.o.Directory(session.Canonical(p.CWD))
+	if err != nil {
+		return nil, err
+	}
+	id, err := directory.Sessions().Find(p.SessionID)
+	if err != nil || id != p.SessionID {
+		return nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
+	}
+	record := &session.Recording{Resume: id}
+	if info, err := os.Stat(directory.Sessions().Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
+		if err := directory.DeleteSession(id); err != nil {
+			return nil, err
+		}
+		record, replay = &session.Recording{ID: id, Keep: true}, false
+	}
+	t, err := s.open(ctx, p, servers, record)
+	if err != nil {
+		return nil, err
+	}
+	if replay {
+		if err := t.replay(directory.Sessions()); err != nil {
+			t.close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// open opens a session and its model, and starts its servers.
+func (s *server) open(ctx context.Context, p sessionParams, servers map[string]discover.Server, record *session.Recording) (*talk, error) {
+	t := &talk{server: s, listed: make(chan struct{})}
+	one, err := s.o.Open(Start{Dir: session.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note, Front: session.Lasts | session.Answers})
+	if err != nil {
+		return nil, errorf(codeInternal, "%v", err)
+	}
+	t.attach(one)
+	if len(servers) > 0 {
+		if err := one.Outside.Add(servers); err != nil {
+			t.close()
+			return nil, err
+		}
+	}
+	if _, err := one.Models.Open(ctx); err != nil {
+		t.close()
+		return nil, s.noModel(ctx, p.CWD, err)
+	}
+	one.Outside.Connect()
+	s.work.Go(t.listModels)
+	return t, nil
+}
+
+// forget removes a session.
+func (s *server) forget(id string, o *opening) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[id] == o {
+		delete(s.sessions, id)
+	}
+}
+
+// named returns the open session of a request. It waits for one that is being opened.
+func (s *server) named(ctx context.Context, id string) (*talk, *opening, error) {
+	s.mu.Lock()
+	o := s.sessions[id]
+	s.mu.Unlock()
+	if o == nil {
+		return nil, nil, errorf(codeNotFound, "sessionId: no open session %q\nOpen one with session/new or session/load.", id)
+	}
+	select {
+	case <-o.ready:
+		return o.talk, o, o.err
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+}
+
+// pageSize is the number of sessions on a page of session/list.
+const pageSize = 100
+
+func (s *server) listSessions(raw json.RawMessage) (runner, error) {
+	p, err := params[struct {
+		CWD    string `json:"cwd"`
+		Cursor string `json:"cursor"`
+	}](raw)
+	if err != nil {
+		return nil, err
+	}
+	from := 0
+	if p.Cursor != "" {
+		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 {
+			return nil, errorf(codeInvalidParams, "cursor: expected the nextCursor of an earlier response, got %q", p.Cursor)
+		}
+	}
+	if p.CWD != "" && !filepath.IsAbs(p.CWD) {
+		return nil, errorf(codeInvalidParams, "cwd: expected an absolute path, got %q", p.CWD)
+	}
+	return func(context.Context) (any, func(), error) {
+		directory, err := s.o.Directory(session.Canonical(p.CWD))
+		if err != nil {
+			return nil, nil, err
+		}
+		found, err := directory.Recorded(p.CWD == "")
+		if err != nil {
+			return nil, nil, err
+		}
+		return page(found, from), nil, nil
+	}, nil
+}
+
+// page returns one page of the list of sessions. Sessions without a prompt are omitted.
+func page(found []journal.Info, from int) map[string]any {
+	list := []sessionInfo{}
+	next := map[string]any{}
+	for i, f := range found {
+		if i < from || f.Title == "" && f.Turns == 0 {
+			continue
+		}
+		if len(list) == pageSize {
+			next["nextCursor"] = strconv.Itoa(i)
+			break
+		}
+		list = append(list, sessionInfo{SessionID: f.ID, CWD: f.CWD, Title: f.Title, UpdatedAt: f.Updated.UTC().Format(time.RFC3339)})
+	}
+	next["sessions"] = list
+	return next
+}
+
+type sessionID struct {
+	SessionID string `json:"sessionId"`
+}
+
+func (s *server) closeSession(raw json.RawMessage) (runner, error) {
+	p, err := params[sessionID](raw)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		t, o, err := s.named(ctx, p.SessionID)
+		if err != nil {
+			return nil, nil, err
+		}
+		s.forget(p.SessionID, o)
+		t.close()
+		return nil, nil, nil
+	}, nil
+}
+
+// deleteSession deletes a recorded session, after closing it if it is open.
+func (s *server) deleteSession(raw json.RawMessage) (runner, error) {
+	p, err := params[sessionID](raw)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		dir := ""
+		if t, o, err := s.named(ctx, p.SessionID); err == nil {
+			s.forget(p.SessionID, o)
+			dir = t.session.Directory.Path
+			t.close()
+		}
+		directory, err := s.o.Directory(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		if id, err := directory.Sessions().Find(p.SessionID); err != nil || id != p.SessionID {
+			return nil, nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
+		}
+		return nil, nil, directory.DeleteSession(p.SessionID)
+	}, nil
+}

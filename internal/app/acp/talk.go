@@ -1,0 +1,490 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
+)
+
+// talk is one open session and its conversation with the editor.
+type talk struct {
+	server  *server
+	session *session.Session
+	id      string
+	yolo    bool // it was started in yolo mode, so the editor may select it again
+	closing sync.Once
+	calls   callList
+
+	mu       sync.Mutex
+	begun    bool                    // the editor knows the session: updates can be sent
+	early    []any                   // updates before that
+	talk     *session.Conversation   // nil: no prompt was sent yet
+	stop     context.CancelCauseFunc // interrupts the current prompt; nil: none
+	titled   bool
+	mode     string        // as the editor knows it,
+	model    string        // as is the model
+	models   []string      // that can be chosen
+	offered  int           // how many of them the editor knows
+	listed   chan struct{} // closed when the servers have listed their models
+	commands string        // as the editor knows them, for comparison
+	messages int           // of the model, and texts of commands, so far
+	usage    usageUpdate   // as the editor knows it
+}
+
+// attach connects a session that was opened.
+func (t *talk) attach(s *session.Session) {
+	t.session, t.id = s, s.ID
+	t.titled = s.Continues() != ""
+	t.server.mu.Lock()
+	t.models = slices.Clone(t.server.models)
+	t.server.mu.Unlock()
+	if last := s.LastModel(); last != "" && !slices.Contains(t.models, last) {
+		t.models = append(t.models, last)
+	}
+	t.yolo = s.Policy.Mode() == permission.Yolo
+	s.Executor.Ask = s.Asking(t.ask)
+	t.guardUnsaved()
+}
+
+// close closes the session and stops everything that it has started.
+func (t *talk) close() {
+	t.closing.Do(func() {
+		t.interrupt()
+		_ = t.session.Close() // the editor can't handle the error
+	})
+}
+
+// errInterrupted is the cause when the editor cancels a prompt.
+var errInterrupted = errors.New("interrupted")
+
+// interrupt cancels the current prompt.
+func (t *talk) interrupt() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stop != nil {
+		t.stop(errInterrupted)
+	}
+}
+
+func (t *talk) busy() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stop != nil
+}
+
+// send sends an update. Updates wait until the editor knows the session.
+func (t *talk) send(u any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.begun {
+		t.early = append(t.early, u)
+		return
+	}
+	t.put(u)
+}
+
+func (t *talk) put(u any) {
+	t.server.conn.write(t.line(u))
+}
+
+// line returns an update as a line.
+func (t *talk) line(u any) []byte {
+	return encode(outgoing{Version: "2.0", Method: "session/update", Params: updateParams{t.id, u}})
+}
+
+type updateParams struct {
+	SessionID string `json:"sessionId"`
+	Update    any    `json:"update"`
+}
+
+// begin sends the waiting updates, and the initial state.
+func (t *talk) begin() {
+	t.mu.Lock()
+	t.begun = true
+	for _, u := range t.early {
+		t.put(u)
+	}
+	t.early = nil
+	t.offer()
+	t.mu.Unlock()
+	t.tellCommands()
+}
+
+// note passes on a notice for the user.
+func (t *talk) note(text string) {
+	t.server.mu.Lock()
+	can := t.server.client.Session.Notices != nil
+	t.server.mu.Unlock()
+	if !can {
+		return
+	}
+	severity := "info"
+	if rest, ok := strings.CutPrefix(text, "warning: "); ok {
+		severity, text = "warning", rest
+	}
+	title, about, _ := strings.Cut(text, "\n")
+	t.send(notice{Kind: "notice", Severity: severity, Title: title, About: about})
+}
+
+// prompt answers a prompt.
+func (s *server) prompt(raw json.RawMessage) (runner, error) {
+	p, err := params[struct {
+		SessionID string    `json:"sessionId"`
+		Prompt    []content `json:"prompt"`
+	}](raw)
+	if err != nil {
+		return nil, err
+	}
+	said, err := readPrompt(p.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		t, _, err := s.named(ctx, p.SessionID)
+		if err != nil {
+			return nil, nil, err
+		}
+		ctx, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		t.mu.Lock()
+		if t.stop != nil {
+			t.mu.Unlock()
+			return nil, nil, errorf(codeInvalidRequest, "session %s is answering another prompt\nWait for its response, or send session/cancel.", t.id)
+		}
+		t.stop = stop
+		t.mu.Unlock()
+		reason, err := t.answer(ctx, said)
+		t.mu.Lock()
+		t.stop = nil
+		t.mu.Unlock()
+		if errors.Is(context.Cause(ctx), errInterrupted) {
+			reason, err = "cancelled", nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		return map[string]string{"stopReason": reason}, nil, nil
+	}, nil
+}
+
+// answer runs a prompt, and returns why it ended.
+func (t *talk) answer(ctx context.Context, said prompted) (reason string, err error) {
+	x, isCommand, err := t.session.Expand(ctx, said.text)
+	if err != nil {
+		return "", errorf(codeInvalidParams, "%v", err)
+	}
+	if x.ForPerson() || isCommand && len(x.Parts) == 0 {
+		if text := t.server.o.Show(x); text != "" {
+			t.newMessage()
+			t.say("agent_message_chunk", text)
+		}
+		t.tellState()
+		return "end_turn", nil
+	}
+	parts := x.Parts
+	if !isCommand {
+		if parts, err = t.session.PromptParts(ctx, said.text, said.text); err != nil {
+			return "", err
+		}
+	}
+	talk, err := t.conversation(ctx)
+	if err != nil {
+		return "", err
+	}
+	if isCommand {
+		talk.Append(x.History...)
+	}
+	t.title(said.text)
+	answer, err := talk.Run(ctx, append(parts, said.parts...)...)
+	t.tellState()
+	t.tellUsage()
+	return stopReason(answer, err)
+}
+
+// stopReason returns why an answer ended, in terms of the protocol.
+func stopReason(a agent.Answer, err error) (string, error) {
+	switch {
+	case errors.Is(err, agent.ErrTurnLimit), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrWallTime):
+		return "max_turn_requests", nil
+	case errors.Is(err, agent.ErrTokenLimit), errors.Is(err, agent.ErrContextFull):
+		return "max_tokens", nil
+	case err != nil:
+		return "", err
+	case a.Reason == model.Length:
+		return "max_tokens", nil
+	case a.Reason == model.Filter:
+		return "refusal", nil
+	}
+	return "end_turn", nil
+}
+
+// conversation returns the session's conversation, which starts with the first prompt.
+func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) {
+	if t.talk != nil { // only prompts use it, one at a time
+		return t.talk, nil
+	}
+	t.session.Outside.WaitLikely(ctx)
+	m, err := t.session.Models.Open(ctx)
+	if err != nil {
+		return nil, t.server.noModel(ctx, t.session.Directory.Path, err)
+	}
+	talk := t.session.Converse(t.server.ctx, session.ConversationOptions{Model: m, Limits: t.server.o.Limits, Observe: t.observe})
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.talk = talk
+	return talk, nil
+}
+
+// title sends the title of a new session: the start of its first prompt.
+func (t *talk) title(text string) {
+	if t.titled {
+		return
+	}
+	t.titled = true
+	t.send(infoUpdate{Kind: "session_info_update", Title: journal.Title(text), Updated: time.Now().UTC().Format(time.RFC3339)})
+}
+
+// modes returns the modes that the editor can select.
+func (t *talk) modes() []sessionMode {
+	all := []sessionMode{
+		{permission.Plan.String(), "Plan", "Reads only; presents a plan for approval"},
+		{permission.Default.String(), "Default", "Asks before changes and commands"},
+		{permission.AutoEdit.String(), "Auto-edit", "Edits files in the workspace without asking"},
+	}
+	if t.yolo {
+		all = append(all, sessionMode{permission.Yolo.String(), "Yolo", "Runs everything without asking"})
+	}
+	return all
+}
+
+// Names of options.
+const (
+	modeOption  = "mode"
+	modelOption = "model"
+)
+
+// options returns the menus of the editor. The caller holds the lock.
+func (t *talk) options() []configOption {
+	mode := configOption{ID: modeOption, Name: "Mode", Category: "mode", Type: "select", Current: t.mode}
+	for _, m := range t.modes() {
+		mode.Options = append(mode.Options, configValue{m.ID, m.Name, m.Description})
+	}
+	if !slices.ContainsFunc(mode.Options, func(v configValue) bool { return v.Value == t.mode }) {
+		mode.Options = append(mode.Options, configValue{Value: t.mode, Name: t.mode})
+	}
+	t.offered = len(t.models)
+	models := configOption{ID: modelOption, Name: "Model", Category: "model", Type: "select", Current: t.model}
+	for _, name := range t.models {
+		models.Options = append(models.Options, configValue{Value: name, Name: name})
+	}
+	return []configOption{mode, models}
+}
+
+// refresh reads the current mode and model, and reports what changed since the last update. The caller holds the lock.
+func (t *talk) refresh() (mode, options bool) {
+	m, name := t.session.Policy.Mode().String(), t.session.Models.Name()
+	mode, options = m != t.mode, m != t.mode || name != t.model
+	t.mode, t.model = m, name
+	if !slices.Contains(t.models, name) {
+		t.models = append([]string{name}, t.models...)
+	}
+	return mode, options
+}
+
+// menuTime is how long the response that opens a session waits for the list of models. Editors update their menus later, but
+// scripts may only read the response.
+const menuTime = 20 * time.Millisecond
+
+// result returns the response to a request that opened the session.
+func (t *talk) result(id string) sessionResult {
+	select {
+	case <-t.listed:
+	case <-time.After(menuTime):
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.refresh()
+	return sessionResult{SessionID: id, Modes: modeState{t.mode, t.modes()}, Options: t.options()}
+}
+
+// tellState sends the mode, the model and the commands, if they changed.
+func (t *talk) tellState() {
+	t.mu.Lock()
+	mode, options := t.refresh()
+	if mode {
+		t.put(modeUpdate{"current_mode_update", t.mode})
+	}
+	if options {
+		t.put(optionsUpdate{"config_option_update", t.options()})
+	}
+	t.mu.Unlock()
+	t.tellCommands()
+}
+
+// tellCommands sends the slash commands, if they changed.
+func (t *talk) tellCommands() {
+	all := []slashCommand{}
+	for _, c := range t.session.Slashes() {
+		one := slashCommand{Name: c.Name, Description: c.About}
+		if c.Words != "" {
+			one.Input = &commandInput{c.Words}
+		}
+		all = append(all, one)
+	}
+	text, _ := json.Marshal(all) // strings only
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if string(text) != t.commands {
+		t.commands = string(text)
+		t.put(commandsUpdate{"available_commands_update", all})
+	}
+}
+
+// listModels requests the models from the servers.
+func (t *talk) listModels() {
+	defer close(t.listed)
+	ctx, cancel := context.WithTimeout(t.server.ctx, 10*time.Second)
+	defer cancel()
+	found, _ := t.session.Models.List(ctx) // a server that fails adds nothing
+	t.server.mu.Lock()
+	for _, m := range found {
+		if !slices.Contains(t.server.models, m.ID) {
+			t.server.models = append(t.server.models, m.ID)
+		}
+	}
+	t.server.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range found {
+		if !slices.Contains(t.models, m.ID) {
+			t.models = append(t.models, m.ID)
+		}
+	}
+	if t.begun && ctx.Err() == nil {
+		t.offer()
+	}
+}
+
+// offer sends the models, if the editor doesn't know all of them. The caller holds the lock.
+func (t *talk) offer() {
+	if len(t.models) > t.offered {
+		t.put(optionsUpdate{"config_option_update", t.options()})
+	}
+}
+
+// tellUsage sends the size of the context.
+func (t *talk) tellUsage() {
+	used, size := t.talk.Context()
+	if size == 0 {
+		return
+	}
+	u := usageUpdate{Kind: "usage_update", Used: used, Size: size}
+	if dollars, ok := t.session.Cost(); ok {
+		u.Cost = &cost{dollars, "USD"}
+	}
+	t.mu.Lock()
+	known := reflect.DeepEqual(u, t.usage)
+	t.usage = u
+	t.mu.Unlock()
+	if !known {
+		t.send(u)
+	}
+}
+
+func (s *server) setMode(raw json.RawMessage) (runner, error) {
+	p, err := params[struct {
+		SessionID string `json:"sessionId"`
+		ModeID    string `json:"modeId"`
+	}](raw)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		t, _, err := s.named(ctx, p.SessionID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := t.choose(ctx, "modeId", modeOption, p.ModeID); err != nil {
+			return nil, nil, err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.refresh()
+		return nil, func() { t.send(optionsUpdate{"config_option_update", t.lockedOptions()}) }, nil
+	}, nil
+}
+
+func (t *talk) lockedOptions() []configOption {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.options()
+}
+
+func (s *server) setOption(raw json.RawMessage) (runner, error) {
+	p, err := params[struct {
+		SessionID string          `json:"sessionId"`
+		ConfigID  string          `json:"configId"`
+		Value     json.RawMessage `json:"value"`
+	}](raw)
+	if err != nil {
+		return nil, err
+	}
+	var value string
+	if json.Unmarshal(p.Value, &value) != nil {
+		return nil, errorf(codeInvalidParams, "value: expected the value of one of the options, got %s", p.Value)
+	}
+	return func(ctx context.Context) (any, func(), error) {
+		t, _, err := s.named(ctx, p.SessionID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := t.choose(ctx, "value", p.ConfigID, value); err != nil {
+			return nil, nil, err
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if mode, _ := t.refresh(); mode {
+			t.put(modeUpdate{"current_mode_update", t.mode})
+		}
+		return map[string]any{"configOptions": t.options()}, nil, nil
+	}, nil
+}
+
+// choose sets an option. param is the parameter that has the value, for the error.
+func (t *talk) choose(ctx context.Context, param, option, value string) error {
+	switch option {
+	case modeOption:
+		var names []string
+		for _, m := range t.modes() {
+			names = append(names, m.ID)
+		}
+		if !slices.Contains(names, value) {
+			return errorf(codeInvalidParams, "%s: expected %s, got %q", param, strings.Join(names, ", "), value)
+		}
+		return t.session.SetMode(value)
+	case modelOption:
+		m, err := t.session.Models.Switch(ctx, value)
+		if err != nil {
+			return errorf(codeInvalidParams, "%s: %v", param, err)
+		}
+		t.mu.Lock()
+		talk := t.talk
+		t.mu.Unlock()
+		if talk != nil {
+			talk.SetModel(m)
+		}
+		return nil
+	}
+	return errorf(codeInvalidParams, "configId: expected %s or %s, got %q", modeOption, modelOption, option)
+}

@@ -1,0 +1,358 @@
+package acp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// observe sends an event of the agent to the editor.
+func (t *talk) observe(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Began:
+		t.newMessage()
+	case agent.Said:
+		switch said := e.Event.(type) {
+		case model.Text:
+			t.say("agent_message_chunk", string(said))
+		case model.Thought:
+			t.say("agent_thought_chunk", string(said))
+		case model.Retry:
+			t.note("warning: " + said.String())
+		}
+	case agent.Called:
+		r := tool.Request{Call: e.Call}
+		if known, err := t.session.Executor.Registry.Lookup(e.Call.Name); err == nil {
+			r.Declaration = known.Declaration()
+		}
+		t.announce(r)
+	case agent.Step:
+		t.step(e.Event)
+	case agent.Answered:
+		t.tellUsage()
+	case agent.Resumed:
+		t.note(fmt.Sprintf("answer truncated, asking the model to continue (%d of %d): %v", e.Times, e.Most, e.Err))
+	case agent.Compacted:
+		t.compacted(e)
+	case agent.Stuck:
+		t.note("warning: " + e.String())
+	}
+}
+
+// newMessage starts a message: the following text has a new ID.
+func (t *talk) newMessage() {
+	t.mu.Lock()
+	t.messages++
+	t.mu.Unlock()
+}
+
+// say sends a piece of a message.
+func (t *talk) say(kind, text string) {
+	if text == "" {
+		return
+	}
+	t.mu.Lock()
+	id := strconv.Itoa(t.messages)
+	t.mu.Unlock()
+	t.send(chunk{Kind: kind, Content: textContent(text), ID: t.id + "/" + id})
+}
+
+// compacted reports a compaction: as such, or as a notice.
+func (t *talk) compacted(c agent.Compacted) {
+	t.server.mu.Lock()
+	can := t.server.client.Session.Compaction != nil
+	t.server.mu.Unlock()
+	if !can {
+		t.note(c.String())
+		return
+	}
+	u := compactionUpdate{Kind: "compaction_update", ID: fmt.Sprintf("%s/compaction/%d", t.id, c.Turn), Status: "completed"}
+	if c.Summary != "" {
+		u.Summary = []content{textContent(c.Summary)}
+	}
+	if c.Err != nil {
+		u.Status, u.Error = "failed", c.String()
+	}
+	t.send(u)
+}
+
+// callList has the calls that the editor knows, and what was sent about each unfinished one.
+type callList struct {
+	mu    sync.Mutex
+	known map[string]string
+}
+
+// add reports whether a call is new.
+func (l *callList) add(id string) bool { return l.tell(id, "") == unknownCall }
+
+// knowledge is what the editor knows about a call.
+type knowledge uint8
+
+const (
+	unknownCall knowledge = iota
+	knownCall
+	sameCall // the description is the same
+)
+
+// tell records the description sent to the editor, and returns what the editor knew before. "" sends no description.
+func (l *callList) tell(id, described string) knowledge {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[string]string{}
+	}
+	before, known := l.known[id]
+	if described != "" || !known {
+		l.known[id] = described
+	}
+	switch {
+	case !known:
+		return unknownCall
+	case described != "" && before == described:
+		return sameCall
+	}
+	return knownCall
+}
+
+// callID returns the ID of a call for the editor: subagents have their own IDs.
+func callID(c tool.Call) string {
+	if c.By == "" {
+		return c.ID
+	}
+	return c.By + "/" + c.ID
+}
+
+// announce sends a call, or its changed description.
+func (t *talk) announce(r tool.Request) {
+	c := describe(r)
+	text, _ := json.Marshal(c) // its input is valid JSON
+	switch t.calls.tell(c.ID, string(text)) {
+	case unknownCall:
+		c.Status = "pending"
+		t.send(callUpdate{"tool_call", c})
+	case knownCall:
+		t.send(callUpdate{"tool_call_update", c})
+	}
+}
+
+// describe returns a call before it runs.
+func describe(r tool.Request) toolCall {
+	c := toolCall{ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r), Locations: locations(r)}
+	if r.Declaration.Name != "" {
+		c.Name, c.Title = r.Declaration.Name, r.Declaration.Title()
+	}
+	if json.Valid(r.Call.Args) {
+		c.Input = r.Call.Args
+	}
+	if r.Description != "" {
+		c.Title = tool.Visible(r.Description)
+	}
+	if r.Call.By != "" {
+		c.Title = tool.Visible(r.Call.By) + ": " + c.Title
+	}
+	if r.Confirm != nil {
+		c.Content = shown(r.Confirm)
+	}
+	return c
+}
+
+// kindOf returns the kind of a call in terms of the protocol, which are almost those of [tool.Kind].
+func kindOf(r tool.Request) string {
+	if _, ok := r.Confirm.(tool.Plan); ok {
+		return "switch_mode"
+	}
+	if r.Declaration.Kind == "" {
+		return string(tool.Other)
+	}
+	return string(r.Declaration.Kind)
+}
+
+// locations returns the files that a call reads or writes.
+func locations(r tool.Request) []location {
+	var out []location
+	for _, a := range r.Access {
+		if a.Verb != tool.Reads && a.Verb != tool.Writes || !filepath.IsAbs(a.Target) || strings.HasSuffix(a.Target, "/") {
+			continue
+		}
+		at := location{Path: a.Target}
+		if d, ok := r.Confirm.(tool.FileDiff); ok && d.Path == a.Target {
+			at.Line = firstChange(d.Diff)
+		} else {
+			at.Line = builtin.FirstLine(r)
+		}
+		if !slices.Contains(out, at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// firstChange returns the number of the first line that a diff changes; 0: none.
+func firstChange(diff string) int {
+	line := 0
+	for l := range strings.Lines(diff) {
+		switch {
+		case strings.HasPrefix(l, "@@"):
+			if _, err := fmt.Sscanf(l[strings.Index(l, "+")+1:], "%d", &line); err != nil {
+				return 0
+			}
+		case line == 0: // the header
+		case l[0] == '+' || l[0] == '-':
+			return line
+		case l[0] == ' ':
+			line++
+		}
+	}
+	return 0
+}
+
+// step sends a step of a call.
+func (t *talk) step(e tool.Event) {
+	id := callID(e.Request.Call)
+	switch e.Stage {
+	case tool.Prepared, tool.Asking:
+		t.announce(e.Request)
+	case tool.Trying, tool.Running:
+		t.update(toolCall{ID: id, Status: "in_progress"})
+	case tool.Showing:
+		t.update(toolCall{ID: id, Content: shown(e.Display)})
+	case tool.Done:
+		t.done(e)
+	}
+}
+
+// update sends the changed fields of a call.
+func (t *talk) update(c toolCall) {
+	if t.calls.add(c.ID) {
+		c.Title = c.ID
+		t.send(callUpdate{"tool_call", c})
+		return
+	}
+	t.send(callUpdate{"tool_call_update", c})
+}
+
+// done sends the result of a call, and its changes of the session.
+func (t *talk) done(e tool.Event) {
+	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
+		t.send(callUpdate{"tool_call", describe(e.Request)})
+	}
+	t.send(callUpdate{"tool_call_update", ended(callID(e.Request.Call), *e.Outcome)})
+	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil && e.Request.Call.By == "" {
+		t.send(planOf(list))
+	}
+	t.tellState()
+}
+
+// ended returns the final update of a call.
+func ended(id string, o tool.Outcome) toolCall {
+	c := toolCall{ID: id, Status: "completed"}
+	if o.Status != tool.StatusSuccess {
+		c.Status = "failed"
+	}
+	switch text := o.Result.Text(); {
+	case o.Result.Display != nil:
+		c.Content = shown(o.Result.Display)
+	case o.Error == nil && strings.TrimSpace(text) != "": // of an external tool
+		c.Content = []toolContent{block(textContent(excerpt(text)))}
+	}
+	if o.Error != nil {
+		c.Content = append(c.Content, block(textContent(tool.Visible(o.Error.Message))))
+	}
+	for _, p := range o.Result.Content {
+		if m, ok := p.(tool.Media); ok && strings.HasPrefix(m.MIMEType, "image/") {
+			c.Content = append(c.Content, block(content{Type: "image", MIMEType: m.MIMEType, Data: base64.StdEncoding.EncodeToString(m.Data)}))
+		}
+	}
+	return c
+}
+
+// maxText is the maximum length of a result's text that an editor shows.
+const maxText = 4 << 10
+
+// excerpt returns the beginning of a text, with a note if it is longer.
+func excerpt(text string) string {
+	text = tool.Visible(text)
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + fmt.Sprintf("\n… (%d bytes)", len(text))
+}
+
+// shown converts a display to the protocol.
+func shown(d tool.Display) []toolContent {
+	switch d := d.(type) {
+	case tool.FileDiff:
+		if d.Original == nil && d.New == "" && d.Diff != "" { // a large file
+			return []toolContent{block(textContent(d.Markdown()))}
+		}
+		return append([]toolContent{{Type: "diff", Path: d.Path, OldText: d.Original, NewText: &d.New}}, warnings(d.Warnings)...)
+	case tool.Effects:
+		return effects(d)
+	case builtin.TodoList:
+		return nil // the plan shows it
+	}
+	if text := d.Markdown(); strings.TrimSpace(text) != "" {
+		return []toolContent{block(textContent(text))}
+	}
+	return nil
+}
+
+// effects returns what a tried call did: how it ended, and the changes that can be kept, which are not on disk yet.
+func effects(f tool.Effects) []toolContent {
+	var out []toolContent
+	f.Changes = slices.Clone(f.Changes)
+	for i, c := range f.Changes {
+		if c.Diff == "" || c.Ignored {
+			continue
+		}
+		one := toolContent{Type: "diff", Path: c.Abs}
+		before := ""
+		if c.Kind != tool.EffectNew {
+			b, err := os.ReadFile(c.Abs)
+			if err != nil {
+				continue
+			}
+			before = string(b)
+			one.OldText = &before
+		}
+		after, ok := approval.Apply(before, c.Diff)
+		if !ok {
+			continue // it has changed since
+		}
+		one.NewText = &after
+		out = append(out, one)
+		f.Changes[i].Diff = "" // not in the text too
+	}
+	return append([]toolContent{block(textContent(f.Markdown()))}, out...)
+}
+
+func warnings(list []string) []toolContent {
+	var out []toolContent
+	for _, w := range list {
+		out = append(out, block(textContent("Warning: "+tool.Visible(w))))
+	}
+	return out
+}
+
+func block(c content) toolContent { return toolContent{Type: "content", Content: &c} }
+
+// planOf returns the to-do list as the protocol's plan.
+func planOf(list builtin.TodoList) planUpdate {
+	u := planUpdate{Kind: "plan", Entries: []planEntry{}}
+	for _, item := range list {
+		u.Entries = append(u.Entries, planEntry{Content: item.Content, Priority: "medium", Status: item.Status})
+	}
+	return u
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/gitconfig"
+)
+
+// branch is the current git branch for the status line, which is drawn often: it is read again only after something
+// ran.
+type branch struct {
+	mu   sync.Mutex
+	read bool
+	text string
+}
+
+// name returns the branch of a directory; "": none.
+func (b *branch) name(dir string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.read {
+		b.read, b.text = true, branchOf(dir)
+	}
+	return b.text
+}
+
+// changed lets it be read again.
+func (b *branch) changed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.read = false
+}
+
+// branchOf returns the branch of the repository that a directory is in, read from files: nothing runs. The .git of
+// linked worktrees and submodules is a file that names the directory.
+func branchOf(dir string) string {
+	for {
+		git := filepath.Join(dir, ".git")
+		if _, err := os.Stat(git); err == nil {
+			own, _ := gitconfig.Dirs(git)
+			name, ok := strings.CutPrefix(gitconfig.Text(filepath.Join(own, "HEAD")), "ref: refs/heads/")
+			if !ok && len(name) >= 7 {
+				return name[:7]
+			}
+			return name
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
+}

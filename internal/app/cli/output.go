@@ -1,0 +1,317 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/headless"
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// output prints what happens while a prompt is worked on.
+type output interface {
+	event(agent.Event)
+	below(agent.Member, agent.Event) // of subagents, of several at a time
+	end(agent.Answer, error) error
+}
+
+// jsonOutput is output for a program.
+type jsonOutput struct{ *headless.Printer }
+
+func (j jsonOutput) event(e agent.Event)                 { j.Event(e) }
+func (j jsonOutput) below(m agent.Member, e agent.Event) { j.Below(m, e) }
+func (j jsonOutput) end(a agent.Answer, err error) error { return j.End(a, err) }
+
+func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
+	switch o.format {
+	case formatJSON, formatStreamJSON:
+		p := newPrinter(env, o, s, modelName)
+		p.Begin()
+		return jsonOutput{p}
+	}
+	t := newTextOutput(env, side)
+	t.quiet = o.hasSchema
+	return t
+}
+
+func newPrinter(env Env, o *options, s *session.Session, modelName string) *headless.Printer {
+	return headless.NewPrinter(headless.PrinterOptions{
+		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == formatStreamJSON, Partial: o.partial, Structured: o.hasSchema,
+	})
+}
+
+// textOutput prints the answer: as it comes where stdout is a terminal, else when it is complete. On a terminal it shows
+// beside it what happens.
+type textOutput struct {
+	env    Env
+	screen *screen
+	steps  bool            // calls are shown, not only denied ones
+	said   strings.Builder // by the model since its last call, where it does not stream
+	words  words           // of the answer that streams
+	spoke  bool            // something has streamed
+	quiet  bool            // only the answer goes to stdout, which is JSON
+	tried  map[string]bool // calls that are shown since they were tried
+}
+
+func newTextOutput(env Env, s *screen) *textOutput {
+	return &textOutput{env: env, screen: s, steps: env.Terminal || s.size != nil}
+}
+
+// below shows nothing: a subagent's calls come as steps of the first agent.
+func (t *textOutput) below(agent.Member, agent.Event) {}
+
+func (t *textOutput) event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Began:
+		t.screen.change(func(l *live, now time.Time) { l.thinking = now })
+	case agent.Step:
+		t.step(e.Event)
+	case agent.Called:
+		t.between()
+	case agent.Answered:
+		t.said.Reset()
+		t.words = words{}
+		t.screen.change(func(l *live, _ time.Time) { l.thinking = time.Time{} })
+	case agent.Said:
+		switch said := e.Event.(type) {
+		case model.Text:
+			t.hear(string(said))
+		case model.Retry:
+			t.said.Reset()
+			t.words = words{}
+			t.screen.tell("adze: " + tool.Visible(said.String()))
+		}
+	case agent.Compacted:
+		t.screen.tell("adze: " + tool.Visible(e.String()))
+	case agent.Stuck:
+		t.screen.tell("adze: " + tool.Visible(e.String()))
+	case agent.Resumed:
+		t.screen.tell(fmt.Sprintf("adze: answer truncated, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
+	}
+}
+
+// hear takes a piece of what the model says.
+func (t *textOutput) hear(text string) {
+	if t.screen.out == nil || t.quiet {
+		t.said.WriteString(text)
+		return
+	}
+	if piece := t.words.next(text); piece != "" {
+		t.spoke = true
+		t.screen.speak(tool.Visible(piece))
+	}
+}
+
+// between shows what the model said before a call: it is no part of the answer, but says what the call is about.
+func (t *textOutput) between() {
+	if text := strings.TrimSpace(t.said.String()); text != "" && t.steps {
+		t.screen.tell(tool.Visible(text))
+	}
+	t.said.Reset()
+	t.words = words{}
+	t.screen.endLine()
+}
+
+func (t *textOutput) step(e tool.Event) {
+	r := e.Request
+	switch e.Stage {
+	case tool.Trying, tool.Running:
+		if e.Stage == tool.Running && t.tried[r.Call.By+"/"+r.Call.ID] {
+			break // its effects are kept, which takes no time
+		}
+		if e.Stage == tool.Trying {
+			if t.tried == nil {
+				t.tried = map[string]bool{}
+			}
+			t.tried[r.Call.By+"/"+r.Call.ID] = true
+		}
+		t.screen.change(func(l *live, now time.Time) { l.begin(r, now) })
+		if t.steps && t.screen.size == nil {
+			t.screen.tell(under(r.Call.By) + "● " + r.Declaration.Title() + ": " + r.Description)
+		}
+	case tool.Showing:
+		t.screen.change(func(l *live, _ time.Time) { l.show(r.Call, e.Display) })
+	case tool.Done:
+		t.done(r.Call, e.Outcome)
+	}
+}
+
+// done folds a call into a line, and shows of a failed one why it failed.
+func (t *textOutput) done(c tool.Call, o *tool.Outcome) {
+	var call liveCall
+	var ran bool
+	t.screen.change(func(l *live, _ time.Time) { call, ran = l.end(c) })
+	if !t.steps && o.Status != tool.StatusDenied {
+		return
+	}
+	mark, margin := "●", under(c.By)
+	var lines []string
+	if ran && t.screen.size != nil { // else it was told when it began
+		lines = append(lines, call.title+took(o.Duration))
+	}
+	if o.Error != nil {
+		mark = t.screen.ink.red("✗")
+		lines = append(lines, strings.Split(tool.Visible(o.Error.Message), "\n")...)
+		for _, line := range call.output {
+			lines = append(lines, t.screen.ink.dim("  "+line))
+		}
+	}
+	if len(lines) > 0 {
+		t.screen.tell(margin + mark + " " + strings.Join(lines, "\n  "+strings.Repeat(" ", cells(margin))))
+	}
+	if list, ok := o.Result.Display.(builtin.TodoList); ok && o.Error == nil {
+		t.screen.tell(checklist(list, margin+"  "))
+	}
+}
+
+// took is how long a call took, if that is worth a word.
+func took(d time.Duration) string {
+	if d < 100*time.Millisecond {
+		return ""
+	}
+	return "  " + humanize.Duration(d)
+}
+
+// under sets a subagent's calls below the one that gave it its task, with its name.
+func under(by string) string {
+	if by == "" {
+		return ""
+	}
+	return strings.Repeat("  ", 1+strings.Count(by, "/")) + tool.Visible(by) + " "
+}
+
+// end prints the answer, unless there is none or it has streamed. A run that failed has no answer.
+func (t *textOutput) end(answer agent.Answer, err error) error {
+	t.screen.finish()
+	if !headless.Complete(err) {
+		return nil
+	}
+	if answer.Reason == model.Length {
+		t.screen.tell("adze: the model's answer was truncated at its length limit")
+	}
+	if t.spoke {
+		return t.screen.err
+	}
+	if answer.Text == "" {
+		return nil
+	}
+	_, err = fmt.Fprintln(t.env.Stdout, strings.TrimRight(answer.Text, "\n"))
+	return err
+}
+
+// words is a text that comes in pieces, without the blank lines at its beginning and its end.
+type words struct {
+	begun bool
+	open  bool   // what was printed does not end with a newline
+	blank string // at the end of what came, and perhaps of all
+}
+
+// next is what to print of a piece: all of it but what may be blank lines at the end.
+func (w *words) next(piece string) string {
+	if !w.begun {
+		piece = strings.TrimLeft(piece, " \t\r\n")
+		w.begun = piece != ""
+	}
+	piece = w.blank + piece
+	text := strings.TrimRight(piece, " \t\r\n")
+	w.blank = piece[len(text):]
+	w.open = w.open || text != ""
+	if end := strings.IndexByte(w.blank, '\n'); end >= 0 && w.open {
+		text, w.blank = text+"\n", w.blank[end+1:]
+		w.open = false
+	}
+	return text
+}
+
+// mostSteps is how many lines a checklist has on the screen.
+const mostSteps = 20
+
+// checklist is a list of steps, each on a line behind margin; of a long one, what is done is left out first.
+func checklist(list builtin.TodoList, margin string) string {
+	if len(list) > mostSteps {
+		list = append(builtin.TodoList{{Content: fmt.Sprintf("(%d of %d steps done)", len(list)-len(list.Open()), len(list)), Status: builtin.TodoCompleted}}, list.Open()...)
+	}
+	more := len(list) - mostSteps
+	list = list[:min(len(list), mostSteps)]
+	lines := strings.Split(strings.ReplaceAll(list.Markdown(), "\n- ", "\n"), "\n")
+	lines[0] = strings.TrimPrefix(lines[0], "- ")
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("… and %d more", more))
+	}
+	for i, line := range lines {
+		if r := []rune(line); len(r) > 100 {
+			line = string(r[:100]) + " …"
+		}
+		lines[i] = margin + line
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ink colors text, if it is true.
+type ink bool
+
+func (i ink) dim(s string) string   { return i.wrap("2", s) }
+func (i ink) red(s string) string   { return i.wrap("31", s) }
+func (i ink) green(s string) string { return i.wrap("32", s) }
+func (i ink) cyan(s string) string  { return i.wrap("36", s) }
+
+func (i ink) wrap(code, s string) string {
+	if !i || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// diff is a unified diff with colored lines. Everything else in it stays visible.
+func (i ink) diff(text string) string {
+	lines := strings.SplitAfter(tool.Visible(text), "\n")
+	inHunk := false
+	for n, line := range lines {
+		body := strings.TrimSuffix(line, "\n")
+		end := line[len(body):]
+		switch {
+		case strings.HasPrefix(body, "@@"):
+			inHunk = true
+			body = i.cyan(body)
+		case !inHunk: // the names of the files
+			body = i.dim(body)
+		case strings.HasPrefix(body, "+"):
+			body = i.green(body)
+		case strings.HasPrefix(body, "-"):
+			body = i.red(body)
+		}
+		lines[n] = body + end
+	}
+	return strings.Join(lines, "")
+}
+
+// commandTail shows the end of the output of the user's own command while it runs. Its whole output is printed afterwards.
+type commandTail struct {
+	show func(agent.Event)
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// observe takes an event of the command. The one that ends it is left out: it would be printed as a call of the model.
+func (t *commandTail) observe(e tool.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ended && (e.Stage == tool.Running || e.Stage == tool.Showing) {
+		t.show(agent.Step{Event: e})
+	}
+}
+
+// end drops events that arrive late.
+func (t *commandTail) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = true
+}

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// openSession opens the session that the command line describes.
+func openSession(env Env, o *options, so session.Options) (*session.Session, error) {
+	dir, err := workingDir(env, o.cwd)
+	if err != nil {
+		return nil, err
+	}
+	addDirs, err := addedDirs(env.Dir, env.Home, o.addDirs)
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range o.notes {
+		env.tell("note: " + note)
+	}
+	so.Dir, so.AddDirs, so.Flags = dir, addDirs, settingFlags(o)
+	so.SystemPrompt, so.AppendSystemPrompt = o.systemPrompt, o.appendPrompt
+	return session.Open(env.session(), so)
+}
+
+// openRun opens the session of a prompt, with its log and its recording. end closes them.
+func openRun(ctx context.Context, env Env, o *options, so session.Options) (s *session.Session, end func(), err error) {
+	log, err := openLog(env, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	closeLog := func() {}
+	if log != nil {
+		so.Log, closeLog = log, func() { log.Close() }
+	}
+	if so.Record, err = recording(ctx, env, o); err == nil {
+		s, err = openSession(env, o, so)
+	}
+	if err != nil {
+		closeLog()
+		return nil, nil, err
+	}
+	return s, func() { closeSession(env, s); closeLog() }, nil
+}
+
+// addedDirs are the absolute paths of further directories. One value can name several, separated by commas.
+func addedDirs(dir, home string, values []string) ([]string, error) {
+	var out []string
+	for _, v := range values {
+		names := []string{v}
+		if isDir(absolute(dir, names)[0]) != nil {
+			names = elements(v)
+		}
+		for _, path := range absolute(dir, names) {
+			if err := session.CheckAdded(path, home); err != nil {
+				return nil, usagef("--add-dir: %v", err)
+			}
+			out = append(out, path)
+		}
+	}
+	return out, nil
+}
+
+// closeSession closes a session; an error doesn't change the results.
+func closeSession(env Env, s *session.Session) {
+	if err := s.Close(); err != nil {
+		env.tell(fmt.Sprintf("close the session: %v", err))
+	}
+}
+
+// session is the environment of a session.
+func (env Env) session() session.Env {
+	return session.Env{
+		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
+		HasUser: env.Terminal || env.driven, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
+	}
+}
+
+// tell prints a notice for the user on stderr.
+func (env Env) tell(note string) {
+	if env.notify != nil {
+		env.notify(note)
+		return
+	}
+	fmt.Fprintf(env.Stderr, "adze: %s\n", note)
+}
+
+// show prints a URL for the user, and opens it in a browser if possible.
+func (env Env) show(address string) error {
+	_, err := io.WriteString(env.Stderr, "Open this URL in your browser:\n  "+tool.Visible(address)+"\n")
+	if env.Terminal {
+		openBrowser(address)
+	}
+	return err
+}
+
+// settingFlags are the flags that are settings for one run.
+func settingFlags(o *options) []settings.Flag {
+	var fs []settings.Flag
+	switch {
+	case o.yolo:
+		fs = append(fs, settings.Flag{Name: "--yolo", Key: "tools.approvalMode", Value: string(permission.Yolo)})
+	case o.mode != "":
+		fs = append(fs, settings.Flag{Name: "--approval-mode", Key: "tools.approvalMode", Value: string(o.mode)})
+	}
+	if o.sandbox != "" {
+		fs = append(fs, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})
+	}
+	if o.backend != "" {
+		fs = append(fs, settings.Flag{Name: "--backend", Key: "tools.sandboxBackend", Value: o.backend})
+	}
+	if o.record.setting != "" {
+		fs = append(fs, settings.Flag{Name: "--chat-recording", Key: "general.chatRecording", Value: o.record.setting})
+	}
+	if o.model != "" {
+		fs = append(fs, settings.Flag{Name: "--model", Key: "model.name", Value: o.model})
+	}
+	if o.authType != "" {
+		fs = append(fs, settings.Flag{Name: "--auth-type", Key: "security.auth.selectedType", Value: o.authType})
+	}
+	if o.effort != "" {
+		fs = append(fs, settings.Flag{Name: "--effort", Key: "model.reasoningEffort", Value: o.effort})
+	}
+	lists := []struct {
+		name, key string
+		given     []string
+	}{
+		{"--allowed-tools", "permissions.allow", o.allowedTools},
+		{"--exclude-tools", "tools.exclude", o.excludeTools},
+		{"--core-tools", "tools.core", o.coreTools},
+		{"--allowed-mcp-server-names", "mcp.allowed", o.mcpServers},
+		{"--disabled-slash-commands", "slashCommands.disabled", o.noSlashes},
+	}
+	for _, l := range lists {
+		if l.given != nil {
+			fs = append(fs, settings.Flag{Name: l.name, Key: l.key, List: l.given})
+		}
+	}
+	if o.maxDepth != "" {
+		fs = append(fs, settings.Flag{Name: "--max-subagent-depth", Key: "model.maxSubagentDepth", Value: o.maxDepth})
+	}
+	return fs
+}
+
+// workingDirectory is the directory that the command line names, for commands that open no session.
+func workingDirectory(env Env, o *options) (session.Directory, error) {
+	dir, err := workingDir(env, o.cwd)
+	if err != nil {
+		return session.Directory{}, err
+	}
+	return env.session().Directory(dir)
+}
+
+// workingDir is the absolute working directory.
+func workingDir(env Env, cwd string) (string, error) {
+	dir := env.Dir
+	if cwd != "" {
+		dir = absolute(env.Dir, []string{cwd})[0]
+	}
+	if dir == "" {
+		return "", usagef("the current directory no longer exists\nUse --cwd DIR.")
+	}
+	if err := isDir(dir); err != nil {
+		return "", usagef("%v", err)
+	}
+	return session.Canonical(dir), nil
+}
+
+func isDir(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("directory not found: %s", path)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("not a directory: %s", path)
+	}
+	return err
+}
+
+func absolute(dir string, paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = p
+		if !filepath.IsAbs(p) {
+			out[i] = filepath.Join(dir, p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/tool"
+)
+
+// sessionList lists the recorded sessions of the directory, the newest first.
+func sessionList(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 0, "session list [--all] [--json]"); err != nil {
+		return err
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	found, err := directory.Recorded(o.record.all)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(env.Stdout, append([]journal.Info{}, found...))
+	}
+	if len(found) == 0 {
+		where := "in " + directory.Path + ". List all with 'adze session list --all'."
+		if o.record.all {
+			where = "in " + directory.Home + "."
+		}
+		_, err := fmt.Fprintln(env.Stdout, "No recorded sessions "+where)
+		return err
+	}
+	_, err = io.WriteString(env.Stdout, sessionTable(found, o.record.all, time.Now()))
+	return err
+}
+
+// sessionTable is a list of sessions for the user.
+func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	short := shortest(all)
+	for _, s := range all {
+		title := tool.Visible(s.Title)
+		if title == "" {
+			title = "(no prompt)"
+		}
+		if dirs {
+			title = tool.Visible(s.CWD) + "\t" + title
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)), humanize.Count(s.Turns, "turn"), s.State, title)
+	}
+	_ = w.Flush() // to memory
+	return b.String()
+}
+
+// shortest is how many characters of an ID tell the sessions apart, at least 8.
+func shortest(all []journal.Info) int {
+	n, whole := 8, len("00000000-0000-4000-8000-000000000000")
+	for ; n < whole; n++ {
+		seen := map[string]bool{}
+		for _, s := range all {
+			seen[s.ID[:n]] = true
+		}
+		if len(seen) == len(all) {
+			break
+		}
+	}
+	return n
+}
+
+// found is the session that a word of the command line names.
+func found(env Env, o *options, word string) (journal.Sessions, string, error) {
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return journal.Sessions{}, "", err
+	}
+	all := directory.Sessions()
+	id, err := all.Find(word)
+	if err != nil {
+		return all, "", session.SessionError(err)
+	}
+	return all, id, nil
+}
+
+// sessionShow prints a session: as Markdown, or its entries as JSON, one on each line.
+func sessionShow(ctx context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "session show ID [--json]"); err != nil {
+		return err
+	}
+	if !o.json {
+		o.record.format = "md"
+		return sessionExport(ctx, env, o, words)
+	}
+	all, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	log, err := all.Entries(id)
+	if err != nil {
+		return session.SessionError(err)
+	}
+	defer log.Close()
+	for e, err := range log.Read(1) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return session.SessionError(err)
+		}
+		if err := printJSON(env.Stdout, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessionFork copies a session, or its start, and prints the ID of the copy.
+func sessionFork(_ context.Context, env Env, o *options, words []string) error {
+	if len(words) < 1 || len(words) > 2 {
+		return usagef("usage: adze session fork ID [SEQ]")
+	}
+	var upTo int64
+	if len(words) == 2 {
+		n, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil || n < 1 {
+			return usagef("session fork: expected the number of an entry, above 0, got %q\nSee 'adze session show ID --json'.", words[1])
+		}
+		upTo = n
+	}
+	_, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	copied := session.NewID()
+	if err := directory.Fork(id, upTo, copied); err != nil {
+		return session.SessionError(err)
+	}
+	if o.json {
+		return printJSON(env.Stdout, map[string]any{"id": copied, "parent": id})
+	}
+	_, err = fmt.Fprintln(env.Stdout, copied)
+	return err
+}
+
+// sessionDelete deletes sessions, with their saved results.
+func sessionDelete(_ context.Context, env Env, o *options, words []string) error {
+	if len(words) == 0 {
+		return usagef("usage: adze session delete ID…")
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, word := range words { // all are known before one is deleted
+		_, id, err := found(env, o, word)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	for _, id := range ids {
+		if err := directory.DeleteSession(id); err != nil {
+			return session.SessionError(err)
+		}
+		if !o.json {
+			fmt.Fprintln(env.Stdout, "deleted "+id)
+		}
+	}
+	if o.json {
+		return printJSON(env.Stdout, map[string]any{"deleted": ids})
+	}
+	return nil
+}
+
+// maxListed is how many sessions the user can choose from.
+const maxListed = 20
+
+// chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given and one
+// session has them, it is that one.
+func chooseSession(ctx context.Context, env Env, directory session.Directory, words string) (string, error) {
+	found, err := directory.Recorded(false)
+	if err != nil {
+		return "", err
+	}
+	found = slices.DeleteFunc(found, func(s journal.Info) bool { return s.Title == "" || !hasWords(s.Title, words) })
+	switch {
+	case len(found) == 0 && words == "":
+		return "", fmt.Errorf("no session to resume in %s", directory.Path)
+	case len(found) == 0:
+		return "", fmt.Errorf("no session with %q in its title in %s\nSee 'adze session list'.", words, directory.Path)
+	case len(found) == 1 && words != "":
+		return found[0].ID, nil
+	case !env.Terminal && words != "":
+		list := sessionTable(found[:min(len(found), maxListed)], false, time.Now())
+		return "", fmt.Errorf("%d sessions have %q in their titles\n%sAdd the ID of one of them: --resume ID", len(found), words, list)
+	case !env.Terminal:
+		return "", fmt.Errorf("--resume needs an ID or words of a title: this session is non-interactive\nSee 'adze session list', or continue the newest with --continue.")
+	}
+	found = found[:min(len(found), maxListed)]
+	lines := strings.Split(strings.TrimRight(sessionTable(found, false, time.Now()), "\n"), "\n")
+	for i, l := range lines {
+		fmt.Fprintf(env.Stderr, "%3d  %s\n", i+1, l)
+	}
+	in := newAnswers(env.Stdin)
+	for {
+		fmt.Fprintf(env.Stderr, "Resume which session? [1-%d] ", len(found))
+		line, err := in.next(ctx)
+		if err != nil {
+			return "", exitf(exitInterrupted, "no session chosen")
+		}
+		n, err := strconv.Atoi(strings.TrimSpace(string(line)))
+		if err == nil && n >= 1 && n <= len(found) {
+			return found[n-1].ID, nil
+		}
+		fmt.Fprintf(env.Stderr, "Type a number from 1 to %d, or press Ctrl-C.\n", len(found))
+	}
+}
+
+// hasWords reports whether a title contains all words, in any case.
+func hasWords(title, words string) bool {
+	title = strings.ToLower(title)
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(words)), func(w string) bool { return !strings.Contains(title, w) })
+}
+
+// sessionExport prints a session in a format for people or programs.
+func sessionExport(_ context.Context, env Env, o *options, words []string) error {
+	if err := takes(words, 1, "session export ID [--format md|html|json]"); err != nil {
+		return err
+	}
+	_, id, err := found(env, o, words[0])
+	if err != nil {
+		return err
+	}
+	directory, err := workingDirectory(env, o)
+	if err != nil {
+		return err
+	}
+	return directory.Export(env.Stdout, id, o.record.format)
+}

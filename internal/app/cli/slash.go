@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/tool"
+)
+
+// slashText is what a slash command has for the user.
+func slashText(x session.Expansion) string {
+	if len(x.Commands) == 0 {
+		return x.Print
+	}
+	return "Slash commands, at the start of a prompt:\n" + slashTable(x.Commands) +
+		"@path attaches a file, @server:uri attaches an MCP resource, !command runs a command."
+}
+
+// usageColumn is how wide the first column of the table of commands is at most.
+const usageColumn = 24
+
+// slashTable is a line for every slash command, and two for one that takes many words.
+func slashTable(all []session.Slash) string {
+	type row struct{ usage, about string }
+	var rows []row
+	width := 0
+	for _, c := range all {
+		about, _, _ := strings.Cut(c.About, "\n")
+		if len(c.Also) > 0 {
+			about += " (also /" + strings.Join(c.Also, ", /") + ")"
+		}
+		r := row{tool.Visible(strings.TrimSpace("/" + c.Name + " " + c.Words)), tool.Visible(about)}
+		rows = append(rows, r)
+		if n := utf8.RuneCountInString(r.usage); n <= usageColumn {
+			width = max(width, n)
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		if utf8.RuneCountInString(r.usage) > width && r.about != "" {
+			r.usage += "\n" + strings.Repeat(" ", width+2)
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s   %s", width, r.usage, r.about), " ") + "\n")
+	}
+	return b.String()
+}
+
+// completeSlash lists the commands that start as a prompt does, or what the word behind one can be.
+func completeSlash(ctx context.Context, s *session.Session, typed string) []tui.Candidate {
+	var out []tui.Candidate
+	name, word, ok := strings.Cut(typed, " ")
+	if !ok {
+		for _, c := range s.Slashes() {
+			names := append([]string{c.Name}, c.Also...)
+			if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix("/"+n, typed) }); i >= 0 {
+				out = append(out, tui.Candidate{Text: "/" + names[i], Words: c.Words, About: c.About})
+			}
+		}
+		return out
+	}
+	for _, v := range s.SlashValues(ctx, typed) {
+		if strings.HasPrefix(v.Text, strings.TrimLeft(word, " ")) {
+			out = append(out, tui.Candidate{Text: name + " " + v.Text, About: v.About})
+		}
+	}
+	return out
+}
+
+// bang splits a prompt that begins with "!": its first line is a command that the user runs, what follows is for the
+// model.
+func bang(prompt string) (command, rest string, ok bool) {
+	line, ok := strings.CutPrefix(prompt, "!")
+	if !ok {
+		return "", prompt, false
+	}
+	command, rest, _ = strings.Cut(line, "\n")
+	return strings.TrimSpace(command), strings.TrimSpace(rest), true
+}
+
+// bangPrompt runs the command of a prompt that begins with one. What it printed goes to the user and, if there is a
+// prompt beside it, to the model: it gives what is left for that, and nothing if the command was all.
+func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string) (string, error) {
+	command, rest, ok := bang(prompt)
+	if !ok {
+		return prompt, nil
+	}
+	if command == "" {
+		return "", exitf(exitInput, "no command after !")
+	}
+	out, err := s.RunAsUser(ctx, command, nil)
+	if err != nil {
+		return "", err
+	}
+	if rest == "" {
+		_, err := io.WriteString(env.Stdout, session.EndLine(out.Result.Output))
+		if err == nil && out.Error != nil {
+			err = exitf(exitError, "%s", out.Error.Message)
+		}
+		return "", err
+	}
+	fmt.Fprint(env.Stderr, session.EndLine(out.Result.Output))
+	return fmt.Sprintf("I ran a command:\n%s\n\n%s", out.Result.Text(), rest), nil
+}
+
+const (
+	// maxPrompts is how many earlier prompts are kept in memory.
+	maxPrompts = 1000
+	// maxPromptFile is the size at which the file of prompts is cut to those.
+	maxPromptFile = 4 << 20
+)
+
+// promptHistory is the prompts that the user typed in earlier conversations: a line of JSON each, for the user's eyes only.
+func promptHistory(home string) tui.History {
+	path := filepath.Join(home, "prompts.jsonl")
+	h := tui.History{Prompts: readPrompts(path)}
+	h.Save = func(text string) { _ = appendPrompt(path, text) } // the conversation is more important
+	if info, err := os.Stat(path); err == nil && info.Size() > maxPromptFile {
+		_ = rewritePrompts(path, h.Prompts)
+	}
+	return h
+}
+
+func readPrompts(path string) []string {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var out []string
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var text string
+		if json.Unmarshal(lines.Bytes(), &text) == nil && text != "" {
+			out = append(out, text)
+		}
+	}
+	return out[max(0, len(out)-maxPrompts):]
+}
+
+func appendPrompt(path, text string) error {
+	if len(text) > 64<<10 {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	line, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return err
+}
+
+func rewritePrompts(path string, prompts []string) error {
+	if err := os.Remove(path); err != nil {
+		return err
+	}
+	for _, p := range prompts {
+		if err := appendPrompt(path, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

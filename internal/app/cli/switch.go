@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// hosts are the sessions of a conversation, one after another. The last one is open.
+type hosts struct {
+	mu    sync.Mutex
+	last  *screenHost
+	ended bool
+}
+
+// follow makes a session the last one. It is false if the conversation has ended.
+func (l *hosts) follow(h *screenHost) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.last = h
+	}
+	return !l.ended
+}
+
+// end closes the last session.
+func (l *hosts) end() {
+	l.mu.Lock()
+	l.ended = true
+	h := l.last
+	l.mu.Unlock()
+	h.close()
+}
+
+// close closes the session, once.
+func (h *screenHost) close() {
+	h.closing.Do(func() { closeSession(h.env, h.session) })
+}
+
+// reply is what a command has for the front end.
+func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply, error) {
+	if x.Resume != "" {
+		return h.resume(ctx, x.Resume)
+	}
+	if x.AddDir != "" {
+		return h.addDir(ctx, x.AddDir)
+	}
+	r := tui.Reply{Text: slashText(x), Markdown: x.Markdown, Copy: x.Copy, Quit: x.Quit, Edit: x.Edit}
+	if x.Choice == nil {
+		return r, nil
+	}
+	r.Text = "" // for front ends that can't ask
+	r.Choice = &tui.Choice{Title: x.Choice.Title, Detail: x.Choice.Detail, View: x.Choice.View}
+	for _, o := range x.Choice.Options {
+		option := tui.Option{Key: o.Key, Text: o.Text, About: o.About}
+		if o.Run != nil {
+			option.Run = func(ctx context.Context) (tui.Reply, error) {
+				x, err := o.Run(ctx)
+				if err != nil {
+					return tui.Reply{}, err
+				}
+				return h.reply(ctx, x)
+			}
+		}
+		r.Choice.Options = append(r.Choice.Options, option)
+	}
+	return r, nil
+}
+
+// resume continues with another session in place of this one. That is opened first: if it can't be, this one continues.
+func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
+	o := *h.options
+	o.record = recordOptions{}
+	next, err := h.another(o, &session.Recording{Resume: id})
+	if err != nil {
+		return tui.Reply{}, err
+	}
+	s := next.session
+	if !h.all.follow(next) {
+		next.close()
+		return tui.Reply{}, context.Canceled
+	}
+	h.close()
+	s.Outside.Connect()
+	_, _ = next.open(ctx) // for its name; the first prompt reports what is wrong
+	h.front.Tell("continues the session: " + s.Continues())
+	return tui.Reply{Next: &tui.Next{Host: next, Earlier: earlier(s)}}, nil
+}
+
+// another opens another session for the same front end.
+func (h *screenHost) another(o options, record *session.Recording) (*screenHost, error) {
+	o.notes, o.firstPrompt = nil, ""
+	next := &screenHost{env: h.env, options: &o, front: h.front, can: h.can, log: h.log, all: h.all, tell: h.front.Tell}
+	next.env.notify = next.note
+	s, err := openSession(next.env, &o, session.Options{Sampling: true, Front: h.can, Record: record, Log: h.log})
+	if err != nil {
+		return nil, err
+	}
+	next.session, next.files = s, newFileList(s)
+	s.Executor.Ask = s.Asking(h.front.Ask)
+	return next, nil
+}
+
+// addDir opens the session again, with a further directory in its workspace. It must be closed first. A session that can't be
+// opened with the directory is opened without it.
+func (h *screenHost) addDir(ctx context.Context, dir string) (tui.Reply, error) {
+	record := &session.Recording{Off: h.options.record.off}
+	if h.session.Recorded() {
+		record.Resume = h.session.ID
+	} else if h.current() != nil {
+		return tui.Reply{}, errors.New("/add-dir: this session isn't recorded, so it can't be opened again\nStart adze with --add-dir.")
+	}
+	ctx = context.WithoutCancel(ctx) // there must be a session
+	wider := *h.options
+	wider.addDirs = append(slices.Clip(wider.addDirs), dir)
+	h.close()
+	reply := tui.Reply{Text: "Added " + tool.Visible(dir) + " to the workspace."}
+	next, err := h.another(wider, record)
+	if err != nil {
+		reply.Text = "/add-dir: " + tool.Visible(err.Error())
+		if next, err = h.another(*h.options, record); err != nil {
+			return tui.Reply{Text: reply.Text, Quit: true}, nil
+		}
+	}
+	if !h.all.follow(next) {
+		next.close()
+		return tui.Reply{}, context.Canceled
+	}
+	if err := next.session.Inherit(ctx, h.session); err != nil {
+		next.note(err.Error())
+	}
+	next.session.Outside.Connect()
+	_, _ = next.open(ctx) // as of resume
+	reply.Next = &tui.Next{Host: next, Same: true}
+	return reply, nil
+}
+
+// earlier is what was said in a session that is resumed.
+func earlier(s *session.Session) []tui.Item {
+	var out []tui.Item
+	calls := map[string]int{} // index of each call
+	for _, m := range s.Earlier() {
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case model.Text:
+				kind := tui.ItemAnswer
+				if m.Role == model.User {
+					kind = tui.ItemPrompt
+				}
+				if m.News {
+					kind = tui.ItemNote
+				}
+				out = append(out, tui.Item{Kind: kind, Text: string(p)})
+			case model.Thought:
+				out = append(out, tui.Item{Kind: tui.ItemThinking, Head: "thought", Text: string(p)})
+			case model.Call:
+				calls[p.ID] = len(out)
+				out = append(out, tui.Item{Kind: tui.ItemCall, Status: tool.StatusSuccess, Head: callHead(s, p)})
+			case model.Response:
+				i, ok := calls[p.ID]
+				if !ok {
+					continue
+				}
+				out[i].Text = p.Text()
+				switch {
+				case p.Denied:
+					out[i].Status = tool.StatusDenied
+				case p.IsError:
+					out[i].Status = tool.StatusError
+				}
+			}
+			if m.Role == model.User && !m.News {
+				break // what was attached
+			}
+		}
+	}
+	return out
+}
+
+// callHead is a tool and the first text among its arguments.
+func callHead(s *session.Session, c model.Call) string {
+	title := c.Name
+	if t, err := s.Executor.Registry.Lookup(c.Name); err == nil {
+		title = t.Declaration().Title()
+	}
+	d := json.NewDecoder(strings.NewReader(string(c.Args)))
+	for depth, key := 0, true; ; {
+		t, err := d.Token()
+		if err != nil {
+			return title
+		}
+		switch t := t.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			}
+			key = true
+			continue
+		case string:
+			if !key && depth == 1 {
+				text := strings.Join(strings.Fields(strings.TrimPrefix(t, s.Directory.Path+"/")), " ")
+				if r := []rune(text); len(r) > 100 {
+					text = string(r[:99]) + "…"
+				}
+				return title + " " + text
+			}
+		}
+		key = !key
+	}
+}
+
+// setTheme shows the theme, or sets and saves it.
+func (h *screenHost) setTheme(name string) (tui.Reply, error) {
+	if name == "" {
+		return tui.Reply{Text: fmt.Sprintf("Theme: %s. Others: /theme %s.", h.session.Settings.UI.Theme, strings.Join(tui.Themes(), ", "))}, nil
+	}
+	if !tui.IsTheme(name) {
+		return tui.Reply{}, errors.New(tui.UnknownTheme(name))
+	}
+	value, err := json.Marshal(name)
+	if err != nil {
+		return tui.Reply{}, err
+	}
+	h.session.Settings.UI.Theme = name // only this goroutine uses it: prompts run one after the other
+	path, err := h.session.Directory.Change(session.ForUser, func(path string, text []byte) ([]byte, error) {
+		return settings.SetKey(path, text, "ui.theme", value)
+	})
+	if err != nil {
+		return tui.Reply{Theme: name}, fmt.Errorf("the theme applies to this session, but can't be saved: %w", err)
+	}
+	return tui.Reply{Theme: name, Text: fmt.Sprintf("Theme: %s. Saved to %s.", name, homeRelative(path, h.env.Home))}, nil
+}

@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/tool"
+)
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// terminal asks the user, one question at a time.
+type terminal struct {
+	screen *screen
+	out    io.Writer // of the question that is open
+	in     answers
+	editor string
+	turn   chan struct{} // whose question it is
+}
+
+func newTerminal(env Env, s *screen) *terminal {
+	return &terminal{screen: s, in: newAnswers(env.Stdin), editor: editorOf(env), turn: make(chan struct{}, 1)}
+}
+
+// ask is the [approval.Front] of a plain terminal.
+func (t *terminal) ask(ctx context.Context, q *approval.Question) (tool.Decision, error) {
+	select {
+	case t.turn <- struct{}{}:
+		defer func() { <-t.turn }()
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
+	}
+	out, answered := t.screen.ask()
+	defer answered()
+	t.out = out
+	fmt.Fprintf(t.out, "\n%s\n", drawn(q, understood(q), t.screen.ink))
+	return approval.Dialog{
+		Style: approval.Lines, Out: out, Read: t.read, Editor: t.editor,
+		Fail: func(err error) { fmt.Fprintf(out, "adze: %v\n", err) },
+		Run: func(cmd *exec.Cmd) error {
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stderr, os.Stderr
+			return cmd.Run()
+		},
+	}.Ask(ctx, q)
+}
+
+// read prints the last line of a prompt and reads what the user types after that.
+func (t *terminal) read(ctx context.Context, text string) (string, error) {
+	typed, err := prompt(ctx, t.out, t.in, text)
+	if err != nil {
+		fmt.Fprintln(t.out, "(no answer)")
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	return typed, nil
+}
+
+// prompt prints a prompt and reads a line typed after it: a line typed earlier, or pasted with the answer to another
+// prompt, approves nothing.
+func prompt(ctx context.Context, w io.Writer, in answers, text string) (string, error) {
+	if err := in.discard(); err != nil {
+		return "", err
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return "", err
+	}
+	line, err := in.next(ctx)
+	return strings.TrimSpace(string(line)), err
+}
+
+// understood returns the policy's reading of a command, where it adds something to the line.
+func understood(q *approval.Question) []string {
+	var lines []string
+	for _, c := range q.Understood() {
+		lines = append(lines, c.What)
+	}
+	if q.Command != nil && q.Effects == nil && len(lines) == 1 && lines[0] == strings.TrimSpace(q.Command.Line) {
+		return nil
+	}
+	return lines
+}
+
+// drawn returns the text of a permission prompt without its choices: what the call does, why it needs approval, and
+// the facts and warnings to weigh.
+func drawn(q *approval.Question, understood []string, colors ink) string {
+	var b strings.Builder
+	r := q.Request
+	what, details, facts := r.Description, "", ""
+	if c := q.Command; c != nil {
+		if line := tool.Visible(c.Line); r.MustAsk && q.Effects == nil {
+			details = indented(line)
+		} else {
+			what = strings.ReplaceAll(line, "\n", "\n  ")
+		}
+		facts = purpose(*c)
+	}
+	switch c := r.Confirm.(type) {
+	case nil:
+	case tool.Command:
+		facts += sandboxFact(c)
+	case tool.Effects:
+		details = effectLines(c) + colors.diff(c.Diff())
+	case tool.FileDiff:
+		details = colors.diff(c.Diff)
+	case tool.Literal:
+		details = literalText(q, c)
+	default:
+		details = tool.Visible(c.Markdown()) + "\n"
+	}
+	fmt.Fprintf(&b, "%s  %s\n%s", r.Declaration.Title(), what, details)
+	if r.Call.By != "" {
+		fmt.Fprintf(&b, "  Requested by: %s\n", tool.Visible(r.Call.By))
+	}
+	if q.Reason != "" {
+		fmt.Fprintf(&b, "  Needs approval: %s\n", tool.Visible(q.Reason))
+	}
+	if len(understood) > 0 {
+		fmt.Fprintf(&b, "  Understood as:\n    %s\n", strings.Join(understood, "\n    "))
+	}
+	return strings.TrimRight(b.String()+facts+warnings(q.Warnings), "\n")
+}
+
+// effectLines is what a tried command did.
+func effectLines(f tool.Effects) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s\n", f.Headline())
+	for _, r := range f.Rows() {
+		label := r.Label
+		for _, c := range r.Cells {
+			fmt.Fprintf(&b, "    %-9s %s\n", label, c)
+			label = ""
+		}
+	}
+	return b.String()
+}
+
+func indented(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") + "\n" }
+
+// literalText is what a text shows besides the call's description.
+func literalText(q *approval.Question, l tool.Literal) string {
+	text := tool.Visible(strings.TrimRight(q.Beyond(l), "\n"))
+	if text == "" {
+		return ""
+	}
+	return indented(text)
+}
+
+// purpose is the model's own description of its command, marked as such.
+func purpose(c tool.Command) string {
+	if c.Purpose == "" {
+		return ""
+	}
+	return "  The model says: " + strings.Join(strings.Fields(tool.Visible(c.Purpose)), " ") + "\n"
+}
+
+func sandboxFact(c tool.Command) string {
+	if c.Sandbox == "" {
+		return ""
+	}
+	return "  Sandbox: " + c.Sandbox + "\n"
+}
+
+func warnings(ws []string) string {
+	s := ""
+	for _, w := range ws {
+		s += "  Warning: " + tool.Visible(w) + "\n"
+	}
+	return s
+}

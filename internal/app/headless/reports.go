@@ -1,0 +1,96 @@
+package headless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/adze-dev/adze/internal/app/session"
+)
+
+func (h *host) supportedCommands(context.Context, json.RawMessage) (any, error) {
+	names := commandNames(h.session)
+	slices.Sort(names)
+	return map[string]any{"subtype": "supported_commands", "commands": names}, nil
+}
+
+func (h *host) serverStatus(context.Context, json.RawMessage) (any, error) {
+	status := map[string]string{}
+	errs := map[string]string{}
+	for _, st := range h.session.Outside.List() {
+		status[st.Alias] = serverStatus(st)
+		if st.Err != nil {
+			errs[st.Alias] = st.Err.Error()
+		}
+	}
+	return map[string]any{"subtype": "mcp_server_status", "status": status, "errors": errs}, nil
+}
+
+// serverMessage handles a message that a server in the program sends by itself.
+func (h *host) serverMessage(_ context.Context, request json.RawMessage) (any, error) {
+	var m mcpMessage
+	if err := json.Unmarshal(request, &m); err != nil || !isObject(m.Message) {
+		return nil, errors.New("mcp_message: expected server_name and message")
+	}
+	h.mu.Lock()
+	l := h.servers[m.Server]
+	h.mu.Unlock()
+	if l == nil {
+		return nil, fmt.Errorf("mcp_message: server_name: unknown MCP server %q", m.Server)
+	}
+	l.arrived(m.Message)
+	return map[string]any{"subtype": "mcp_message"}, nil
+}
+
+func (h *host) availableModels(ctx context.Context, _ json.RawMessage) (any, error) {
+	list, errs := h.session.Models.List(ctx)
+	if len(list) == 0 && len(errs) > 0 {
+		return nil, fmt.Errorf("get_available_models: %w", errors.Join(errs...))
+	}
+	models := []map[string]any{}
+	for _, m := range list {
+		models = append(models, map[string]any{
+			"id": m.ID, "label": m.ID, "authType": m.AuthType, "baseUrl": m.BaseURL, "contextWindowSize": m.ContextWindow,
+		})
+	}
+	return map[string]any{"subtype": "get_available_models", "models": models}, nil
+}
+
+func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, error) {
+	var r struct {
+		Details bool `json:"show_details"`
+	}
+	if err := json.Unmarshal(request, &r); err != nil {
+		return nil, errors.New("get_context_usage: show_details: expected true or false")
+	}
+	h.mu.Lock()
+	talk, last := h.talk, h.usage
+	h.mu.Unlock()
+	u := h.session.ContextUsage(talk)
+	total := last.Total()
+	free := max(u.Window-max(total, u.Estimated())-u.Reserved, 0)
+	response := map[string]any{
+		"subtype": "get_context_usage", "modelName": u.Model, "totalTokens": total, "contextWindowSize": u.Window,
+		"isEstimated": total == 0, "showDetails": r.Details,
+		"breakdown": map[string]any{
+			"systemPrompt": u.System, "builtinTools": sum(u.Builtin), "mcpTools": sum(u.External), "memoryFiles": u.Memory,
+			"skills": 0, "startupContext": 0, "messages": u.Messages, "unattributed": max(total-u.Estimated(), 0),
+			"cachedTokens": last.CacheRead, "freeSpace": free, "autocompactBuffer": u.Reserved,
+		},
+		"builtinTools": []session.ToolTokens{}, "mcpTools": []session.ToolTokens{}, "memoryFiles": []any{}, "skills": []any{},
+	}
+	if r.Details {
+		response["builtinTools"], response["mcpTools"] = u.Builtin, u.External
+	}
+	return response, nil
+}
+
+func sum(tools []session.ToolTokens) int {
+	total := 0
+	for _, t := range tools {
+		total += t.Tokens
+	}
+	return total
+}

@@ -1,0 +1,327 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/discover"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/tool"
+)
+
+// readCommands reads the command files. They can't replace built-in commands.
+func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes []string) {
+	all, notes := contextfiles.Commands(p)
+	for _, c := range all {
+		if _, taken := findSlash(slashTable(), c.Name); taken {
+			notes = append(notes, fmt.Sprintf("warning: %s is ignored: /%s is a built-in command. Rename the file.", c.Path, c.Name))
+			continue
+		}
+		commands = append(commands, c)
+	}
+	return commands, notes
+}
+
+// customSlashes returns the commands of command files as they are now.
+func (s *Session) customSlashes() []Slash {
+	var all []Slash
+	commands, _ := readCommands(s.Definitions.places)
+	for _, c := range commands {
+		hint := c.Hint
+		if hint == "" && c.TakesArguments() {
+			hint = "[ARGS]"
+		}
+		all = append(all, Slash{
+			Name: c.Name, Words: hint, About: fmt.Sprintf("%s (%s)", c.Description, c.Scope),
+			run: func(ctx context.Context, s *Session, words string) (Expansion, error) {
+				return s.expandFile(ctx, c, words)
+			},
+		})
+	}
+	return all
+}
+
+// expandFile returns the prompt of a command file with its placeholders replaced, in order. Nothing runs from a project that
+// isn't trusted, and commands are judged like those of the model.
+func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
+	file := shortPath(c.Path, s.Directory.Path)
+	if c.Runs() && c.Scope == contextfiles.Project {
+		how := "'adze trust'"
+		if s.front&Answers != 0 {
+			how = "/trust"
+		}
+		if !s.Definitions.trusted {
+			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", c.Name, file, how)
+		}
+		if !s.Definitions.had(c) {
+			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session started\nReview it with %s, and start a new session.", c.Name, file, how)
+		}
+	}
+	var parts []model.Part
+	var text strings.Builder
+	for _, p := range c.Parts {
+		switch p.Kind {
+		case contextfiles.LiteralPart:
+			text.WriteString(p.Text)
+		case contextfiles.ArgumentsPart:
+			text.WriteString(words)
+		case contextfiles.ShellPart:
+			out, err := s.runForPrompt(ctx, shellLine(p.Shell, words))
+			if err != nil {
+				return Expansion{}, errorf(ErrPrompt, "/%s: %s:%d: %v", c.Name, file, p.Line, err)
+			}
+			text.WriteString(out)
+		case contextfiles.FilePart:
+			content, err := s.attachNamed(ctx, p.Text)
+			if err != nil {
+				return Expansion{}, errorf(ErrPrompt, "/%s: %s:%d: @{%s}: %v", c.Name, file, p.Line, p.Text, err)
+			}
+			text.WriteString("@" + p.Text)
+			parts = append(parts, content...)
+		}
+	}
+	if words != "" && !c.TakesArguments() {
+		text.WriteString("\n\n" + words)
+	}
+	named, err := s.PromptParts(ctx, words, words) // files that the arguments name
+	if err != nil {
+		return Expansion{}, err
+	}
+	prompt := append([]model.Part{model.Text(strings.TrimSpace(text.String()))}, parts...)
+	return Expansion{Parts: append(prompt, named[1:]...)}, nil
+}
+
+// attachNamed reads a file or directory, if policy or the user allows it.
+func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, error) {
+	mention := `@"` + path + `"`
+	if found := s.tools.Mentions(mention); len(found) == 0 || found[0].Absent {
+		return nil, errors.New("no such file")
+	}
+	return s.attach(ctx, mention)
+}
+
+// shellLine returns a command with its arguments inserted, as one quoted word each time.
+func shellLine(parts []contextfiles.Part, words string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch {
+		case p.Kind != contextfiles.ArgumentsPart:
+			b.WriteString(p.Text)
+		case words != "":
+			b.WriteString(bash.Quote(words))
+		}
+	}
+	return b.String()
+}
+
+// shellLines returns the commands of a command file, with a placeholder for arguments.
+func shellLines(c contextfiles.Command) []string {
+	var lines []string
+	for _, p := range c.Parts {
+		if p.Kind != contextfiles.ShellPart {
+			continue
+		}
+		var b strings.Builder
+		for _, s := range p.Shell {
+			if b.WriteString(s.Text); s.Kind == contextfiles.ArgumentsPart {
+				b.WriteString("{{args}}")
+			}
+		}
+		lines = append(lines, "!{"+b.String()+"}")
+	}
+	return lines
+}
+
+// runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and returns
+// its output.
+func (s *Session) runForPrompt(ctx context.Context, line string) (string, error) {
+	shell, err := Shell(s.Executor.Registry)
+	if err != nil {
+		return "", err
+	}
+	args, err := json.Marshal(map[string]any{"command": line})
+	if err != nil {
+		return "", err
+	}
+	x := &tool.Executor{
+		Registry: s.Executor.Registry, Policy: s.Executor.Policy, Ask: s.Executor.Ask, Before: s.Executor.Before,
+		Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
+	}
+	batch := x.Batch(ctx)
+	batch.Add(tool.Call{ID: NewID(), Name: shell.Name, Args: args})
+	o := batch.Wait()[0]
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case o.Status == tool.StatusSuccess:
+		return strings.TrimRight(o.Result.Output, "\n"), nil
+	case o.Status == tool.StatusError && o.Result.Text() != "": // it ran
+		return EndLine(o.Result.Output) + "(" + o.Error.Message + ")", nil
+	}
+	return "", errors.New(o.Error.Message)
+}
+
+// EndLine ends the last line of an output, if there is one.
+func EndLine(output string) string {
+	if output == "" || strings.HasSuffix(output, "\n") {
+		return output
+	}
+	return output + "\n"
+}
+
+// Prompts returns the known prompts of the MCP servers as commands.
+func (o *Outside) Prompts() []Slash {
+	if o.servers == nil {
+		return nil
+	}
+	var all []Slash
+	for _, p := range o.servers.Prompts() {
+		all = append(all, promptCommand(p))
+	}
+	return all
+}
+
+// promptCommand returns the prompt of an MCP server as a command: /server:prompt name=value …
+func promptCommand(p discover.Prompt) Slash {
+	var words []string
+	for _, a := range p.Arguments {
+		word := a.Name + "=…"
+		if !a.Required {
+			word = "[" + word + "]"
+		}
+		words = append(words, word)
+	}
+	c := Slash{Name: p.Server + ":" + strings.Join(strings.Fields(p.Name), "-"), Words: strings.Join(words, " "), About: p.Description}
+	if c.About == "" {
+		c.About = p.Title
+	}
+	c.run = func(ctx context.Context, s *Session, words string) (Expansion, error) {
+		args, missing := promptArguments(p.Arguments, splitQuoted(words))
+		if len(missing) > 0 {
+			return Expansion{}, errorf(ErrPrompt, "/%s needs %s; it takes: /%s %s%s", c.Name, strings.Join(missing, " and "), c.Name, c.Words,
+				s.suggestions(ctx, p, missing, args))
+		}
+		messages, err := s.Outside.servers.Prompt(ctx, p.Server, p.Name, args)
+		if err != nil {
+			return Expansion{}, err
+		}
+		return conversation(messages), nil
+	}
+	return c
+}
+
+// suggestions returns the values that the server proposes for arguments.
+func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments []string, given map[string]string) string {
+	text := ""
+	for _, a := range arguments {
+		if values := s.Outside.servers.Complete(ctx, p.Server, p.Name, a, "", given); len(values) > 0 {
+			text += fmt.Sprintf("\n%s: %s", a, tool.Visible(strings.Join(values[:min(len(values), 20)], ", ")))
+		}
+	}
+	return text
+}
+
+// promptArguments reads name=value words, and others in the order of the arguments; the last one takes the rest.
+func promptArguments(known []discover.PromptArgument, words []string) (args map[string]string, missing []string) {
+	args = map[string]string{}
+	var loose []string
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		name = strings.TrimPrefix(name, "--")
+		if ok && slices.ContainsFunc(known, func(a discover.PromptArgument) bool { return a.Name == name }) {
+			args[name] = value
+			continue
+		}
+		loose = append(loose, w)
+	}
+	var open []string
+	for _, a := range known {
+		if _, given := args[a.Name]; !given {
+			open = append(open, a.Name)
+		}
+	}
+	for i, name := range open {
+		if i == len(loose) {
+			break
+		}
+		args[name] = loose[i]
+		if i == len(open)-1 {
+			args[name] = strings.Join(loose[i:], " ")
+		}
+	}
+	for _, a := range known {
+		if _, given := args[a.Name]; a.Required && !given {
+			missing = append(missing, a.Name)
+		}
+	}
+	return args, missing
+}
+
+// splitQuoted splits at spaces outside of quotes, and removes the quotes.
+func splitQuoted(s string) []string {
+	var words []string
+	var b strings.Builder
+	quote, began := rune(0), false
+	for i, r := range s {
+		switch {
+		case r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\'') && strings.ContainsRune(s[i+1:], r) && (b.Len() == 0 || strings.HasSuffix(b.String(), "=")):
+			quote, began = r, true
+		case quote == 0 && (r == ' ' || r == '\t'):
+			if began {
+				words = append(words, b.String())
+			}
+			b.Reset()
+			began = false
+		default:
+			b.WriteRune(r)
+			began = true
+		}
+	}
+	if began {
+		words = append(words, b.String())
+	}
+	return words
+}
+
+// conversation returns a server's prompt for the model: the last message is the prompt, and those before it are history.
+func conversation(messages []discover.Message) Expansion {
+	var x Expansion
+	for i, m := range messages {
+		role := model.User
+		if m.Role == "assistant" {
+			role = model.Assistant
+		}
+		var parts []model.Part
+		for _, p := range m.Content {
+			if t, ok := p.(tool.Text); ok {
+				p = tool.Text(tool.Cut(string(t), maxAttached))
+			}
+			parts = append(parts, promptPart(p))
+		}
+		if role == model.User && allUser(messages[i:]) {
+			x.Parts = append(x.Parts, parts...)
+			continue
+		}
+		if n := len(x.History); n > 0 && x.History[n-1].Role == role {
+			x.History[n-1].Parts = append(x.History[n-1].Parts, parts...)
+			continue
+		}
+		x.History = append(x.History, model.Message{Role: role, Parts: parts})
+	}
+	if x.Parts == nil {
+		x.Parts = []model.Part{model.Text("Go on.")}
+	}
+	return x
+}
+
+func allUser(messages []discover.Message) bool {
+	return !slices.ContainsFunc(messages, func(m discover.Message) bool { return m.Role == "assistant" })
+}

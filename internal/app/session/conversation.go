@@ -1,0 +1,458 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
+)
+
+// planText begins the note for a model in plan mode; planEnd follows.
+const planText = "Plan mode is on: research only; calls that modify anything are denied. When your plan is ready, "
+
+// ConversationOptions configures a conversation.
+type ConversationOptions struct {
+	Model  model.Model
+	Effort string // see [model.Request]; "": that of the settings
+	Limits Limits
+	// Unattended means that no user watches, although one may answer questions: see [agent.Options].
+	Unattended bool
+	History    []model.Message // earlier messages
+	// Typed, if not nil, returns the prompts that the user entered since the last turn.
+	Typed   func(context.Context) [][]model.Part
+	Observe func(agent.Event)               // receives all events; may be nil
+	Below   func(agent.Member, agent.Event) // receives the events of subagents, concurrently; may be nil
+}
+
+// Limits end a conversation. 0 means the setting, and less than 0 no limit.
+type Limits struct {
+	Turns, Calls, Tokens int // of all agents together; the tokens of sampling count too
+	Wall                 time.Duration
+}
+
+// or fills in the limits of settings.
+func (l Limits) or(set settings.Limits) Limits {
+	l.Turns, l.Calls, l.Wall = cmp.Or(l.Turns, set.Turns), cmp.Or(l.Calls, set.Calls), cmp.Or(l.Wall, time.Duration(set.Seconds)*time.Second)
+	l.Turns, l.Calls, l.Tokens, l.Wall = max(l.Turns, 0), max(l.Calls, 0), max(l.Tokens, 0), max(l.Wall, 0)
+	return l
+}
+
+// Conversation is a conversation with a model that uses the session's tools, and its subagents. A session has one: its
+// executor reports to the first observer and remembers the IDs of all calls, and background subagents belong to it.
+// [Conversation.Reset] starts a new topic, [Conversation.SetModel] continues with another model.
+type Conversation struct {
+	session *Session
+	agent   *agent.Agent
+	crew    *agent.Crew
+	catalog *agent.Catalog
+	wall    time.Duration
+	news    *changes
+	hooks   *hooks
+	budget  *agent.Budget
+	// structured returns the result of structured_output, nil before that; nil: the model replies with text.
+	structured func() json.RawMessage
+}
+
+// Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation uses
+// the session's model.
+func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
+	if s.talk != nil {
+		panic("session: Converse was called twice")
+	}
+	system, news := newChanges(s)
+	from := s.takeResumed()
+	s.hooks.converse(t.Model.Name(), from != nil)
+	system = from.begin(system, news)
+	s.recorder.converse(t.Model.Name(), t.History)
+	limits := t.Limits.or(s.Settings.Limits)
+	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
+	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget, hooks: s.hooks}
+	final := ""
+	if s.result != nil {
+		c.structured, final = s.tools.Structured, builtin.StructuredOutput
+	}
+	s.Models.count(budget)
+	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
+	c.agent = agent.New(agent.Options{
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request}, Budget: budget, Final: final,
+		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
+		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
+	})
+	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
+		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
+		Models: s.Models.forCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
+		Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
+		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
+	})
+	s.talk = c
+	return c
+}
+
+// History returns the messages so far.
+func (c *Conversation) History() []model.Message { return c.agent.History() }
+
+// Reset replaces the messages by another history; nil: a new conversation. The model gets the current context files, mode
+// and date. Reset waits for a running Run. Background subagents continue.
+func (c *Conversation) Reset(history []model.Message) {
+	c.agent.Reset(c.news.restart(), history)
+	c.session.recorder.reset(history)
+}
+
+// Append adds messages, between two Runs.
+func (c *Conversation) Append(messages ...model.Message) { c.agent.Append(messages...) }
+
+// SetModel continues the conversation with another model, from the next request on. Subagents that start from then on use
+// it too.
+func (c *Conversation) SetModel(m model.Model) {
+	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
+	c.agent.SetModel(m)
+	c.crew.SetModel(m)
+	c.session.recorder.setModel(m.Name())
+}
+
+// SetEffort changes the effort of the model and of subagents that start from then on: see [model.Request].
+func (c *Conversation) SetEffort(effort string) {
+	c.agent.SetEffort(effort)
+	c.crew.SetEffort(effort)
+}
+
+// system returns the system prompt of a conversation that starts now.
+func (s *Session) system() string {
+	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now()))
+}
+
+// leading returns the system prompt of the first agent, with the user's replacements and additions.
+func (s *Session) leading(memory string, plan bool, now time.Time) string {
+	around := s.surroundings(memory, plan, now)
+	around.Base = s.replaced
+	if s.appended != "" {
+		around.Extra += "\n\n" + s.appended
+	}
+	return agent.SystemPrompt(around)
+}
+
+func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Surroundings {
+	if plan {
+		memory += "\n" + planText + s.planEnd()
+	}
+	return agent.Surroundings{Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
+}
+
+// planEnd returns the instruction for the plan. Without a user to approve it, the plan is the answer.
+func (s *Session) planEnd() string {
+	if t, err := s.Executor.Registry.Lookup(builtin.ExitPlanMode); err == nil {
+		return "call " + t.Declaration().Name + " with the full plan for the user's approval."
+	}
+	return "reply with the full plan."
+}
+
+// remindText asks for the result again.
+const remindText = "You replied without calling " + builtin.StructuredOutput + ", so your result was not received. Call " +
+	builtin.StructuredOutput + " with it now."
+
+// Run runs a prompt, and continues while background subagents have reports, within the limits. With a result schema, the
+// answer's text is the result as JSON.
+func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) {
+		return c.submit(ctx, prompt)
+	})
+}
+
+// submit runs a prompt of the user, unless a hook blocks it.
+func (c *Conversation) submit(ctx context.Context, prompt []model.Part) (agent.Answer, error) {
+	prompt, err := c.hooks.prompted(ctx, prompt)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	return c.agent.Run(ctx, prompt...)
+}
+
+// Continue is like Run without a prompt, for a conversation that was interrupted before the model answered: see
+// [agent.Agent.Continue].
+func (c *Conversation) Continue(ctx context.Context) (agent.Answer, error) {
+	return c.run(ctx, c.agent.Continue)
+}
+
+func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, error) {
+	if c.wall > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
+		defer cancel()
+	}
+	ctx, leave := c.hooks.enter(ctx)
+	defer leave()
+	answer, err := c.workOn(ctx, begin, c.work)
+	err = c.hooks.stopped(ctx, err)
+	if c.structured == nil {
+		if err == nil {
+			err = c.overspent()
+		}
+		return answer, err
+	}
+	if err == nil && c.structured() == nil {
+		var more agent.Answer
+		remind := func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(remindText)) }
+		more, err = c.workOn(ctx, remind, c.work)
+		answer = sum(answer, more)
+	}
+	if result := c.structured(); err == nil && result != nil {
+		answer.Text = string(result)
+		return answer, c.overspent()
+	}
+	if err == nil {
+		err = ErrUnstructured
+	}
+	return answer, err
+}
+
+// overspent returns the error of a complete answer that exceeded the token limit.
+func (c *Conversation) overspent() error {
+	if err := c.budget.Spend(model.Usage{}); err != nil {
+		return &Overspent{err}
+	}
+	return nil
+}
+
+// starter starts the model with a prompt.
+type starter func(context.Context) (agent.Answer, error)
+
+// workOn runs the model, and again while Stop hooks block.
+func (c *Conversation) workOn(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer, error)) (agent.Answer, error) {
+	answer, err := work(ctx, begin)
+	for blocks := 0; err == nil; blocks++ {
+		why, more := c.hooks.stopping(ctx, answer.Text, blocks)
+		if !more || c.structured != nil && c.structured() != nil {
+			break
+		}
+		var next agent.Answer
+		next, err = work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(why)) })
+		answer = sum(answer, next)
+	}
+	return answer, err
+}
+
+// work runs the model, and again while background subagents have reports.
+func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, error) {
+	answer, err := begin(ctx)
+	for err == nil && (c.structured == nil || c.structured() == nil) {
+		news := c.crew.Await(ctx)
+		if ctx.Err() != nil {
+			return answer, context.Cause(ctx)
+		}
+		if len(news) == 0 {
+			break
+		}
+		var parts []model.Part
+		for _, n := range news {
+			parts = append(parts, model.Text(n))
+		}
+		var more agent.Answer
+		more, err = c.agent.Run(ctx, parts...)
+		answer = sum(answer, more)
+	}
+	return answer, err
+}
+
+// Turn answers a prompt without waiting for background subagents, for an interactive front end. Without a prompt, it passes
+// on the reports of background work, and does nothing if there are none.
+func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
+	begin := func(ctx context.Context) (agent.Answer, error) { return c.submit(ctx, prompt) }
+	if len(prompt) == 0 {
+		report := model.Message{Role: model.User}
+		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
+			report.Parts = append(report.Parts, model.Text(n))
+		}
+		if len(report.Parts) == 0 {
+			return agent.Answer{}, nil
+		}
+		c.agent.Append(report) // not a prompt of the user
+		begin = c.agent.Continue
+	}
+	return c.turn(ctx, begin)
+}
+
+// Retry requests the model's answer again, after a Turn that failed without one.
+func (c *Conversation) Retry(ctx context.Context) (agent.Answer, error) {
+	return c.turn(ctx, c.agent.Continue)
+}
+
+func (c *Conversation) turn(ctx context.Context, begin starter) (agent.Answer, error) {
+	ctx, leave := c.hooks.enter(ctx)
+	defer leave()
+	answer, err := c.workOn(ctx, begin, func(ctx context.Context, f starter) (agent.Answer, error) { return f(ctx) })
+	if err = c.hooks.stopped(ctx, err); err == nil {
+		err = c.overspent()
+	}
+	return answer, err
+}
+
+// Wake returns a channel that has a value after background subagents or commands have finished: then call Turn without a
+// prompt, unless a running one takes their reports.
+func (c *Conversation) Wake() <-chan struct{} { return c.session.wake }
+
+// awaken sends to Wake.
+func (s *Session) awaken() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// takeNews returns messages to the model, each once.
+func (c *Conversation) takeNews() []string {
+	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
+}
+
+// takeTyped passes on prompts that the user entered while the model worked, unless a hook blocks them.
+func (c *Conversation) takeTyped(typed func(context.Context) [][]model.Part) func(context.Context) [][]model.Part {
+	if typed == nil {
+		return nil
+	}
+	return func(ctx context.Context) [][]model.Part {
+		var out [][]model.Part
+		for _, prompt := range typed(ctx) {
+			prompt, err := c.hooks.prompted(ctx, prompt)
+			if err != nil {
+				c.session.env.warn("%v", err)
+				continue
+			}
+			out = append(out, prompt)
+		}
+		return out
+	}
+}
+
+// Compact replaces the conversation, except for its last turns, by a summary of the model.
+func (c *Conversation) Compact(ctx context.Context) (agent.Compacted, error) {
+	return c.agent.Compact(ctx)
+}
+
+// Context returns how many tokens the next request has, and how many the model's context window.
+func (c *Conversation) Context() (tokens, window int) { return c.agent.Context() }
+
+// sum combines the answers of two runs of one prompt.
+func sum(a, b agent.Answer) agent.Answer {
+	b.Turns += a.Turns
+	b.Usage = a.Usage.Plus(b.Usage)
+	b.Duration += a.Duration
+	b.ModelTime += a.ModelTime
+	b.Denied = append(a.Denied, b.Denied...)
+	return b
+}
+
+// changes are messages to the model about parts of its system prompt that no longer apply: context files, plan mode, the
+// date. The system prompt itself doesn't change, because servers cache the start of a request.
+type changes struct {
+	session *Session
+
+	begin known  // what the system prompt says
+	since string // how the system prompt of a resumed session differs; "": it doesn't
+
+	mu    sync.Mutex
+	known      // what the model knows by now
+	stale bool // a context file may have changed
+
+	waiting []string // messages for the next turn
+}
+
+// known is the changeable state that a model knows.
+type known struct {
+	memory string
+	plan   bool
+	day    string
+}
+
+// newChanges returns the system prompt of a conversation, and its changes.
+func newChanges(s *Session) (system string, c *changes) {
+	c = &changes{session: s}
+	return c.restart(), c
+}
+
+// restart returns the system prompt of a new conversation, and resets the changes.
+func (c *changes) restart() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, now := c.session, c.session.env.now()
+	c.begin = known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}
+	c.known, c.stale = c.begin, false
+	c.since, c.waiting = "", nil
+	return s.leading(c.memory, c.plan, now)
+}
+
+// differs sends how the system prompt of a resumed session differs from the current one.
+func (c *changes) differs() {
+	if c.since != "" {
+		c.waiting = append(c.waiting, c.since)
+	}
+}
+
+// remembered reports that a fact was saved to a context file.
+func (c *changes) remembered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stale = true
+}
+
+// observing returns an observer that also detects when a summary replaced the messages about earlier changes: then they are
+// sent again.
+func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
+	return func(e agent.Event) {
+		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {
+			c.forgotten()
+		}
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
+// forgotten reports that the messages about earlier changes were removed: they are sent again.
+func (c *changes) forgotten() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.stale = c.begin, true
+	c.differs()
+}
+
+// news returns the changes since the last call, one message each.
+func (c *changes) news() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	news := c.waiting
+	c.waiting = nil
+	if c.stale {
+		c.stale = false
+		if memory := c.session.Definitions.Memory().Text; memory != c.memory {
+			news = append(news, "The context files changed. This is the difference to the instructions above:\n"+
+				edit.Compare(c.memory, memory).Unified("before", "now"))
+			c.memory = memory
+		}
+	}
+	if plan := c.session.Policy.Mode() == permission.Plan; plan != c.plan {
+		c.plan = plan
+		text := "Plan mode is off: calls that modify files are no longer denied."
+		if plan {
+			text = planText + c.session.planEnd()
+		}
+		news = append(news, text)
+	}
+	if today := day(c.session.env.now()); today != c.day {
+		c.day = today
+		news = append(news, fmt.Sprintf("The date is now %s.", today))
+	}
+	return news
+}
+
+// day returns a date as the system prompt has it.
+func day(t time.Time) string { return t.Format("Monday, 2 January 2006") }

@@ -1,0 +1,88 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/settings"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+)
+
+// Definitions are the texts of the user and the project for models: context files, subagents, skills.
+type Definitions struct {
+	Roles []agent.Role // of subagents, beside the built-in ones
+
+	directory Directory
+	places    contextfiles.Places
+	skills    []builtin.Skill
+	// commands are the command files at the start. Trust in a project covers the programs that these run.
+	commands []contextfiles.Command
+	trusted  bool
+	names    []string // of context files; nil: the usual ones
+}
+
+func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitions {
+	d := &Definitions{directory: f, trusted: trusted, places: f.places(trusted), names: settings.Texts(set.FileNames)}
+	agents, notes := contextfiles.Agents(d.places)
+	for _, a := range agents {
+		d.Roles = append(d.Roles, agent.Role{
+			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without, Model: a.Model, Mode: a.Mode,
+		})
+	}
+	skills, more := contextfiles.Skills(d.places)
+	for _, s := range skills {
+		if slices.Contains(settings.Texts(set.DisabledSkills), s.Name) {
+			continue
+		}
+		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
+	}
+	commands, unread := readCommands(d.places)
+	d.commands, more = commands, append(more, unread...)
+	if out := d.places.LeftOut(); len(out) > 0 {
+		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, strings.Join(out, ", ")))
+	}
+	for _, n := range append(notes, more...) {
+		f.env.tell(fmt.Sprint(n))
+	}
+	return d
+}
+
+// had reports whether a command file existed unchanged at the start.
+func (d *Definitions) had(c contextfiles.Command) bool {
+	return slices.ContainsFunc(d.commands, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, c) })
+}
+
+// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before Converse.
+func (s *Session) AddRoles(roles []agent.Role) error {
+	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
+	s.tools.SetTaskTypes(s.Definitions.TaskTypes())
+	return s.Executor.Registry.Set("", s.tools.All())
+}
+
+// TaskTypes returns the types of subagents that the model can choose from.
+func (d *Definitions) TaskTypes() []builtin.TaskType {
+	var types []builtin.TaskType
+	for _, r := range agent.AllRoles(d.Roles) {
+		types = append(types, builtin.TaskType{Name: r.Name, Description: r.Description})
+	}
+	return types
+}
+
+// Memory reads the current context files.
+func (d *Definitions) Memory() contextfiles.Loaded {
+	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names})
+}
+
+// Describe returns the content of the context files for a user; without any, where they could be.
+func (d *Definitions) Describe(memory contextfiles.Loaded) string {
+	if len(memory.Files) == 0 {
+		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
+		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.directory.Path, names, d.directory.Home)
+	}
+	return memory.Text
+}

@@ -1,0 +1,211 @@
+package session
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+)
+
+// Directory is a working directory: its settings, and whether the user trusts it.
+type Directory struct {
+	Path string // absolute and canonical
+	Home string // Adze's own directory
+
+	env Env
+}
+
+// Directory returns the Directory of an absolute and canonical path.
+func (env Env) Directory(path string) (Directory, error) {
+	home, err := settings.Home(env.Getenv, env.Home)
+	return Directory{Path: path, Home: home, env: env}, err
+}
+
+func (f Directory) sources() settings.Sources {
+	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
+}
+
+// Untried is the value of settings.Tools.Trial in an untrusted project: nothing of it runs without approval.
+const Untried = "untrusted"
+
+// Settings reads the settings. Those of the directory apply in full only if the user trusts exactly what they request.
+func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trusted bool, err error) {
+	src := f.sources()
+	src.Flags = flags
+	s, err = settings.Load(src)
+	if err != nil {
+		return nil, false, err
+	}
+	items := f.wants(s)
+	if len(items) == 0 {
+		return s, false, nil
+	}
+	state, err := f.Trust().State(f.Path, items)
+	switch {
+	case err != nil:
+		f.env.tell(err.Error())
+	case state == trust.Trusted:
+		src.Trusted = true
+		s, err = settings.Load(src)
+		return s, true, err
+	case state == trust.Changed:
+		f.env.warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
+	}
+	s.Tools.Trial = Untried
+	return s, false, nil
+}
+
+// tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, because adze trust
+// shows them; an interactive front end counts them itself.
+func (f Directory) tellNotes(s *settings.Settings, interactive bool) {
+	withheld := map[settings.Place]bool{}
+	for _, w := range s.Withheld() {
+		withheld[w.From] = true
+	}
+	for _, n := range s.Notes() {
+		if !withheld[n.From] {
+			f.env.tell(n.String())
+		}
+	}
+	if n := len(s.Withheld()); n > 0 && !interactive {
+		f.env.warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, humanize.Count(n, "setting"))
+	}
+}
+
+// Trust returns the store of the user's trusted projects.
+func (f Directory) Trust() *trust.Store { return trust.Open(f.Home) }
+
+// places returns the directories of definitions.
+func (f Directory) places(trusted bool) contextfiles.Places {
+	user := []string{f.Home}
+	if f.env.Home != "" {
+		user = append(user, filepath.Join(f.env.Home, ".qwen"))
+	}
+	return contextfiles.Places{
+		User:    user,
+		Project: contextfiles.Root(f.Path, f.env.Home),
+		Trusted: trusted,
+	}
+}
+
+// Scope is the settings file that a change is for. The zero value is the user's own.
+type Scope string
+
+const (
+	ForUser    Scope = "user"    // everywhere
+	ForProject Scope = "project" // in the project, for all its users
+)
+
+// File returns the path of the settings file of a scope.
+func (f Directory) File(scope Scope) string {
+	if scope == ForProject {
+		return filepath.Join(f.Path, ".adze", "settings.json")
+	}
+	return filepath.Join(f.Home, "settings.json")
+}
+
+// Files returns all settings files that are read, weakest first, whether they exist or not.
+func (f Directory) Files() []settings.File { return f.sources().Files() }
+
+// Change rewrites the settings file of the scope atomically and returns its path. It never replaces a file that can't be
+// read.
+func (f Directory) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
+	path := f.File(scope)
+	how := atomicfile.Options{Backup: f.Home, Mode: 0o600}
+	if scope == ForProject {
+		how.Mode = 0
+	} else if err := settings.EnsureHome(f.Home); err != nil {
+		return "", err
+	}
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		hash := sha256.Sum256(old)
+		how.Old = &hash
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	text, err := change(path, old)
+	if err != nil {
+		return "", err
+	}
+	_, err = atomicfile.Write(path, text, how)
+	return path, err
+}
+
+// Canonical resolves links, as in the paths that a policy compares with. The part that doesn't exist is unchanged.
+func Canonical(path string) string {
+	if path == "" {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return path
+	}
+	return filepath.Join(Canonical(parent), filepath.Base(path))
+}
+
+// CheckAdded returns an error if a path can't be a further directory of the workspace. The root directory and the home
+// directory can't: commands and edits would have access to everything of the user.
+func CheckAdded(path, home string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("directory not found: %s", path)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("not a directory: %s", path)
+	}
+	if f, err := os.Open(path); err != nil {
+		return err
+	} else if f.Close(); filepath.Dir(Canonical(path)) == Canonical(path) {
+		return fmt.Errorf("contains all files of this computer: %s\nAdd the directory that you need.", path)
+	}
+	if home != "" && names.Below(Canonical(home), Canonical(path)) {
+		return fmt.Errorf("contains your home directory: %s\nAdd the directory that you need.", path)
+	}
+	return nil
+}
+
+// included returns the further directories in settings. A missing one is reported and skipped.
+func (f Directory) included(s *settings.Settings) []string {
+	var dirs []string
+	for _, e := range s.Context.IncludeDirectories {
+		path := f.settled(e.Text)
+		if err := CheckAdded(path, f.env.Home); err != nil {
+			f.env.tell(fmt.Sprintf("%s: context.includeDirectories: %v", e.From, err))
+			continue
+		}
+		dirs = append(dirs, path)
+	}
+	return dirs
+}
+
+// settled resolves a path of settings, which may begin at the home directory or at the working directory.
+func (f Directory) settled(path string) string {
+	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.env.Home != "" {
+		path = filepath.Join(f.env.Home, rest)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.Path, path)
+	}
+	return path
+}
+
+// MCPState returns the directory for manifests, logs and logins of servers.
+func (f Directory) MCPState() string { return filepath.Join(f.Home, "mcp") }

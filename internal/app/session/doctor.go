@@ -1,0 +1,398 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Machine reports facts that don't depend on a session. It returns the supported kinds of sandboxes.
+func (c *Checkup) Machine(env Env) (sandbox.Support, error) {
+	c.section("adze")
+	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
+	r := proc.Open(proc.Options{Helper: env.Helper})
+	health := r.Health()
+	c.commands(health)
+	return health.Sandbox, r.Close()
+}
+
+// Failed reports why there is no session.
+func (c *Checkup) Failed(found sandbox.Support, err error) {
+	c.sandbox(found, false)
+	c.section("settings")
+	c.bad(err.Error())
+}
+
+// Session reports what works in a session, what doesn't, and why. warnings are those of its start.
+func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
+	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
+	c.trials(ctx, s)
+	c.denyRules(s, found)
+	c.sandboxSettings(s.Directory, s.Settings.Tools)
+	c.settings(s, warnings)
+	c.section("model")
+	name := ""
+	if m, err := s.Models.Open(ctx); err != nil {
+		c.bad(err.Error())
+	} else {
+		name = m.Name()
+		c.ok(fmt.Sprintf("%s (%s)", tool.Visible(name), tool.Visible(s.Models.Where().String())))
+	}
+	c.agents(s)
+	c.hooks(s)
+	c.sessions(s)
+	c.undo(ctx, s)
+	c.tools(ctx, s, name)
+}
+
+func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	var b strings.Builder
+	c := NewCheckup(&b)
+	found, err := c.Machine(s.env)
+	if err != nil {
+		return Expansion{}, err
+	}
+	c.Session(ctx, s, found, nil)
+	if ctx.Err() != nil {
+		return Expansion{}, ctx.Err()
+	}
+	c.End()
+	return Expansion{Print: b.String()}, nil
+}
+
+// sessions reports the size of recorded sessions, and when they are deleted.
+func (c *Checkup) sessions(s *Session) {
+	c.section("sessions")
+	g := s.Settings.General
+	if !g.ChatRecording {
+		c.plain("sessions aren't recorded (general.chatRecording)")
+	}
+	use, err := s.Directory.Use()
+	if err != nil {
+		c.bad(err.Error())
+		return
+	}
+	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", humanize.Count(use.Count, "recorded session"),
+		humanize.Bytes(use.Sessions), humanize.Bytes(use.Contents), humanize.Bytes(use.Results), humanize.Bytes(use.Other)))
+	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
+		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Directory.Home, humanize.Bytes(g.MaxStateBytes)))
+	}
+}
+
+// undo reports whether the changes of commands are found by watches, or by the times of all files.
+func (c *Checkup) undo(ctx context.Context, s *Session) {
+	if !s.Settings.General.ChatRecording {
+		return
+	}
+	switch why, err := s.track().Unwatched(ctx); {
+	case err != nil:
+		c.warn("undo: " + err.Error())
+	case why != "":
+		c.warn("undo compares the times of all files before and after each command that isn't tried, which takes longer: " + tool.Visible(why))
+	default:
+		c.ok("undo: changes of commands are found by watching directories")
+	}
+}
+
+// commands reports how commands run.
+func (c *Checkup) commands(health proc.Health) {
+	c.section("commands")
+	if health.Shell != "" {
+		c.ok("shell: " + health.Shell)
+	}
+	for _, note := range health.Notes {
+		c.warn(note)
+	}
+}
+
+// settings reports the settings that a user might not expect, and the warnings about them.
+func (c *Checkup) settings(s *Session, warnings []string) {
+	c.section("settings")
+	c.plain("user settings: " + filepath.Join(s.Directory.Home, "settings.json"))
+	mode := "approval mode: " + s.Policy.Mode().String()
+	if s.Policy.Mode() == permission.Yolo {
+		c.warn(mode + " (everything runs without approval)")
+	} else {
+		c.plain(mode)
+	}
+	for _, w := range warnings {
+		c.warn(w)
+	}
+	for _, u := range s.Policy.Wide(s.Executor.Registry.All()) {
+		c.warn(u.String() + ": it also allows words that write, connect or run any program")
+	}
+}
+
+// agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are
+// unknown here.
+func (c *Checkup) agents(s *Session) {
+	if len(s.Definitions.Roles) > 0 {
+		c.section("agents")
+	}
+	for _, r := range s.Definitions.Roles {
+		var problems []string
+		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
+			problems = append(problems, "unknown or unsupported tools, not granted: "+strings.Join(unknown, ", "))
+		}
+		if IsGrade(r.Model) {
+			problems = append(problems, fmt.Sprintf("unknown model %q, uses the session's model", r.Model))
+		}
+		if problems == nil {
+			c.ok(r.Name)
+		} else {
+			c.warn(r.Name + ": " + strings.Join(problems, "; "))
+		}
+	}
+}
+
+// hooks lists the hooks of settings.
+func (c *Checkup) hooks(s *Session) {
+	given := s.Settings.Hooks
+	if len(given.Given) == 0 {
+		return
+	}
+	c.section("hooks")
+	if given.Disabled {
+		c.warn("hooks don't run (disableAllHooks)")
+	}
+	for _, h := range s.Hooks() {
+		text := string(h.Event)
+		if h.Matcher != "" {
+			text += " " + tool.Visible(h.Matcher)
+		}
+		text += ": " + tool.Visible(h.Title()) + " (" + h.From + ")"
+		if h.Unsupported != "" {
+			c.warn(text + fmt.Sprintf(": hooks of type %q aren't supported", h.Unsupported))
+		} else {
+			c.ok(text)
+		}
+	}
+}
+
+// tools reports the number of tools, and every source of external tools with its problems.
+func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
+	c.section("tools")
+	s.Outside.Connect()
+	s.Outside.Wait(ctx) // failures are reported below
+	builtins, tokens := 0, 0
+	for _, d := range s.Executor.Registry.All() {
+		if d.Origin == "" {
+			builtins++
+		} else {
+			tokens += agent.Tokens(d)
+		}
+	}
+	c.ok(fmt.Sprintf("%s (see 'adze tool list')", humanize.Count(builtins, "built-in tool")))
+	for _, p := range s.Outside.Problems() {
+		if p.Server == "" {
+			c.warn(p.Text)
+		}
+	}
+	c.discovery(s)
+	for _, l := range s.ListServers() {
+		c.server(s, l)
+	}
+	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
+		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
+			tokens, most, builtin.ToolSearch))
+	}
+}
+
+// discovery reports the result of the discovery command.
+func (c *Checkup) discovery(s *Session) {
+	ended, problems, ran := s.Outside.Discovered()
+	switch {
+	case !ran:
+		return
+	case !ended:
+		c.bad("the discovery command is still running")
+		return
+	}
+	n := 0
+	for _, d := range s.Executor.Registry.All() {
+		if d.Origin == discover.CommandOrigin {
+			n++
+		}
+	}
+	found := "the discovery command provides " + humanize.Count(n, "tool")
+	if n > 0 {
+		c.ok(found)
+	} else {
+		c.bad(found)
+	}
+	for _, p := range problems {
+		c.warn(p)
+	}
+}
+
+// server reports the state of an MCP server.
+func (c *Checkup) server(s *Session, l ListedServer) {
+	state := fmt.Sprintf("MCP server %s: %s", l.Name, l.State)
+	switch {
+	case l.State == ServerOff:
+		c.plain(state + ": " + l.Error)
+	case l.State == ServerUntrusted:
+		c.warn(state + ": " + l.Error)
+	case l.Error != "":
+		c.bad(state + ": " + l.Error)
+	default:
+		c.ok(state + ", " + humanize.Count(len(l.Tools), "tool"))
+	}
+	if unknown := discover.UnknownKeys(s.Settings.MCP.Servers[l.Name].JSON); len(unknown) > 0 {
+		c.warn(fmt.Sprintf("MCP server %s: unknown setting %s", l.Name, strings.Join(unknown, ", ")))
+	}
+	if n := len(l.Warnings); n > 0 {
+		c.warn(fmt.Sprintf("MCP server %s: %s (see 'adze mcp list')", l.Name, humanize.Count(n, "warning")))
+	}
+}
+
+// Checkup prints the report of adze doctor and /doctor: sections of lines, each with a mark.
+type Checkup struct {
+	w        io.Writer
+	problems int
+}
+
+// NewCheckup starts a report.
+func NewCheckup(w io.Writer) *Checkup { return &Checkup{w: w} }
+
+func (c *Checkup) section(title string) { fmt.Fprintln(c.w, title) }
+
+// ok prints something that works.
+func (c *Checkup) ok(text string) { c.line("✓", text) }
+
+// plain prints a neutral fact.
+func (c *Checkup) plain(text string) { c.line(" ", text) }
+
+// warn prints a fact that works partly, or is ignored.
+func (c *Checkup) warn(text string) {
+	c.problems++
+	c.line("!", text)
+}
+
+// bad prints a failure.
+func (c *Checkup) bad(text string) {
+	c.problems++
+	c.line("✗", text)
+}
+
+func (c *Checkup) line(mark, text string) {
+	first, rest, _ := strings.Cut(tool.Visible(strings.TrimRight(text, "\n")), "\n")
+	fmt.Fprintf(c.w, "  %s %s\n", mark, first)
+	if rest != "" {
+		fmt.Fprintf(c.w, "    %s\n", strings.ReplaceAll(rest, "\n", "\n    "))
+	}
+}
+
+// End prints the number of problems, and returns it.
+func (c *Checkup) End() int {
+	switch c.problems {
+	case 0:
+		fmt.Fprintln(c.w, "\nNo problems found.")
+	default:
+		fmt.Fprintf(c.w, "\n%s found.\n", humanize.Count(c.problems, "problem"))
+	}
+	return c.problems
+}
+
+// sandbox reports which kinds of sandboxes this system supports, and how well each mode is enforced.
+func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
+	c.section("sandbox")
+	lines := s.Lines(bubblewrap)
+	modes := []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork}
+	if s.Seatbelt || len(lines) <= len(modes) {
+		for _, line := range lines {
+			c.plain(line)
+		}
+		return
+	}
+	c.layer(s.LandlockABI > 0, fmt.Sprintf("Landlock (ABI %d)", s.LandlockABI), "Landlock: "+s.LandlockWhy)
+	c.layer(s.Seccomp, "seccomp", "seccomp: "+s.SeccompWhy)
+	c.layer(s.Namespaces, "namespaces: user, mount, IPC, network", "namespaces: "+s.NamespacesWhy)
+	if s.Namespaces {
+		c.layer(s.PIDs, "PID namespace", "PID namespace: "+s.PIDsWhy)
+	}
+	switch {
+	case s.Bubblewrap != "":
+		c.plain("bubblewrap: " + s.Bubblewrap)
+	case bubblewrap:
+		c.bad("bubblewrap: " + s.BubblewrapWhy)
+	default:
+		c.plain("bubblewrap (optional): " + s.BubblewrapWhy)
+	}
+	if reads, enforced := s.Reads(bubblewrap); enforced {
+		c.ok(reads)
+	} else {
+		c.warn(reads)
+	}
+	if sockets, private := s.UnixSockets(bubblewrap); private {
+		c.ok(sockets)
+	} else {
+		c.plain(sockets)
+	}
+	weak := lines[len(lines)-len(modes):] // the limitations of the modes, in the same order
+	for i, m := range modes {
+		spec := sandbox.Spec{Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap, Without: ^s.Layers()}
+		switch p, err := spec.Plan(); {
+		case err != nil || p.Layers == 0:
+			c.bad(weak[i])
+		case len(p.Notes) > 0:
+			c.warn(weak[i])
+		default:
+			c.ok(fmt.Sprintf("%s mode: %s", m, strings.Join(layerNames(p.Layers), ", ")))
+		}
+	}
+}
+
+func (c *Checkup) layer(works bool, name, why string) {
+	if works {
+		c.ok(name)
+	} else {
+		c.bad(why)
+	}
+}
+
+// layerNames returns the official names of the layers.
+func layerNames(l sandbox.Layers) []string {
+	var names []string
+	for _, layer := range []struct {
+		layer sandbox.Layers
+		name  string
+	}{
+		{sandbox.Landlock, "Landlock"}, {sandbox.Seccomp, "seccomp"}, {sandbox.Namespaces, "namespaces"}, {sandbox.PIDs, "PID namespace"},
+		{sandbox.Bubblewrap, "bubblewrap"}, {sandbox.Seatbelt, "Seatbelt"},
+	} {
+		if l.Has(layer.layer) {
+			names = append(names, layer.name)
+		}
+	}
+	return names
+}
+
+// sandboxSettings reports the user's sandbox settings.
+func (c *Checkup) sandboxSettings(f Directory, t settings.Tools) {
+	c.plain("tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend)
+	for _, path := range f.SandboxWrite(t) {
+		if _, err := os.Stat(path); err != nil {
+			c.warn("tools.sandboxWrite: " + path + " does not exist")
+			continue
+		}
+		c.plain("workspace mode also allows writes to " + path)
+	}
+	if t.SandboxUnixSockets {
+		c.plain("tools.sandboxUnixSockets: commands can connect to Unix sockets of other programs")
+	}
+}

@@ -1,0 +1,230 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/api"
+	"github.com/adze-dev/adze/model/openai/openaitest"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// A session that lets servers ask its model, and never opened one, answered them with a nil pointer. The command line
+// opens it before any call; another front end may not.
+func TestSamplingBeforeThereIsAModel(t *testing.T) {
+	question := discover.Sampling{Messages: []discover.SamplingMessage{{Role: "user", Content: tool.Text("hello")}}}
+	_, err := (&Models{}).sample(t.Context(), question)
+	if err == nil || err.Error() != "no model in this session" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// spender is a model whose answers cost tokens.
+type spender struct{ asked int }
+
+func (*spender) Name() string { return "spender" }
+func (*spender) Close()       {}
+func (*spender) Models(context.Context) ([]api.Info, error) {
+	return nil, nil
+}
+
+func (s *spender) Stream(context.Context, model.Request) iter.Seq2[model.Event, error] {
+	s.asked++
+	return func(yield func(model.Event, error) bool) {
+		_ = yield(model.Text("hi"), nil) && yield(model.Usage{Input: 60, Output: 40}, nil) && yield(model.End{Reason: model.Stop}, nil)
+	}
+}
+
+// The tokens of sampling count, and without any left no request is sent.
+func TestSamplingSpends(t *testing.T) {
+	question := discover.Sampling{Messages: []discover.SamplingMessage{{Role: "user", Content: tool.Text("hello")}}}
+	s := &spender{}
+	m := &Models{main: s}
+	budget := &agent.Budget{Tokens: 150}
+	m.count(budget)
+	for range 2 {
+		if got, err := m.sample(t.Context(), question); err != nil || got.Text != "hi" {
+			t.Fatal(got, err)
+		}
+	}
+	if _, err := m.sample(t.Context(), question); !errors.Is(err, agent.ErrTokenLimit) || s.asked != 2 {
+		t.Errorf("%v after %d requests", err, s.asked)
+	}
+	if _, used := budget.Spent(); used.Total() != 200 {
+		t.Errorf("used %d", used.Total())
+	}
+}
+
+// Completions of /model request the list once: each key used to request it, and canceled the request of the key before.
+func TestModelsAreListedOnce(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	answer := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/models") {
+			requests.Add(1)
+			select {
+			case <-answer:
+			case <-r.Context().Done():
+			}
+		}
+		w.Write([]byte(`{"data":[{"id":"one"},{"id":"two"}]}`))
+	}))
+	defer server.Close()
+	m := &Models{settings: &settings.Settings{}, env: Env{Getenv: func(name string) string {
+		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
+	}}}
+	key, cancel := context.WithCancel(t.Context())
+	cancel() // the next key was pressed
+	if got := m.Known(key); got != nil {
+		t.Errorf("of a key that is of no interest anymore: %v", got)
+	}
+	close(answer)
+	for range 3 {
+		if got := m.Known(t.Context()); len(got) != 2 {
+			t.Errorf("%v", got)
+		}
+	}
+	if n := requests.Load(); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	m.close()
+}
+
+// A request for the list ends with the session.
+func TestModelListEnds(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	m := &Models{settings: &settings.Settings{}, env: Env{Getenv: func(name string) string {
+		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
+	}}}
+	key, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	m.Known(key)
+	m.close()
+	if got := m.Known(t.Context()); len(got) != 0 {
+		t.Errorf("after the end: %v", got)
+	}
+}
+
+// A server that ADZE_LOCAL_MODELS names used to be ignored on a busy machine, where it took more than half a second.
+func TestNamedLocalModelMayBeSlow(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(localWait + 100*time.Millisecond) // not synchronization: a slow server
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"object":"list","data":[{"id":"small-one","object":"model"}]}`)
+	}))
+	defer server.Close()
+	env := Env{Getenv: func(name string) string { return map[string]string{"ADZE_LOCAL_MODELS": server.URL + "/v1"}[name] }}
+	found := localServers(t.Context(), env)
+	if len(found) != 1 || found[0].address != server.URL+"/v1" || found[0].models[0].ID != "small-one" {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// The window of a model is what settings say, then what its server listed, then what its name suggests.
+func TestWindow(t *testing.T) {
+	provider := settings.Provider{ID: "claude-own"}
+	provider.Config.Window = 5_000
+	for _, tt := range []struct {
+		name   string
+		set    int
+		listed int
+		want   int
+	}{
+		{"nobody-knows", 0, 0, 128_000},
+		{"claude-x", 0, 0, 200_000},
+		{"claude-x", 0, 4_000, 4_000},
+		{"claude-x", 9_000, 4_000, 9_000},
+		{"claude-x", -1, 0, 200_000},
+		{"claude-own", 9_000, 4_000, 5_000},
+	} {
+		m := &Models{settings: &settings.Settings{Model: settings.Model{
+			Window: tt.set, Providers: map[string][]settings.Provider{"openai": {provider}},
+		}}}
+		m.learn([]api.Info{{ID: tt.name, ContextWindow: tt.listed}, {ID: "other", ContextWindow: 1}})
+		if got := m.window(tt.name); got != tt.want {
+			t.Errorf("%s, set %d, listed %d: %d, want %d", tt.name, tt.set, tt.listed, got, tt.want)
+		}
+	}
+}
+
+// /compress replaces the conversation by a summary that compactionModel writes. Changes since the system prompt are sent
+// again, because the messages about them are gone.
+func TestCompress(t *testing.T) {
+	server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+		{Text: strings.Repeat("A long answer. ", 400)},
+		{Expect: []string{"Plan mode is on"}, Text: "two"},
+		{Expect: []string{`"model":"small"`, "Write a summary", "A long answer."}, Text: "The task is to compress."},
+		{Expect: []string{`"model":"large"`, "The task is to compress.", "first prompt:\\nfirst", "third"}, Absent: []string{"A long answer."}, Text: "three"},
+		{Expect: []string{"Plan mode is on", "fourth"}, Text: "four"},
+	}})
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"compactionModel":"small","model":{"name":"large"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Env{HasUser: true, Home: home, Getenv: func(name string) string {
+		return map[string]string{"ADZE_HOME": home, "OPENAI_BASE_URL": server.URL}[name]
+	}}, Options{Dir: Canonical(t.TempDir())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	compress := func(want string) {
+		t.Helper()
+		x, ok, err := s.Expand(t.Context(), "/compress")
+		if err != nil || !ok || !strings.HasPrefix(x.Print, want) {
+			t.Errorf("%+v, %v, %v", x, ok, err)
+		}
+	}
+	compress("Nothing to compact: the conversation has not started.")
+	m, err := s.Models.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []agent.Compacted
+	c := s.Converse(t.Context(), ConversationOptions{Model: m, Observe: func(e agent.Event) {
+		if done, ok := e.(agent.Compacted); ok {
+			events = append(events, done)
+		}
+	}})
+	compress("nothing to compact yet")
+	for _, prompt := range []string{"first", "second", "", "third", "fourth"} {
+		if prompt == "" {
+			compress("compacted the conversation from ")
+			continue
+		}
+		if prompt == "second" {
+			s.Policy.SetMode(permission.Plan)
+		}
+		if _, err := c.Run(t.Context(), model.Text(prompt)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(events) != 1 || events[0].Summary != "The task is to compress." {
+		t.Errorf("events %+v", events)
+	}
+	if tokens, window := c.Context(); tokens <= 0 || window != 128_000 {
+		t.Errorf("%d tokens of %d", tokens, window)
+	}
+}

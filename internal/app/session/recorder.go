@@ -1,0 +1,422 @@
+package session
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// recorder writes the events of a session to its journal: the events of agents, and every run of a call before it starts and
+// after it ended. A nil recorder records nothing.
+//
+// The journal is created with the first entry, so that a run without a prompt leaves nothing. If it can't be written, the
+// user gets one notice and the work continues without it.
+type recorder struct {
+	create  func() (*journal.Writer, error) // makes a new journal
+	opened  func() journal.Opened           // its first entry
+	discard func() error                    // deletes a reserved journal
+	tools   *builtin.Set
+	tracker *undo.Tracker // detects the changes of calls
+	tell    func(error)   // reports the failure
+
+	mu       sync.Mutex
+	w        *journal.Writer // nil: no journal yet
+	reserved *journal.Writer // a journal that was created before its first entry, for its ID
+	failed   bool
+	waiting  []waitingEntry // entries before the first
+	declared agent.Declared // how requests of the first agent begin
+	added    []journal.Declaration
+	turns    map[string]int // turn of the running request, by agent
+	before   int            // turns of the session before it was resumed
+	model    string
+	talks    bool // there is a conversation: agents report calls and responses
+	todos    map[string]string
+	tried    map[callKey]bool // calls that were tried, and neither kept nor run
+	lost     []string         // calls that ran after recording failed
+	lose     func([]string)   // notes them outside of the journal; nil: nowhere
+}
+
+type waitingEntry struct {
+	by   string
+	data journal.Data
+}
+
+// write appends an entry. Entries before the first are held until it is written.
+func (r *recorder) write(by string, data journal.Data) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.append(by, data)
+}
+
+func (r *recorder) append(by string, data journal.Data) {
+	switch {
+	case r.failed:
+	case r.w == nil:
+		r.waiting = append(r.waiting, waitingEntry{by, data})
+	default:
+		if _, err := r.w.Write(by, data); err != nil {
+			r.fail(err)
+		}
+	}
+}
+
+// begin creates the journal, unless it exists.
+func (r *recorder) begin() {
+	if r.w != nil || r.failed {
+		return
+	}
+	w := r.reserved
+	if w == nil {
+		var err error
+		if w, err = r.create(); err != nil {
+			r.fail(err)
+			return
+		}
+	}
+	r.reserved = nil
+	first := r.opened()
+	first.Model, first.System, first.Listing = r.model, r.declared.System, r.declared.Listing
+	first.Declarations = journal.Declare(r.declared.Tools)
+	r.w = w
+	r.append("", first)
+	for _, e := range r.waiting {
+		r.append(e.by, e.data)
+	}
+	r.waiting = nil
+}
+
+// fail reports that the journal can't be written. Nothing more is written.
+func (r *recorder) fail(err error) {
+	if !r.failed {
+		r.failed, r.waiting = true, nil
+		if r.lose != nil {
+			r.lose(nil)
+		}
+		r.tell(err)
+	}
+}
+
+// sync returns when all entries survive a power failure. Concurrent callers share the work.
+func (r *recorder) sync() {
+	r.mu.Lock()
+	w := r.w
+	failed := r.failed
+	r.mu.Unlock()
+	if w == nil || failed {
+		return
+	}
+	if err := w.Sync(); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.fail(err)
+	}
+}
+
+// close ends the journal.
+func (r *recorder) close() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reserved != nil { // nothing was recorded
+		if err := r.discard(); err != nil {
+			r.fail(err)
+		}
+	}
+	if len(r.lost) > 0 && r.lose != nil {
+		r.lose(r.lost)
+	}
+	if r.w == nil {
+		return
+	}
+	if err := r.w.Close(); err != nil {
+		r.fail(err)
+	}
+}
+
+// event records an event of an agent.
+func (r *recorder) event(by string, e agent.Event) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	changed := r.note(by, e)
+	r.mu.Unlock()
+	if changed {
+		r.sync()
+	}
+}
+
+// note records an event, and reports whether it must survive a power failure.
+func (r *recorder) note(by string, e agent.Event) bool {
+	switch e := e.(type) {
+	case agent.Told:
+		kind := journal.Prompt
+		if e.News {
+			kind = journal.News
+		}
+		r.append(by, journal.Message{Kind: kind, Message: e.Message})
+	case agent.Declared:
+		if by == "" {
+			r.declare(e)
+		}
+	case agent.Began:
+		r.asked(by, e.Turn)
+	case agent.Called:
+		r.append(by, journal.Called{Turn: r.turns[by], Call: model.Call{Call: e.Call}})
+	case agent.Answered:
+		answer := journal.Answer{Turn: r.turns[by], Usage: e.Usage, Reason: e.Reason, MS: e.Took.Milliseconds(), Message: e.Sent}
+		if e.Err != nil {
+			answer.Error = e.Err.Error()
+		}
+		r.append(by, answer)
+	case agent.Compacted:
+		if e.Messages != nil {
+			r.append(by, journal.Compacted{Messages: e.Messages})
+		}
+	case agent.Responded:
+		r.append(by, journal.Responses{Turn: r.turns[by], Message: e.Message})
+		return true
+	}
+	return false
+}
+
+// declare records how requests begin: in the first entry, or additions with the next request.
+func (r *recorder) declare(d agent.Declared) {
+	if r.w != nil {
+		r.added = journal.Declare(d.Tools[min(len(r.declared.Tools), len(d.Tools)):])
+	}
+	r.declared = d
+	r.begin()
+}
+
+func (r *recorder) asked(by string, turn int) {
+	if r.turns == nil {
+		r.turns = map[string]int{}
+	}
+	if by == "" {
+		turn += r.before
+	}
+	r.turns[by] = turn
+	asked := journal.Asked{Turn: turn}
+	if by == "" {
+		asked.Declared, r.added = r.added, nil
+	}
+	r.append(by, asked)
+}
+
+// around records a run of a call. A call that changes something only runs after its entry is on disk.
+func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+	by := q.Call.By
+	window := r.window(ctx, q, d)
+	r.started(q, d)
+	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
+		r.sync()
+	}
+	o := run(ctx)
+	found := window.After(ctx)
+	o = noted(o, found.Note(r.tools.Roots()))
+	r.give(found)
+	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: undo.Journaled(found.Changes),
+		Unsaved: undo.JournaledLost(found.Lost), Running: found.Running}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	finished.Todos, finished.Jobs = r.changedTodos(by), r.jobs()
+	r.append(by, finished)
+	if r.failed {
+		r.lost = append(r.lost, q.Description)
+	}
+	if !r.talks { // the model of a client made the call and has the result
+		call := agent.Sendable(model.Message{Role: model.Assistant, Parts: []model.Part{model.Call{Call: q.Call}}})
+		r.append(by, journal.Answer{Message: call})
+		r.append(by, journal.Responses{Message: model.Message{Role: model.Tool, Parts: []model.Part{response(q.Call, o)}}})
+	}
+	return o
+}
+
+// jobs returns the background commands that are running.
+func (r *recorder) jobs() []journal.Job {
+	var out []journal.Job
+	for _, j := range r.tools.Jobs() {
+		if j.Running {
+			out = append(out, journal.Job{ID: j.ID, Command: j.Command})
+		}
+	}
+	return out
+}
+
+// tries records that a call is going to be tried. It has no lasting effects, so nothing has to be on disk.
+func (r *recorder) tries(q tool.Request, d tool.Decision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.talks {
+		r.begin()
+	}
+	if r.tried == nil {
+		r.tried = map[callKey]bool{}
+	}
+	r.tried[keyOf(q.Call)] = true
+	r.append(q.Call.By, journal.Tried{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d)})
+}
+
+// window returns the detector for the changes of a call. For a tried call, they are known.
+func (r *recorder) window(ctx context.Context, q tool.Request, d tool.Decision) *undo.Window {
+	r.mu.Lock()
+	tried := r.tried[keyOf(q.Call)]
+	delete(r.tried, keyOf(q.Call))
+	r.mu.Unlock()
+	writes := func(a tool.Access) bool { return a.Verb == tool.Writes || a == tool.Nothing }
+	if tried && !slices.ContainsFunc(q.Access, func(a tool.Access) bool { return !writes(a) }) {
+		return r.tracker.Keeping(q)
+	}
+	return r.tracker.Before(ctx, q, d)
+}
+
+func (r *recorder) started(q tool.Request, d tool.Decision) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	by := q.Call.By
+	if !r.talks {
+		r.begin()
+		r.append(by, journal.Called{Call: model.Call{Call: q.Call}})
+	}
+	r.append(by, journal.Started{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d), About: q.Description})
+}
+
+// seen returns the new records of files that a call accessed.
+func (r *recorder) seen(access []tool.Access) []journal.Seen {
+	records := r.tools.TakeSeen(func(path string) bool {
+		return slices.ContainsFunc(access, func(a tool.Access) bool { return reaches(a, path) })
+	})
+	var out []journal.Seen
+	for _, f := range records {
+		s := journal.Seen{Path: f.Path, Lines: f.Lines, Whole: f.Whole, Opaque: f.Opaque}
+		if !f.Gone {
+			s.Hash = hex.EncodeToString(f.Hash[:])
+		}
+		for _, lines := range f.Read {
+			s.Read = append(s.Read, [2]int{lines.First, lines.Last})
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// reaches reports whether an access covers a path.
+func reaches(a tool.Access, path string) bool {
+	switch {
+	case a.Verb == tool.Execs || a == tool.Anything || a.Target == "*":
+		return true
+	case a.Verb != tool.Reads && a.Verb != tool.Writes:
+		return false
+	case strings.HasSuffix(a.Target, "/"):
+		return strings.HasPrefix(path, a.Target)
+	}
+	return a.Target == path
+}
+
+// changedTodos returns the to-do list of an agent, if it changed since it was last recorded.
+func (r *recorder) changedTodos(by string) []byte {
+	list := r.tools.Todos(by)
+	raw, err := list.MarshalJSON()
+	if err != nil || r.todos[by] == string(raw) || len(list) == 0 && r.todos[by] == "" {
+		return nil
+	}
+	if r.todos == nil {
+		r.todos = map[string]string{}
+	}
+	r.todos[by] = string(raw)
+	return raw
+}
+
+// response returns the result of a call as a message to the model.
+func response(c tool.Call, o tool.Outcome) model.Response {
+	content := o.Result.Content
+	if o.Result.Text() == "" {
+		content = []tool.Part{tool.Text("(empty)")}
+	}
+	return model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied}
+}
+
+// notRecorded returns the notice about a journal that can't be written.
+func notRecorded(err error) string {
+	return fmt.Sprintf("warning: the session is no longer recorded and can't be resumed from here: %v", err)
+}
+
+// mode records a change of the approval mode.
+func (r *recorder) mode(mode string) {
+	if r != nil {
+		r.write("", journal.Mode{Mode: mode})
+	}
+}
+
+// converse records that the conversation starts, with earlier messages.
+func (r *recorder) converse(name string, said []model.Message) {
+	if r == nil {
+		return
+	}
+	r.setModel(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.talks = true
+	for _, m := range said {
+		r.append("", journal.Message{Message: m})
+	}
+}
+
+// setModel records that the conversation continues with another model.
+func (r *recorder) setModel(name string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.model != "" && r.model != name {
+		r.append("", journal.Model{Model: name})
+	}
+	r.model = name
+}
+
+// reset records that another history replaces the conversation.
+func (r *recorder) reset(history []model.Message) {
+	if r != nil {
+		r.write("", journal.Compacted{Messages: history})
+	}
+}
+
+// observing records the events of the first agent before another observer sees them.
+func (r *recorder) observing(next func(agent.Event)) func(agent.Event) {
+	if r == nil {
+		return next
+	}
+	return func(e agent.Event) {
+		r.event("", e)
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
+// below records the events of subagents before another observer sees them.
+func (r *recorder) below(next func(agent.Member, agent.Event)) func(agent.Member, agent.Event) {
+	if r == nil {
+		return next
+	}
+	return func(m agent.Member, e agent.Event) {
+		r.event(m.Path, e)
+		if next != nil {
+			next(m, e)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai/openaitest"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Old sessions go when a session closes, with their saved results; live ones stay.
+func TestOldSessionsAreDeleted(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
+	var ids []string
+	var alive *Session
+	for i := range 3 {
+		s, c := d.open(t, &Recording{})
+		d.say(t, c, "go")
+		if _, err := s.long.Save("c1", "grep_search", "long"); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, s.ID)
+		if i == 2 {
+			alive = s
+			continue
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := d.now.Add(-31 * 24 * time.Hour)
+	for _, id := range []string{ids[0], ids[2]} {
+		dir := (journal.Sessions{Home: d.home}).Dir(id)
+		for _, path := range []string{filepath.Join(dir, "journal.jsonl"), dir} {
+			if err := os.Chtimes(path, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	// Each start looked at all sessions: 0.06 s of CPU time at 1,000 of them.
+	d.now = d.now.Add(59 * time.Minute)
+	s, _ := d.open(t, &Recording{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := namesIn(t, d.home, "sessions"); len(left) != 3 {
+		t.Errorf("sessions were deleted twice in an hour: %v are left", left)
+	}
+	d.now = d.now.Add(time.Minute)
+	s, _ = d.open(t, &Recording{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "sessions "+strings.Join(ids[1:], " and ")+" are left", func() bool {
+		return slices.Equal(namesIn(t, d.home, "sessions"), slices.Sorted(slices.Values(ids[1:])))
+	})
+	waittest.Until(t, "the saved results of "+ids[0]+" are gone", func() bool { return !slices.Contains(namesIn(t, d.home, "spill"), ids[0]) })
+	if left := namesIn(t, d.home, "spill"); !slices.Contains(left, ids[1]) {
+		t.Errorf("saved results left: %v of %v", left, ids)
+	}
+	alive.Close()
+}
+
+// Deleting ends when its time is over: it used to continue after the session was closed.
+func TestDeletingEnds(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "ok"})
+	s, c := d.open(t, &Recording{})
+	d.say(t, c, "go")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	old := d.now.Add(-31 * 24 * time.Hour)
+	dir := (journal.Sessions{Home: d.home}).Dir(s.ID)
+	for _, path := range []string{filepath.Join(dir, "journal.jsonl"), dir} {
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.clean(over); err != nil {
+		t.Fatal(err)
+	}
+	if left := namesIn(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
+		t.Errorf("deleted after the end: %v", left)
+	}
+	if err := s.clean(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left := namesIn(t, d.home, "sessions"); slices.Contains(left, s.ID) {
+		t.Errorf("not deleted: %v", left)
+	}
+}
+
+// Above the limit the oldest sessions go first.
+func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
+	d := newDesk(t, openaitest.Answer{Text: "ok"}, openaitest.Answer{Text: "ok"})
+	var ids []string
+	for i := range 2 {
+		s, c := d.open(t, &Recording{})
+		d.say(t, c, "go")
+		if err := os.WriteFile(filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), "journal.jsonl.broken-1"), []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, s.ID)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		past := d.now.Add(time.Duration(i-10) * time.Hour)
+		if err := os.Chtimes(filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), "journal.jsonl"), past, past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(`{"general":{"maxStateBytes":2000000}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.now = d.now.Add(retentionPause)
+	s, _ := d.open(t, &Recording{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waittest.Until(t, "session "+ids[1]+" is left", func() bool { return slices.Equal(namesIn(t, d.home, "sessions"), ids[1:]) })
+}
+
+func namesIn(t *testing.T, path ...string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return all
+}
+
+// countedLog counts how often it is synced.
+type countedLog struct {
+	journal.Memory
+	synced atomic.Int64
+}
+
+func (l *countedLog) Sync() error {
+	l.synced.Add(1)
+	return nil
+}
+
+// The journal is synced before a call that can modify something runs, and after the responses of a turn; not for reads, and
+// not for answers without calls.
+func TestJournalIsSyncedWhereItMatters(t *testing.T) {
+	d := newDesk(t)
+	path := filepath.Join(d.dir, "a.txt")
+	if err := os.WriteFile(path, []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.server = openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+		{Calls: []openaitest.Call{call("c1", "read_file", map[string]any{"absolute_path": path}), call("c2", "glob", map[string]any{"pattern": "*"})}},
+		{Calls: []openaitest.Call{call("c3", "edit", map[string]any{"file_path": path, "old_string": "one", "new_string": "two"})}},
+		{Text: "done"},
+	}})
+	s, err := d.try(&Recording{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Executor.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) {
+		return tool.Decision{Verdict: tool.Allow}, nil
+	}
+	log := &countedLog{}
+	s.recorder.create = func() (*journal.Writer, error) {
+		return journal.NewWriter(log, &journal.MemoryBlobs{}, journal.State{}), nil
+	}
+	got := map[string]int64{}
+	c := d.converse(t, s, func(e agent.Event) {
+		switch e := e.(type) {
+		case agent.Step:
+			if e.Stage == tool.Running {
+				got["when "+e.Request.Call.ID+" runs"] = log.synced.Load()
+			}
+		case agent.Responded:
+			got["after "+e.Outcomes[0].Call.ID] = log.synced.Load()
+		}
+	})
+	d.say(t, c, "go")
+	got["before the end"] = log.synced.Load()
+	s.Close()
+	got["after the end"] = log.synced.Load()
+	want := map[string]int64{
+		"when c1 runs": 0, "when c2 runs": 0, "after c1": 1, "when c3 runs": 2, "after c3": 3, "before the end": 3, "after the end": 4,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A call that was being tried when the session ended did not run, and the response says so.
+func TestSettledTriedCall(t *testing.T) {
+	c := journal.Call{Call: model.Call{Call: tool.Call{ID: "1", Name: "run_shell_command"}}, Tried: &journal.Tried{ID: "1"}}
+	if text := settled(c, false).Content[0].(tool.Text); !strings.Contains(string(text), "not executed") || !strings.Contains(string(text), "Nothing was changed") {
+		t.Errorf("tried: %s", text)
+	}
+	if text := settled(c, true).Content[0].(tool.Text); !strings.Contains(string(text), "effect is unknown") {
+		t.Errorf("that it ran may not have been recorded: %s", text)
+	}
+	c.Started = &journal.Started{ID: "1"}
+	if text := settled(c, false).Content[0].(tool.Text); !strings.Contains(string(text), "effect is unknown") {
+		t.Errorf("its effects were being kept: %s", text)
+	}
+}
+
+// lastRequest returns the last request to the model.
+func (d *desk) lastRequest() string {
+	all := d.server.Requests()
+	return all[len(all)-1].Body
+}
+
+// A resumed model still read that its command was running in the background.
+func TestResumedModelKnowsThatBackgroundCommandsStopped(t *testing.T) {
+	skipWindows(t)
+	t.Parallel()
+	run := func(id, command string) openaitest.Answer {
+		return openaitest.Answer{Calls: []openaitest.Call{
+			call(id, "run_shell_command", map[string]any{"command": command, "is_background": true})}}
+	}
+	d := newDesk(t, run("c1", "sleep 1001"), openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "again"}, openaitest.Answer{Text: "once"})
+	s, c := d.open(t, &Recording{})
+	s.front |= Lasts | Chooses
+	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
+		t.Fatal(err)
+	}
+	const stopped = "Background commands were stopped when the session ended, and their output is lost: bg_1 (sleep 1001)"
+	for _, want := range []int{1, 1} { // the model gets it once; then it is part of the history
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, c = d.open(t, &Recording{Resume: s.ID})
+		d.say(t, c, "continue")
+		if got := strings.Count(d.lastRequest(), stopped); got != want {
+			t.Errorf("told %d times, want %d: %s", got, want, d.lastRequest())
+		}
+	}
+	s.Close()
+}
+
+// After a full disk, calls ran that the resumed model knew nothing about.
+func TestResumedModelKnowsOfLostCalls(t *testing.T) {
+	t.Parallel()
+	for _, full := range []bool{false, true} { // whether the disk is still full at the end
+		write := call("c1", "write_file", map[string]any{"file_path": "FILE", "content": "x"})
+		d := newDesk(t)
+		path := filepath.Join(d.dir, "made")
+		write.Args = json.RawMessage(strings.Replace(string(write.Args), "FILE", path, 1))
+		d.server = openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+			{Text: "hello"}, {Calls: []openaitest.Call{write}}, {Text: "done"}, {Text: "ok"}}})
+		s, c := d.open(t, &Recording{})
+		d.say(t, c, "hello")
+		s.recorder.mu.Lock()
+		s.recorder.fail(syscall.ENOSPC)
+		s.recorder.mu.Unlock()
+		d.say(t, c, "write")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		lost := filepath.Join((journal.Sessions{Home: d.home}).Dir(s.ID), lostName)
+		if full {
+			if err := os.Truncate(lost, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, c = d.open(t, &Recording{Resume: s.ID})
+		d.say(t, c, "continue")
+		got := d.lastRequest()
+		if !strings.Contains(got, "The end of this session wasn't recorded") || strings.Contains(got, "These calls ran: write made") == full {
+			t.Errorf("still full: %v: the model reads %s", full, got)
+		}
+		if _, err := os.Lstat(lost); err == nil {
+			t.Error("it would be told again")
+		}
+		s.Close()
+	}
+}

@@ -1,0 +1,167 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai/openaitest"
+)
+
+// texts returns what a conversation says.
+func texts(history []model.Message) string {
+	var out []string
+	for _, m := range history {
+		out = append(out, m.Text())
+	}
+	return strings.Join(out, "|")
+}
+
+// decide runs a command and the options that it offers, one after another.
+func decide(t *testing.T, s *Session, command string, options ...int) Expansion {
+	t.Helper()
+	x, _, err := s.Expand(t.Context(), command)
+	for _, n := range options {
+		if err != nil || x.Choice == nil {
+			t.Fatalf("%s offers nothing: %+v %v", command, x, err)
+		}
+		x, err = x.Choice.Options[n].Run(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// A rewind reaches back over a summary, in the session and after a resume, and a resume has what was rewound.
+func TestRewindOverASummary(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, openaitest.Answer{Text: "1"}, openaitest.Answer{Text: "2"}, openaitest.Answer{Text: "3"},
+		openaitest.Answer{Expect: []string{"p-one", "p-four"}, Absent: []string{"p-two", "p-three", "p-sum"}, Text: "4"})
+	s, c := d.open(t, &Recording{})
+	s.front |= Lasts | Chooses
+	d.say(t, c, "p-one")
+	d.say(t, c, "p-two")
+	c.Reset([]model.Message{model.Prompt("p-sum")})
+	d.say(t, c, "p-three")
+	x := decide(t, s, "/rewind", 1, 0)
+	if x.Edit != "p-two" || texts(c.History()) != "p-one|1" {
+		t.Errorf("%q is to be edited after %q", x.Edit, texts(c.History()))
+	}
+	d.say(t, c, "p-four")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	again, err := d.try(&Recording{Resume: s.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	again.front |= Lasts | Chooses
+	if got := texts(again.resumed.history); got != "p-one|1|p-four|4" {
+		t.Errorf("resumed with %q", got)
+	}
+	var names []string
+	for _, o := range decide(t, again, "/rewind").Choice.Options {
+		names = append(names, o.Text)
+	}
+	if diff := cmp.Diff([]string{"p-four", "p-one"}, names); diff != "" {
+		t.Error(diff)
+	}
+	decide(t, again, "/rewind 2", 0)
+	if len(again.Earlier()) != 0 {
+		t.Errorf("rewound to %v", again.Earlier())
+	}
+}
+
+// Files that changed since stay as they are, and the choice that keeps all files is the first one.
+func TestRewindFiles(t *testing.T) {
+	skipWindows(t)
+	t.Parallel()
+	d := newDesk(t, shellCall("c1", "echo 1 > a; echo 1 > b"), openaitest.Answer{Text: "done"})
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	s.front |= Lasts | Chooses
+	d.say(t, c, "make files")
+	d.write(t, "b", "mine\n")
+	x := decide(t, s, "/rewind 1")
+	want := []string{"conversation  1 prompt and 3 other messages less", "files         delete a", "left alone    1 path that changed since"}
+	if diff := cmp.Diff(want, x.Choice.Detail); diff != "" {
+		t.Error(diff)
+	}
+	if x = decide(t, s, "/rewind 1", 1); !strings.Contains(x.Print, "leave    b: changed since") || !strings.Contains(x.Print, "1 path restored") {
+		t.Error(x.Print)
+	}
+	d.holds(t, "a", "")
+	d.holds(t, "b", "mine\n")
+}
+
+func TestRewindWithoutARecord(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	s, err := d.try(&Recording{Off: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.front |= Lasts | Chooses
+	if _, _, err := s.Expand(t.Context(), "/rewind"); err == nil || !strings.Contains(err.Error(), "isn't recorded") {
+		t.Error(err)
+	}
+}
+
+// A report of background work is not a prompt of the user: it used to be in the list, and the title of a session.
+func TestReportsAreNoPrompts(t *testing.T) {
+	skipWindows(t)
+	t.Parallel()
+	// A command that ends before the first turn does is reported in that turn.
+	wait := call("c1", "run_shell_command", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done", "is_background": true})
+	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{wait}}, openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	s.front |= Lasts | Chooses
+	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, "go", "")
+	select {
+	case <-c.Wake():
+	case <-time.After(2 * time.Minute):
+		t.Fatal("a finished command wakes no one")
+	}
+	if answer, err := c.Turn(t.Context()); err != nil || answer.Text != "ended" {
+		t.Fatalf("%+v, %v", answer, err)
+	}
+	if n := len(decide(t, s, "/rewind").Choice.Options); n != 1 {
+		t.Errorf("%d prompts", n)
+	}
+}
+
+func TestUndoSummary(t *testing.T) {
+	file := func(is string) undo.State { return undo.State{Is: is} }
+	there, gone := file("sha256:1"), undo.State{}
+	for _, test := range []struct {
+		want         string
+		target, name string
+		redo         int64
+		steps        []undo.Step
+	}{
+		{`restores docs/: 2 files that "rm -r docs" removed`, "rm -r docs", "run_shell_command", 0,
+			[]undo.Step{{Path: "/w/docs", To: file("dir")}, {Path: "/w/docs/a", To: there}, {Path: "/w/docs/b/c", To: there}}},
+		{`restores a, which "edit a" changed`, "/w/a", "edit", 0, []undo.Step{{Path: "/w/a", Now: there, To: file("sha256:2")}}},
+		{`deletes a, which "write_file a" created`, "/w/a", "write_file", 0, []undo.Step{{Path: "/w/a", Now: there, To: gone}}},
+		{`restores 2 files that "make" changed`, "make", "run_shell_command", 0, []undo.Step{{Path: "/w/a", Now: there, To: gone}, {Path: "/w/b/c", Now: gone, To: there}}},
+		{`deletes docs/: 2 files: "rm -r docs" again`, "rm -r docs", "x", 7, []undo.Step{{Path: "/w/docs/a", Now: there}, {Path: "/w/docs/b", Now: there}}},
+	} {
+		u := &Undo{redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
+		if got := u.Summary("/w"); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
+	}
+}

@@ -1,0 +1,462 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// setRules sets the rules of settings in the policy. An invalid deny or ask rule is an error.
+func (s *Session) setRules() error {
+	rules, ignored, err := s.readRules(nil)
+	if err != nil {
+		return errorf(ErrRules, "read the rules in settings: %v", err)
+	}
+	for _, problem := range ignored {
+		s.env.tell(problem.Error())
+	}
+	all := tool.NewRegistry(s.tools.All()...).All()
+	s.warnRules(rules, all)
+	s.warnAll(s.unknownTools(all))
+	s.Policy.SetRules(rules)
+	return nil
+}
+
+// readRules reads the rules of settings, and those of the session by their list.
+func (s *Session) readRules(own map[string][]permission.Written) (permission.Rules, []permission.Problem, error) {
+	p := s.Settings.Permissions
+	return permission.ReadRules(slices.Concat(written(p.Allow), own["allow"]), slices.Concat(written(p.Ask), own["ask"]),
+		slices.Concat(written(Denied(s.Settings)), own["deny"]))
+}
+
+// ownRules are rules that the user added for the session.
+type ownRules struct {
+	mu    sync.Mutex
+	rules map[string][]permission.Written // by list
+}
+
+// written returns a list of rules with the place of each in settings.
+func written(entries []settings.Entry) []permission.Written {
+	out := make([]permission.Written, len(entries))
+	for i, e := range entries {
+		out[i] = permission.Written{Text: e.Text, Source: e.From.String()}
+	}
+	return out
+}
+
+// Denied returns the deny rules of settings. Tools in tools.exclude are denied as well, whatever name a call uses, and an
+// entry of tools.disabled with a specifier is a deny rule.
+func Denied(s *settings.Settings) []settings.Entry {
+	denied := slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
+	for _, e := range s.Tools.Disabled {
+		if strings.Contains(e.Text, "(") {
+			denied = append(denied, e)
+		}
+	}
+	return denied
+}
+
+// SetMode changes the approval mode and has open questions judged again. The model is informed before its next turn.
+func (s *Session) SetMode(mode string) error {
+	m, err := permission.ParseMode(mode)
+	if err != nil {
+		return err
+	}
+	s.Policy.SetMode(m)
+	s.Executor.Rejudge()
+	s.recorder.mode(m.String())
+	return nil
+}
+
+// narrow returns the policy of a stricter mode.
+func (s *Session) narrow(mode string) (tool.Policy, error) {
+	m, err := permission.ParseMode(mode)
+	if err != nil {
+		return nil, err
+	}
+	return permission.New(s.world, m).Judge, nil
+}
+
+// denyAll returns the asker of a non-interactive session. It denies every call that requires approval.
+func (s *Session) denyAll(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	return s.hooks.asking(ctx, r, why, s.denyUnasked)
+}
+
+func (s *Session) denyUnasked(_ context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
+}
+
+// trusting returns a policy that approves tools of trusted servers if only the approval mode would ask: rules still apply,
+// and plan mode still denies.
+func trusting(judge tool.Policy, trusted func(origin string) bool) tool.Policy {
+	return func(r tool.Request) tool.Decision {
+		d := judge(r)
+		if d.Verdict != tool.Ask || d.Cause.Kind != tool.ByMode || r.MustAsk || !trusted(r.Declaration.Origin) {
+			return d
+		}
+		return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByTrust}}
+	}
+}
+
+// approved is the version of an external tool that the user approved.
+type approved struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	When        time.Time       `json:"when"`
+}
+
+// approvals remember external tools as they were when they were allowed, by their fingerprints, to show the user what has
+// changed. They grant nothing: rules do, which have the fingerprint.
+type approvals struct {
+	path string // if the file is lost, only the comparison is
+
+	mu    sync.Mutex // several questions may be open
+	known map[string]approved
+}
+
+// maxApprovals is the maximum number kept, the newest.
+const maxApprovals = 1000
+
+// Asking makes the questions for a front end. They first show what has changed in a tool since the user approved it, and
+// apply and save rules that the user chooses.
+func (s *Session) Asking(front approval.Front) tool.Asker {
+	ask := approval.Rules{
+		Policy: s.Policy,
+		Save: func(scope approval.Scope, offer string) (string, error) {
+			return s.Directory.SaveRule(Scope(scope), offer)
+		},
+		Sandbox: s.Settings.Tools.Sandbox,
+	}.Asker(front)
+	a := &approvals{path: filepath.Join(s.Directory.MCPState(), "approved.json")}
+	return func(ctx context.Context, r tool.Request, why tool.Decision) (tool.Decision, error) {
+		s.tracker.Prepare(context.WithoutCancel(ctx), r.Access)
+		shown := r
+		if old := s.Policy.Outdated(r); old != "" && !r.MustAsk {
+			shown.Confirm = tool.Literal(a.changes(old, r.Declaration) + plainText(r.Confirm))
+		}
+		d, err := s.hooks.asking(ctx, shown, why, ask)
+		if err == nil && d.Remember != "" && r.Declaration.Fingerprint != "" {
+			a.add(r.Declaration)
+		}
+		return d, err
+	}
+}
+
+func plainText(d tool.Display) string {
+	switch d := d.(type) {
+	case nil:
+		return ""
+	case tool.Literal:
+		return string(d)
+	}
+	return d.Markdown()
+}
+
+// changes describes how a tool differs from the version that the user approved.
+func (a *approvals) changes(print string, now tool.Declaration) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.load()
+	for full, before := range a.known {
+		if !strings.HasPrefix(full, print) {
+			continue
+		}
+		if diff := edit.Compare(describe(before.Description, before.Parameters), describe(now.Description, now.Parameters)).Unified("allowed", "now"); diff != "" {
+			return "This tool changed since you approved it:\n" + diff + "\nThis call:\n"
+		}
+		return "This tool's server changed since you approved it: its command, URL or environment.\n\nThis call:\n"
+	}
+	return "This tool changed since you approved it (the previous version isn't available).\n\nThis call:\n"
+}
+
+// describe returns the description and the parameters of a tool, one per line.
+func describe(description string, parameters json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, parameters, "", "  ") != nil {
+		b.Reset()
+		b.Write(parameters)
+	}
+	return fmt.Sprintf("%s\n%s\n", strings.TrimRight(description, "\n"), b.String())
+}
+
+// load reads the stored approvals. An invalid file counts as empty.
+func (a *approvals) load() {
+	if a.known != nil {
+		return
+	}
+	a.known = map[string]approved{}
+	if raw, err := os.ReadFile(a.path); err == nil {
+		if json.Unmarshal(raw, &a.known) != nil || a.known == nil {
+			a.known = map[string]approved{}
+		}
+	}
+}
+
+// add stores the current version of a tool.
+func (a *approvals) add(d tool.Declaration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.known = nil // another process may have written it meanwhile
+	a.load()
+	a.known[d.Fingerprint] = approved{d.Name, d.Description, d.Parameters, time.Now().UTC()}
+	for len(a.known) > maxApprovals {
+		oldest := ""
+		for print, one := range a.known {
+			if oldest == "" || one.When.Before(a.known[oldest].When) {
+				oldest = print
+			}
+		}
+		delete(a.known, oldest)
+	}
+	raw, err := json.MarshalIndent(a.known, "", "  ")
+	if err == nil && os.MkdirAll(filepath.Dir(a.path), 0o700) == nil {
+		_, _ = atomicfile.Write(a.path, raw, atomicfile.Options{Mode: 0o600})
+	}
+}
+
+// SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has nothing
+// to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
+func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
+	if scope == ForProject {
+		before, err := f.Requests()
+		if err != nil {
+			return "", err
+		}
+		state, err := f.Trust().State(f.Path, before)
+		if err != nil {
+			return "", err
+		}
+		if len(before) > 0 && state != trust.Trusted {
+			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all projects), or run adze trust first.")
+		}
+	}
+	path, err := f.Change(scope, func(path string, text []byte) ([]byte, error) {
+		return settings.AllowRules(path, text, permission.SplitOffer(offer))
+	})
+	if err != nil || scope != ForProject {
+		return path, err
+	}
+	after, err := f.Requests()
+	if err != nil {
+		return "", err
+	}
+	return path, f.Trust().Trust(f.Path, after)
+}
+
+// ruleLists returns the lists of permission rules, the strongest first.
+func ruleLists() []string { return []string{"deny", "ask", "allow"} }
+
+const permissionWords = "[allow|ask|deny RULE]"
+
+// slashPermissions shows the mode and the rules, or adds a rule for the session.
+func slashPermissions(_ context.Context, s *Session, words string) (Expansion, error) {
+	if words == "" {
+		return Expansion{Print: s.describeRules()}, nil
+	}
+	list, rule, _ := strings.Cut(words, " ")
+	rule = strings.TrimSpace(rule)
+	if !slices.Contains(ruleLists(), list) || rule == "" {
+		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)", permissionWords)
+	}
+	note, err := s.addRule(list, rule)
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/permissions: %v", err)
+	}
+	return Expansion{Print: fmt.Sprintf("For this session: %s %s%s", list, tool.Visible(rule), note)}, nil
+}
+
+// addRule adds a rule for the session. It returns a note about a rule that no tool matches.
+func (s *Session) addRule(list, rule string) (note string, err error) {
+	s.own.mu.Lock()
+	defer s.own.mu.Unlock()
+	mine := map[string][]permission.Written{list: {{Text: rule, Source: thisSession}}}
+	alone, problems, err := permission.ReadRules(mine["allow"], mine["ask"], mine["deny"])
+	if err == nil && len(problems) > 0 {
+		err = problems[0].Err
+	}
+	if err != nil {
+		return "", err
+	}
+	if len(alone.Unused(s.Executor.Registry.All())) > 0 {
+		note = "\nNote: no tool has this name."
+	}
+	if s.own.rules == nil {
+		s.own.rules = map[string][]permission.Written{}
+	}
+	s.own.rules[list] = append(s.own.rules[list], mine[list]...)
+	rules, _, err := s.readRules(s.own.rules)
+	if err != nil {
+		return "", err
+	}
+	s.Policy.SetRules(rules)
+	s.Executor.Rejudge()
+	return note, nil
+}
+
+// thisSession is the source of a rule that the user added for the session.
+const thisSession = "this session"
+
+func (s *Session) describeRules() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Approval mode: %s. Change it with /mode.\n", s.Policy.Mode())
+	p := s.Settings.Permissions
+	given := map[string][]permission.Written{"deny": written(Denied(s.Settings)), "ask": written(p.Ask), "allow": written(p.Allow)}
+	var rows [][]string
+	s.own.mu.Lock()
+	for _, list := range ruleLists() {
+		for _, w := range slices.Concat(given[list], s.own.rules[list]) {
+			rows = append(rows, []string{list, w.Text, w.Source})
+		}
+	}
+	s.own.mu.Unlock()
+	for _, rule := range s.Policy.Remembered() {
+		rows = append(rows, []string{"allow", rule, thisSession})
+	}
+	if len(rows) == 0 {
+		b.WriteString("No rules.\n")
+	} else {
+		b.WriteString("Rules; deny comes before ask, and ask before allow:\n" + columns(rows))
+	}
+	b.WriteString("/permissions allow RULE adds a rule for this session; so do ask and deny.")
+	return b.String()
+}
+
+const settingWords = "[get KEY|set KEY VALUE]"
+
+// slashSettings lists the settings that are not defaults, shows one, or changes one in the user's file.
+func slashSettings(_ context.Context, s *Session, words string) (Expansion, error) {
+	verb, rest, _ := strings.Cut(words, " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case verb == "":
+		return s.listSettings(), nil
+	case verb == "get" && rest != "" && !strings.Contains(rest, " "):
+		key, err := settings.Canonical(rest)
+		if err != nil {
+			return Expansion{}, err
+		}
+		v := ValueOf(s.Settings, key)
+		if v.Value == nil {
+			return Expansion{Print: "setting " + key + " is not set"}, nil
+		}
+		return Expansion{Print: fmt.Sprintf("%s = %s\nset in: %s", key, v, v.Source())}, nil
+	case verb == "set" && strings.Contains(rest, " "):
+		key, value, _ := strings.Cut(rest, " ")
+		return s.changeSetting(key, strings.TrimSpace(value))
+	}
+	return Expansion{}, errorf(ErrPrompt, "usage: /settings %s", settingWords)
+}
+
+func (s *Session) listSettings() Expansion {
+	var rows [][]string
+	for _, d := range settings.Describe() {
+		if v := ValueOf(s.Settings, d.Key); len(v.From) > 0 {
+			rows = append(rows, []string{v.Key, clip(v.String(), 60), v.Source()})
+		}
+	}
+	if len(rows) == 0 {
+		return Expansion{Print: "All settings have their defaults. Change one with /settings set KEY VALUE, or see 'adze config list'."}
+	}
+	return Expansion{Print: "Settings that are not defaults:\n" + columns(rows) + "All settings: 'adze config list'."}
+}
+
+func (s *Session) changeSetting(key, value string) (Expansion, error) {
+	c, err := s.Directory.SetSetting(ForUser, key, value)
+	if err != nil {
+		return Expansion{}, err
+	}
+	text := c.String() + ".\nIt takes effect in the next session."
+	for _, note := range []string{c.Warning, second(s.Directory.TakesEffect(c))} {
+		if note != "" {
+			text += "\n" + note
+		}
+	}
+	return Expansion{Print: text}, nil
+}
+
+func second[A, B any](_ A, b B) B { return b }
+
+// settingKeys returns the completions of /settings.
+func settingKeys(context.Context, *Session) []Value {
+	var out []Value
+	for _, verb := range []string{"get ", "set "} {
+		for _, d := range settings.Describe() {
+			out = append(out, Value{verb + d.Key, d.About})
+		}
+	}
+	return out
+}
+
+// DescribeRequests lists the requests of a project, grouped by their effect.
+func DescribeRequests(items []trust.Item) string {
+	titles := []string{trust.RunsProgram: "Runs programs", trust.ChangesPermissions: "Changes permissions", trust.AddsTools: "Adds servers, agents, skills", trust.ChangesSetting: "Changes other settings"}
+	groups := map[trust.Effect][]trust.Item{}
+	for _, item := range items {
+		groups[item.Effect] = append(groups[item.Effect], item)
+	}
+	var b strings.Builder
+	for effect, title := range titles {
+		group := groups[trust.Effect(effect)]
+		if len(group) > 0 {
+			fmt.Fprintf(&b, "  %s:\n", title)
+		}
+		for _, item := range group {
+			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
+		}
+	}
+	return b.String()
+}
+
+// slashTrust shows what the project requests, and trusts it if the user approves.
+func slashTrust(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	dir, store := s.Directory.Path, s.Directory.Trust()
+	items, err := s.Directory.Requests()
+	if err != nil {
+		return Expansion{}, err
+	}
+	if len(items) == 0 {
+		return Expansion{Print: "Nothing to trust: " + dir + " requests no additional permissions."}, nil
+	}
+	state, err := store.State(dir, items)
+	if err != nil {
+		return Expansion{}, err
+	}
+	list := "The project " + dir + " requests:\n" + DescribeRequests(items)
+	if state == trust.Trusted {
+		return Expansion{Print: list + "This project is trusted."}, nil
+	}
+	if s.front&Answers == 0 {
+		return Expansion{Print: list + "This project isn't trusted. Run 'adze trust' to trust it."}, nil
+	}
+	d, err := s.Executor.Ask(ctx, tool.Request{
+		Call:        tool.Call{Name: "trust"},
+		Declaration: tool.Declaration{Name: "trust", DisplayName: "Trust", Kind: tool.Other},
+		Invocation:  tool.Invocation{Description: "trust this project", Confirm: tool.Literal(list), MustAsk: true},
+	}, tool.Decision{Verdict: tool.Ask, Cause: tool.Cause{Kind: tool.ByUser}})
+	if err != nil {
+		return Expansion{}, err
+	}
+	if d.Verdict != tool.Allow {
+		return Expansion{Print: "Not trusted."}, nil
+	}
+	if err := store.Trust(dir, items); err != nil {
+		return Expansion{}, err
+	}
+	return Expansion{Print: "Trusted. It takes effect when you start adze again; adze -c continues this session."}, nil
+}

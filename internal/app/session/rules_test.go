@@ -1,0 +1,171 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Tools of a trusted server need no approval, unless a deny or ask rule matches.
+func TestTrustedServersRunUnasked(t *testing.T) {
+	world := permission.World{Roots: []string{"/app"}, Home: "/home/me"}
+	for _, c := range []struct {
+		name, origin string
+		mode         permission.Mode
+		ask, deny    []string
+		must         bool
+		want         tool.Verdict
+	}{
+		{"trusted", "mcp:ours", permission.Default, nil, nil, false, tool.Allow},
+		{"auto-edit", "mcp:ours", permission.AutoEdit, nil, nil, false, tool.Allow},
+		{"another server", "mcp:theirs", permission.Default, nil, nil, false, tool.Ask},
+		{"plan mode", "mcp:ours", permission.Plan, nil, nil, false, tool.Deny},
+		{"ask rule", "mcp:ours", permission.Default, []string{"mcp__ours"}, nil, false, tool.Ask},
+		{"ask rule in yolo", "mcp:ours", permission.Yolo, []string{"mcp__ours"}, nil, false, tool.Ask},
+		{"deny rule", "mcp:ours", permission.Default, nil, []string{"mcp__ours"}, false, tool.Deny},
+		{"only a user", "mcp:ours", permission.Default, nil, nil, true, tool.Ask},
+	} {
+		rules, _, err := permission.ParseRules(nil, c.ask, c.deny)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := permission.New(world, c.mode)
+		p.SetRules(rules)
+		judge := trusting(p.Judge, func(origin string) bool { return origin == "mcp:ours" })
+		alias := strings.TrimPrefix(c.origin, "mcp:")
+		r := tool.Request{Declaration: tool.Declaration{Name: alias + "__x", Origin: c.origin}}
+		r.Access, r.MustAsk = []tool.Access{tool.Anything}, c.must
+		if got := judge(r); got.Verdict != c.want {
+			t.Errorf("%s: got %v (%s), want %v", c.name, got.Verdict, got.Reason, c.want)
+		}
+	}
+}
+
+// For every denial in every mode, the model's text names no flag, and the user's never --yolo. If a rule would allow the
+// call, the user's text names the narrowest one, before any flag.
+func TestDenialsOfEveryMode(t *testing.T) {
+	accesses := map[string]tool.Access{
+		"read": {Verb: tool.Reads, Target: "/srv/x"}, "secret": {Verb: tool.Reads, Target: "/app/.env"},
+		"write": {Verb: tool.Writes, Target: "/app/a"}, "protected": {Verb: tool.Writes, Target: "/app/.mcp.json"},
+		"command": {Verb: tool.Execs, Target: "make test"}, "host": {Verb: tool.Reaches, Target: "example.com"},
+		"unknown": tool.Anything, "nothing": tool.Nothing,
+	}
+	rules := map[string][2][]string{"none": {}, "ask": {{"Do"}, nil}, "deny": {nil, {"Do"}}}
+	denied := 0
+	for _, mode := range permission.Modes() {
+		for list, r := range rules {
+			for what, access := range accesses {
+				for _, must := range []bool{false, true} {
+					at := fmt.Sprintf("%s mode, %s, rules: %s, must ask: %v", mode, what, list, must)
+					o := denialOf(t, mode, r, access, must)
+					if o.Status != tool.StatusDenied {
+						continue
+					}
+					denied++
+					if text := o.Result.Text(); strings.Contains(text, "--") {
+						t.Errorf("%s: for the model: %s", at, text)
+					}
+					if strings.Contains(o.Error.Message, "--yolo") || strings.Contains(o.Error.Message, "--approval-mode yolo") {
+						t.Errorf("%s: for the user: %s", at, o.Error.Message)
+					}
+				}
+			}
+		}
+	}
+	if denied < 50 {
+		t.Errorf("only %d calls were denied", denied)
+	}
+	o := denialOf(t, permission.Default, rules["none"], accesses["write"], false)
+	if want := "permission denied: do it\nWrites /app/a (mode: default). This session is non-interactive.\n" +
+		`To allow it, add to permissions.allow: "Edit(/a)", or run with --approval-mode auto-edit`; o.Error.Message != want {
+		t.Errorf("got  %s\nwant %s", o.Error.Message, want)
+	}
+}
+
+// denialOf returns the outcome of a call in a non-interactive session.
+func denialOf(t *testing.T, mode permission.Mode, rules [2][]string, access tool.Access, must bool) tool.Outcome {
+	t.Helper()
+	parsed, _, err := permission.ParseRules(nil, rules[0], rules[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Session{Policy: permission.New(permission.World{Roots: []string{"/app"}, Home: "/home/me"}, mode)}
+	s.Policy.SetRules(parsed)
+	do := tool.Define(tool.Def[struct{}]{
+		Name: "do", DisplayName: "Do", Description: "Does it.", Kind: tool.Execute,
+		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+			return &tool.Invocation{Description: "do it", Access: []tool.Access{access}, MustAsk: must,
+				Run: func(context.Context, *tool.Live) (tool.Result, error) { return tool.TextResult("done"), nil }}, nil
+		},
+	})
+	x := &tool.Executor{Registry: tool.NewRegistry(do), Policy: s.Policy.Judge, Ask: s.denyAll}
+	b := x.Batch(t.Context())
+	b.Add(tool.Call{Name: "do", Args: []byte("{}")})
+	return b.Wait()[0]
+}
+
+// Hooks were listed as other settings, although they run programs.
+func TestEffectOfSettings(t *testing.T) {
+	var items []trust.Item
+	for _, key := range []string{"ui.theme", "hooks", "permissions.allow", "mcpServers", "tools.discoveryCommand"} {
+		items = append(items, wantsSetting(settings.Withheld{Key: key, JSON: `{"x":1}`})...)
+	}
+	const want = `  Runs programs:
+    hooks = {"x":1}
+    tools.discoveryCommand = {"x":1}
+  Changes permissions:
+    permissions.allow = {"x":1}
+  Adds servers, agents, skills:
+    mcpServers.x = 1
+  Changes other settings:
+    ui.theme = {"x":1}
+`
+	if got := DescribeRequests(items); got != want {
+		t.Error(got)
+	}
+}
+
+func TestCheckupCountsProblems(t *testing.T) {
+	for _, c := range []struct {
+		do   func(*Checkup)
+		want string
+	}{
+		{func(c *Checkup) { c.section("a"); c.ok("works"); c.plain("is so") }, "a\n  ✓ works\n    is so\n\nNo problems found.\n"},
+		{func(c *Checkup) { c.bad("no model\nSet one of:\n  X\n") }, "  ✗ no model\n    Set one of:\n      X\n\n1 problem found.\n"},
+		{func(c *Checkup) { c.warn("unknown \x1b[2J"); c.bad("b") }, "  ! unknown \\x1b[2J\n  ✗ b\n\n2 problems found.\n"},
+	} {
+		var out bytes.Buffer
+		r := &Checkup{w: &out}
+		c.do(r)
+		r.End()
+		if out.String() != c.want {
+			t.Errorf("got %q, want %q", out.String(), c.want)
+		}
+	}
+}
+
+// Each layer and each mode of the sandbox has a mark; a layer that isn't selected isn't a problem.
+func TestCheckupOfTheSandbox(t *testing.T) {
+	var out bytes.Buffer
+	c := &Checkup{w: &out}
+	c.sandbox(sandbox.Support{LandlockWhy: "no Landlock", SeccompWhy: "no seccomp", NamespacesWhy: "no namespaces", BubblewrapWhy: "no bwrap"}, false)
+	for _, want := range []string{
+		"  ✗ Landlock: no Landlock\n", "  ✗ seccomp: no seccomp\n", "  ✗ namespaces: no namespaces\n", "    bubblewrap (optional): no bwrap\n", "  ! reads of commands without approval are judged, not enforced", "    workspace mode: commands reach Unix sockets of other programs\n",
+		"  ✗ read-only: none; No sandbox is available", "  ✗ workspace: none; No sandbox",
+	} {
+		if !bytes.Contains(out.Bytes(), []byte(want)) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+	if c.problems != 7 {
+		t.Errorf("%d problems, want 7:\n%s", c.problems, out.String())
+	}
+}

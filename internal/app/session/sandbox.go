@@ -1,0 +1,202 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/secretfiles"
+	"github.com/adze-dev/adze/internal/engine/trial"
+	protectednames "github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/permission"
+)
+
+// Bubblewrap is the sandbox backend that uses the program bwrap.
+const Bubblewrap = "bubblewrap"
+
+// readOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are overlays.
+const readOnlyTrial = "read-only"
+
+// sandbox returns the sandbox of the session's commands.
+func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
+	f := s.Directory
+	return builtin.Sandbox{
+		Trial: t.Trial == "auto" || t.Trial == readOnlyTrial, ReadOnlyTrial: t.Trial == readOnlyTrial,
+		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Limits: &builtin.ReadLimits{
+			System: permission.SystemDirectories(), Watch: &s.watch,
+			Hide: func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
+			Asks: func(path string) bool { return s.Policy.AsksToRead(path) },
+			Skip: func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
+		},
+		Denied: s.deniedPaths,
+	}
+}
+
+// deniedPaths returns the deny rules on paths, for the sandbox.
+func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
+	version := s.Policy.RulesVersion()
+	var out []builtin.DeniedPath
+	for _, d := range s.Policy.DeniedPaths() {
+		out = append(out, builtin.DeniedPath{Text: d.Rule, Read: d.Read, Edit: d.Edit, From: d.From, Matches: d.Matches})
+	}
+	return out, version
+}
+
+// denyRules reports whether the kernel enforces deny rules on paths, or only the text of commands counts.
+func (c *Checkup) denyRules(s *Session, found sandbox.Support) {
+	if rules, _ := s.deniedPaths(); len(rules) == 0 {
+		return
+	}
+	const onlyText = "deny rules on paths only apply to paths in the text of commands"
+	if s.Settings.Tools.Sandbox == string(sandbox.Off) {
+		c.warn(onlyText + " (tools.sandbox: off)")
+		return
+	}
+	spec := sandbox.Spec{Mode: sandbox.DenyRules, Without: ^found.Layers()}
+	if _, err := spec.Plan(); err != nil {
+		c.warn(onlyText + ": " + cmp.Or(found.NamespacesWhy, found.SeccompWhy))
+		return
+	}
+	c.ok("deny rules on paths: the kernel enforces them in every command")
+	for _, text := range s.tools.DeniedByText() {
+		c.warn(text)
+	}
+}
+
+// Tries reports whether settings let commands be tried. Empty settings do.
+func Tries(t settings.Tools) bool {
+	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
+}
+
+// place returns where commands run that were not approved. After a change of rules, the hidden files are determined again.
+func (s *Session) place() permission.Place {
+	if v := s.Policy.RulesVersion(); s.hiddenBy.Swap(v) != v {
+		s.tools.ReadLimitsChanged()
+	}
+	switch s.tools.Place() {
+	case builtin.PlaceOverlay:
+		return permission.Overlay
+	case builtin.PlaceReadOnly:
+		return permission.ReadOnly
+	}
+	return permission.None
+}
+
+// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is complete.
+func (s *Session) Secrets() ([]string, bool) { return s.tools.Secrets() }
+
+// Place returns where commands of the session run that were not approved.
+func (s *Session) Place() permission.Place { return s.place() }
+
+// SandboxWrite returns the paths that settings make writable in sandboxes.
+func (f Directory) SandboxWrite(t settings.Tools) []string {
+	var paths []string
+	for _, e := range t.SandboxWrite {
+		paths = append(paths, f.settled(e.Text))
+	}
+	return paths
+}
+
+// trialDir is the directory for the changes of trials, in Adze's directory.
+const trialDir = "trial"
+
+// SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their names.
+// write are paths that settings make writable.
+func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
+	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.env.Home))
+	protected := func(path string) bool {
+		_, ok := named(path)
+		return ok
+	}
+	return sandbox.NewBase([]string{f.Path}, write, environ, protected), protected
+}
+
+// Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
+func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
+	base, protected := f.SandboxBase(write, environ)
+	layers, err := trial.Open(trial.Options{
+		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
+		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), protected),
+		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },
+	})
+	return layers, base.Roots(), err
+}
+
+// recoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
+func (s *Session) recoverTrials() {
+	if err := trial.Recover(filepath.Join(s.Directory.Home, trialDir), s.tools.Roots()); err != nil {
+		s.env.warn("%v", err)
+	}
+}
+
+// trials reports whether commands can be tried in a directory, by trying one.
+func (c *Checkup) trials(ctx context.Context, s *Session) {
+	switch t := s.Settings.Tools; {
+	case t.Trial == "off":
+		c.plain("trials: off (tools.trial)")
+		return
+	case t.Trial == Untried:
+		c.plain("trials: off until you trust this project. Review with 'adze trust'")
+		return
+	case !Tries(t):
+		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
+		return
+	}
+	why := "tools.trial is read-only"
+	if s.Settings.Tools.Trial != readOnlyTrial {
+		by, err := s.tryTrial(ctx)
+		if err == nil {
+			c.ok("trials: commands are tried in an overlay (overlayfs" + by + ")")
+			return
+		}
+		why = err.Error()
+	}
+	if err := s.canObserve(); err != nil {
+		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
+		return
+	}
+	c.ok("trials: commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
+}
+
+// canObserve returns why commands can't be tried in a read-only place, or nil.
+func (s *Session) canObserve() (err error) {
+	r := proc.Open(proc.Options{Helper: s.env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return r.CanObserve()
+}
+
+// tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.
+func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
+	f := s.Directory
+	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.env.Environ)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, layers.Close()) }()
+	if ok, why := layers.Supported(); !ok {
+		return "", errors.New(why)
+	}
+	t, err := layers.New(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, t.Drop()) }()
+	r := proc.Open(proc.Options{Helper: s.env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	spec := t.Spec(nil)
+	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.env.Environ, Sandbox: spec})
+	if err == nil && out.Exit != 0 {
+		err = errors.New(out.Output.String())
+	}
+	if plan, fails := spec.Plan(); fails == nil && plan.Launched {
+		has := sandbox.Probe()
+		by = "; in namespaces of bubblewrap, because " + cmp.Or(has.NamespacesWhy, has.PIDsWhy)
+	}
+	return by, err
+}

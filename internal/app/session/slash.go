@@ -1,0 +1,471 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/nearest"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Slash is a command at the start of a prompt, such as /help. All front ends share one table: see Slashes.
+type Slash struct {
+	Name  string   // without the /
+	Also  []string // other names
+	Words string   // its arguments
+	About string
+	// Aside means that the command can run while a prompt is being answered: it shows something, or changes how calls are
+	// judged.
+	Aside bool
+
+	needs  Ability
+	values func(ctx context.Context, s *Session) []Value // possible arguments; nil: any
+	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
+}
+
+// Value is a possible argument of a command, with a description.
+type Value struct{ Text, About string }
+
+// Ability is what a front end can do for commands. Commands that need more are not listed.
+type Ability uint8
+
+const (
+	Lasts   Ability = 1 << iota // the conversation continues after a command
+	Quits                       // the user can end it with a command
+	Copies                      // it can copy to the clipboard of the user
+	Answers                     // a user answers its questions
+	Draws                       // it has a screen with keys and colors
+	Chooses                     // it lets the user choose, and can continue with another session
+)
+
+// Expansion is the result of a slash command: text for the user, or parts for the model.
+type Expansion struct {
+	Print    string
+	Markdown bool            // Print is Markdown; otherwise plain text
+	Commands []Slash         // to be listed
+	History  []model.Message // earlier messages
+	Parts    []model.Part    // the prompt
+	Copy     string          // for the user's clipboard
+	Quit     bool            // the user quits
+	Action   Action          // for the front end; "": none
+	Words    string          // of the action
+
+	Choice *Choice // for the user to decide; a front end that can't ask prints Print
+	Resume string  // ID of the session to continue instead of this one
+	AddDir string  // directory to add to the workspace: the session is reopened with it
+	Edit   string  // text for the user's next prompt
+}
+
+// ForPerson reports whether there is nothing for the model.
+func (x Expansion) ForPerson() bool {
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != "" || x.AddDir != ""
+}
+
+// Supports adds abilities of the front end. One that draws also shows which model was found, so that isn't reported.
+func (s *Session) Supports(more Ability) {
+	s.front |= more
+	s.Models.quiet = s.front&Draws != 0
+}
+
+// Slashes returns the slash commands that work in this session's front end: those of the table, of command files, and the
+// known prompts of MCP servers.
+func (s *Session) Slashes() []Slash {
+	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
+	all = append(all, s.customSlashes()...)
+	all = append(all, s.Outside.Prompts()...)
+	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
+	return slices.DeleteFunc(all, func(c Slash) bool {
+		return slices.ContainsFunc(append([]string{c.Name}, c.Also...), func(name string) bool {
+			return slices.ContainsFunc(disabled, func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
+		})
+	})
+}
+
+// FindSlash finds the command that a prompt begins with.
+func (s *Session) FindSlash(prompt string) (Slash, bool) {
+	name, _, _, ok := slashed(prompt)
+	if !ok {
+		return Slash{}, false
+	}
+	return findSlash(s.Slashes(), name)
+}
+
+// SlashValues returns the possible arguments of a command, if they are a list.
+func (s *Session) SlashValues(ctx context.Context, prompt string) []Value {
+	c, ok := s.FindSlash(prompt)
+	if !ok || c.values == nil {
+		return nil
+	}
+	return c.values(ctx, s)
+}
+
+var slashLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^/([\pL\d_][^\s/:]*(?::\S+)?)(?:[ \t]+(.*?))?[ \t\r]*(?:\n|$)`)
+})
+
+// slashed splits a prompt that begins with a slash command: its first line is the command, the rest is for the model. Paths
+// and comments of programs aren't commands.
+func slashed(prompt string) (name, words, rest string, ok bool) {
+	m := slashLine().FindStringSubmatch(prompt)
+	if m == nil {
+		return "", "", prompt, false
+	}
+	return m[1], m[2], strings.TrimSpace(prompt[len(m[0]):]), true
+}
+
+// Expand runs the slash command at the start of a prompt. It returns false if there is none.
+func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, error) {
+	name, words, rest, ok := slashed(prompt)
+	if !ok {
+		return Expansion{}, false, nil
+	}
+	c, known := findSlash(s.Slashes(), name)
+	if !known || c.Name == "help" {
+		s.Outside.Settle(ctx) // servers whose prompts aren't known yet
+		c, known = findSlash(s.Slashes(), name)
+	}
+	if !known {
+		if err := s.unknownSlash(name); err != nil {
+			return Expansion{}, true, err
+		}
+		return Expansion{}, false, nil
+	}
+	x, err := c.run(ctx, s, words)
+	if err == nil && rest != "" && !x.ForPerson() {
+		x.Parts = append(x.Parts, model.Text(rest))
+	}
+	return x, true, err
+}
+
+// findSlash finds a command by its name, or the prompt of a server by its name alone if no other server has it.
+func findSlash(all []Slash, name string) (Slash, bool) {
+	var found []Slash
+	for _, c := range all {
+		if c.Name == name || slices.Contains(c.Also, name) {
+			return c, true
+		}
+		if _, own, ok := strings.Cut(c.Name, ":"); ok && own == name {
+			found = append(found, c)
+		}
+	}
+	if len(found) != 1 {
+		return Slash{}, false
+	}
+	return found[0], true
+}
+
+// slashName matches a name that may be a mistyped command.
+var slashName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`) })
+
+// unknownSlash returns an error for a word that looks like a command and isn't one. Other text is a prompt, such as one that
+// begins with a path.
+func (s *Session) unknownSlash(name string) error {
+	if !slashName().MatchString(name) {
+		return nil
+	}
+	if _, err := os.Lstat("/" + name); err == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range s.Slashes() {
+		names = append(append(names, c.Name), c.Also...)
+	}
+	hint := "See /help."
+	if close := nearest.Names(name, names); len(close) > 0 {
+		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
+	}
+	return errorf(ErrPrompt, "unknown command /%s\n%s To send it as text, start with a space.", name, hint)
+}
+
+func slashHelp(_ context.Context, s *Session, _ string) (Expansion, error) {
+	return Expansion{Commands: s.Slashes()}, nil
+}
+
+func slashMemory(_ context.Context, s *Session, _ string) (Expansion, error) {
+	return Expansion{Print: s.Definitions.Describe(s.Definitions.Memory())}, nil
+}
+
+func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	if s.talk == nil {
+		return Expansion{Print: "Nothing to compact: the conversation has not started."}, nil
+	}
+	done, err := s.talk.Compact(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return Expansion{}, err
+	case err != nil:
+		return Expansion{Print: tool.Visible(err.Error())}, nil
+	}
+	return Expansion{Print: done.String()}, nil
+}
+
+// slashTable returns the table of slash commands.
+func slashTable() []Slash {
+	return []Slash{
+		{Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one", needs: Lasts | Chooses, run: slashAddDir},
+		{Name: "agents", About: "list types of subagents", Aside: true, run: slashAgents},
+		{Name: "background", Also: []string{"jobs"}, Words: jobWords, About: "list, show or stop background commands",
+			Aside: true, needs: Lasts, values: jobIDs, run: slashJobs},
+		{Name: "clear", Also: []string{"new"}, About: "start a new conversation", needs: Lasts, run: slashClear},
+		{Name: "compress", Also: []string{"compact"}, About: "summarize the older part of the conversation", run: slashCompress},
+		{Name: "context", About: "show what takes up the model's context", Aside: true, run: slashContext},
+		{Name: "copy", Words: "[N]", About: "copy the last answer, or the N-th last", Aside: true, needs: Copies, run: slashCopy},
+		{Name: "cost", About: "show the tokens that this session used", Aside: true, needs: Lasts, run: slashCost},
+		{Name: "diff", About: "show what this session changed on disk", Aside: true, needs: Lasts, run: slashDiff},
+		{Name: "doctor", About: "check your setup", Aside: true, run: slashDoctor},
+		{Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", needs: Lasts, values: efforts, run: slashEffort},
+		{Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true, needs: Lasts, run: slashExport},
+		{Name: "help", About: "list these commands", Aside: true, run: slashHelp},
+		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
+		{Name: "init", About: "let the model write an AGENTS.md for this project", run: slashInit},
+		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
+		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
+		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
+		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", Aside: true, needs: Lasts, values: modes, run: slashMode},
+		{Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames, run: slashModel},
+		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
+			Aside: true, values: func(context.Context, *Session) []Value { return words(ruleLists()) }, run: slashPermissions},
+		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
+		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
+		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
+		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, values: sessionIDs, run: slashResume},
+		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", needs: Chooses, run: slashRewind},
+		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, or set one",
+			Aside: true, values: settingKeys, run: slashSettings},
+		{Name: "skills", About: "list skills", Aside: true, run: slashSkills},
+		{Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast", needs: Draws, values: themes, run: frontEnd(SetTheme)},
+		{Name: "tools", About: "list the model's tools", Aside: true, run: slashTools},
+		{Name: "trust", About: "show what this project requests, and trust it", run: slashTrust},
+		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts, run: slashUndo},
+	}
+}
+
+// words returns values without a description.
+func words(all []string) []Value {
+	var out []Value
+	for _, w := range all {
+		out = append(out, Value{Text: w})
+	}
+	return out
+}
+
+func efforts(context.Context, *Session) []Value { return words(Efforts()) }
+
+// maxCompleted is how many sessions /resume completes, the newest ones.
+const maxCompleted = 20
+
+func sessionIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
+	found, _ := s.Directory.Recorded(false)
+	for _, info := range found {
+		if info.Title != "" && info.ID != s.ID && len(ids) < maxCompleted {
+			ids = append(ids, Value{info.ID[:8], info.Title})
+		}
+	}
+	return ids
+}
+
+func themes(context.Context, *Session) []Value { return words(settings.Themes()) }
+
+func modes(context.Context, *Session) []Value { return words(modeNames()) }
+
+func modelNames(ctx context.Context, s *Session) []Value {
+	var names []Value
+	for _, m := range s.Models.Known(ctx) {
+		names = append(names, Value{m.ID, m.Source})
+	}
+	return names
+}
+
+func slashQuit(context.Context, *Session, string) (Expansion, error) {
+	return Expansion{Quit: true}, nil
+}
+
+func slashClear(_ context.Context, s *Session, _ string) (Expansion, error) {
+	switch {
+	case s.talk != nil:
+		s.talk.Reset(nil)
+	case s.resumed != nil: // and not continued yet
+		s.resumed.history, s.resumed.told, s.resumed.news, s.resumed.cutOff = nil, nil, nil, false
+		s.recorder.reset(nil)
+	}
+	if err := s.tools.SetTodos("", nil); err != nil {
+		return Expansion{}, err
+	}
+	return Expansion{Print: "Started a new conversation."}, nil
+}
+
+func slashMode(_ context.Context, s *Session, words string) (Expansion, error) {
+	if words == "" {
+		return Expansion{Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(), strings.Join(modeNames(), ", "))}, nil
+	}
+	if err := s.SetMode(words); err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/mode: %v", err)
+	}
+	return Expansion{Print: fmt.Sprintf("Approval mode: %s.", s.Policy.Mode())}, nil
+}
+
+func modeNames() []string {
+	var out []string
+	for _, m := range permission.Modes() {
+		out = append(out, m.String())
+	}
+	return out
+}
+
+func slashPlan(_ context.Context, s *Session, words string) (Expansion, error) {
+	if err := s.SetMode(permission.Plan.String()); err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/plan: %v", err)
+	}
+	if words == "" {
+		return Expansion{Print: "Approval mode: plan."}, nil
+	}
+	return Expansion{Parts: []model.Part{model.Text(words)}}, nil
+}
+
+func slashModel(ctx context.Context, s *Session, words string) (Expansion, error) {
+	if words == "" {
+		return s.listModels(ctx), nil
+	}
+	m, err := s.Models.Switch(ctx, words)
+	if err != nil {
+		return Expansion{}, err
+	}
+	if s.talk != nil {
+		s.talk.SetModel(m)
+	}
+	return Expansion{Print: "Model: " + tool.Visible(m.Name()) + "."}, nil
+}
+
+func (s *Session) listModels(ctx context.Context) Expansion {
+	var b strings.Builder
+	if name := s.Models.Name(); name != "" {
+		fmt.Fprintf(&b, "Model: %s.\n\n", tool.Visible(name))
+	}
+	list, errs := s.Models.List(ctx)
+	for _, m := range list {
+		fmt.Fprintf(&b, "- `%s` (%s)\n", tool.Visible(m.ID), m.Source)
+	}
+	for _, err := range errs {
+		fmt.Fprintf(&b, "- %s\n", tool.Visible(err.Error()))
+	}
+	b.WriteString("\nUse /model NAME to switch.")
+	return Expansion{Print: b.String(), Markdown: true}
+}
+
+// Efforts returns the levels of reasoning effort: see [model.Request].
+func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
+
+func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
+	if !slices.Contains(Efforts(), words) {
+		return Expansion{}, errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)
+	}
+	s.Settings.Model.Effort = words
+	if s.talk != nil {
+		s.talk.SetEffort(words)
+	}
+	return Expansion{Print: "Reasoning effort: " + tool.Visible(words) + "."}, nil
+}
+
+func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
+	u := s.ContextUsage(s.talk)
+	used := u.Estimated()
+	if s.talk != nil {
+		if tokens, _ := s.talk.Context(); tokens > 0 {
+			used = tokens
+		}
+	}
+	sum := func(list []ToolTokens) (n int) {
+		for _, t := range list {
+			n += t.Tokens
+		}
+		return n
+	}
+	return Expansion{Markdown: true, Print: fmt.Sprintf("%d of %d tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| system prompt | %d |\n| context files | %d |\n"+
+		"| built-in tools | %d |\n| external tools | %d |\n| messages | %d |\n\nThe parts are estimates.",
+		used, u.Window, 100*used/max(1, u.Window), u.System, u.Memory, sum(u.Builtin), sum(u.External), u.Messages)}, nil
+}
+
+func slashTools(_ context.Context, s *Session, _ string) (Expansion, error) {
+	var b strings.Builder
+	for _, d := range s.Executor.Registry.Declarations(nil) {
+		fmt.Fprintf(&b, "- `%s` %s\n", tool.Visible(d.Name), tool.Visible(d.Brief()))
+	}
+	return Expansion{Print: b.String(), Markdown: true}, nil
+}
+
+func slashMCP(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	aliases, problems := s.Outside.Configured()
+	if len(aliases)+len(problems) == 0 {
+		return Expansion{Print: "No MCP servers. Add one with: adze mcp add."}, nil
+	}
+	var b strings.Builder
+	for _, st := range s.Outside.List() {
+		fmt.Fprintf(&b, "- `%s` %s\n", tool.Visible(st.Alias), tool.Visible(fmt.Sprint(st.State)))
+	}
+	for _, p := range problems {
+		fmt.Fprintf(&b, "- %s\n", tool.Visible(fmt.Sprint(p)))
+	}
+	return Expansion{Print: b.String(), Markdown: true}, nil
+}
+
+// initText is the prompt of /init.
+const initText = "Look at this project and write AGENTS.md in its root: what the project is, how it is built and tested, its structure, " +
+	"and the conventions that its code follows. Keep it short: only what someone can't see at once. If the file exists, improve it."
+
+func slashInit(context.Context, *Session, string) (Expansion, error) {
+	return Expansion{Parts: []model.Part{model.Text(initText)}}, nil
+}
+
+// Action is what a command does in the front end instead of printing something.
+type Action string
+
+// Actions.
+const (
+	ListKeys Action = "keys"  // list the keys of the terminal
+	SetTheme Action = "theme" // show or set the theme; its name is in Expansion.Words
+)
+
+// frontEnd returns a command that the front end runs.
+func frontEnd(a Action) func(context.Context, *Session, string) (Expansion, error) {
+	return func(_ context.Context, _ *Session, words string) (Expansion, error) {
+		return Expansion{Action: a, Words: words}, nil
+	}
+}
+
+// Choice is a decision of the user before a command continues. Nothing happens unless an option is chosen.
+type Choice struct {
+	Title   string
+	Detail  []string // further lines
+	View    string   // more details, which may be long; "": none
+	Options []Option // the first one is the default, and safe
+}
+
+// Option is a possible answer to a choice.
+type Option struct {
+	Key         string // a letter that selects it; "": it is in a list
+	Text, About string
+	Run         func(context.Context) (Expansion, error) // nil: nothing happens
+}
+
+// Age describes roughly how long ago something was.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}

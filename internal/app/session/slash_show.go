@@ -1,0 +1,449 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/internal/engine/workspace"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/journal/export"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// columns aligns rows in columns.
+func columns(rows [][]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	for _, r := range rows {
+		for i, cell := range r {
+			r[i] = tool.Visible(strings.Join(strings.Fields(cell), " "))
+		}
+		fmt.Fprintln(w, "  "+strings.Join(r, "\t"))
+	}
+	_ = w.Flush() // can't fail in memory
+	lines := strings.Split(b.String(), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+func slashAgents(_ context.Context, s *Session, _ string) (Expansion, error) {
+	var rows [][]string
+	for _, r := range agent.AllRoles(s.Definitions.Roles) {
+		rows = append(rows, []string{r.Name, r.Description})
+	}
+	return Expansion{Print: "Types of subagents, which the model starts with the task tool:\n" + columns(rows) +
+		"Define more in .adze/agents/NAME.md."}, nil
+}
+
+func slashSkills(_ context.Context, s *Session, _ string) (Expansion, error) {
+	if len(s.Definitions.skills) == 0 {
+		return Expansion{Print: "No skills. Add one in .adze/skills/NAME/SKILL.md."}, nil
+	}
+	var rows [][]string
+	for _, k := range s.Definitions.skills {
+		rows = append(rows, []string{k.Name, k.Description})
+	}
+	return Expansion{Print: "Skills, which the model loads when it needs them:\n" + columns(rows)}, nil
+}
+
+func slashHooks(_ context.Context, s *Session, _ string) (Expansion, error) {
+	var rows [][]string
+	for _, h := range s.Hooks() {
+		rows = append(rows, []string{string(h.Event), cmp.Or(h.Matcher, "*"), clip(h.Title(), 60), h.From})
+	}
+	switch {
+	case s.Settings.Hooks.Disabled:
+		return Expansion{Print: "Hooks are off (disableAllHooks)."}, nil
+	case len(rows) == 0:
+		return Expansion{Print: "No hooks. Add them to the setting hooks."}, nil
+	}
+	return Expansion{Print: "Hooks:\n" + columns(rows)}, nil
+}
+
+const jobWords = "[ID|stop ID]"
+
+// slashJobs lists background commands and subagents, shows the output of one, or stops it.
+func slashJobs(ctx context.Context, s *Session, words string) (Expansion, error) {
+	args := strings.Fields(words)
+	switch {
+	case len(args) == 0:
+		return s.listJobs(), nil
+	case len(args) == 1 && args[0] != "stop":
+		return s.showJob(args[0])
+	case len(args) == 2 && args[0] == "stop":
+		return s.stopJob(ctx, args[1])
+	}
+	return Expansion{}, errorf(ErrPrompt, "usage: /background %s", jobWords)
+}
+
+func (s *Session) listJobs() Expansion {
+	var rows [][]string
+	for _, j := range s.tools.Jobs() {
+		age := ""
+		if j.Running {
+			age = s.env.now().Sub(j.Began).Round(time.Second).String()
+		}
+		rows = append(rows, []string{j.ID, j.State, age, j.Command})
+	}
+	for _, j := range (backgroundTasks{s}).Jobs() {
+		state := "ended"
+		if j.Running {
+			state = "running"
+		}
+		rows = append(rows, []string{j.ID, state, "", "subagent"})
+	}
+	if len(rows) == 0 {
+		return Expansion{Print: "No background commands."}
+	}
+	return Expansion{Print: columns(rows) + "/background ID shows the output, /background stop ID stops it."}
+}
+
+// findTask returns the background subagent of a name.
+func (s *Session) findTask(id string) (builtin.TaskJob, bool) {
+	all := backgroundTasks{s}.Jobs()
+	i := slices.IndexFunc(all, func(j builtin.TaskJob) bool { return strings.EqualFold(j.ID, id) })
+	if i < 0 {
+		return builtin.TaskJob{}, false
+	}
+	return all[i], true
+}
+
+func (s *Session) showJob(id string) (Expansion, error) {
+	if j, ok := s.findTask(id); ok {
+		text := j.Report
+		if j.Running && j.Display != nil {
+			text = j.Display.Markdown()
+		}
+		return Expansion{Print: text, Markdown: true}, nil
+	}
+	j, text, err := s.tools.JobOutput(id)
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/background: %v", err)
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "(no output)"
+	}
+	return Expansion{Print: fmt.Sprintf("%s: %s, %s\n%s", j.ID, tool.Visible(j.Command), j.State, strings.TrimRight(tool.Visible(text), "\n"))}, nil
+}
+
+func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
+	if j, ok := s.findTask(id); ok {
+		if _, err := (backgroundTasks{s}).Stop(ctx, j.ID); err != nil {
+			return Expansion{}, err
+		}
+		return Expansion{Print: "Stopped " + j.ID + "."}, nil
+	}
+	j, err := s.tools.StopJob(id)
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/background: %v", err)
+	}
+	return Expansion{Print: fmt.Sprintf("Stopped %s (%s): %s.", j.ID, tool.Visible(j.Command), j.State)}, nil
+}
+
+// jobIDs returns the completions of /background.
+func jobIDs(_ context.Context, s *Session) []Value {
+	var ids []Value
+	for _, j := range s.tools.Jobs() {
+		ids = append(ids, Value{j.ID, j.Command})
+		if j.Running {
+			ids = append(ids, Value{"stop " + j.ID, j.Command})
+		}
+	}
+	return ids
+}
+
+// slashCopy copies an answer of the model.
+func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
+	n := 1
+	if words != "" {
+		var err error
+		if n, err = strconv.Atoi(words); err != nil || n < 1 {
+			return Expansion{}, errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
+		}
+	}
+	history := s.resumed.with(nil) // before the first prompt
+	if s.talk != nil {
+		history = s.talk.History()
+	}
+	answers := answersIn(history)
+	switch {
+	case len(answers) == 0:
+		return Expansion{Print: "Nothing to copy: the model has not answered."}, nil
+	case n > len(answers):
+		return Expansion{}, errorf(ErrPrompt, "/copy: there are %d answers, not %d", len(answers), n)
+	}
+	text := answers[len(answers)-n]
+	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).", len([]rune(text)))}, nil
+}
+
+// answersIn returns the texts that ended a turn of the model.
+func answersIn(history []model.Message) []string {
+	var all []string
+	for _, m := range history {
+		if m.Role != model.Assistant {
+			continue
+		}
+		var b strings.Builder
+		calls := false
+		for _, p := range m.Parts {
+			switch p := p.(type) {
+			case model.Text:
+				b.WriteString(string(p))
+			case model.Call:
+				calls = true
+			}
+		}
+		if text := strings.TrimSpace(b.String()); text != "" && !calls {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// maxDiff is the maximum number of characters that /diff shows.
+const maxDiff = 200_000
+
+// Diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
+func (s *Session) Diff() (string, error) {
+	u, err := s.Undo(Selection{All: true, Force: true})
+	var nothing *NothingError
+	var unknown *journal.UnknownError
+	switch {
+	case errors.As(err, &nothing), errors.As(err, &unknown):
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	var b strings.Builder
+	for _, step := range u.Todo() {
+		now, before, err := u.Contents(step)
+		name := shortPath(step.Path, s.Directory.Path)
+		switch {
+		case err != nil:
+			fmt.Fprintf(&b, "%s: %v\n", name, err)
+		case bytes.IndexByte(now, 0) >= 0 || bytes.IndexByte(before, 0) >= 0:
+			fmt.Fprintf(&b, "%s: binary, %d bytes before and %d now\n", name, len(before), len(now))
+		case bytes.Equal(now, before):
+			fmt.Fprintf(&b, "%s: mode %v before and %v now\n", name, step.To.Mode, step.Now.Mode)
+		default:
+			old, current := "a/"+name, "b/"+name
+			if step.To.Is == "" {
+				old = "/dev/null"
+			}
+			if step.Now.Is == "" {
+				current = "/dev/null"
+			}
+			b.WriteString(edit.Compare(string(before), string(now)).Unified(old, current))
+		}
+		if b.Len() > maxDiff {
+			return b.String()[:maxDiff] + "\n… truncated\n", nil
+		}
+	}
+	for _, l := range u.Left {
+		fmt.Fprintf(&b, "%s: %s\n", shortPath(l.Path, s.Directory.Path), tool.Visible(l.Why))
+	}
+	return b.String(), nil
+}
+
+func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
+	diff, err := s.Diff()
+	switch {
+	case err != nil:
+		return Expansion{}, errorf(ErrPrompt, "/diff: %v", err)
+	case diff == "":
+		return Expansion{Print: "No files changed in this session."}, nil
+	}
+	return Expansion{Print: tool.Fence("diff", diff), Markdown: true}, nil
+}
+
+// ExportFormats returns the formats of an export.
+func ExportFormats() []string { return []string{"md", "html", "json"} }
+
+// Export writes a recorded session in a format for users or programs; "" is Markdown.
+func (f Directory) Export(w io.Writer, id, format string) error {
+	all := f.Sessions()
+	log, err := all.Entries(id)
+	if err != nil {
+		return SessionError(err)
+	}
+	defer log.Close()
+	write := export.Markdown
+	switch format {
+	case "html":
+		write = export.HTML
+	case "json":
+		write = export.JSON
+	}
+	empty := true
+	for range log.Read(1) {
+		empty = false
+		break
+	}
+	if empty {
+		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id, log.Path())
+	}
+	out := bufio.NewWriter(w)
+	if err := write(out, log.Read(1), all.Store()); err != nil {
+		return SessionError(err)
+	}
+	if log.Torn() {
+		f.env.warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
+	}
+	return out.Flush()
+}
+
+// slashExport writes the session to a file that doesn't exist yet.
+func slashExport(_ context.Context, s *Session, words string) (Expansion, error) {
+	file, format := "", ""
+	for _, w := range splitQuoted(words) {
+		switch {
+		case format == "" && slices.Contains(ExportFormats(), w):
+			format = w
+		case file == "":
+			file = w
+		default:
+			return Expansion{}, errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w, strings.Join(ExportFormats(), "|"))
+		}
+	}
+	if format == "" {
+		format = "md"
+		if ext := strings.TrimPrefix(filepath.Ext(file), "."); slices.Contains(ExportFormats(), ext) {
+			format = ext
+		}
+	}
+	if file == "" {
+		file = "adze-" + s.ID[:8] + "." + format
+	}
+	if rest, ok := strings.CutPrefix(file, "~/"); ok && s.env.Home != "" {
+		file = filepath.Join(s.env.Home, rest)
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(s.Directory.Path, file)
+	}
+	if s.recorder == nil {
+		return Expansion{}, errorf(ErrSession, "/export: this session isn't recorded (general.chatRecording)")
+	}
+	s.recorder.sync()
+	var b bytes.Buffer
+	err := s.Directory.Export(&b, s.ID, format)
+	var unknown *journal.UnknownError
+	if errors.As(err, &unknown) {
+		return Expansion{Print: "Nothing to export: the conversation has not started."}, nil
+	}
+	if err == nil {
+		_, err = atomicfile.Write(file, b.Bytes(), atomicfile.Options{Mode: 0o600})
+	}
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/export: %v", err)
+	}
+	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
+}
+
+// addedDirs returns the directories of the workspace after the first one, for the model.
+func (s *Session) addedDirs() []string {
+	var out []string
+	for _, root := range s.tools.Roots() {
+		if root != s.Directory.Path {
+			out = append(out, tool.Visible(root))
+		}
+	}
+	return out
+}
+
+// slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the directories at
+// their start, so the front end reopens the session.
+func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error) {
+	roots := s.tools.Roots()
+	if words == "" {
+		return Expansion{Print: "Workspace:\n  " + tool.Visible(strings.Join(roots, "\n  ")) + "\nAdd a directory with /add-dir DIR."}, nil
+	}
+	path := s.Directory.settled(strings.ReplaceAll(words, `\ `, " "))
+	if err := CheckAdded(path, s.env.Home); err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %v", err)
+	}
+	if w, err := workspace.Open(append(roots, path)...); err == nil && len(w.Skipped()) > 0 {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s", w.Skipped()[0])
+	}
+	path = Canonical(path)
+	if _, inside := names.Within(path, roots); inside {
+		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
+	}
+	if names.Below(path, s.world.State) {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
+	}
+	if s.denies(path) || s.denies(filepath.Join(path, "file")) {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: a deny rule applies: %s\nSee /permissions.", path)
+	}
+	if why := s.busy(); why != "" {
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or stop it with /background stop ID.", why)
+	}
+	return Expansion{AddDir: path}, nil
+}
+
+// denies reports whether calls can't read a path.
+func (s *Session) denies(path string) bool {
+	read := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Reads, Target: path}}}}
+	return s.Policy.Judge(read).Verdict == tool.Deny
+}
+
+// busy describes the background work that would stop at the end of the session; "": none.
+func (s *Session) busy() string {
+	switch {
+	case len(s.tools.Running()) > 0:
+		return "a background command is running"
+	case s.talk != nil && slices.ContainsFunc(s.talk.crew.Jobs(), func(j agent.Job) bool { return j.Running }):
+		return "a background subagent is running"
+	}
+	return ""
+}
+
+// Recorded reports whether the session can be resumed.
+func (s *Session) Recorded() bool {
+	if s.recorder == nil {
+		return false
+	}
+	s.recorder.mu.Lock()
+	defer s.recorder.mu.Unlock()
+	return s.recorder.w != nil
+}
+
+// Inherit copies the user's choices from another session: the mode, the rules and the model.
+func (s *Session) Inherit(ctx context.Context, from *Session) error {
+	s.Policy.Inherit(from.Policy)
+	from.own.mu.Lock()
+	own := from.own.rules
+	from.own.mu.Unlock()
+	for list, rules := range own {
+		for _, r := range rules {
+			if _, err := s.addRule(list, r.Text); err != nil {
+				return err
+			}
+		}
+	}
+	s.Settings.Model.Effort = from.Settings.Model.Effort
+	name := from.Models.Name()
+	if m, err := s.Models.Open(ctx); name == "" || err == nil && m.Name() == name {
+		return nil
+	}
+	_, err := s.Models.Switch(ctx, name)
+	return err
+}

@@ -1,0 +1,277 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// List shows every path and its change. Paths in dir are relative.
+func (u *Undo) List(dir string) string {
+	verb := "Undo"
+	if u.redo > 0 {
+		verb = "Redo"
+	}
+	var b strings.Builder
+	for _, c := range u.Calls {
+		fmt.Fprintf(&b, "%s %s of session %s: %s\n", verb, tool.Visible(c.ID), u.ID[:8], clip(tool.Visible(c.Title), 80))
+	}
+	done := 0
+	for _, s := range u.Steps {
+		if s.Now == s.To {
+			done++
+			continue
+		}
+		forced := ""
+		if s.Forced {
+			forced = " (changed since; its content is saved)"
+		}
+		fmt.Fprintf(&b, "  %-8s %s%s\n", s.Verb(), shortPath(s.Path, dir), forced)
+	}
+	if done > 0 {
+		fmt.Fprintf(&b, "  already restored: %d\n", done)
+	}
+	for _, l := range u.Left {
+		b.WriteString(LeftLine(l, dir))
+	}
+	return b.String()
+}
+
+// LeftLine returns the line for a skipped path.
+func LeftLine(l undo.Left, dir string) string {
+	if l.Lost {
+		return fmt.Sprintf("  lost     %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
+	}
+	return fmt.Sprintf("  leave    %s: %s\n", shortPath(l.Path, dir), tool.Visible(l.Why))
+}
+
+// LeftText returns how many paths were skipped, and what helps.
+func LeftText(left []undo.Left) string {
+	var lost, changed int
+	for _, l := range left {
+		if l.Lost {
+			lost++
+		} else if l.Changed {
+			changed++
+		}
+	}
+	var parts []string
+	if lost > 0 {
+		parts = append(parts, humanize.Count(lost, "path")+" can't be restored")
+	}
+	if n := len(left) - lost; n > 0 {
+		parts = append(parts, humanize.Count(n, "path")+" left alone")
+	}
+	text := strings.Join(parts, ", ")
+	if changed > 0 {
+		text += "\nUse --force to restore what changed since; the current content is saved first"
+	}
+	return text
+}
+
+// clip shortens a text to one line.
+func clip(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// shortPath returns a path relative to a directory, if it is inside.
+func shortPath(path, dir string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(names.Short(path, dir))) // so that a name can't look like another line
+}
+
+// undoWords are the arguments of /undo.
+const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
+
+func slashUndo(ctx context.Context, s *Session, words string) (Expansion, error) {
+	return s.slashTakeBack(ctx, "undo", words, Selection{})
+}
+
+func slashRedo(ctx context.Context, s *Session, words string) (Expansion, error) {
+	return s.slashTakeBack(ctx, "redo", words, Selection{Redo: true})
+}
+
+// slashTakeBack lists what an undo or a redo would do, and does it with --yes.
+func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Selection) (Expansion, error) {
+	yes, err := sel.read(strings.Fields(words))
+	if err != nil {
+		return Expansion{}, err
+	}
+	u, err := s.Undo(sel)
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "%v", err)
+	}
+	list := u.List(s.Directory.Path)
+	if !yes && len(u.Todo()) > 0 {
+		again := strings.TrimSpace("/" + name + " " + words)
+		return Expansion{Choice: s.askUndo(u), Print: list + "Type '" + again + " --yes' to continue."}, nil
+	}
+	left, err := u.Apply(ctx)
+	if err != nil {
+		return Expansion{}, err
+	}
+	for _, l := range left[len(u.Left):] { // the others are listed already
+		list += LeftLine(l, s.Directory.Path)
+	}
+	if len(left) > 0 {
+		return Expansion{Print: list + LeftText(left) + "."}, nil
+	}
+	return Expansion{Print: list + "All restored."}, nil
+}
+
+// read reads the arguments of /undo and /redo.
+func (sel *Selection) read(words []string) (yes bool, err error) {
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		switch {
+		case word == "--yes":
+			yes = true
+		case word == "--force":
+			sel.Force = true
+		case word == "--all" && !sel.Redo:
+			sel.All = true
+		case word == "--call" && !sel.Redo && len(words) > 0:
+			sel.Call, words = words[0], words[1:]
+		case word == "--turn" && !sel.Redo && len(words) > 0:
+			if sel.Turn, err = strconv.Atoi(words[0]); err != nil || sel.Turn < 1 {
+				return false, errorf(ErrPrompt, "--turn: expected a number above 0, got %q", words[0])
+			}
+			words = words[1:]
+		default:
+			return false, errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word, undoWords)
+		}
+	}
+	return yes, nil
+}
+
+// maxQuoted is the maximum length of a command that a question quotes.
+const maxQuoted = 40
+
+// askUndo returns the choice to undo or to redo.
+func (s *Session) askUndo(u *Undo) *Choice {
+	verb, mark := "undo", "↶ "
+	if u.redo > 0 {
+		verb, mark = "redo", "↷ "
+	}
+	list := u.List(s.Directory.Path)
+	return &Choice{Title: mark + u.Summary(s.Directory.Path), View: list, Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
+		left, err := u.Apply(ctx)
+		if err != nil {
+			return Expansion{}, err
+		}
+		return Expansion{Print: u.done(s.Directory.Path, left)}, nil
+	}}}}
+}
+
+// Summary describes the undo in a line: restores docs/: 42 files that "rm -r docs" removed.
+func (u *Undo) Summary(dir string) string {
+	todo := files(u.Todo())
+	var made, gone int // by the undo
+	for _, s := range todo {
+		switch s.Verb() {
+		case "create":
+			made++
+		case "delete":
+			gone++
+		}
+	}
+	verb, past := "restores", "changed"
+	switch {
+	case made == len(todo):
+		past = "removed"
+	case gone == len(todo):
+		verb, past = "deletes", "created"
+	}
+	by := u.quoted(dir)
+	if u.redo > 0 {
+		return fmt.Sprintf("%s %s: %s again", verb, some(todo, dir), by) + u.stays()
+	}
+	joint := "that"
+	if len(todo) == 1 {
+		joint = "which"
+	}
+	sep := " "
+	if len(todo) == 1 {
+		sep = ", "
+	}
+	return fmt.Sprintf("%s %s%s%s %s %s", verb, some(todo, dir), sep, joint, by, past) + u.stays()
+}
+
+// files returns the steps about files, or all if there are none.
+func files(steps []undo.Step) []undo.Step {
+	var out []undo.Step
+	for _, s := range steps {
+		if !s.Now.IsDir() && !s.To.IsDir() {
+			out = append(out, s)
+		}
+	}
+	if len(out) == 0 {
+		return steps
+	}
+	return out
+}
+
+// some names the paths of steps: a single one by its path, several by their directory and number.
+func some(steps []undo.Step, dir string) string {
+	if len(steps) == 1 {
+		return shortPath(steps[0].Path, dir)
+	}
+	common := filepath.Dir(steps[0].Path)
+	for _, s := range steps {
+		for common != filepath.Dir(common) && !strings.HasPrefix(s.Path, common+string(filepath.Separator)) {
+			common = filepath.Dir(common)
+		}
+	}
+	n := humanize.Count(len(steps), "file")
+	if rel := shortPath(common, dir); rel != "." {
+		return rel + "/: " + n
+	}
+	return n
+}
+
+// quoted names the calls.
+func (u *Undo) quoted(dir string) string {
+	if len(u.Calls) != 1 {
+		return humanize.Count(len(u.Calls), "call")
+	}
+	name := u.Calls[0].Title
+	if target := u.Calls[0].Target; target != "" {
+		name = target
+		if filepath.IsAbs(target) {
+			name = u.Calls[0].Name + " " + shortPath(target, dir)
+		}
+	}
+	return `"` + clip(tool.Visible(name), maxQuoted) + `"`
+}
+
+// stays describes how many paths are skipped.
+func (u *Undo) stays() string {
+	if len(u.Left) == 0 {
+		return ""
+	}
+	return "; " + strings.SplitN(LeftText(u.Left), "\n", 2)[0]
+}
+
+// done describes what was restored.
+func (u *Undo) done(dir string, left []undo.Left) string {
+	verb := "Undone"
+	if u.redo > 0 {
+		verb = "Redone"
+	}
+	text := fmt.Sprintf("%s: %s restored.", verb, humanize.Count(len(u.Todo())-len(left)+len(u.Left), "path"))
+	for _, l := range left {
+		text += "\n" + strings.TrimRight(LeftLine(l, dir), "\n")
+	}
+	return text
+}

@@ -1,0 +1,151 @@
+// Package trust stores which projects the user trusts, bound to what each project requests.
+//
+//	store := trust.Open(adzeHome)
+//	if store.State(dir, items) != trust.Trusted { … its settings can only add restrictions … }
+//
+// Trust applies to a list of requests, not to a directory: if a pull changes a command, the hash of the list changes, and
+// the project is untrusted until the user reviews it. The package doesn't interpret the requests; it only finds the programs of a
+// project that a setting or command names, and hashes them.
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/engine/atomicfile"
+)
+
+// Item is one request of a project's files: a setting and its value, or a server and its command.
+type Item struct {
+	What   string
+	Text   string
+	Effect Effect // for users; a decision isn't bound to it
+}
+
+// Effect is what trusting a project would do, by one of its requests.
+type Effect int
+
+// The effects, in the order in which they are shown.
+const (
+	RunsProgram Effect = iota
+	ChangesPermissions
+	AddsTools // servers, agents, skills
+	ChangesSetting
+)
+
+// State is whether a project is trusted.
+type State int
+
+// The states.
+const (
+	Unknown State = iota // the user was never asked
+	Changed              // they approved something else
+	Trusted
+)
+
+// Store is the file of trusted projects.
+type Store struct{ path string }
+
+// Open returns the store in Adze's directory. It reads and creates nothing yet.
+func Open(adzeHome string) *Store { return &Store{filepath.Join(adzeHome, "trust.json")} }
+
+// grant is a stored approval.
+type grant struct {
+	Hash string    `json:"hash"`
+	When time.Time `json:"when"`
+}
+
+// Hash identifies a list of items, in any order.
+func Hash(items []Item) string {
+	lines := make([]string, len(items))
+	for i, item := range items {
+		lines[i] = fmt.Sprintf("%q %q", item.What, item.Text)
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
+	return hex.EncodeToString(sum[:])
+}
+
+// State returns the state of a project. An unreadable store means not trusted.
+func (s *Store) State(directory string, items []Item) (State, error) {
+	grants, _, err := s.read()
+	if err != nil {
+		return Unknown, err
+	}
+	g, ok := grants[directory]
+	switch {
+	case !ok:
+		return Unknown, nil
+	case g.Hash != Hash(items):
+		return Changed, nil
+	}
+	return Trusted, nil
+}
+
+// Trust stores an approval of exactly these items.
+func (s *Store) Trust(directory string, items []Item) error {
+	return s.change(func(grants map[string]grant) {
+		grants[directory] = grant{Hash(items), time.Now().UTC().Truncate(time.Second)}
+	})
+}
+
+// Forget revokes trust.
+func (s *Store) Forget(directory string) error {
+	return s.change(func(grants map[string]grant) { delete(grants, directory) })
+}
+
+func (s *Store) read() (map[string]grant, []byte, error) {
+	raw, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]grant{}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the trusted projects: %w", err)
+	}
+	grants := map[string]grant{}
+	if err := json.Unmarshal(raw, &grants); err != nil {
+		return nil, nil, fmt.Errorf("read the trusted projects: %s: %w\nDelete the file to start over.", s.path, err)
+	}
+	return grants, raw, nil
+}
+
+// change rewrites the store. A concurrent change is not overwritten.
+func (s *Store) change(apply func(map[string]grant)) error {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return fmt.Errorf("save the trusted projects: %w", err)
+	}
+	for {
+		grants, old, err := s.read()
+		if err != nil {
+			return err
+		}
+		apply(grants)
+		raw, err := json.MarshalIndent(grants, "", "  ")
+		if err != nil {
+			return err
+		}
+		o := atomicfile.Options{Mode: 0o600}
+		if old != nil {
+			hash := sha256.Sum256(old)
+			o.Old = &hash
+		}
+		_, err = atomicfile.Write(s.path, append(raw, '\n'), o)
+		var changed *atomicfile.ChangedError
+		if errors.As(err, &changed) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("save the trusted projects: %w", err)
+		}
+		return nil
+	}
+}

@@ -1,0 +1,103 @@
+package tui
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/shellwords"
+)
+
+// paste inserts pasted text. The paths of images, which a terminal pastes when files are dropped on it, become attachments.
+func (s *Screen) paste(ctx context.Context, text string) {
+	if labels, note := s.dropped(text); len(labels) > 0 {
+		for i, l := range labels {
+			if i > 0 {
+				s.editor.Insert(" ")
+			}
+			s.editor.Attach(l)
+		}
+	} else {
+		s.note = note
+		s.editor.Paste(text)
+	}
+	s.typed(ctx)
+}
+
+// dropped is the labels of images, if a text is their paths and nothing else; otherwise why it is text, if that is of interest.
+func (s *Screen) dropped(text string) (labels []string, note string) {
+	paths := droppedPaths(text)
+	if len(paths) == 0 {
+		return nil, ""
+	}
+	for _, p := range paths {
+		label, why := s.o.Host.Attach(p)
+		if label == "" {
+			return nil, why
+		}
+		labels = append(labels, label)
+	}
+	return labels, ""
+}
+
+// maxDropped is the length of the longest text that is looked through for paths.
+const maxDropped = 16 << 10
+
+// droppedPaths are the absolute paths that a text consists of: quoted, with escaped spaces, as file:// addresses, or as they
+// are. It is nil for any other text.
+func droppedPaths(text string) []string {
+	text = strings.TrimSpace(text)
+	if text == "" || len(text) > maxDropped {
+		return nil
+	}
+	if p, ok := absolutePath(text); ok && !strings.ContainsAny(text, "\n'\"\\") && strings.Contains(text, " ") {
+		if words := pathWords(text); len(words) == 1 || !allAbsolute(words) { // a single path with spaces in it
+			return []string{p}
+		}
+	}
+	words := pathWords(text)
+	if len(words) == 0 || !allAbsolute(words) {
+		return nil
+	}
+	var out []string
+	for _, w := range words {
+		p, _ := absolutePath(w)
+		out = append(out, p)
+	}
+	return out
+}
+
+func allAbsolute(words []string) bool {
+	for _, w := range words {
+		if _, ok := absolutePath(w); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// absolutePath is the path that a word is, or that a file:// address names.
+func absolutePath(word string) (string, bool) {
+	if strings.HasPrefix(word, "file://") {
+		u, err := url.Parse(word)
+		if err != nil || u.Host != "" && u.Host != "localhost" {
+			return "", false
+		}
+		word = filepath.FromSlash(u.Path)
+		if runtime.GOOS == "windows" {
+			word = strings.TrimPrefix(word, `\`)
+		}
+	}
+	return word, filepath.IsAbs(word) && !strings.Contains(word, "\x00")
+}
+
+// pathWords splits a text at spaces, as a shell does: quotes and backslashes keep spaces. It is nil if a quote is open.
+func pathWords(text string) []string {
+	l := shellwords.Split(text, runtime.GOOS != "windows")
+	if l.Open != 0 {
+		return nil
+	}
+	return l.Words
+}

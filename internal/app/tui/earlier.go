@@ -1,0 +1,68 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+)
+
+// showEarlier prints the end of a conversation that continues: its last prompts with their answers, up to two screens.
+func (s *Screen) showEarlier(items []Item) {
+	s.transcript.earlier = items
+	if len(items) == 0 {
+		return
+	}
+	width, most := s.width(), 2*s.rows
+	var shown []cell.Line
+	from := len(items) // the first item that is shown
+	for at := len(items); at > 0; {
+		start := at - 1
+		for start > 0 && items[start].Kind != ItemPrompt {
+			start--
+		}
+		lines := exchange(items[start:at], width)
+		if len(shown)+len(lines) > most && from < len(items) {
+			break
+		}
+		if len(lines) > most { // the last one alone is too long: its end
+			lines = append([]cell.Line{lines[0], cell.Styled("  …", cell.Dim)}, lines[len(lines)-most:]...)
+		}
+		shown = append(lines, shown...)
+		from, at = start, start
+	}
+	if len(shown) > 0 && len(shown[0]) == 0 {
+		shown = shown[1:]
+	}
+	turns := 0
+	for _, i := range items[:from] {
+		if i.Kind == ItemPrompt {
+			turns++
+		}
+	}
+	s.space()
+	if turns > 0 {
+		s.print(cell.Styled(fmt.Sprintf("∙ %s (Ctrl+O to view)", humanize.Count(turns, "earlier turn")), cell.Dim), nil)
+	}
+	s.print(shown...)
+	s.space()
+}
+
+// exchange is a prompt and what follows it: answers, and a line for each call.
+func exchange(items []Item, width int) []cell.Line {
+	var out []cell.Line
+	items = slices.DeleteFunc(slices.Clone(items), func(i Item) bool { return i.Kind == ItemNote }) // for the model
+	for n, i := range items {
+		call := i.Kind == ItemCall || i.Kind == ItemDiff
+		if n > 0 && !(call && (items[n-1].Kind == ItemCall || items[n-1].Kind == ItemDiff)) || i.Kind == ItemPrompt {
+			out = append(out, nil)
+		}
+		if i.Kind == ItemThinking {
+			out = append(out, cell.Styled("∙ "+visible(i.Head)+"  (Ctrl+O to view)", cell.Dim))
+			continue
+		}
+		out = append(out, i.lines(width, i.foldable())...)
+	}
+	return out
+}

@@ -1,0 +1,297 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/tool"
+)
+
+// Lines is a conversation for screen readers and terminals that can't redraw: labeled lines, and numbers as answers. Nothing
+// that was printed changes.
+type Lines struct {
+	host   Host
+	out    io.Writer
+	prompt string
+
+	lines     chan string // typed by the user; closed at the end of the input
+	questions chan *lineQuestion
+	events    chan agent.Event
+	asked     int             // questions so far
+	text      strings.Builder // of the answer, since the last call
+	tried     map[string]bool // calls that were named when they were tried
+}
+
+// lineQuestion is a question that waits for a number.
+type lineQuestion struct {
+	*approval.Question
+	ctx   context.Context
+	reply chan lineReply
+}
+
+type lineReply struct {
+	decision tool.Decision
+	err      error
+}
+
+// NewLines makes a conversation in lines. It starts with the prompt, if there is one.
+func NewLines(in io.Reader, out io.Writer, host Host, prompt string) *Lines {
+	l := &Lines{host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan *lineQuestion), events: make(chan agent.Event, 256)}
+	go func() {
+		defer close(l.lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			l.lines <- s.Text()
+		}
+	}()
+	return l
+}
+
+// Observe takes an event of the agent.
+func (l *Lines) Observe(e agent.Event) { l.events <- e }
+
+// Typed is empty: a line is read after the answer before it.
+func (l *Lines) Typed() []string { return nil }
+
+// Tell prints a notice.
+func (l *Lines) Tell(text string) { l.say("note", text) }
+
+// Ask puts a question to the user. It is an [approval.Front].
+func (l *Lines) Ask(ctx context.Context, asked *approval.Question) (tool.Decision, error) {
+	q := &lineQuestion{Question: asked, ctx: ctx, reply: make(chan lineReply, 1)}
+	select {
+	case l.questions <- q:
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
+	}
+	select {
+	case a := <-q.reply:
+		return a.decision, a.err
+	case <-ctx.Done():
+		return tool.Decision{}, ctx.Err()
+	}
+}
+
+// Run holds the conversation until the input ends or the user quits.
+func (l *Lines) Run(ctx context.Context) error {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	typed := l.prompt
+	for {
+		if typed == "" {
+			fmt.Fprint(l.out, "you: ")
+			select {
+			case line, ok := <-l.lines:
+				if !ok {
+					return nil
+				}
+				typed = line
+			case <-l.host.Wake():
+				fmt.Fprintln(l.out)
+				l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return Reply{}, l.host.Continue(ctx) })
+			case <-interrupts:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		if strings.TrimSpace(typed) != "" {
+			if quit := l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return l.host.Run(ctx, typed) }); quit {
+				return nil
+			}
+		}
+		typed = ""
+	}
+}
+
+// work runs something, and answers questions meanwhile.
+func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal, f func(context.Context) (Reply, error)) (quit bool) {
+	run, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		reply Reply
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		reply, err := f(run)
+		done <- result{reply, err}
+	}()
+	for {
+		select {
+		case e := <-l.events:
+			l.event(e)
+		case q := <-l.questions:
+			l.drain()
+			l.answer(run, q)
+		case <-interrupts:
+			cancel()
+		case r := <-done:
+			l.drain()
+			l.endText()
+			if r.reply.Text != "" {
+				l.say("adze", r.reply.Text)
+			}
+			if r.reply.Copy != "" {
+				io.WriteString(l.out, clipboard(r.reply.Copy, os.Getenv("TMUX") != ""))
+			}
+			switch {
+			case errors.Is(r.err, context.Canceled):
+				l.say("note", "interrupted")
+			case r.err != nil:
+				l.say("error", r.err.Error())
+			}
+			return l.follow(ctx, interrupts, r.reply)
+		}
+	}
+}
+
+// drain prints what happened before now.
+func (l *Lines) drain() {
+	for len(l.events) > 0 {
+		l.event(<-l.events)
+	}
+}
+
+// endText prints what the model said since its last call.
+func (l *Lines) endText() {
+	if text := strings.TrimSpace(l.text.String()); text != "" {
+		l.say("adze", text)
+	}
+	l.text.Reset()
+}
+
+// say prints a labeled text. Further lines of it are indented.
+func (l *Lines) say(label, text string) {
+	lines := cell.CleanLines(strings.Trim(text, "\n"))
+	fmt.Fprintf(l.out, "%s: %s\n", label, strings.Join(lines, "\n  "))
+}
+
+func (l *Lines) event(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Called, agent.Answered:
+		l.endText()
+	case agent.Said:
+		switch said := e.Event.(type) {
+		case model.Text:
+			l.text.WriteString(string(said))
+		case model.Retry:
+			l.text.Reset()
+			l.say("note", said.String())
+		}
+	case agent.Step:
+		if (e.Stage == tool.Running || e.Stage == tool.Trying) && e.Request.Call.By == "" && !l.named(e) {
+			l.say("tool", naming(visible(e.Request.Declaration.Title()), about(e.Request)).String())
+		}
+		if e.Stage == tool.Done && e.Outcome.Error != nil {
+			label := "error"
+			if e.Outcome.Status != tool.StatusError { // the message says that it was denied or canceled
+				label = "note"
+			}
+			l.say(label, e.Outcome.Error.Message)
+		}
+	}
+}
+
+// named reports whether a call was named before, because it was tried.
+func (l *Lines) named(e agent.Step) bool {
+	key := e.Request.Call.By + "/" + e.Request.Call.ID
+	was := l.tried[key]
+	if e.Stage == tool.Trying {
+		if l.tried == nil {
+			l.tried = map[string]bool{}
+		}
+		l.tried[key] = true
+	}
+	return was
+}
+
+// answer asks a question until it is answered.
+func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
+	l.asked++
+	r := q.Request
+	text := naming(visible(r.Declaration.Title()), about(r)).String()
+	if q.Effects != nil {
+		text += ", " + q.Effects.Headline()
+	}
+	if d := q.Diff; d != nil && d.Stat != nil {
+		text += fmt.Sprintf(", %s added, %d removed", humanize.Count(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
+	}
+	if why := visible(q.Brief); why != "" {
+		text += ". Needs approval: " + why
+	}
+	l.say(fmt.Sprintf("question %d", l.asked), text+".")
+	if q.Command != nil {
+		l.print(commandDetails(*q.Command, lineWidth))
+	}
+	if q.Effects != nil {
+		l.effects(*q.Effects)
+	}
+	if len(r.Form) > 0 {
+		l.print(details(r.Confirm, lineWidth))
+	}
+	d, err := approval.Dialog{
+		Style: approval.Spoken, Out: l.out,
+		Read: func(ctx context.Context, prompt string) (string, error) { return l.number(ctx, q, prompt) },
+		Fail: func(err error) { l.say("error", err.Error()) },
+		View: func() { l.print(whole(q.Question, lineWidth)) },
+	}.Ask(ctx, q.Question)
+	q.reply <- lineReply{d, err}
+}
+
+// lineWidth is the width of lines that the terminal wraps.
+const lineWidth = 1000
+
+func (l *Lines) print(lines []cell.Line) {
+	for _, line := range lines {
+		fmt.Fprintln(l.out, line.String())
+	}
+}
+
+// effects prints what a tried call did.
+func (l *Lines) effects(f tool.Effects) {
+	for _, r := range f.Rows() {
+		fmt.Fprintf(l.out, "%s: %s\n", r.Label, visible(strings.Join(r.Cells, ", ")))
+	}
+	for _, w := range f.AllWarnings() {
+		fmt.Fprintf(l.out, "warning: %s\n", visible(w))
+	}
+}
+
+// number reads a line. What was typed before the question is dropped.
+func (l *Lines) number(ctx context.Context, q *lineQuestion, prompt string) (string, error) {
+	for drained := false; !drained; {
+		select {
+		case _, ok := <-l.lines:
+			if !ok {
+				return "", io.EOF
+			}
+		case <-time.After(50 * time.Millisecond):
+			drained = true
+		}
+	}
+	fmt.Fprint(l.out, prompt)
+	select {
+	case line, ok := <-l.lines:
+		if !ok {
+			return "", io.EOF
+		}
+		return strings.TrimSpace(line), nil
+	case <-q.ctx.Done():
+		return "", q.ctx.Err()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

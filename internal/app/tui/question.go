@@ -1,0 +1,402 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/app/tui/keys"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/tool"
+)
+
+// calm is how long a question must be visible, and no key pressed, before a key answers it. What the user types just when a
+// question appears was meant for the prompt.
+const calm = 400 * time.Millisecond
+
+// question is an approval or a form that waits for the user.
+type question struct {
+	*approval.Question
+
+	reply   chan tool.Decision
+	printed bool      // its diff or command is above the live area
+	long    bool      // that doesn't fit on the screen
+	shown   time.Time // since when it is visible
+	stage   stage
+	explain bool // why it is asked is shown
+	reasons []approval.Reason
+	offer   int            // the rule that "always" would apply
+	scope   approval.Scope // and for how long
+	problem string
+	typing  bool   // the text in the prompt is for it,
+	draft   string // and this was there before
+
+	field  int            // of a form, that is asked for
+	answer map[string]any // those before it
+
+	take []choice // what is done with each part
+	hunk int      // that is being decided
+}
+
+// choice is what the user decided about a hunk.
+type choice uint8
+
+const (
+	undecided choice = iota
+	taken
+	skipped
+)
+
+// stage is what the user is answering.
+type stage uint8
+
+const (
+	choosing  stage = iota
+	refusing        // typing why not
+	always          // choosing a rule
+	filling         // a form
+	editing         // the command
+	picking         // hunks of a diff
+	rerunning       // whether to run a tried call again, for real
+)
+
+// questionList is the open questions. The one at the index is shown.
+type questionList struct {
+	open    []*question
+	at      int
+	focused bool // Tab was pressed: keys answer although text was typed
+}
+
+// newQuestion makes a question for the screen.
+func newQuestion(q *approval.Question) *question {
+	out := &question{Question: q, reply: make(chan tool.Decision, 1), answer: map[string]any{}}
+	if len(q.Request.Form) > 0 && q.Request.Declaration.Origin == "" {
+		out.stage = filling
+	}
+	return out
+}
+
+// Ask puts a question to the user. It is an [approval.Front].
+func (s *Screen) Ask(ctx context.Context, asked *approval.Question) (tool.Decision, error) {
+	if asked.Invalid != nil {
+		return tool.Decision{}, asked.Invalid
+	}
+	q := newQuestion(asked)
+	s.send(func(s *Screen) {
+		s.questions.add(q, s.calls.position)
+		s.notify("needs approval: " + q.title().String())
+	})
+	select {
+	case d := <-q.reply:
+		return d, nil
+	case <-ctx.Done():
+		s.send(func(s *Screen) { s.drop(func(o *question) bool { return o == q }) })
+		return tool.Decision{}, ctx.Err()
+	case <-s.quit:
+		return tool.Decision{}, context.Canceled
+	}
+}
+
+// current is the question that is shown; nil if there is none.
+func (l *questionList) current() *question {
+	if len(l.open) == 0 {
+		return nil
+	}
+	l.at = min(l.at, len(l.open)-1)
+	return l.open[l.at]
+}
+
+// add inserts a question in the order of the calls: several calls of an answer need approval at once, and arrive in any
+// order. The question that the user reads stays.
+func (l *questionList) add(q *question, position func(tool.Call) int) {
+	at := position(q.Request.Call)
+	i := slices.IndexFunc(l.open, func(o *question) bool { return position(o.Request.Call) > at })
+	if i < 0 {
+		i = len(l.open)
+	}
+	if c := l.current(); c != nil && c.printed && i <= l.at {
+		l.at++
+	}
+	l.open = slices.Insert(l.open, i, q)
+}
+
+// remove removes questions. The one that the user reads stays, unless it is one of them.
+func (l *questionList) remove(is func(*question) bool) {
+	c := l.current()
+	l.open = slices.DeleteFunc(l.open, is)
+	if at := slices.Index(l.open, c); at >= 0 {
+		l.at = at
+	} else {
+		l.focused = false
+	}
+}
+
+// withdraw removes the question about a call that was answered otherwise.
+func (s *Screen) withdraw(c tool.Call) {
+	s.drop(func(q *question) bool { return q.Request.Call.By == c.By && q.Request.Call.ID == c.ID })
+}
+
+// drop removes questions without an answer. What was typed for one of them stays in the prompt, unless there was
+// something before.
+func (s *Screen) drop(is func(*question) bool) {
+	for _, q := range s.questions.open {
+		if is(q) && q.draft != "" {
+			s.giveBack(q)
+		}
+	}
+	s.questions.remove(is)
+}
+
+// reply answers the question that is shown.
+func (s *Screen) reply(q *question, d tool.Decision) {
+	s.giveBack(q)
+	s.questions.remove(func(o *question) bool { return o == q })
+	q.reply <- d
+}
+
+// decide answers the question that is shown, or says why it can't be answered so.
+func (s *Screen) decide(q *question, a approval.Answer) {
+	o, err := q.Decide(a)
+	if err != nil {
+		q.problem = err.Error()
+		return
+	}
+	if o.Saved != "" {
+		s.tell("saved " + approval.RuleList(o.Remember) + " to " + o.Saved)
+	}
+	s.reply(q, o.Decision)
+}
+
+// calm reports whether a key was meant for the question: it was visible before, and no other key was pressed.
+func (s *Screen) calm(q *question) bool {
+	return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
+}
+
+// questionKey handles a key of a question. It reports whether the question used the key; others are for the prompt.
+func (s *Screen) questionKey(q *question, k keys.Key) bool {
+	name := k.String()
+	switch q.stage {
+	case filling:
+		return s.fillKey(q, name)
+	case refusing:
+		return s.textKey(q, name, approval.Deny)
+	case editing:
+		return s.textKey(q, name, approval.Edit)
+	case always, picking, rerunning:
+		if k.Mods&keys.Ctrl != 0 { // interrupt, suspend, view the transcript
+			return false
+		}
+		s.decideKey(q, name)
+		return true
+	}
+	switch {
+	case name == "esc":
+		s.reply(q, tool.Decision{Verdict: tool.Deny})
+		s.interrupt()
+		return true
+	case name == "tab" && s.questions.focused:
+		s.questions.focused = false
+		return true
+	case (name == "left" || name == "right") && s.editor.Empty() && len(s.questions.open) > 1:
+		n := len(s.questions.open)
+		s.questions.at = (s.questions.at + map[string]int{"left": n - 1, "right": 1}[name]) % n
+		return true
+	case !s.calm(q):
+		return false
+	}
+	return s.choose(q, name)
+}
+
+// decideKey handles a key in a stage in which single keys decide.
+func (s *Screen) decideKey(q *question, name string) {
+	switch q.stage {
+	case always:
+		s.alwaysKey(q, name)
+	case picking:
+		s.pickKey(q, name)
+	case rerunning:
+		s.rerunKey(q, name)
+	}
+}
+
+// choose does what a key of the question stands for.
+func (s *Screen) choose(q *question, name string) bool {
+	key := name
+	if name == "n" && q.Tried() {
+		key = "d"
+	}
+	c, ok := q.Find(approval.Screen, key)
+	if !ok {
+		return false
+	}
+	switch c.Act {
+	case approval.Once:
+		if len(q.Fields) > 0 {
+			s.takeText(q, filling)
+		} else {
+			s.decide(q, approval.Answer{Act: approval.Once})
+		}
+	case approval.Deny:
+		if name == "n" {
+			s.takeText(q, refusing)
+		} else {
+			s.decide(q, approval.Answer{Act: approval.Deny})
+		}
+	case approval.Always:
+		q.stage, q.offer, q.scope = always, 0, approval.ForSession
+	case approval.View:
+		s.viewQuestion(q)
+	case approval.Explain:
+		if q.explain = !q.explain; q.explain {
+			q.reasons = q.Explain()
+		}
+	case approval.Edit:
+		if q.Command == nil {
+			s.editProposal(q)
+			break
+		}
+		s.takeText(q, editing)
+		s.editor.Set(q.Proposal)
+	case approval.Parts:
+		q.stage, q.hunk, q.take = picking, 0, make([]choice, len(q.Parts))
+	case approval.Rerun:
+		s.space()
+		s.print(cell.Styled("? Run again, with your permissions and the network:", cell.Yellow))
+		s.print(commandText(*q.Command)...)
+		q.stage, q.shown = rerunning, time.Time{}
+	}
+	return true
+}
+
+// textKey handles a key while the user types why not, or edits a command.
+func (s *Screen) textKey(q *question, name string, act approval.Act) bool {
+	switch name {
+	case "enter":
+		s.decide(q, approval.Answer{Act: act, Text: s.editor.Text()})
+	case "esc":
+		s.giveBack(q)
+		q.stage = choosing
+	default:
+		return false
+	}
+	return true
+}
+
+// alwaysKey handles a key while the user chooses a rule and how long it lasts. Nothing is saved before Enter.
+func (s *Screen) alwaysKey(q *question, name string) {
+	q.problem = ""
+	switch name {
+	case "up":
+		q.offer = max(0, q.offer-1)
+	case "down":
+		q.offer = min(len(q.Why.Offer)-1, q.offer+1)
+	case "s":
+		q.scope = approval.ForSession
+	case "p":
+		q.scope = approval.ForProject
+	case "u":
+		q.scope = approval.ForUser
+	case "esc":
+		q.stage = choosing
+	case "enter":
+		s.allowAlways(q)
+	}
+}
+
+// allowAlways applies the rule that was chosen, and approves the call.
+func (s *Screen) allowAlways(q *question) {
+	offer := q.Why.Offer[q.offer]
+	s.decide(q, approval.Answer{Act: approval.Always, Rule: offer, Scope: q.scope})
+	if q.problem != "" {
+		return
+	}
+	n := 0
+	for _, o := range s.questions.open { // the executor withdraws them
+		if o.Settled() {
+			n++
+		}
+	}
+	if s.settling = n > 0; s.settling {
+		s.tell(humanize.Count(n, "question") + " answered by " + approval.RuleList(offer))
+	}
+}
+
+// pickKey handles a key while the user goes through the hunks of a diff.
+func (s *Screen) pickKey(q *question, name string) {
+	switch name {
+	case "y":
+		q.decide(taken)
+	case "n":
+		q.decide(skipped)
+	case "left":
+		q.hunk = max(0, q.hunk-1)
+	case "right":
+		q.hunk = min(len(q.Parts)-1, q.hunk+1)
+	case "esc":
+		q.stage = choosing
+	case "enter":
+		s.writeHunks(q)
+	}
+}
+
+// decide notes what to do with the current hunk and goes to the next.
+func (q *question) decide(c choice) {
+	q.take[q.hunk] = c
+	q.hunk = min(len(q.Parts)-1, q.hunk+1)
+}
+
+// writeHunks approves the parts that were taken.
+func (s *Screen) writeHunks(q *question) {
+	if !slices.Contains(q.take, taken) {
+		q.problem = "nothing is taken: y takes a part, Esc goes back"
+		return
+	}
+	take := make([]bool, len(q.take))
+	for i, c := range q.take {
+		take[i] = c == taken
+	}
+	s.decide(q, approval.Answer{Act: approval.Parts, Take: take})
+}
+
+// rerunKey handles a key while the user decides whether a tried command runs again, for real.
+func (s *Screen) rerunKey(q *question, name string) {
+	switch name {
+	case "y":
+		if s.calm(q) {
+			s.decide(q, approval.Answer{Act: approval.Rerun})
+		}
+	case "n", "esc":
+		q.stage, q.shown = choosing, time.Time{}
+	}
+}
+
+// fillKey handles a key while the user fills a form: what is typed goes to the prompt, and Enter answers a field with it.
+func (s *Screen) fillKey(q *question, name string) bool {
+	switch name {
+	case "esc":
+		s.reply(q, tool.Decision{Verdict: tool.Deny})
+		s.interrupt()
+		return true
+	case "enter":
+		if s.editor.Empty() && s.keyAt.Sub(q.shown) < calm { // it was meant for the prompt
+			return true
+		}
+	default:
+		return false
+	}
+	if q.field < len(q.Fields) {
+		if err := q.Fields[q.field].Answer(s.editor.Text(), q.answer); err != nil {
+			q.problem = err.Error()
+			return true
+		}
+		q.problem = ""
+		s.editor.Clear()
+		q.field++
+	}
+	if q.field == len(q.Fields) {
+		s.decide(q, approval.Answer{Act: approval.Once, Form: q.answer})
+	}
+	return true
+}

@@ -1,0 +1,429 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/app/tui/markdown"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/tool"
+)
+
+// announce prints what a question is about above the live area, so that the terminal can scroll it.
+func (s *Screen) announce(q *question) {
+	if q.printed {
+		return
+	}
+	q.printed = true
+	s.endText()
+	s.space()
+	head := q.head()
+	if d := q.Diff; d != nil && d.Stat != nil {
+		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
+	}
+	lines := details(q.beyond(), s.width())
+	if q.Effects != nil { // how it ended is on the first line, if it fits
+		end := cell.Styled("   "+visible(q.Effects.Headline()), cell.Dim)
+		if head.Width()+end.Width() <= s.width() {
+			head = append(head, end...)
+		} else {
+			lines = slices.Insert(lines, 0, end)
+		}
+	}
+	rows := 0
+	for _, l := range lines {
+		rows += 1 + max(0, l.Width()-1)/s.width()
+	}
+	q.long = rows > s.rows-8 // it doesn't fit above the live area
+	s.print(head)
+	s.print(lines...)
+}
+
+// ask is the question in the live area, in this many rows. While something else owns the keys, it is one line.
+func (s *Screen) ask(q *question, room int) []cell.Line {
+	s.announce(q)
+	if hint := s.elsewhere(); hint != "" {
+		q.shown = time.Time{}
+		return []cell.Line{q.head().Right(cell.Styled(hint, cell.Cyan), s.width())}
+	}
+	if q.shown.IsZero() {
+		q.shown = s.o.Now()
+		q.typing = q.typing || q.stage == filling
+	}
+	return q.live(s, room)
+}
+
+// elsewhere says how to get to a question that doesn't own the keys; "" if it does.
+func (s *Screen) elsewhere() string {
+	switch s.owner() {
+	case questionKeys:
+		return ""
+	case searchKeys:
+		return "Esc closes the search"
+	case promptKeys:
+		if s.work != nil && s.width() >= 70 {
+			return "Tab to answer this question, Esc to interrupt"
+		}
+		return "Tab to answer this question"
+	}
+	return "Esc closes the list"
+}
+
+// head is the mark of a question and its title.
+func (q *question) head() cell.Line {
+	return append(cell.Line{{Text: "? ", Style: cell.Yellow}}, q.title()...)
+}
+
+// beyond is what the call shows besides its title.
+func (q *question) beyond() tool.Display {
+	text, ok := q.Request.Confirm.(tool.Literal)
+	if !ok || !short(q.Request.Description) { // the title of a long one is shortened
+		return q.Request.Confirm
+	}
+	if rest := q.Beyond(text); rest != "" {
+		return tool.Literal(rest)
+	}
+	return nil
+}
+
+// title is the tool and what the call is about.
+func (q *question) title() cell.Line {
+	what := about(q.Request)
+	if c, ok := q.Request.Confirm.(tool.Plan); ok {
+		if first, _, _ := strings.Cut(strings.TrimSpace(c.Text), "\n"); strings.HasPrefix(first, "#") {
+			what = visible(strings.TrimLeft(first, "# "))
+		}
+		return naming("Plan:", what)
+	}
+	if q.Command != nil && short(q.Command.Line) {
+		what = q.Command.Line
+	}
+	if by := q.Request.Call.By; by != "" {
+		what += " (" + visible(by) + ")"
+	}
+	return naming(visible(q.Request.Declaration.Title()), what)
+}
+
+// short reports whether a command can be part of a title: nothing of it is shortened or left out there.
+func short(line string) bool { return len(line) <= 1000 && visible(line) == line }
+
+// commandText is a whole command: its lines stay lines, and nothing of it is invisible.
+func commandText(c tool.Command) []cell.Line {
+	var out []cell.Line
+	for _, l := range cell.CleanLines(tool.Visible(c.Line)) {
+		out = append(out, cell.Text("    "+l))
+	}
+	return out
+}
+
+// commandDetails is a command, unless the title has all of it, and what the model says about it.
+func commandDetails(c tool.Command, width int) []cell.Line {
+	var out []cell.Line
+	if !short(c.Line) {
+		out = commandText(c)
+	}
+	if c.Purpose != "" {
+		out = append(out, cell.Wrap(cell.Styled("  Model's note: "+visible(c.Purpose), cell.Dim), width, cell.Text("  "))...)
+	}
+	return out
+}
+
+// details is the whole diff, command or text, without a command that is short enough for the title.
+func details(d tool.Display, width int) []cell.Line {
+	var out []cell.Line
+	warn := func(warnings []string) {
+		for _, w := range warnings {
+			out = append(out, cell.Styled("  Warning: "+visible(w), cell.Yellow))
+		}
+	}
+	switch d := d.(type) {
+	case nil:
+	case tool.Effects:
+		out = append(commandDetails(d.Command, width), effectLines(d, width)...)
+		warn(d.AllWarnings())
+		for _, c := range d.Changes {
+			if c.Diff != "" {
+				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), diffLines(c.Diff)...)
+			}
+		}
+	case tool.FileDiff:
+		out = diffLines(d.Diff)
+		warn(d.Warnings)
+	case tool.Command:
+		out = commandDetails(d, width)
+		warn(d.Warnings)
+	case tool.Plan:
+		out = markdown.Render(d.Text, width)
+	case tool.Literal:
+		for _, l := range cell.CleanLines(string(d)) {
+			out = append(out, cell.Text("  "+l))
+		}
+	default:
+		for _, l := range cell.CleanLines(d.Markdown()) {
+			out = append(out, cell.Text("  "+l))
+		}
+	}
+	return out
+}
+
+// effectLines are what a tried call did, without its diff.
+func effectLines(f tool.Effects, width int) []cell.Line {
+	var out []cell.Line
+	for _, r := range f.Rows() {
+		head := cell.Line{{Text: fmt.Sprintf("    %-9s ", r.Label), Style: cell.Dim}}
+		line := append(cell.Line{}, head...)
+		for i, c := range r.Cells {
+			text := cell.Clean(tool.Visible(c)) // with the spaces in it
+			if i > 0 && line.Width()+5+cell.Text(text).Width() > width {
+				out = append(out, line)
+				line = cell.Text(strings.Repeat(" ", head.Width()))
+			} else if i > 0 {
+				line = append(line, cell.Span{Text: "     "})
+			}
+			line = append(line, cell.Span{Text: text})
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// live is the question in the live area, below the rule, in this many rows: what is asked, what is known about it, and the keys.
+// In a small terminal the keys remain.
+func (q *question) live(s *Screen, room int) []cell.Line {
+	width := s.width()
+	n, all := s.questions.at+1, len(s.questions.open)
+	head := q.head()
+	count := cell.Styled(fmt.Sprintf("%d of %d", n, all), cell.Dim)
+	if why := visible(q.Brief); why != "" && !q.explain && q.stage != rerunning {
+		text := "   needs approval: " + why
+		if head.Width()+cell.Width(text)+1+count.Width() > width { // the reason is more than the words before it
+			text = "   " + why
+		}
+		head = append(head, cell.Span{Text: text, Style: cell.Dim})
+	}
+	about := q.reminder(width, room/3)
+	if q.explain {
+		about = append(about, q.explanation(width)...)
+	}
+	more, keys := q.stageLines(all, width)
+	about = append(about, more...)
+	foot := fill(keys, width)
+	if q.problem != "" {
+		foot = append([]cell.Line{cell.Styled("  "+visible(q.problem), cell.Red)}, foot...)
+	}
+	room = max(1, room-1)
+	if len(foot) > room {
+		foot = foot[:room]
+		foot[room-1] = append(foot[room-1], cell.Span{Text: " …"})
+	}
+	if most := room - len(foot); len(about) > most {
+		about = q.window(about, most)
+	}
+	out := append([]cell.Line{head.Right(count, width)}, about...)
+	out = append(out, foot...)
+	for i, l := range out {
+		out[i] = l.Cut(width)
+	}
+	return out
+}
+
+// reminder is the start of the command, if what is printed above scrolled it away and the title doesn't have all of it.
+func (q *question) reminder(width, rows int) []cell.Line {
+	c := q.Command
+	if c == nil || !q.long || q.stage != choosing || short(c.Line) && q.head().Width() < width*3/4 {
+		return nil
+	}
+	var out []cell.Line
+	for _, l := range commandText(*c) {
+		out = append(out, cell.Wrap(l, width, cell.Text("    "))...)
+	}
+	if n := len(out) - max(2, rows); n > 0 {
+		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", humanize.Count(n+1, "line")), cell.Dim))
+	}
+	return out
+}
+
+// stageLines are what is being decided, and the keys for it.
+func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
+	switch q.stage {
+	case choosing:
+		return nil, q.choices(all)
+	case refusing:
+		return nil, hints("Enter", "deny", "Esc", "back", "", "type a reason for the model first, if you like")
+	case always:
+		return q.ladder(width), q.scopeKeys()
+	case filling:
+		return q.form()
+	case editing:
+		return nil, hints("Enter", "run the edited command", "Esc", "back")
+	case picking:
+		return q.picked()
+	case rerunning:
+		text := "  Discard the changes and run the command above, with your permissions and the network?"
+		return cell.Wrap(cell.Text(text), width, cell.Text("  ")), hints("y", "run it", "n", "back")
+	}
+	return nil, nil
+}
+
+// window is the part of lines that fits into some rows: the start, and of rules those from the selected one on.
+func (q *question) window(lines []cell.Line, rows int) []cell.Line {
+	switch {
+	case rows <= 0:
+		return nil
+	case q.stage == always:
+		from := min(len(lines)-len(q.Why.Offer)+q.offer, len(lines)-rows)
+		return lines[max(0, from):][:rows]
+	case rows == 1:
+		return lines[:1]
+	}
+	more := cell.Styled(fmt.Sprintf("    … %s more", humanize.Count(len(lines)-rows+1, "line")), cell.Dim)
+	return append(slices.Clone(lines[:rows-1]), more)
+}
+
+// choices are the keys that answer.
+func (q *question) choices(all int) []cell.Line {
+	var pairs []string
+	for _, c := range q.List(approval.Screen) {
+		k := c.Keys[approval.Screen]
+		switch {
+		case c.Act == approval.View && !q.long && !q.Tried(): // all of it is visible
+		case c.Act == approval.Explain && q.explain:
+			pairs = append(pairs, k.Key, "less")
+		default:
+			pairs = append(pairs, k.Key, k.Label)
+		}
+	}
+	if all > 1 {
+		pairs = append(pairs, "←→", "next")
+	}
+	return hints(append(pairs, "Esc", "stop")...)
+}
+
+// explanation is how the call was judged: what decided about each command, the sandbox, and the smallest rule.
+func (q *question) explanation(width int) []cell.Line {
+	wide := 14
+	for _, r := range q.reasons {
+		wide = max(wide, min(cell.Width(visible(r.What)), width/2))
+	}
+	var out []cell.Line
+	for _, r := range q.reasons {
+		what := cell.Text(visible(r.What)).Cut(wide)
+		l := append(cell.Line{{Text: "    "}}, what...)
+		l = append(l, cell.Span{Text: strings.Repeat(" ", wide-what.Width()+2)}, cell.Span{Text: visible(r.Why)})
+		out = append(out, cell.Wrap(l, width, cell.Text(strings.Repeat(" ", wide+6)))...)
+	}
+	return out
+}
+
+// ladder is the rules that "always" can apply, and what each covers if there is room for it.
+func (q *question) ladder(width int) []cell.Line {
+	steps := q.Ladder()
+	wide, covers := 0, 0
+	for i, step := range steps {
+		steps[i].Rules = cell.Clean(step.Rules)
+		wide, covers = max(wide, min(cell.Width(steps[i].Rules), maxRule)), max(covers, cell.Width(step.Covers))
+	}
+	var out []cell.Line
+	for i, step := range steps {
+		label, mark, style := "          ", "  ", cell.Plain
+		if i == 0 {
+			label = "  always: "
+		}
+		if i == q.offer {
+			mark, style = "› ", cell.Bold
+		}
+		l := cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}}
+		const gap = 3
+		switch own := cell.Width(step.Rules); {
+		case len(label)+2+wide+gap+covers <= width:
+			l = append(l, cell.Span{Text: strings.Repeat(" ", max(0, wide-own)+gap) + step.Covers, Style: cell.Dim})
+		case len(label)+2+own+gap+cell.Width(step.Covers) <= width: // not aligned
+			l = append(l, cell.Span{Text: strings.Repeat(" ", gap) + step.Covers, Style: cell.Dim})
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// maxRule is the width of rules after which what they cover isn't aligned.
+const maxRule = 40
+
+// scopeKeys are the keys of "always". The scope that Enter would use is bold, and named beside Enter.
+func (q *question) scopeKeys() []cell.Line {
+	out := hints("↑↓", "narrower, wider")
+	enter := ""
+	for _, s := range []struct {
+		scope            approval.Scope
+		key, name, enter string
+	}{
+		{approval.ForSession, "s", "session", "allow in this session"},
+		{approval.ForProject, "p", "project", "save for this project"},
+		{approval.ForUser, "u", "user", "save for all projects"},
+	} {
+		h := hint(s.key, s.name)
+		if s.scope == q.scope {
+			h[len(h)-1].Style, enter = cell.Bold, s.enter
+		}
+		out = append(out, h)
+	}
+	return append(out, hint("Enter", enter, "Esc", "back")) // together, so that nothing moves if the scope changes
+}
+
+// picked is the hunk that is being decided; then what was decided about those around it, and the keys.
+func (q *question) picked() (out, keys []cell.Line) {
+	lines := diffLines(q.Parts[q.hunk].Diff)
+	out = slices.Clone(lines[:min(len(lines), maxHunk)])
+	verb := "write"
+	if q.Tried() {
+		verb = "keep"
+		c := q.Effects.Changes[q.hunk]
+		out = slices.Insert(out, 0, cell.Styled("    "+string(c.Kind)+" "+visible(c.Line()), cell.Bold))
+	}
+	if len(lines) > maxHunk {
+		out = append(out, cell.Styled(fmt.Sprintf("        … %d more lines above", len(lines)-maxHunk), cell.Dim))
+	}
+	n := 0
+	from := max(0, min(q.hunk-maxMarks/2, len(q.take)-maxMarks))
+	for i, c := range q.take {
+		mark := map[choice]string{undecided: "[ ]", taken: "[✓]", skipped: "[✗]"}[c]
+		if c == taken {
+			n++
+		}
+		style := cell.Plain
+		if i == q.hunk {
+			style = cell.Bold
+		}
+		if i >= from && i < from+maxMarks {
+			keys = append(keys, cell.Styled(fmt.Sprintf("  %s %d", mark, i+1), style))
+		}
+	}
+	written := fmt.Sprintf("%s %d of %d", verb, n, len(q.Parts))
+	return out, append(keys, hints("y", "take", "n", "skip", "←→", "move", "Enter", written, "Esc", "back")...)
+}
+
+// maxMarks is of how many hunks is shown what was decided.
+const maxMarks = 9
+
+// maxHunk is how many lines of a hunk are shown beside the choices. All of it is above.
+const maxHunk = 10
+
+// form is the field that is asked for, and how it is answered.
+func (q *question) form() (out, keys []cell.Line) {
+	if q.field == len(q.Fields) {
+		return nil, hints("Enter", "send", "Esc", "stop")
+	}
+	f := q.Fields[q.field]
+	out = []cell.Line{cell.Text("  " + visible(f.Label()))}
+	for i, c := range f.Choices() {
+		l := cell.Line{{Text: fmt.Sprintf("  %d ", i+1), Style: cell.Cyan}, {Text: visible(c.Title)}}
+		if c.Description != "" {
+			l = append(l, cell.Span{Text: "  " + visible(c.Description), Style: cell.Dim})
+		}
+		out = append(out, l)
+	}
+	return out, []cell.Line{cell.Styled("  "+visible(f.Hint())+", then Enter; Esc stops", cell.Dim)}
+}

@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+)
+
+// themeAuto is the theme that follows the background of the terminal.
+const themeAuto = "auto"
+
+// Themes are the names of the themes. They use the ANSI names of colors, so the terminal's palette applies.
+func Themes() []string { return []string{themeAuto, "dark", "light", "high-contrast"} }
+
+// IsTheme reports whether there is a theme of this name.
+func IsTheme(name string) bool { return slices.Contains(Themes(), name) }
+
+// backdrop is what is known of the terminal's background.
+type backdrop uint8
+
+const (
+	unknownBackground backdrop = iota
+	darkBackground
+	lightBackground
+)
+
+// colorsOf is how a theme looks on a background.
+func colorsOf(theme string, on backdrop, noColor bool) cell.Colors {
+	switch {
+	case noColor:
+		return cell.Attributes
+	case theme == "high-contrast":
+		return cell.Contrast
+	case theme == "light" || theme != "dark" && on == lightBackground:
+		return cell.Light
+	}
+	return cell.Full
+}
+
+// setTheme changes the theme. What was printed keeps its colors.
+func (s *Screen) setTheme(name string) {
+	s.o.Theme = name
+	s.recolor()
+}
+
+// recolor draws the live area in the colors of the theme.
+func (s *Screen) recolor() {
+	if c := colorsOf(s.o.Theme, s.backdrop, s.o.NoColor); c != s.painter.Colors {
+		s.painter.Colors = c
+		s.painter.Redraw()
+	}
+}
+
+// setBackground takes the terminal's answer to the request for its background, such as "rgb:ffff/ffff/ffff".
+func (s *Screen) setBackground(answer string) {
+	if light, ok := isLight(answer); ok {
+		s.backdrop = darkBackground
+		if light {
+			s.backdrop = lightBackground
+		}
+		s.recolor()
+	}
+}
+
+// isLight reports whether a color in X11's notation is light. ok is false if it isn't a color.
+func isLight(color string) (light, ok bool) {
+	_, values, found := strings.Cut(color, ":") // rgb: or rgba:
+	parts := strings.Split(values, "/")
+	if !found || len(parts) < 3 {
+		return false, false
+	}
+	sum := 0.0
+	for i, weight := range []float64{0.299, 0.587, 0.114} {
+		n, err := strconv.ParseUint(parts[i], 16, 16)
+		if err != nil {
+			return false, false
+		}
+		sum += weight * float64(n) / float64(uint64(1)<<(4*len(parts[i]))-1)
+	}
+	return sum > 0.5, true
+}
+
+// backgroundHint is the background by the variable COLORFGBG, which some terminals set: "0;15" is black on white.
+func backgroundHint(value string) backdrop {
+	fields := strings.Split(value, ";")
+	n, err := strconv.Atoi(fields[len(fields)-1])
+	switch {
+	case err != nil || len(fields) < 2:
+		return unknownBackground
+	case n == 7 || n == 15:
+		return lightBackground
+	}
+	return darkBackground
+}
+
+// asksBackground reports whether a terminal is asked for its background. The Linux console would print the request.
+func (o *Options) asksBackground() bool {
+	return o.talksOSC() && !o.NoColor
+}
+
+// UnknownTheme describes a theme that there is not.
+func UnknownTheme(name string) string {
+	return fmt.Sprintf("unknown theme %q (available: %s)", visible(name), strings.Join(Themes(), ", "))
+}

@@ -1,0 +1,126 @@
+// Command list prints the arguments of go test that run only soak tests: the packages whose tests import internal/dev/soak, and
+// the names of the tests that use it, directly or through a function of the package.
+//
+//	ADZE_SOAK=0.1 go test $(go run ./internal/dev/soak/list)
+//
+// An argument is another directory to search, such as that of another module.
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"log"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	dir := "."
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
+	packages, tests, err := soaking(os.DirFS(dir))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if len(tests) == 0 {
+		log.Fatal("no test soaks: run this at the top of the repository")
+	}
+	fmt.Printf("-run ^(%s)$ %s\n", strings.Join(tests, "|"), strings.Join(packages, " "))
+}
+
+// soaking finds the packages below a directory with soak tests, and the names of these tests.
+func soaking(root fs.FS) (packages, tests []string, err error) {
+	byDir := map[string][]*ast.File{}
+	err = fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "node_modules" || isModule(root, path)):
+			return fs.SkipDir
+		case e.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := fs.ReadFile(root, path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		if err == nil {
+			dir := filepath.ToSlash(filepath.Dir(path))
+			byDir[dir] = append(byDir[dir], f)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for dir, files := range byDir {
+		if names := soakingIn(files); len(names) > 0 {
+			packages, tests = append(packages, "./"+dir), append(tests, names...)
+		}
+	}
+	slices.Sort(packages)
+	slices.Sort(tests)
+	return packages, slices.Compact(tests), nil
+}
+
+// isModule reports whether a directory is another module, whose packages go test can't run from here.
+func isModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, dir+"/go.mod")
+	return err == nil
+}
+
+// soakingIn returns the names of the soak tests in the files of one directory.
+func soakingIn(files []*ast.File) []string {
+	uses := map[string]map[string]bool{} // the names that each function uses; "soak." is the package
+	for _, f := range files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				names := uses[fn.Name.Name]
+				if names == nil {
+					names = map[string]bool{}
+					uses[fn.Name.Name] = names
+				}
+				note(fn.Body, names)
+			}
+		}
+	}
+	soaks := map[string]bool{"soak.": true}
+	for before := 0; before != len(soaks); {
+		before = len(soaks)
+		for name, used := range uses {
+			for s := range soaks {
+				if used[s] {
+					soaks[name] = true
+					break
+				}
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(soaks)), func(name string) bool {
+		return !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") || name == "TestMain"
+	})
+}
+
+// note collects the names that a function's body uses.
+func note(body ast.Node, names map[string]bool) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "soak" {
+				names["soak."] = true
+			}
+		case *ast.Ident:
+			names[n.Name] = true
+		}
+		return true
+	})
+}

@@ -1,0 +1,235 @@
+// Package atomicfile replaces a file's content so that readers see either the old or the new content, never a mix.
+//
+//	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
+//
+// The new content is written to a temporary file in the same directory, which is synced, gets the old file's mode, owner and
+// extended attributes, and is renamed over it. If a rename would lose something (hard links in the workspace, another owner) or isn't
+// possible (a directory that isn't writable, a mount point), the file is written in place after its old content was saved,
+// and the Outcome says so; such a write can be interrupted halfway. Writers lock the directory for the last comparison and the rename,
+// so of two that change the same content the second one gets a ChangedError.
+//
+// The package knows nothing about text, tools or permissions.
+package atomicfile
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
+	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
+)
+
+// Hash is the SHA-256 of a content.
+type Hash = [sha256.Size]byte
+
+// Options set the expected state of the file. The zero value creates a new file and never replaces one.
+type Options struct {
+	Old *Hash // replace the file if it has exactly this content
+
+	// Roots, if set, are the directories of the workspace. A file that also has names elsewhere is replaced, so that only
+	// this name changes. Otherwise all names of a file change with it.
+	Roots []string
+	// Backup is the directory for the old content of a file that must be written in place; it is created when needed.
+	// Without one such a write is an error.
+	Backup string
+	// Mode is the mode of a new file; 0 is 0666 less the umask.
+	Mode fs.FileMode
+	// Canonical means that the path was resolved before: a link in it is an error (nofollow.ErrChanged) and not followed.
+	Canonical bool
+	// Wait is how long to wait for the directory's lock; 0 is 60 s.
+	Wait time.Duration
+}
+
+// Outcome describes how a write was done.
+type Outcome struct {
+	Path    string   // the written file, with links resolved
+	Created bool     // it is new
+	Made    []string // directories that were created, outermost first
+	InPlace string   // why the file was written in place; empty if renamed
+	Backup  string   // where the old content was saved, if in place
+	Split   bool     // the file has other names, outside of Options.Roots, which have the old content
+}
+
+// ChangedError reports that the file isn't as expected. Nothing was written.
+type ChangedError struct {
+	Path string
+	How  string // "has changed", "has appeared", "is gone"
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("write %s: the file %s since it was read. Read it again", e.Path, e.How)
+}
+
+// Write writes the content to the file at path.
+func Write(path string, content []byte, o Options) (Outcome, error) {
+	return WriteFrom(path, inMemory(content), o)
+}
+
+// Content is what is written. WriteTo may be called more than once.
+type Content interface {
+	io.WriterTo
+	Size() int64
+}
+
+type inMemory []byte
+
+func (m inMemory) Size() int64 { return int64(len(m)) }
+
+func (m inMemory) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(m)
+	return int64(n), err
+}
+
+// WriteFrom writes the content to the file at path.
+func WriteFrom(path string, content Content, o Options) (Outcome, error) {
+	abs, err := target(path, o)
+	if err != nil {
+		return Outcome{}, err
+	}
+	w := &write{path: abs, base: filepath.Base(abs), content: content, opts: o}
+	w.out.Path = abs
+	err = w.run()
+	if err != nil {
+		var changed *ChangedError
+		if !errors.As(err, &changed) {
+			err = fmt.Errorf("write %s: %w", abs, cause(err))
+		}
+		return Outcome{}, err
+	}
+	return w.out, nil
+}
+
+func target(path string, o Options) (string, error) {
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("write %s: not an absolute path", path)
+	}
+	if o.Canonical {
+		return filepath.Clean(path), nil
+	}
+	abs, _, err := realpath.Resolve(path)
+	return abs, err
+}
+
+// cause removes the names of handles from an error; the caller knows the path.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var l *os.LinkError
+	if errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
+
+// write is the state of one Write.
+type write struct {
+	path, base string
+	content    Content
+	opts       Options
+	dir        *os.Root
+	handle     *os.File    // of the directory
+	info       fs.FileInfo // nil for a new file
+	out        Outcome
+}
+
+func (w *write) run() (err error) {
+	made, err := openDirectory(filepath.Dir(w.path), w.opts.Old == nil)
+	if errors.Is(err, fs.ErrNotExist) && w.opts.Old != nil {
+		return &ChangedError{Path: w.path, How: "is gone"}
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { made.close(err != nil) }()
+	w.dir, w.out.Made = made.root, made.names
+	if w.handle, err = w.dir.Open("."); err != nil {
+		return err
+	}
+	defer w.handle.Close()
+	sweep(w.dir)
+	if err := w.look(); err != nil {
+		return err
+	}
+	if w.info == nil {
+		err = w.create()
+	} else {
+		err = w.replace()
+	}
+	if err != nil {
+		return err
+	}
+	return syncDirectory(w.handle)
+}
+
+// look compares the file with the expected state.
+func (w *write) look() error {
+	info, err := w.dir.Lstat(w.base)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if w.opts.Old != nil {
+			return &ChangedError{Path: w.path, How: "is gone"}
+		}
+		return nil
+	case err != nil:
+		return err
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nofollow.ErrChanged
+	case !info.Mode().IsRegular():
+		return &nofollow.NotRegularError{Path: w.path, Kind: nofollow.Kind(info.Mode())}
+	case w.opts.Old == nil:
+		return &ChangedError{Path: w.path, How: "has appeared"}
+	}
+	w.info = info
+	return w.compare(info)
+}
+
+// compare compares the content of the file that info describes with the expected one.
+func (w *write) compare(info fs.FileInfo) error {
+	f, err := w.open(info, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	now := sha256.New()
+	if _, err := io.Copy(now, f); err != nil {
+		return err
+	}
+	if Hash(now.Sum(nil)) != *w.opts.Old {
+		return &ChangedError{Path: w.path, How: "has changed"}
+	}
+	return nil
+}
+
+// open opens the file if it is still the one that info describes.
+func (w *write) open(info fs.FileInfo, flag int) (*os.File, error) {
+	f, err := w.dir.OpenFile(w.base, flag|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && !os.SameFile(info, now) {
+		err = &ChangedError{Path: w.path, How: "has changed"}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// again compares again, with the directory's lock, right before the old content is replaced.
+func (w *write) again() error {
+	now, err := w.dir.Lstat(w.base)
+	if err != nil {
+		return &ChangedError{Path: w.path, How: "is gone"}
+	}
+	return w.compare(now)
+}

@@ -1,0 +1,83 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/adze-dev/adze/internal/dev/soak"
+)
+
+func TestNotFoundTeaches(t *testing.T) {
+	code := "package p\n\nfunc f(a, b int) int {\n\tif a > b {\n\t\treturn a - b\n\t}\n\treturn b\n}\n"
+	for _, c := range []struct{ name, text, old, want string }{
+		{"another word", code, "\t\treturn a + b\n", "old_string not found in the file. Closest match: line 5 (71% similar)\n" +
+			"line 5, column 12: old_string has '+', the file has '-'\n  old_string: →→return a + b\n  file:       →→return a - b"},
+		{"uneven indentation", code, "if a > b {\n\treturn a - b\n    }", "old_string not found in the file. Closest match: lines 4-6 (100% similar)\n" +
+			"line 5, column 2: old_string has 'r', the file has a tab\n  old_string: →return a - b\n  file:       →→return a - b\n" +
+			"line 6, column 1: old_string has 4 spaces, the file has a tab\n  old_string: ····}\n  file:       →}"},
+		{"nothing like it", code, "completely different", "old_string not found in the file. Read the file again and copy the text exactly."},
+		{"line numbers", code, "  4→\tif a > b {\n  5→\t\treturn a - b\n", "old_string not found in the file. Its lines begin with line numbers, which are not part of the file."},
+		{"escaped", code, `\tif a > b {\n\t\treturn a - b`, `old_string not found in the file. It matches with \n, \t, \" and \\ unescaped: it was escaped once too often.`},
+		{"a character that cannot be seen", "x := \"a\u200bb\"\n", "x := \"ab\"\n", "line 1, column 8: old_string has 'b', the file has U+200B\n  old_string: x := \"ab\"\n  file:       x := \"a<U+200B>b\""},
+		{"beyond the end", "a first line\nand another\n", "and another\nand more\n", "beyond the ends of the file\n  old_string: and more"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Find(c.text, Edit{Old: c.old, New: "something else"})
+			var notFound *NotFoundError
+			if !errors.As(err, &notFound) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got\n%v\nwant\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNotFoundIsBounded(t *testing.T) {
+	lines := soak.Count(100_000, 1_000_000)
+	equal := strings.Repeat("}\n", lines)
+	long := strings.Repeat("abcdefgh ", 120_000)
+	var distinct strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&distinct, "line %d\n", i)
+	}
+	for _, c := range []struct{ name, text, old string }{
+		{"many equal lines", equal, "}\n{\n"},
+		{"many equal lines, long old", equal, strings.Repeat("}\n", 1000) + "x"},
+		{"many equal lines, indented old", equal, strings.Repeat("    }\n", 1000) + "x"},
+		{"many different lines", distinct.String(), "line x\nline y\n"},
+		{"one long line", long, "abcdefgx" + strings.Repeat("abcdefgh ", 1000)},
+		{"long old", "a\nb\n", strings.Repeat("some line\n", 100_000)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			_, err := Find(c.text, Edit{Old: c.old, New: "q"})
+			if err == nil {
+				t.Fatal("found")
+			}
+			if len(err.Error()) > 2000 {
+				t.Errorf("%d bytes of error", len(err.Error()))
+			}
+			took := time.Since(start)
+			t.Log(took)
+			if took > time.Minute { // finds quadratic growth; under -race it takes about a second
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func FuzzNearest(f *testing.F) {
+	f.Add("a\n\tb\n", "a\nb\n")
+	f.Add("x\xffy", "x\xfey")
+	f.Fuzz(func(t *testing.T, text, old string) {
+		if old == "" {
+			return
+		}
+		if n := nearest(text, old); n != nil && (n.First < 1 || n.Last > len(linesOf(text)) || len(n.String()) > 3000) {
+			t.Fatalf("%+v", n)
+		}
+		hints(text, old)
+	})
+}

@@ -1,0 +1,543 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+)
+
+// covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known which
+// were opened, the texts that are shown in place of files, and the directories that are mounted over closed ones.
+type covers struct {
+	dir      string // on the disk, for bubblewrap; "": they are in memory
+	hidden   []string
+	replaced []Shown
+	closed   []string
+	shown    []string // in closed directories
+	events   int      // inotify descriptor, or -1
+	err      error
+}
+
+// mostCovers is how many hidden files have their own cover; the others share one.
+const mostCovers = 64
+
+// sharedCover is the name of that cover.
+const sharedCover = "shared"
+
+// newCovers creates the covers in a new directory. It returns nil if there is nothing to cover.
+func newCovers(dir string, l *Limits) *covers {
+	if !l.hides() {
+		return nil
+	}
+	c := &covers{dir: dir, hidden: l.Hide, replaced: l.Replace, closed: l.Closed, shown: l.Shown, events: -1}
+	if c.err = unix.Mkdir(dir, 0o700); c.err == nil {
+		c.err = c.fill(dir)
+	}
+	return c
+}
+
+// fill creates the covers in a directory and watches it.
+func (c *covers) fill(dir string) error {
+	for i := range min(len(c.hidden), mostCovers+1) {
+		if err := unix.Mknod(c.file(dir, i), unix.S_IFREG|0o444, 0); err != nil {
+			return err
+		}
+	}
+	for i, s := range c.replaced {
+		if err := os.WriteFile(shownFile(dir, i), []byte(s.Text), 0o444); err != nil {
+			return err
+		}
+	}
+	for i := range c.closed {
+		if err := c.fillClosed(c.directory(dir, i), c.closed[i]); err != nil {
+			return err
+		}
+	}
+	// Without the watch the same files are hidden, but the result doesn't mention it.
+	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
+		if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_OPEN); err != nil {
+			unix.Close(fd)
+		} else {
+			c.events = fd
+		}
+	}
+	return nil
+}
+
+// fillClosed creates the cover of a closed directory, with a place for everything in it that is shown.
+func (c *covers) fillClosed(cover, path string) error {
+	if err := unix.Mkdir(cover, 0o755); err != nil {
+		return err
+	}
+	for _, s := range c.shown {
+		var st unix.Stat_t
+		if s == path || !names.Below(s, path) || unix.Lstat(s, &st) != nil {
+			continue
+		}
+		at := cover + s[len(path):]
+		err := os.MkdirAll(filepath.Dir(at), 0o755)
+		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+			err = os.MkdirAll(at, 0o755)
+		} else if err == nil {
+			err = unix.Mknod(at, unix.S_IFREG|0o444, 0)
+		}
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// attachClosed mounts the cover of a closed directory, and what is shown in it.
+func (c *covers) attachClosed(cover, path string) error {
+	var shown []openPath
+	defer func() { closeAll(shown) }()
+	for _, s := range c.shown {
+		if s == path || !names.Below(s, path) {
+			continue
+		}
+		if tree, err := readOnlyTree(s); err == nil { // otherwise a place without content
+			shown = append(shown, openPath{s, tree})
+		}
+	}
+	err := attachCover(cover, path)
+	for _, s := range shown {
+		if err == nil {
+			err = attach(s.fd, s.path)
+		}
+	}
+	return err
+}
+
+// coverInMemory mounts covers over hidden files and closed directories. They are in a separate file system, which is mounted on a directory for a
+// moment: creating them on a disk would take longer than most commands. The directory is given as a descriptor, because
+// something else may be mounted above it. The thread must be in its own mount namespace.
+func coverInMemory(at int, l *Limits) (*covers, error) {
+	mount, err := memoryAt(at)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(mount)
+	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
+	c := &covers{hidden: l.Hide, replaced: l.Replace, closed: l.Closed, shown: l.Shown, events: -1}
+	err = c.fill(dir)
+	if err == nil { // so that clones are read-only too
+		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	}
+	for i := 0; i < len(c.hidden) && err == nil; i++ {
+		if err = attachCover(c.file(dir, i), c.hidden[i]); err != nil {
+			err = fmt.Errorf("%s: %w", c.hidden[i], err)
+		}
+	}
+	for i := 0; i < len(c.replaced) && err == nil; i++ {
+		if err = attachCover(shownFile(dir, i), c.replaced[i].Path); err != nil {
+			err = fmt.Errorf("%s: %w", c.replaced[i].Path, err)
+		}
+	}
+	for i := 0; i < len(c.closed) && err == nil; i++ {
+		if err = c.attachClosed(c.directory(dir, i), c.closed[i]); err != nil {
+			err = fmt.Errorf("%s: %w", c.closed[i], err)
+		}
+	}
+	if err == nil {
+		err = unix.Unmount(dir, unix.MNT_DETACH)
+	}
+	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// memoryAt mounts an empty file system in memory on a directory, and returns its
+// root.
+func memoryAt(at int) (int, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigSetString(fs, "mode", "0700"); err != nil {
+		return -1, err
+	}
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return -1, err
+	}
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	if err := unix.MoveMount(mount, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		unix.Close(mount)
+		return -1, err
+	}
+	return mount, nil
+}
+
+// attachCover mounts a cover over a hidden file. A file that no longer exists is skipped.
+func attachCover(cover, path string) error {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, cover, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return fmt.Errorf("open its cover: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := attach(fd, path); err != nil && err != unix.ENOENT && err != unix.ENOTDIR {
+		return err
+	}
+	return nil
+}
+
+// file returns the cover of the i-th hidden file in a directory.
+func (c *covers) file(dir string, i int) string {
+	if i >= mostCovers {
+		return dir + "/" + sharedCover
+	}
+	return dir + "/" + strconv.Itoa(i)
+}
+
+// shownPrefix is the beginning of the names of files that are shown in place of others.
+const shownPrefix = "shown-"
+
+// shownFile returns the i-th of them in a directory.
+func shownFile(dir string, i int) string { return dir + "/" + shownPrefix + strconv.Itoa(i) }
+
+// directory returns the cover of the i-th closed directory.
+func (c *covers) directory(dir string, i int) string { return dir + "/closed" + strconv.Itoa(i) }
+
+// coverMounts returns the covers of hidden files, closed directories and unreadable paths that exist, for bubblewrap.
+func (b *Box) coverMounts() [][2]string {
+	var out [][2]string
+	for _, path := range b.spec.Unreadable {
+		// Bubblewrap can't mount on a link, and its target isn't denied.
+		if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink == 0 {
+			out = append(out, [2]string{deniedOf(b.aside) + "/" + concealed[st.IsDir()], path})
+		}
+	}
+	if b.covers == nil {
+		return out
+	}
+	for i, path := range b.covers.hidden {
+		if _, err := os.Lstat(path); err == nil {
+			out = append(out, [2]string{b.covers.file(b.covers.dir, i), path})
+		}
+	}
+	for i, s := range b.covers.replaced {
+		if _, err := os.Lstat(s.Path); err == nil {
+			out = append(out, [2]string{shownFile(b.covers.dir, i), s.Path})
+		}
+	}
+	for i, path := range b.covers.closed {
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		out = append(out, [2]string{b.covers.directory(b.covers.dir, i), path})
+		for _, s := range b.covers.shown {
+			if _, err := os.Lstat(s); err == nil && s != path && names.Below(s, path) {
+				out = append(out, [2]string{s, s})
+			}
+		}
+	}
+	return out
+}
+
+func (b *Box) coversErr() error {
+	switch {
+	case b.deniedErr != nil:
+		return fmt.Errorf("hide paths of deny rules: %w", b.deniedErr)
+	case b.spec.Limits == nil:
+	case b.spec.Limits.hides() && b.covers == nil:
+		return errors.New("hide files: no temp directory")
+	case b.covers != nil && b.covers.err != nil:
+		return fmt.Errorf("hide files: %w", b.covers.err)
+	}
+	return nil
+}
+
+// opened returns which hidden files were opened so far, and whether there were others.
+func (c *covers) opened() (paths []string, more bool) {
+	if c == nil || c.events < 0 {
+		return nil, false
+	}
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := unix.Read(c.events, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if n <= 0 || err != nil {
+			break
+		}
+		for at := 0; at+unix.SizeofInotifyEvent <= n; {
+			e := (*unix.InotifyEvent)(unsafe.Pointer(&buf[at]))
+			name := buf[at+unix.SizeofInotifyEvent : at+unix.SizeofInotifyEvent+int(e.Len)]
+			at += unix.SizeofInotifyEvent + int(e.Len)
+			i, err := strconv.Atoi(strings.TrimRight(string(name), "\x00"))
+			switch {
+			case e.Mask&unix.IN_ISDIR != 0: // every search opens directories
+			case err == nil && i < len(c.hidden):
+				paths = append(paths, c.hidden[i])
+			case strings.HasPrefix(string(name), shownPrefix):
+			case len(name) > 0 || e.Mask&unix.IN_Q_OVERFLOW != 0:
+				more = true
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), more
+}
+
+// close releases the watch. The files are removed with the box.
+func (c *covers) close() {
+	if c != nil && c.events >= 0 {
+		unix.Close(c.events)
+		c.events = -1
+	}
+	if c != nil && c.dir != "" {
+		os.RemoveAll(c.dir)
+	}
+}
+
+// placeholders are the placeholders of one sandbox in one directory. A placeholder prevents a protected path that doesn't
+// exist from being created: only existing paths can be mounted over. In a git directory it is a file that git treats like a
+// missing one; elsewhere it is a socket, which git, compilers and searches ignore. It is recognized by its unusual mode.
+// Sandboxes that need it lock the directory, and the last one removes it; the next sandbox there takes over what a killed
+// process has left.
+type placeholders struct {
+	dir   *os.File // locked; nil: that failed
+	paths []string
+}
+
+const (
+	dirMark  = unix.S_IFDIR | 0o1500
+	fileMark = unix.S_IFREG | 0o1400
+	sockMark = unix.S_IFSOCK | 0o1400
+)
+
+// kindOf returns the type of a placeholder, and its content.
+func kindOf(path string) (mark uint32, content string) {
+	switch filepath.Base(path) {
+	case "hooks", "info":
+		return dirMark, ""
+	case "commondir":
+		return fileMark, ".\n" // the directory itself
+	case "config", "config.worktree", "gitdir", "attributes", "alternates":
+		return fileMark, ""
+	}
+	return sockMark, ""
+}
+
+// holdProtected finds the protected paths that exist, and creates placeholders for the others.
+func (b *Box) holdProtected() {
+	write := b.writable()
+	roots := append(slices.Clone(b.spec.Roots), b.spec.Write...)
+	real := map[string]string{}
+	for _, path := range slices.Concat(b.spec.Protect, b.spec.Unwritable) {
+		for _, r := range roots {
+			rel, ok := names.Rel(path, r)
+			if !ok {
+				continue
+			}
+			if _, ok := real[r]; !ok {
+				real[r], _ = filepath.EvalSymlinks(r)
+			}
+			if real[r] != "" {
+				b.protectBelow(real[r], strings.Split(rel, "/"), write, 0)
+				break
+			}
+		}
+	}
+	b.protectSockets(write)
+	slices.Sort(b.protect)
+	b.protect = slices.Compact(b.protect)
+}
+
+// protectSockets protects the sockets of other programs that still exist, by their resolved paths. Bubblewrap would create
+// the directories again of a socket that is removed at this moment.
+func (b *Box) protectSockets(write []string) {
+	if b.Wrapped() {
+		return
+	}
+	for _, path := range b.spec.HostSockets {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil || holding(real, write) == "" {
+			continue
+		}
+		if st, err := os.Lstat(real); err == nil && st.Mode()&os.ModeSocket != 0 {
+			b.protect = append(b.protect, real)
+		}
+	}
+}
+
+// protectBelow walks down to a protected path. A link on the way is protected itself, and then its target; where the path
+// ends early, what could be created there.
+func (b *Box) protectBelow(at string, parts []string, write []string, links int) {
+	for i, part := range parts {
+		at = filepath.Join(at, part)
+		if holding(at, write) == "" {
+			return // out of reach anyway
+		}
+		st, err := os.Lstat(at)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			if b.hold(at) {
+				b.protect = append(b.protect, at)
+			}
+			return
+		case err != nil: // it can't be read, but a command may change that
+			if dir := filepath.Dir(at); slices.Contains(write, dir) {
+				b.unprotected = fmt.Errorf("protect %s: %w", at, err)
+			} else {
+				b.protect = append(b.protect, dir)
+			}
+			return
+		case st.Mode()&os.ModeSymlink != 0:
+			b.protect = append(b.protect, at)
+			real, err := filepath.EvalSymlinks(at)
+			if err != nil {
+				b.protectTarget(at, parts[i+1:], write, links)
+				return
+			}
+			at = real
+		}
+		if i == len(parts)-1 {
+			if marked(at) { // another sandbox's placeholder
+				b.hold(at)
+			}
+			if holding(at, write) != "" {
+				b.protect = append(b.protect, at)
+			}
+		}
+	}
+}
+
+// protectTarget protects the target of a dangling link.
+func (b *Box) protectTarget(link string, rest, write []string, links int) {
+	const most = 8
+	target, err := os.Readlink(link)
+	if err != nil || links == most {
+		return
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(filepath.Dir(link), target)
+	}
+	root := holding(target, write)
+	rel, ok := names.Rel(target, root)
+	if !ok || rel == "." {
+		return
+	}
+	b.protectBelow(root, append(strings.Split(rel, "/"), rest...), write, links+1)
+}
+
+// hold creates a placeholder, or joins the sandboxes that hold it. It reports false if something else is there, or nothing
+// can be created there, not even by a command.
+func (b *Box) hold(path string) bool {
+	dir := filepath.Dir(path)
+	h := b.held[dir]
+	if h == nil {
+		h = &placeholders{dir: lockShared(dir)}
+		if b.held == nil {
+			b.held = map[string]*placeholders{}
+		}
+		b.held[dir] = h
+	}
+	mark, content := kindOf(path)
+	if err := makePlaceholder(path, mark, content); err != nil && err != unix.EEXIST || !marked(path) {
+		return false
+	}
+	h.paths = append(h.paths, path)
+	return true
+}
+
+// lockShared locks a directory against the removal of placeholders. Another sandbox that is removing its own takes a moment.
+// nil: a command holds the lock, so that none are removed.
+func lockShared(dir string) *os.File {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	for range 500 {
+		if unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil {
+			return f
+		}
+		time.Sleep(time.Millisecond)
+	}
+	f.Close()
+	return nil
+}
+
+// holds reports whether a path is a placeholder of the sandbox.
+func (b *Box) holds(path string) bool {
+	h := b.held[filepath.Dir(path)]
+	return h != nil && slices.Contains(h.paths, path)
+}
+
+func makePlaceholder(path string, mark uint32, content string) error {
+	var err error
+	switch mark & unix.S_IFMT {
+	case unix.S_IFDIR:
+		err = unix.Mkdir(path, 0o500)
+	case unix.S_IFSOCK:
+		err = unix.Mknod(path, unix.S_IFSOCK|0o400, 0)
+	default:
+		var fd int
+		if fd, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err == nil {
+			_, err = unix.Write(fd, []byte(content))
+			unix.Close(fd)
+		}
+	}
+	if err == nil {
+		err = unix.Chmod(path, mark&0o7777)
+	}
+	return err
+}
+
+// marked reports whether a path is a placeholder.
+func marked(path string) bool {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil || int(st.Uid) != os.Geteuid() {
+		return false
+	}
+	mark, content := kindOf(path)
+	if st.Mode != mark {
+		return false
+	}
+	if mark == dirMark {
+		names, _ := os.ReadDir(path)
+		return len(names) == 0
+	}
+	return st.Size == int64(len(content))
+}
+
+// release removes the placeholders, unless another sandbox still holds them.
+func (h *placeholders) release() {
+	if h.dir == nil && len(h.paths) > 0 { // the reason that prevented the lock may be gone
+		h.dir, _ = os.Open(filepath.Dir(h.paths[0]))
+	}
+	if h.dir == nil {
+		return
+	}
+	defer func() {
+		// Closing is not enough: a child process that is just being forked has the directory too, until it executes its
+		// program. Another sandbox would wait for the lock.
+		_ = unix.Flock(int(h.dir.Fd()), unix.LOCK_UN)
+		h.dir.Close()
+	}()
+	if unix.Flock(int(h.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return
+	}
+	for _, path := range h.paths {
+		if marked(path) {
+			os.Remove(path)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+)
+
+// DenyRule is a deny rule on paths.
+type DenyRule struct {
+	Text       string
+	Read, Edit bool // what it denies
+	// From is the longest path without wildcards: the rule applies to nothing that isn't there or below.
+	From string
+	// Matches reports whether the rule applies to a path, because of the path itself or a directory above it.
+	Matches func(path string) bool
+}
+
+// Denials finds the paths that deny rules apply to, so that a sandbox can deny them whatever a command calls them.
+type Denials struct {
+	rules       []DenyRule
+	roots, keep []string
+
+	mu       sync.Mutex
+	searches []*search
+	links    [2]linkCache // of unreadable and of unwritable files
+}
+
+// NewDenials returns the Denials of rules. roots are the workspace, with links resolved. keep are directories without which no
+// command works, such as /usr: neither they nor directories above them are hidden.
+func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
+	d := &Denials{rules: rules, roots: roots}
+	for _, dir := range slices.Concat(roots, keep, []string{"/proc", "/sys", "/dev"}) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			d.keep = append(d.keep, real)
+		}
+	}
+	inside := map[bool]*search{}
+	for _, r := range rules {
+		if r.Matches(r.From) {
+			continue
+		}
+		for _, edit := range []bool{false, true} {
+			if edit && !r.Edit || !edit && !r.Read {
+				continue
+			}
+			s := &search{edit: edit, most: mostOutside}
+			if holding(r.From, roots) != "" {
+				if inside[edit] == nil {
+					inside[edit] = &search{edit: edit, most: mostDirs}
+					d.searches = append(d.searches, inside[edit])
+				}
+				s = inside[edit]
+			} else {
+				d.searches = append(d.searches, s)
+			}
+			s.rules = append(s.rules, r)
+		}
+	}
+	return d
+}
+
+// search finds the paths that rules with wildcards apply to.
+type search struct {
+	edit  bool
+	most  int // directories
+	rules []DenyRule
+	real  map[string]string // by DenyRule.From
+	tree  *tree
+}
+
+// mostOutside is how many directories are searched for one rule outside the workspace, and mostDenied how many paths are
+// mounted over for the rules of a search: each takes some 20 µs in every command.
+const (
+	mostOutside = 20_000
+	mostDenied  = 2_000
+)
+
+// Denied are the paths that deny rules apply to now.
+type Denied struct {
+	Unreadable []string // for Spec.Unreadable
+	Unwritable []string // for Spec.Unwritable
+	// Text are sentences about rules that can't be enforced for files, so that only the text of commands counts.
+	Text []string
+}
+
+// None reports whether there is nothing to enforce.
+func (d Denied) None() bool { return len(d.Unreadable) == 0 && len(d.Unwritable) == 0 }
+
+// Find finds the paths that the rules apply to now.
+func (d *Denials) Find() Denied {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out Denied
+	for _, r := range d.rules {
+		if r.Matches(r.From) {
+			d.literal(&out, r)
+		}
+	}
+	for _, s := range d.searches {
+		found, why := s.found()
+		if why != "" {
+			for _, r := range s.rules {
+				out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: %s.", r.Text, why))
+			}
+			continue
+		}
+		if s.edit {
+			out.Unwritable = append(out.Unwritable, found...)
+		} else {
+			out.Unreadable = append(out.Unreadable, found...)
+		}
+	}
+	out.Unreadable = d.withAliases(out.Unreadable, &d.links[0])
+	out.Unwritable = d.withAliases(out.Unwritable, &d.links[1])
+	return out
+}
+
+// literal adds the path of a rule without wildcards, or the target of a link there.
+func (d *Denials) literal(out *Denied, r DenyRule) {
+	real, err := filepath.EvalSymlinks(r.From)
+	missing := errors.Is(err, os.ErrNotExist)
+	if err != nil && !missing {
+		return
+	}
+	if above := holds(real, d.keep); !missing && (r.Read && above != "" || real == "/") {
+		out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: no command works without %s.", r.Text, above))
+		return
+	}
+	if r.Read && !missing {
+		out.Unreadable = append(out.Unreadable, real)
+	}
+	if r.Edit && missing { // only in existing directories: a placeholder above would block too much
+		dir, err := filepath.EvalSymlinks(filepath.Dir(r.From))
+		if real = filepath.Join(dir, filepath.Base(r.From)); err != nil || holding(dir, d.roots) == "" {
+			return
+		}
+	}
+	if r.Edit {
+		out.Unwritable = append(out.Unwritable, real)
+	}
+}
+
+// holds returns the first of dirs that is at or below a path, or "".
+func holds(path string, dirs []string) string {
+	i := slices.IndexFunc(dirs, func(dir string) bool { return names.Below(dir, path) })
+	if i < 0 {
+		return ""
+	}
+	return dirs[i]
+}
+
+// found returns the paths that the rules apply to, without those below another, or why they aren't known.
+func (s *search) found() (paths []string, why string) {
+	real := map[string]string{}
+	for _, r := range s.rules {
+		if path, err := filepath.EvalSymlinks(r.From); err == nil {
+			real[r.From] = path
+		}
+	}
+	if s.tree == nil || !maps.Equal(real, s.real) {
+		s.real = real
+		s.tree = newTree(outermost(slices.Collect(maps.Values(real))), func(path string) bool {
+			return slices.ContainsFunc(s.rules, func(r DenyRule) bool {
+				from, ok := real[r.From]
+				return ok && names.Below(path, from) && r.Matches(filepath.Join(r.From, path[len(from):]))
+			})
+		})
+		s.tree.most, s.tree.plain = s.most, true
+	}
+	paths = s.tree.walk().names
+	switch {
+	case s.tree.over:
+		return nil, fmt.Sprintf("there are more than %d directories to search", s.most)
+	case len(paths) > mostDenied:
+		return nil, fmt.Sprintf("it matches more than %d files", mostDenied)
+	}
+	return paths, ""
+}
+
+// Appeared returns the paths that Edit rules apply to and that weren't there before.
+func (d *Denials) Appeared(before Denied) []string {
+	var out []string
+	for _, path := range d.Find().Unwritable {
+		st, err := os.Lstat(path)
+		if err == nil && st.Mode()&os.ModeSocket == 0 && holding(path, before.Unwritable) == "" {
+			out = append(out, path)
+		}
+	}
+	return out
+}
