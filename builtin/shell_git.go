@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/gitwork"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	shellread "github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -84,7 +85,7 @@ type gitAnswer struct {
 func (o *openingOf) git(dir string, args ...string) (string, error) {
 	line := "exec git -c diff.autoRefreshIndex=true" // otherwise every file of a copied repository counts as changed
 	for _, a := range args {
-		line += " " + bash.Quote(a)
+		line += " " + shellwords.Quote(a)
 	}
 	key := dir + "\x00" + line
 	a, ok := o.known[key]

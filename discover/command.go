@@ -18,7 +18,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/shellwords"
-	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 	"github.com/adze-dev/adze/tool/schema"
 )
@@ -312,7 +311,7 @@ func Words(line string) ([]string, error) {
 func quote(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		out[i] = bash.Quote(w)
+		out[i] = shellwords.Quote(w)
 	}
 	return strings.Join(out, " ")
 }

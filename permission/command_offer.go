@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/match"
 	"github.com/adze-dev/adze/tool"
@@ -91,7 +92,7 @@ func quoted(argv []string) string {
 		if strings.ContainsAny(a, "*\n") {
 			return ""
 		}
-		words[i] = bash.Quote(a)
+		words[i] = shellwords.Quote(a)
 	}
 	return strings.Join(words, " ")
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -114,7 +114,7 @@ func shellLine(parts []contextfiles.Part, words string) string {
 		case p.Kind != contextfiles.ArgumentsPart:
 			b.WriteString(p.Text)
 		case words != "":
-			b.WriteString(bash.Quote(words))
+			b.WriteString(shellwords.Quote(words))
 		}
 	}
 	return b.String()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/form"
@@ -268,7 +269,7 @@ func hasGlobs(script *bash.Script) bool {
 func unproved(script *bash.Script, by *bash.Command, c call) string {
 	var quoted []string
 	for _, a := range c.Argv {
-		quoted = append(quoted, bash.Quote(a))
+		quoted = append(quoted, shellwords.Quote(a))
 	}
 	plain, err := shell.Read(strings.Join(quoted, " "), bash.Options{Dir: c.Dir, Home: Home})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 )
 
 // Source makes the choices of a Generator. A *rand.Rand is one, and the choices of a property test can be.
@@ -113,7 +113,7 @@ func (g *Generator) part(name string) string {
 	case name == "here":
 		return g.document()
 	case how == "quote":
-		return bash.Quote(g.part(of))
+		return shellwords.Quote(g.part(of))
 	case how == "escape":
 		return strings.ReplaceAll(g.part(of), "`", "\\`")
 	case how == "spell":

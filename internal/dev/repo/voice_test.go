@@ -121,7 +121,7 @@ func TestVoiceFindsPhrases(t *testing.T) {
 	for text, want := range map[string]int{
 		"Mend it.":                      1,
 		"ask the\n  person first":       1,
-		"WHAT IS TOLD, and is told":     3, // "is told" twice
+		"WHAT IS TOLD, and is told":     3,
 		"recommend, commendable":        0,
 		"the personal settings":         0,
 		"it runs unasked\nand\nunasked": 2,

@@ -55,3 +55,13 @@ func Split(line string, escapes bool) Line {
 	}
 	return l
 }
+
+// Quote writes a word so that a shell reads it as it is, in quotes only where it needs them.
+func Quote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,~^"
+	if word != "" && strings.Trim(word, plain) == "" && word[0] != '~' && !strings.Contains(word, "=~") &&
+		!strings.Contains(word, ":~") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

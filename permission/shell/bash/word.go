@@ -9,6 +9,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/adze-dev/adze/internal/engine/shellwords"
 )
 
 // Kind says how much is known of a word.
@@ -39,15 +41,7 @@ func (w Word) String() string {
 	if w.Kind != Literal {
 		return w.Text
 	}
-	return Quote(w.Text)
-}
-
-// Quote quotes a text as one word for bash.
-func Quote(s string) string {
-	if s != "" && only(s, plainBytes) && s[0] != '~' && !strings.Contains(s, "=~") && !strings.Contains(s, ":~") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return shellwords.Quote(w.Text)
 }
 
 // Bytes of names, of words without special characters, and of patterns.

@@ -30,16 +30,6 @@ func TestWords(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
-	for text, want := range map[string]string{
-		"a": "a", "a b": "'a b'", "": "''", "it's": `'it'\''s'`, "a/b.c": "a/b.c", "~": "'~'", "a~": "a~", "a=~": "'a=~'", "*": "'*'", "$x": "'$x'",
-	} {
-		if got := Quote(text); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestUnescaped(t *testing.T) {
 	for pattern, want := range map[string]string{`a\*b`: "a*b", `a`: "a", `\\`: `\`, "a\\\nb": "a\nb", `a\`: `a\`} {
 		if got := Unescaped(pattern); got != want {
