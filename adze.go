@@ -15,10 +15,10 @@ import "github.com/adze-dev/adze/builtin"
 // Helper is the result of [Main], for [builtin.Options].
 type Helper = builtin.Helper
 
-// Main must be the first call in the main function of a program that runs commands with Adze's tools. Each command has a
-// helper process, which also enters its sandbox: this program's own binary, executed again. In those processes Main doesn't
-// return.
+// Main must be the first call in the main function of a program that runs commands with Adze's tools. Each command has
+// a helper process, which also enters its sandbox: this program's own binary, executed again. In those processes Main
+// doesn't return.
 //
-// Without the call there are no helper processes: commands are stopped by process group, run without a sandbox if that is
-// optional, and don't run if it is required. Results say so.
+// Without the call there are no helper processes: commands are stopped by process group, run without a sandbox if that
+// is optional, and don't run if it is required. Results say so.
 func Main() Helper { return builtin.Main() }

@@ -1,29 +1,30 @@
-// Package agent is the loop between a model and its tools: the model answers, the executor runs its calls, and the results go
-// back to the model, until it makes no more calls.
+// Package agent is the loop between a model and its tools: the model answers, the executor runs its calls, and the
+// results go back to the model, until it makes no more calls.
 //
 //	a := agent.New(agent.Options{Model: m, Executor: x, System: agent.SystemPrompt(where), Observe: show})
 //	answer, err := a.Run(ctx, model.Text("Fix the failing test."))
 //
 // # Conversations
 //
-// An [Agent] has one conversation; each [Agent.Run] continues it. Every call in the history has a response, even after a
-// cancelled context or a broken connection, so that the conversation can always continue: [Agent.Continue] resumes one that
-// was interrupted. Options.History is an earlier conversation to start with.
+// An [Agent] has one conversation; each [Agent.Run] continues it. Every call in the history has a response, even after
+// a cancelled context or a broken connection, so that the conversation can always continue: [Agent.Continue] resumes
+// one that was interrupted. Options.History is an earlier conversation to start with.
 //
 // # Events
 //
-// The package knows no concrete tool and no screen. A front end reads [Event]s in Options.Observe: [Said] is a piece of text,
-// [Called] a call, [Step] its progress, [Responded] the results of a turn.
+// The package knows no concrete tool and no screen. A front end reads [Event]s in Options.Observe: [Said] is a piece of
+// text, [Called] a call, [Step] its progress, [Responded] the results of a turn.
 //
 // # Limits
 //
-// [Limits] bound the turns and the time of a Run, and a [Budget] the calls and tokens of an agent together with its subagents.
-// With Options.Window, the agent compacts a conversation that no longer fits into the context window of its model.
+// [Limits] bound the turns and the time of a Run, and a [Budget] the calls and tokens of an agent together with its
+// subagents. With Options.Window, the agent compacts a conversation that no longer fits into the context window of its
+// model.
 //
 // # Subagents
 //
-// A [Crew] runs subagents, in the foreground or in the background. A tool that delegates calls [Crew.Do]. A subagent has an
-// executor below that of its parent, so its calls are subject to the same policy.
+// A [Crew] runs subagents, in the foreground or in the background. A tool that delegates calls [Crew.Do]. A subagent
+// has an executor below that of its parent, so its calls are subject to the same policy.
 package agent
 
 import (
@@ -41,8 +42,8 @@ import (
 // Options configure an Agent.
 type Options struct {
 	Model model.Model
-	// Executor runs the agent's calls. The agent replaces its Observe and calls the previous one first. The executor of a
-	// subagent (see [tool.Executor.Child]) reports its steps to the first agent's observer.
+	// Executor runs the agent's calls. The agent replaces its Observe and calls the previous one first. The executor of
+	// a subagent (see [tool.Executor.Child]) reports its steps to the first agent's observer.
 	Executor *tool.Executor
 	System   string // see [SystemPrompt]. It is fixed: servers cache the start of a request, and News reports changes
 	Limits   Limits
@@ -52,8 +53,8 @@ type Options struct {
 	MaxTokens int
 	// Effort and CacheKey are sent with each request: see [model.Request].
 	Effort, CacheKey string
-	// Window returns the context window of the model of a name; nil: unknown. The agent compacts the conversation to fit
-	// into it, and saves results with the executor's Spill.
+	// Window returns the context window of the model of a name; nil: unknown. The agent compacts the conversation to
+	// fit into it, and saves results with the executor's Spill.
 	Window func(model string) Window
 	// Unattended ends a Run whose model keeps repeating calls without any new result. Otherwise [Stuck] reports it,
 	// and the user can stop it.
@@ -72,8 +73,8 @@ type Options struct {
 	Compacting func(ctx context.Context, requested bool)
 	// Observe receives every event, one at a time. It must not call the agent.
 	Observe func(Event)
-	// History is an earlier conversation to continue, and Declared how its requests began: those of this agent begin with
-	// the same bytes if System is the same too. With nil, the tools are declared again.
+	// History is an earlier conversation to continue, and Declared how its requests began: those of this agent begin
+	// with the same bytes if System is the same too. With nil, the tools are declared again.
 	History  []model.Message
 	Declared *Declared
 	// CutOff reports that the last message of History is an answer that was cut off: see [Agent.Continue].
@@ -84,7 +85,8 @@ type Options struct {
 type Limits struct {
 	Turns int           // requests to the model; 0: no limit
 	Wall  time.Duration // 0: no limit
-	// Request limits the tokens of a request: a conversation that has become longer stops with ErrTokenLimit. 0: no limit.
+	// Request limits the tokens of a request: a conversation that has become longer stops with ErrTokenLimit. 0: no
+	// limit.
 	Request int
 }
 
@@ -211,7 +213,8 @@ func (a *Agent) run(ctx context.Context, begin func()) (Answer, error) {
 	start := time.Now()
 	if a.o.Limits.Wall > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall, ErrWallTime))
+		ctx, cancel = context.WithTimeoutCause(ctx, a.o.Limits.Wall, fmt.Errorf("stopped after %v: %w", a.o.Limits.Wall,
+			ErrWallTime))
 		defer cancel()
 	}
 	a.mu.Lock()
@@ -291,7 +294,8 @@ func (a *Agent) loop(ctx context.Context, out *Answer) error {
 			return nil
 		}
 		if empty++; empty == emptyAnswers {
-			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.settings().model.Name(), empty, ErrEmptyAnswer)
+			return fmt.Errorf("%s sent %d empty responses in a row: %w", a.settings().model.Name(), empty,
+				ErrEmptyAnswer)
 		}
 		a.tell(Said{model.Retry{Attempt: empty, Err: ErrEmptyAnswer}})
 	}

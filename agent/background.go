@@ -54,7 +54,8 @@ func (c *Crew) runInBackground(ctx context.Context, m *member) (tool.Result, err
 	if c.closed || c.background() >= maxBackground {
 		cancel()
 		delete(c.members, m.path)
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "task: %d subagents are already running in the background. Wait for one to finish, or stop one.", c.background())
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "task: %d subagents are already running in the "+
+			"background. Wait for one to finish, or stop one.", c.background())
 	}
 	j := &job{member: m, cancel: cancel, done: make(chan struct{}), shown: m.display(statusBackground, "")}
 	c.jobs = append(c.pruned(), j)
@@ -64,7 +65,8 @@ func (c *Crew) runInBackground(ctx context.Context, m *member) (tool.Result, err
 		defer cancel()
 		c.ended(j, c.report(own, j))
 	}()
-	said := fmt.Sprintf("Started %s in the background. You'll receive its report in a later turn; don't duplicate its work.", m.name)
+	said := fmt.Sprintf("Started %s in the background. You'll receive its report in a later turn; don't "+
+		"duplicate its work.", m.name)
 	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: j.shown}, nil
 }
 

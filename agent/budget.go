@@ -17,8 +17,8 @@ var (
 	ErrTokenLimit = errors.New("token limit reached")
 )
 
-// Budget is shared by an agent and its subagents. Its zero value counts without limits; a nil Budget doesn't count either. A
-// limit of 0 or less means no limit. Set limits before the first turn.
+// Budget is shared by an agent and its subagents. Its zero value counts without limits; a nil Budget doesn't count
+// either. A limit of 0 or less means no limit. Set limits before the first turn.
 type Budget struct {
 	Turns  int // requests to the model, of all agents together
 	Calls  int // tool calls, of all agents together
@@ -68,7 +68,8 @@ func (b *Budget) Left() error {
 func (b *Budget) left() error {
 	switch {
 	case b.over:
-		return fmt.Errorf("stopped after %s, including subagents: %w", humanize.Count(b.Calls, "tool call"), ErrCallLimit)
+		return fmt.Errorf("stopped after %s, including subagents: %w", humanize.Count(b.Calls, "tool call"),
+			ErrCallLimit)
 	case b.Tokens > 0 && b.usage.Total() >= b.Tokens:
 		return b.tokenLimit()
 	}
@@ -76,7 +77,8 @@ func (b *Budget) left() error {
 }
 
 func (b *Budget) tokenLimit() error {
-	return fmt.Errorf("used %s of %s tokens, including subagents: %w", humanize.Number(b.usage.Total()), humanize.Number(b.Tokens), ErrTokenLimit)
+	return fmt.Errorf("used %s of %s tokens, including subagents: %w", humanize.Number(b.usage.Total()),
+		humanize.Number(b.Tokens), ErrTokenLimit)
 }
 
 // turn counts one turn.
@@ -123,8 +125,8 @@ func (b *Budget) use(u model.Usage) {
 // charsPerToken is a rough estimate for servers that report no usage. It is only used if tokens are limited.
 const charsPerToken = 4
 
-// spent returns the tokens of a turn, before its answer is part of the history: as the server reports them, or an estimate
-// if it reports none and tokens are limited.
+// spent returns the tokens of a turn, before its answer is part of the history: as the server reports them, or an
+// estimate if it reports none and tokens are limited.
 func (t *turn) spent() model.Usage {
 	if b := t.agent.o.Budget; t.usage.Total() > 0 || len(t.parts) == 0 || b == nil || b.Tokens <= 0 {
 		return t.usage

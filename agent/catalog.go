@@ -18,9 +18,9 @@ import (
 //	a := agent.New(agent.Options{Model: m, Executor: x, Catalog: catalog})
 //	catalog.Reveal("", "github__create_issue") // what a tool that searches does
 //
-// An agent and its subagents share one, and each has its own view of it. Declarations keep their place and new ones come
-// after them, so that the beginning of a request stays the same and can be cached. A deferred tool is a tool like any
-// other: its calls are checked and judged as always.
+// An agent and its subagents share one, and each has its own view of it. Declarations keep their place and new ones
+// come after them, so that the beginning of a request stays the same and can be cached. A deferred tool is a tool like
+// any other: its calls are checked and judged as always.
 type Catalog struct {
 	Most   int    // tokens that all external tools together can take; above it they are deferred. 0: no limit
 	Finder string // the tool that finds deferred ones; declared only if there are some. Without it nothing is deferred
@@ -48,7 +48,10 @@ func (s *Catalog) at(path string, r *tool.Registry) *view {
 	if s == nil {
 		s = &Catalog{}
 	}
-	p := &view{catalog: s, registry: r, declared: map[string]tool.Declaration{}, revealed: map[string]bool{}, told: map[string]bool{}}
+	p := &view{
+		catalog: s, registry: r, declared: map[string]tool.Declaration{}, revealed: map[string]bool{},
+		told: map[string]bool{},
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.views == nil {
@@ -117,9 +120,9 @@ func (p *view) holds(d tool.Declaration) bool {
 	return p.full && d.Origin != "" && !p.revealed[d.Name]
 }
 
-// next returns the declarations of the next turn, and messages about tools that changed or were added since the last one.
-// Declarations only grow: a tool that disappeared stays declared, and one that changed stays as it was declared first.
-// Otherwise the start of the request would change, and neither a cache nor a signature would match it.
+// next returns the declarations of the next turn, and messages about tools that changed or were added since the last
+// one. Declarations only grow: a tool that disappeared stays declared, and one that changed stays as it was declared
+// first. Otherwise the start of the request would change, and neither a cache nor a signature would match it.
 func (p *view) next() (declarations []tool.Declaration, news []string) {
 	p.catalog.mu.Lock()
 	defer p.catalog.mu.Unlock()
@@ -178,7 +181,8 @@ func changeOf(d tool.Declaration) string {
 	if parameters == "" {
 		parameters = "{}"
 	}
-	return fmt.Sprintf("The tool %s changed. Its declaration above no longer applies.\nDescription: %s\nParameters: %s", d.Name, d.Description, parameters)
+	return fmt.Sprintf("The tool %s changed. Its declaration above no longer applies.\nDescription: %s\nParameters: %s",
+		d.Name, d.Description, parameters)
 }
 
 // gone returns why calls of a declared tool fail after it disappeared; "" if it wasn't declared.
@@ -284,8 +288,8 @@ func fitting(names []string, most int) int {
 	return len(names)
 }
 
-// Tokens estimates how many tokens a declaration takes. Schemas are denser than prose: it counts 3.5 bytes of ASCII as a
-// token and every other character as one, which is slightly too much.
+// Tokens estimates how many tokens a declaration takes. Schemas are denser than prose: it counts 3.5 bytes of ASCII as
+// a token and every other character as one, which is slightly too much.
 func Tokens(d tool.Declaration) int {
 	const around = `{"type":"function","function":{"name":"","description":"","parameters":}}`
 	return textTokens(around, d.Name, d.Description, string(d.Parameters))

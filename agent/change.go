@@ -19,8 +19,8 @@ func (a *Agent) settings() settings {
 	return a.now
 }
 
-// SetModel changes the model, from the next request on. The conversation continues: data that is sealed for another model
-// isn't sent to it.
+// SetModel changes the model, from the next request on. The conversation continues: data that is sealed for another
+// model isn't sent to it.
 func (a *Agent) SetModel(m model.Model) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,8 +34,8 @@ func (a *Agent) SetEffort(effort string) {
 	a.now.effort = effort
 }
 
-// Reset replaces the conversation by another one, empty or not, with a system prompt of its own. It waits for a Run that
-// has begun. IDs of calls stay unique: the executor has seen those of the old conversation.
+// Reset replaces the conversation by another one, empty or not, with a system prompt of its own. It waits for a Run
+// that has begun. IDs of calls stay unique: the executor has seen those of the old conversation.
 func (a *Agent) Reset(system string, history []model.Message) {
 	a.running.Lock()
 	defer a.running.Unlock()
@@ -46,8 +46,8 @@ func (a *Agent) Reset(system string, history []model.Message) {
 	a.begin(history)
 }
 
-// Replace replaces the conversation by another one, such as an earlier state of it. The system prompt stays. It waits for a
-// Run that has begun.
+// Replace replaces the conversation by another one, such as an earlier state of it. The system prompt stays. It waits
+// for a Run that has begun.
 func (a *Agent) Replace(history []model.Message) { a.Reset(a.settings().system, history) }
 
 // Append adds messages to the conversation, such as those of a prompt that a server wrote. It waits for a Run that has

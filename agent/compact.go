@@ -37,8 +37,8 @@ type room struct {
 	fixed         int // tokens of system prompt and declarations
 }
 
-// freed reports whether a compaction that left this many tokens freed enough: 10 %. If system prompt and declarations fill
-// most of the window, a quarter of the rest is enough too, unless the server counts about as much as before.
+// freed reports whether a compaction that left this many tokens freed enough: 10 %. If system prompt and declarations
+// fill most of the window, a quarter of the rest is enough too, unless the server counts about as much as before.
 func (r *room) freed(left int) bool {
 	freed := r.before - left
 	return freed*10 >= r.before || freed*4 >= r.before-r.fixed && (r.input == 0 || left*50 <= r.input*49)
@@ -67,7 +67,8 @@ func (r *room) full(w Window) error {
 		why = ": " + r.cause.Error()
 	}
 	return fmt.Errorf("%w: %d compactions in a row freed less than 10 %%%s\n"+
-		"Use a model with a larger context window (this one: %s tokens), or split the task.", ErrContextFull, r.futile, why, humanize.Number(w.Tokens))
+		"Use a model with a larger context window (this one: %s tokens), or split the task.", ErrContextFull, r.futile,
+		why, humanize.Number(w.Tokens))
 }
 
 // window returns the window of the current model, or less if its server rejected a shorter request.
@@ -122,7 +123,8 @@ func (a *Agent) full(w Window) error {
 	return err
 }
 
-// fits checks the limit of a request's tokens. The first request of a conversation is always sent: nothing is counted yet.
+// fits checks the limit of a request's tokens. The first request of a conversation is always sent: nothing is counted
+// yet.
 func (a *Agent) fits() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,11 +132,12 @@ func (a *Agent) fits() error {
 	if most <= 0 || a.meter.counted == 0 && a.turns == 1 || a.meter.total() <= most {
 		return nil
 	}
-	return fmt.Errorf("the next request has about %s of %s tokens (model.sessionTokenLimit): %w", humanize.Number(a.meter.total()), humanize.Number(most), ErrTokenLimit)
+	return fmt.Errorf("the next request has about %s of %s tokens (model.sessionTokenLimit): %w",
+		humanize.Number(a.meter.total()), humanize.Number(most), ErrTokenLimit)
 }
 
-// shorten compacts the conversation after the server rejected it as too long. It returns the error to stop with; nil: the
-// request can be sent again.
+// shorten compacts the conversation after the server rejected it as too long. It returns the error to stop with; nil:
+// the request can be sent again.
 func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected error) error {
 	a.mu.Lock()
 	a.meter.reject()
@@ -148,8 +151,8 @@ func (a *Agent) shorten(ctx context.Context, t *turn, out *Answer, rejected erro
 	return nil
 }
 
-// Compact compacts the conversation now: a summary of the model replaces it, except for its last turns. An error leaves the
-// conversation without loss: at most, old results were replaced by the paths of files that have them.
+// Compact compacts the conversation now: a summary of the model replaces it, except for its last turns. An error leaves
+// the conversation without loss: at most, old results were replaced by the paths of files that have them.
 func (a *Agent) Compact(ctx context.Context) (Compacted, error) {
 	a.running.Lock()
 	defer a.running.Unlock()
@@ -166,8 +169,8 @@ func (a *Agent) Context() (tokens, window int) {
 	return a.meter.total(), window
 }
 
-// compact replaces old bulky results by the paths of files that have them and, if that isn't enough, everything but the last
-// turns by a summary. Its error is in the event too.
+// compact replaces old bulky results by the paths of files that have them and, if that isn't enough, everything but the
+// last turns by a summary. Its error is in the event too.
 func (a *Agent) compact(ctx context.Context, tools []tool.Declaration, why occasion, out *Answer) (Compacted, error) {
 	if a.o.Compacting != nil {
 		a.o.Compacting(ctx, why == requested)

@@ -44,8 +44,8 @@ type CrewOptions struct {
 	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's
 	// observer.
 	Observe func(Member, Event)
-	// Ended is called when a background subagent has finished, so that a front end can hand over its report. It must not
-	// call the crew; may be nil.
+	// Ended is called when a background subagent has finished, so that a front end can hand over its report. It must
+	// not call the crew; may be nil.
 	Ended func()
 }
 
@@ -99,7 +99,10 @@ func NewCrew(o CrewOptions) *Crew {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
 	}
-	c := &Crew{o: o, now: settings{model: o.Model, effort: o.Effort}, roles: AllRoles(o.Roles), members: map[string]*member{}, counts: map[string]int{}, changed: make(chan struct{})}
+	c := &Crew{
+		o: o, now: settings{model: o.Model, effort: o.Effort}, roles: AllRoles(o.Roles), members: map[string]*member{},
+		counts: map[string]int{}, changed: make(chan struct{}),
+	}
 	for _, path := range o.Taken {
 		c.take(path)
 	}
@@ -161,14 +164,16 @@ func (c *Crew) spawn(t Task) (*member, error) {
 	}
 	role := findRole(c.roles, t.Type)
 	if role == nil {
-		return nil, tool.Errorf(tool.InvalidParams, "task: unknown subagent type %q (expected %s)", t.Type, c.roleNames())
+		return nil, tool.Errorf(tool.InvalidParams, "task: unknown subagent type %q (expected %s)", t.Type,
+			c.roleNames())
 	}
 	parent, depth, err := c.parent(t.Live.Call)
 	if err != nil {
 		return nil, err
 	}
 	if depth >= c.o.Depth {
-		return nil, tool.Errorf(tool.ExecutionDenied, "task: subagents can be nested only %d deep. Do the task yourself.", c.o.Depth)
+		return nil, tool.Errorf(tool.ExecutionDenied, "task: subagents can be nested only %d deep. Do the "+
+			"task yourself.", c.o.Depth)
 	}
 	narrow, err := c.narrow(*role)
 	if err != nil {
@@ -242,7 +247,8 @@ func (c *Crew) narrow(r Role) (tool.Policy, error) {
 		return policy, nil
 	}
 	if c.o.Narrow == nil {
-		return nil, tool.Errorf(tool.ExecutionFailed, "task: subagent %s requests mode %s, but modes aren't available here", r.Name, r.Mode)
+		return nil, tool.Errorf(tool.ExecutionFailed, "task: subagent %s requests mode %s, but modes aren't "+
+			"available here", r.Name, r.Mode)
 	}
 	mode, err := c.o.Narrow(r.Mode)
 	if err != nil {

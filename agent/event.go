@@ -10,9 +10,10 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// An Event reports progress to a front end: [Told], [Declared], [Began], [Said], [Called], [Step], [Answered], [Responded],
-// [Resumed], [Compacted], [Stuck]. Within a turn they come in this order; Steps come whenever a call changes its stage. Told,
-// Answered and Responded together report every message that enters the history, and Compacted what replaces it.
+// An Event reports progress to a front end: [Told], [Declared], [Began], [Said], [Called], [Step], [Answered],
+// [Responded], [Resumed], [Compacted], [Stuck]. Within a turn they come in this order; Steps come whenever a call
+// changes its stage. Told, Answered and Responded together report every message that enters the history, and Compacted
+// what replaces it.
 type Event interface{ event() }
 
 // Told reports a message to the model: a prompt, news, or the request to continue an answer.
@@ -60,7 +61,8 @@ type Responded struct {
 	Outcomes []tool.Outcome
 }
 
-// Resumed reports that an answer was cut off by Err and the model is asked to continue it. All complete calls have ended.
+// Resumed reports that an answer was cut off by Err and the model is asked to continue it. All complete calls have
+// ended.
 type Resumed struct {
 	Turn  int // the one that was cut off
 	Times int // for this prompt, from 1
@@ -68,8 +70,8 @@ type Resumed struct {
 	Err   error
 }
 
-// Compacted reports that the conversation was shortened before a turn, to fit into the model's context: old results became
-// the paths of files that have them and, if that wasn't enough, a summary replaced all but the last turns.
+// Compacted reports that the conversation was shortened before a turn, to fit into the model's context: old results
+// became the paths of files that have them and, if that wasn't enough, a summary replaced all but the last turns.
 type Compacted struct {
 	Turn          int             // whose request was too long, or the last one
 	Before, After int             // tokens of the next request
@@ -77,8 +79,9 @@ type Compacted struct {
 	Summary       string          // "": none was needed, or Err says why there is none
 	Messages      []model.Message // the conversation from now on
 	Usage         model.Usage     // of the requests for a summary
-	Fallback      error           // why the agent's own model wrote the summary instead of the configured one; nil: it didn't
-	Err           error           // why there is no summary. Nothing is lost
+	// why the agent's own model wrote the summary instead of the configured one; nil: it didn't
+	Fallback error
+	Err      error // why there is no summary. Nothing is lost
 }
 
 // String returns one line for users.
@@ -90,9 +93,11 @@ func (c Compacted) String() string {
 	if c.Summary != "" {
 		how = "summarized all but the last turns"
 	}
-	line := fmt.Sprintf("compacted the conversation from %s to %s tokens: %s", humanize.Number(c.Before), humanize.Number(c.After), how)
+	line := fmt.Sprintf("compacted the conversation from %s to %s tokens: %s", humanize.Number(c.Before),
+		humanize.Number(c.After), how)
 	if c.Fallback != nil {
-		line += " (with the current model, because the model for summaries failed: " + strings.ReplaceAll(c.Fallback.Error(), "\n", " ") + ")"
+		line += " (with the current model, because the model for summaries failed: " +
+			strings.ReplaceAll(c.Fallback.Error(), "\n", " ") + ")"
 	}
 	return line
 }

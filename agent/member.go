@@ -53,8 +53,10 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 		turns = min(turns, m.role.Turns)
 	}
 	a := New(Options{
-		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name), Limits: Limits{Turns: turns, Wall: m.role.Wall},
-		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: m.effort, CacheKey: cacheKey(o.CacheKey, m.path), Catalog: o.Catalog, Path: m.path,
+		Model: m.model, Executor: m.executor, System: m.role.system(base, m.name),
+		Limits: Limits{Turns: turns, Wall: m.role.Wall},
+		Budget: o.Budget, MaxTokens: o.MaxTokens, Effort: m.effort, CacheKey: cacheKey(o.CacheKey, m.path),
+		Catalog: o.Catalog, Path: m.path,
 		Window: o.Window, Unattended: true,
 		Observe: func(e Event) {
 			if m.note(e) && show != nil {
@@ -121,7 +123,8 @@ func (m *member) ended(o tool.Outcome) {
 			}
 		}
 	}
-	if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Status == tool.StatusSuccess && d.Diff != "" && !slices.Contains(m.changed, d.Path) {
+	if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Status == tool.StatusSuccess && d.Diff != "" &&
+		!slices.Contains(m.changed, d.Path) {
 		m.changed = append(m.changed, d.Path)
 	}
 }
@@ -154,7 +157,8 @@ func (m *member) result(err error) (tool.Result, error) {
 const maxNamedFiles = 20
 
 func (m *member) counts() string {
-	s := fmt.Sprintf("%s, %s, %s tokens", humanize.Count(m.answer.Turns, "turn"), humanize.Count(m.count, "call"), humanize.Number(m.answer.Usage.Total()))
+	s := fmt.Sprintf("%s, %s, %s tokens", humanize.Count(m.answer.Turns, "turn"), humanize.Count(m.count, "call"),
+		humanize.Number(m.answer.Usage.Total()))
 	switch n := len(m.changed); {
 	case n > maxNamedFiles:
 		s += fmt.Sprintf("; edited %d files: %s and others", n, strings.Join(m.changed[:maxNamedFiles], ", "))
@@ -179,8 +183,8 @@ func short(s string, n int) string {
 // send none.
 type ids struct{ used map[string]bool }
 
-// unique returns the server's ID if it is new, else one made of turn and index. It has nine letters and digits because some
-// servers accept nothing else.
+// unique returns the server's ID if it is new, else one made of turn and index. It has nine letters and digits because
+// some servers accept nothing else.
 func (s *ids) unique(id string, turn, index int) string {
 	if s.used == nil {
 		s.used = map[string]bool{}

@@ -61,8 +61,8 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// Sendable returns the answer with arguments that servers accept in the next request: some parse them, and reject the whole
-// conversation for a call that was cut off.
+// Sendable returns the answer with arguments that servers accept in the next request: some parse them, and reject the
+// whole conversation for a call that was cut off.
 func Sendable(answer model.Message) model.Message {
 	out := answer
 	out.Parts = slices.Clone(answer.Parts)

@@ -16,16 +16,17 @@ var subagentText string
 // Role is a type of subagent. It can only restrict what its parent may do, never extend it.
 type Role struct {
 	Name        string
-	Description string        // when to use it
-	Prompt      string        // instructions, added to those of every subagent
-	Tools       []string      // any names that tools declare, or "server__*" for a prefix; nil: all of its parent's
-	Without     []string      // likewise: tools that it does not get
-	Kinds       []tool.Kind   // of built-in tools; nil: all
-	ReadOnly    bool          // calls that modify something are denied; commands are judged as in plan mode, if there are modes
-	Mode        string        // a stricter approval mode than its parent's; ""
-	Model       string        // the name of another model; ""
-	Turns       int           // maximum; 0: the crew's
-	Wall        time.Duration // maximum; 0: none
+	Description string      // when to use it
+	Prompt      string      // instructions, added to those of every subagent
+	Tools       []string    // any names that tools declare, or "server__*" for a prefix; nil: all of its parent's
+	Without     []string    // likewise: tools that it does not get
+	Kinds       []tool.Kind // of built-in tools; nil: all
+	// calls that modify something are denied; commands are judged as in plan mode, if there are modes
+	ReadOnly bool
+	Mode     string        // a stricter approval mode than its parent's; ""
+	Model    string        // the name of another model; ""
+	Turns    int           // maximum; 0: the crew's
+	Wall     time.Duration // maximum; 0: none
 }
 
 // DefaultRole is the role of a task that names none.
@@ -41,15 +42,16 @@ func Roles() []Role {
 		{
 			Name:        "explore",
 			Description: "read-only; searches files and web pages and answers questions",
-			Prompt:      "You are read-only. Search broadly first, then read the relevant files. Run independent searches in parallel.",
-			Kinds:       []tool.Kind{tool.Read, tool.Search, tool.Think, tool.Fetch, tool.Execute},
-			ReadOnly:    true,
+			Prompt: "You are read-only. Search broadly first, then read the relevant files. Run independent " +
+				"searches in parallel.",
+			Kinds:    []tool.Kind{tool.Read, tool.Search, tool.Think, tool.Fetch, tool.Execute},
+			ReadOnly: true,
 		},
 	}
 }
 
-// AllRoles returns the given roles and the built-in ones that they do not replace. Of two roles with one name it keeps the
-// first.
+// AllRoles returns the given roles and the built-in ones that they do not replace. Of two roles with one name it keeps
+// the first.
 func AllRoles(more []Role) []Role {
 	var all []Role
 	for _, r := range append(slices.Clone(more), Roles()...) {
@@ -71,7 +73,8 @@ func findRole(roles []Role, name string) *Role {
 
 // system returns the system prompt of a subagent: that of its parent with additions.
 func (r Role) system(base, name string) string {
-	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name), strings.TrimSpace(r.Prompt)}
+	parts := []string{strings.TrimSpace(base), strings.ReplaceAll(strings.TrimSpace(subagentText), "{{name}}", name),
+		strings.TrimSpace(r.Prompt)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n") + "\n"
 }
 
@@ -89,14 +92,16 @@ func looking(commands tool.Policy) tool.Policy {
 func lookOnly(r tool.Request) tool.Decision {
 	for _, a := range r.Access {
 		if a.Changes() {
-			return tool.Decision{Reason: fmt.Sprintf("this subagent is read-only, and the call %s %s", a.Verb, a.Target)}
+			return tool.Decision{Reason: fmt.Sprintf("this subagent is read-only, and the call %s %s", a.Verb,
+				a.Target)}
 		}
 	}
 	return tool.Decision{Verdict: tool.Allow}
 }
 
 // tools returns the parent's tools that the role has, and the names in the role that are not tools.
-func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool) (own *tool.Registry, unknown []string, err error) {
+func (r Role) tools(parent *tool.Registry, withheld func(tool.Declaration) bool) (own *tool.Registry, unknown []string,
+	err error) {
 	used := map[string]bool{}
 	byOrigin := map[string][]tool.Tool{}
 	own = &tool.Registry{}
@@ -171,8 +176,8 @@ func (r Role) wants(d tool.Declaration, used map[string]bool) bool {
 }
 
 // names reports whether a name matches the tool: any name that it declares, also as other programs write it ("Bash",
-// "mcp__github__search"), or a prefix such as "server__*". A name with a condition, such as "Bash(git *)", matches none: the
-// tool without the condition would be more than was granted.
+// "mcp__github__search"), or a prefix such as "server__*". A name with a condition, such as "Bash(git *)", matches
+// none: the tool without the condition would be more than was granted.
 func names(d tool.Declaration, name string) bool {
 	if d.Origin != "" {
 		name = strings.TrimPrefix(name, "mcp__")

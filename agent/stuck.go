@@ -74,8 +74,8 @@ func (s *stuck) turn(d digest) int {
 // forget is called after a compaction: the model may repeat a call to get its result again.
 func (s *stuck) forget() { s.last, s.repeats = nil, 0 }
 
-// compare records the results of the turn, and returns the note for a model that repeats itself; usually "". Calls of tools
-// that poll are ignored.
+// compare records the results of the turn, and returns the note for a model that repeats itself; usually "". Calls of
+// tools that poll are ignored.
 func (t *turn) compare(outcomes []tool.Outcome) string {
 	h := sha256.New()
 	n := 0
@@ -100,7 +100,8 @@ func (t *turn) compare(outcomes []tool.Outcome) string {
 	if t.repeats < repeatsNoted {
 		return ""
 	}
-	return fmt.Sprintf("Note: your last %d turns only repeated calls you had already made, with the same results. Don't repeat them: "+
+	return fmt.Sprintf("Note: your last %d turns only repeated calls you had already made, with the same results. "+
+		"Don't repeat them: "+
 		"try something else, or stop and report what you found and what is missing.", t.repeats)
 }
 

@@ -25,7 +25,8 @@ const (
 )
 
 const (
-	summaryText = "Your context window is nearly full. Write a summary that will replace this conversation, except for its last turns. " +
+	summaryText = "Your context window is nearly full. Write a summary that will replace this conversation, except " +
+		"for its last turns. " +
 		"You continue the work with the summary alone, so include everything you still need:\n" +
 		"- Task: what the user asked for, with all requirements and constraints\n" +
 		"- Decisions: what was decided or found out, and why\n" +
@@ -33,7 +34,8 @@ const (
 		"- To do: the open steps, in order\n" +
 		"- Paths: files, commands, names, values, and saved results that matter\n" +
 		"Reply with the summary only, as plain text. Don't call tools."
-	onlyText = "\nYour last answer to this had only calls, which were not executed. Tools can't be used here: write the summary as text."
+	onlyText = "\nYour last answer to this had only calls, which were not executed. Tools can't be used here: write " +
+		"the summary as text."
 
 	compactedText = "This conversation was compacted: a summary replaces its older part."
 	firstPrompt   = "\n\nThe user's first prompt:\n"
@@ -48,8 +50,9 @@ type asked struct {
 	at    int // position in the history; below the start of the last turns, only the summary has it
 }
 
-// recent returns where the last turns of a history start: the last answer of the model with all that follows, and as many turns
-// before it as fit into a share of the window and of the history. A call and its response are never separated.
+// recent returns where the last turns of a history start: the last answer of the model with all that follows, and as
+// many turns before it as fit into a share of the window and of the history. A call and its response are never
+// separated.
 func recent(history []model.Message, window int) int {
 	at := len(history)
 	for at > 0 && (at == len(history) || history[at].Role != model.Assistant) {
@@ -73,8 +76,9 @@ func recent(history []model.Message, window int) int {
 	return at
 }
 
-// withoutBulk returns the history with a line in place of each bulky result before the last turns, and how many there are. A result
-// that can't be saved stays. If the last turns alone fill half of the window, their results are truncated.
+// withoutBulk returns the history with a line in place of each bulky result before the last turns, and how many there
+// are. A result that can't be saved stays. If the last turns alone fill half of the window, their results are
+// truncated.
 func (a *Agent) withoutBulk(history []model.Message, last, window int) ([]model.Message, int) {
 	out := slices.Clone(history)
 	n := 0
@@ -88,14 +92,16 @@ func (a *Agent) withoutBulk(history []model.Message, last, window int) ([]model.
 		}
 		most := window / 2 * bytesOfTokens / max(responses, 1)
 		for i, m := range out[last:] {
-			out[last+i] = a.eachResponse(m, &n, func(r model.Response) (model.Response, bool) { return a.truncated(r, most) })
+			out[last+i] = a.eachResponse(m, &n,
+				func(r model.Response) (model.Response, bool) { return a.truncated(r, most) })
 		}
 	}
 	return out, n
 }
 
 // eachResponse returns a message with other responses. It counts those that changed.
-func (a *Agent) eachResponse(m model.Message, n *int, change func(model.Response) (model.Response, bool)) model.Message {
+func (a *Agent) eachResponse(m model.Message, n *int,
+	change func(model.Response) (model.Response, bool)) model.Message {
 	if m.Role != model.Tool {
 		return m
 	}
@@ -144,7 +150,8 @@ func (a *Agent) truncated(r model.Response, most int) (model.Response, bool) {
 	if !ok {
 		return r, false
 	}
-	header := fmt.Sprintf("Output truncated to fit into the context window (%s characters). Full output: %s. Showing the start and the end:\n\n",
+	header := fmt.Sprintf("Output truncated to fit into the context window (%s characters). Full output: %s. Showing "+
+		"the start and the end:\n\n",
 		humanize.Number(utf8.RuneCountInString(text)), path)
 	r.Content = []tool.Part{tool.Text(header + tool.Cut(text, max(most, bulky)-len(header)))}
 	return r, true
@@ -169,9 +176,10 @@ func hasMedia(content []tool.Part) bool {
 	return slices.ContainsFunc(content, func(p tool.Part) bool { _, ok := p.(tool.Media); return ok })
 }
 
-// summarize asks for a summary of the conversation: the model for summaries and, if that fails, the agent's own. fallback is
-// why the first one failed.
-func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message, tools []tool.Declaration, out *Answer) (text string, fallback, err error) {
+// summarize asks for a summary of the conversation: the model for summaries and, if that fails, the agent's own.
+// fallback is why the first one failed.
+func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message, tools []tool.Declaration,
+	out *Answer) (text string, fallback, err error) {
 	if w.Summary != nil {
 		m, err := w.Summary(ctx)
 		if err == nil {
@@ -188,9 +196,10 @@ func (a *Agent) summarize(ctx context.Context, w Window, history []model.Message
 // errOnlyCalls reports an answer with calls in place of a summary.
 var errOnlyCalls = errors.New("called tools in place of writing a summary")
 
-// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is omitted. A model
-// that answers with calls is asked again.
-func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration, out *Answer) (text string, err error) {
+// summaryBy asks a model. If the server rejects the request as too long, the older half of the turns is omitted. A
+// model that answers with calls is asked again.
+func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Message, tools []tool.Declaration,
+	out *Answer) (text string, err error) {
 	start := time.Now()
 	defer func() { out.ModelTime += time.Since(start) }()
 	question := summaryText
@@ -208,7 +217,8 @@ func (a *Agent) summaryBy(ctx context.Context, m model.Model, history []model.Me
 	return text, err
 }
 
-// newerHalf returns the first message and the newer half of the others, of at least two. A call and its response are never separated.
+// newerHalf returns the first message and the newer half of the others, of at least two. A call and its response are
+// never separated.
 func newerHalf(history []model.Message) []model.Message {
 	at := 1 + len(history[1:])/2
 	for at < len(history)-1 && history[at].Role == model.Tool {
@@ -220,9 +230,10 @@ func newerHalf(history []model.Message) []model.Message {
 	return append(slices.Clone(history[:1]), history[at:]...)
 }
 
-// askForSummary sends the conversation as the next request would, so that the server has its start in the cache, with the
-// question at its end. Calls in the answer are ignored.
-func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []model.Message, tools []tool.Declaration, out *Answer) (string, error) {
+// askForSummary sends the conversation as the next request would, so that the server has its start in the cache, with
+// the question at its end. Calls in the answer are ignored.
+func (a *Agent) askForSummary(ctx context.Context, m model.Model, messages []model.Message, tools []tool.Declaration,
+	out *Answer) (string, error) {
 	r := a.request(messages, tools)
 	if m.Name() != a.settings().model.Name() {
 		r.Effort, r.CacheKey = "", ""
@@ -287,7 +298,8 @@ func (a *Agent) summarized(old, lean []model.Message, cut int, summary string, w
 	parts = append(parts, model.Text(strings.TrimLeft(summaryIntro, "\n")+summary+summaryEnd))
 	next := append([]model.Message{{Role: model.User, Parts: parts}}, lean[cut:]...)
 	if now, was := estimateAll(next), estimateAll(old); now >= was {
-		return nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)", humanize.Number(now), humanize.Number(was))
+		return nil, fmt.Errorf("the summary is longer than what it replaces (%s instead of %s tokens)",
+			humanize.Number(now), humanize.Number(was))
 	}
 	return next, nil
 }

@@ -70,7 +70,8 @@ func (d TaskDisplay) MarshalJSON() ([]byte, error) {
 // Markdown shows the task, its last calls and its report.
 func (d TaskDisplay) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s (%s; %s, %s)", tool.Visible(d.Path), tool.Visible(short(d.Description, maxShownPrompt)), d.Status,
+	fmt.Fprintf(&b, "%s: %s (%s; %s, %s)", tool.Visible(d.Path), tool.Visible(short(d.Description, maxShownPrompt)),
+		d.Status,
 		humanize.Count(d.Summary.Turns, "turn"), humanize.Count(d.Summary.Calls, "call"))
 	for _, c := range d.Calls {
 		fmt.Fprintf(&b, "\n- %s: %s", tool.Visible(short(c.Name, 60)), c.Status)

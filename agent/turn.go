@@ -37,10 +37,13 @@ type turn struct {
 const (
 	cutText = "not executed: your response hit the output token limit, so the arguments may be incomplete. " +
 		"Split the change into smaller calls: write the first part with one call and add the rest with further calls."
-	brokenText = "not executed: the connection broke in the middle of your response. Repeat the call if it is still needed."
-	resumeText = "The connection broke and cut off your answer above. Only what you see of it arrived: the text, and the calls, " +
+	brokenText = "not executed: the connection broke in the middle of your response. Repeat the call if it is " +
+		"still needed."
+	resumeText = "The connection broke and cut off your answer above. Only what you see of it arrived: the text, and " +
+		"the calls, " +
 		"each with its result. Continue exactly where the answer stopped. Don't repeat text or calls that arrived."
-	blindText = "Note: the parameters of this tool weren't loaded when you called it. They are now: check them and call it again."
+	blindText = "Note: the parameters of this tool weren't loaded when you called it. They are now: check them and " +
+		"call it again."
 	cutAdvice = "Note: your response hit the output token limit, so the arguments may be incomplete. " +
 		"Split the content over several smaller calls."
 )
@@ -171,7 +174,8 @@ func (t *turn) settle() {
 	t.streams = t.streams[:0]
 }
 
-// keep adds sealed data to the answer, in its place. That of a call which the server repeated was added with the first one.
+// keep adds sealed data to the answer, in its place. That of a call which the server repeated was added with the first
+// one.
 func (t *turn) keep(s model.Sealed) {
 	t.settle()
 	for _, p := range t.parts {
@@ -192,8 +196,8 @@ func (t *turn) said() bool {
 	return false
 }
 
-// call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that edits
-// on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
+// call starts a call at once, unless it might be the incomplete end of a truncated answer: from the first call that
+// edits on, all calls wait until it is known why the answer ended. All, because results come in the order of calls.
 func (t *turn) call(ctx context.Context, c tool.Call) {
 	t.repeated = slices.ContainsFunc(t.sent, func(s tool.Call) bool { return sameCall(s, c) })
 	if t.repeated {
@@ -221,11 +225,12 @@ func (t *turn) call(ctx context.Context, c tool.Call) {
 	t.start(ctx, found)
 }
 
-// start runs a call. If its tool was declared and had disappeared when it was called, the call fails with the reason. Calls
-// after one that ends the run are not executed.
+// start runs a call. If its tool was declared and had disappeared when it was called, the call fails with the reason.
+// Calls after one that ends the run are not executed.
 func (t *turn) start(ctx context.Context, c tool.Found) {
 	if t.ending {
-		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: an earlier call of "+t.agent.o.Final+" ended the run")
+		t.batch.Refuse(c, tool.ExecutionDenied, c.Name+": not executed: an earlier call of "+t.agent.o.Final+
+			" ended the run")
 		return
 	}
 	if c.Err != nil {
@@ -289,7 +294,10 @@ func (t *turn) responses(outcomes []tool.Outcome) model.Message {
 			content = note(content, line)
 		}
 		t.agent.save(c.ID, o.Saved)
-		m.Parts = append(m.Parts, model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied})
+		m.Parts = append(m.Parts, model.Response{
+			ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess,
+			Denied: o.Status == tool.StatusDenied,
+		})
 	}
 	if line := t.compare(outcomes); line != "" {
 		last := m.Parts[len(m.Parts)-1].(model.Response)

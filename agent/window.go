@@ -11,8 +11,8 @@ import (
 // Window is the context of a model, and when a conversation is compacted to fit into it.
 type Window struct {
 	Tokens int // 0: unknown
-	// Threshold is the share of Tokens from which on the conversation is compacted before the next request. With 0, with 1
-	// or more, or without Tokens, it is compacted only if the server rejects it as too long.
+	// Threshold is the share of Tokens from which on the conversation is compacted before the next request. With 0,
+	// with 1 or more, or without Tokens, it is compacted only if the server rejects it as too long.
 	Threshold float64
 	// Summary opens the model that writes summaries; nil: the agent's own does.
 	Summary func(context.Context) (model.Model, error)
@@ -26,8 +26,8 @@ func (w Window) most() int {
 	return int(float64(w.Tokens) * w.Threshold)
 }
 
-// meter counts the tokens of a conversation: those of the last request and its answer as the server counted them, and an
-// estimate of everything added since. Without a server's count, everything is estimated.
+// meter counts the tokens of a conversation: those of the last request and its answer as the server counted them, and
+// an estimate of everything added since. Without a server's count, everything is estimated.
 type meter struct {
 	model    string // whose tokens they are
 	fixed    int    // estimate of system prompt and declarations

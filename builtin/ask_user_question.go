@@ -55,7 +55,8 @@ func askUserQuestion() tool.Tool {
 						return tool.Result{}, err
 					}
 					if l.Call.By != "" {
-						return tool.Result{}, tool.Errorf(tool.ExecutionDenied, "ask the user: a subagent can't; put the question into your report")
+						return tool.Result{}, tool.Errorf(tool.ExecutionDenied,
+							"ask the user: a subagent can't; put the question into your report")
 					}
 					return readAnswers(a.Questions, l.Decision.Answer)
 				},
@@ -84,7 +85,8 @@ func checkQuestions(questions []askedQuestion) error {
 	var bad []tool.Violation
 	within := func(at, text string, least, most int) {
 		if n := len([]rune(strings.TrimSpace(text))); n < least || n > most {
-			bad = append(bad, tool.Violation{Param: at, Reason: fmt.Sprintf("must have %d to %d characters, got %d", least, most, n)})
+			bad = append(bad, tool.Violation{Param: at, Reason: fmt.Sprintf("must have %d to %d characters, got %d",
+				least, most, n)})
 		}
 	}
 	for i, q := range questions {
@@ -153,7 +155,8 @@ func readAnswers(questions []askedQuestion, raw json.RawMessage) (tool.Result, e
 		shown = append(shown, answer)
 	}
 	if answered == 0 {
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: no answers came back; ask in your final answer, or continue with a reasonable assumption")
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "ask the user: no answers came back; ask in your "+
+			"final answer, or continue with a reasonable assumption")
 	}
 	result := tool.TextResult("The user answered:" + b.String())
 	result.Display = tool.Markdown(strings.Join(shown, ", "))
@@ -211,7 +214,9 @@ func (c choice) visible() choice {
 
 // text adds a field for text.
 func (f *form) text(name, title, description string) {
-	f.fields = append(f.fields, field{name, fieldSchema{Type: "string", Title: tool.Visible(title), Description: tool.Visible(description)}})
+	f.fields = append(f.fields, field{name, fieldSchema{
+		Type: "string", Title: tool.Visible(title), Description: tool.Visible(description),
+	}})
 }
 
 // one adds a field for one of several choices.
@@ -225,7 +230,9 @@ func (f *form) one(name, title, description string, choices []choice) {
 
 // many adds a field for any number of choices.
 func (f *form) many(name, title, description string, choices []choice) {
-	s := fieldSchema{Type: "array", Title: tool.Visible(title), Description: tool.Visible(description), Items: &several{}}
+	s := fieldSchema{
+		Type: "array", Title: tool.Visible(title), Description: tool.Visible(description), Items: &several{},
+	}
 	for _, c := range choices {
 		s.Items.AnyOf = append(s.Items.AnyOf, c.visible())
 	}

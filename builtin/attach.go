@@ -40,7 +40,8 @@ func (s *Set) Mentions(prompt string) []Mention {
 		}
 		start := at + i
 		at = start + 1
-		if before, _ := utf8.DecodeLastRuneInString(prompt[:start]); start > 0 && !unicode.IsSpace(before) && !strings.ContainsRune(`([{"'`+"`,;", before) {
+		if before, _ := utf8.DecodeLastRuneInString(prompt[:start]); start > 0 && !unicode.IsSpace(before) &&
+			!strings.ContainsRune(`([{"'`+"`,;", before) {
 			continue // an email address, or a decorator's argument
 		}
 		tried++
@@ -60,8 +61,8 @@ func (s *Set) Mentions(prompt string) []Mention {
 // endOfSentence are characters after a name that belong to the sentence around it.
 const endOfSentence = ".,;:!?)]}>'\"`"
 
-// looksLikePath reports whether a name that doesn't exist was probably meant as a file, not as a user, a decorator or an
-// npm package: it starts like a path, or it ends in a file extension.
+// looksLikePath reports whether a name that doesn't exist was probably meant as a file, not as a user, a decorator or
+// an npm package: it starts like a path, or it ends in a file extension.
 func looksLikePath(name string) bool {
 	name = strings.TrimRight(name, endOfSentence)
 	for _, start := range []string{"./", "../", "~/", "/"} {
@@ -77,12 +78,15 @@ func looksLikePath(name string) bool {
 	if dot < 1 || len(base)-dot-1 > 5 || dot == len(base)-1 {
 		return false
 	}
-	return strings.IndexFunc(base[dot+1:], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) < 0 &&
+	return strings.IndexFunc(base[dot+1:], func(r rune) bool {
+		return !unicode.IsLetter(r) &&
+			!unicode.IsDigit(r)
+	}) < 0 &&
 		unicode.IsLetter(rune(base[dot+1]))
 }
 
-// mention reads the path that begins after the @ at start. Punctuation at its end belongs to the sentence, unless a file
-// with that name exists.
+// mention reads the path that begins after the @ at start. Punctuation at its end belongs to the sentence, unless a
+// file with that name exists.
 func (s *Set) mention(prompt string, start int) ([]Mention, int) {
 	name, end := mentionName(prompt, start+1)
 	if strings.Trim(name, "./") == "" && name != "./" {
@@ -140,9 +144,9 @@ func mentionName(s string, at int) (string, int) {
 	return b.String(), i
 }
 
-// Attach reads the files of the mentions and returns the content to add after the prompt; nil if there is none. Mentions
-// that can't be added are named in the content, and in notes for the user. It doesn't ask for approval: the caller removes
-// the mentions whose Access is denied, and reports them.
+// Attach reads the files of the mentions and returns the content to add after the prompt; nil if there is none.
+// Mentions that can't be added are named in the content, and in notes for the user. It doesn't ask for approval: the
+// caller removes the mentions whose Access is denied, and reports them.
 func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part, notes []string, err error) {
 	var targets []target
 	for _, m := range mentions {
@@ -164,7 +168,8 @@ func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part
 		notes = append(notes, sk.what+" was not added: "+sk.why)
 	}
 	if g.more > 0 {
-		notes = append(notes, fmt.Sprintf("%s not added: they are over the budget of one prompt", humanize.Count(g.more, "further file")))
+		notes = append(notes, fmt.Sprintf("%s not added: they are over the budget of one prompt",
+			humanize.Count(g.more, "further file")))
 	}
 	if len(blocks) == 0 && len(notes) == 0 {
 		return nil, nil, nil

@@ -10,20 +10,21 @@
 //
 // # Choose tools
 //
-// [Set.Tools] returns the tools whose needs the [Options] meet. Without Options.Task, for example, the tool task is missing,
-// and without Options.HasUser the tools that ask the user. Options.Exclude removes more.
+// [Set.Tools] returns the tools whose needs the [Options] meet. Without Options.Task, for example, the tool task is
+// missing, and without Options.HasUser the tools that ask the user. Options.Exclude removes more.
 //
 // # Commands
 //
-// [Main] makes the program its own helper, which sandboxes commands and stops their process trees; a program that embeds the
-// tools calls it before anything else. Options.Sandbox selects the sandbox. [Set.Jobs] lists background commands, and
-// [Set.News] returns messages for the model before its next turn, such as a background command that exited.
+// [Main] makes the program its own helper, which sandboxes commands and stops their process trees; a program that
+// embeds the tools calls it before anything else. Options.Sandbox selects the sandbox. [Set.Jobs] lists background
+// commands, and [Set.News] returns messages for the model before its next turn, such as a background command that
+// exited.
 //
 // # Add a tool
 //
-// A tool is one file of code, its description for the model beside it (x.md), its stories in testdata (x.txtar), and one line
-// in the list in builtin.go. What other packages need to know about a tool is in its declaration, and what a call touches is in
-// its access: no other package has a list of tool names.
+// A tool is one file of code, its description for the model beside it (x.md), its stories in testdata (x.txtar), and
+// one line in the list in builtin.go. What other packages need to know about a tool is in its declaration, and what a
+// call touches is in its access: no other package has a list of tool names.
 package builtin
 
 import (
@@ -49,8 +50,8 @@ type Options struct {
 	Imagined bool
 	// AddDirs are further directories of the workspace.
 	AddDirs []string
-	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such writes
-	// fail. No search and no auto-approved command reads it, except Saved.
+	// State is a directory of Adze's own, for the old content of files that had to be written in place. Empty: such
+	// writes fail. No search and no auto-approved command reads it, except Saved.
 	State string
 	// Saved is a directory in State with results that were too large for the model, which may read them; may be empty.
 	Saved string
@@ -60,21 +61,23 @@ type Options struct {
 	Helper Helper
 	// Environ is the environment of commands, which get it without credentials; nil: this process's.
 	Environ []string
-	// MaskEnviron is an environment whose secret values are masked in results besides those of Environ, which may lack them.
+	// MaskEnviron is an environment whose secret values are masked in results besides those of Environ, which may lack
+	// them.
 	MaskEnviron []string
 	// PassEnv names variables that commands get even if they look like a credential.
 	PassEnv []string
-	// Env are variables for tried commands, which otherwise get only those that builds commonly need: names, or NAME=value.
-	// What looks like a credential is never passed. Approved commands get the values too.
+	// Env are variables for tried commands, which otherwise get only those that builds commonly need: names, or
+	// NAME=value. What looks like a credential is never passed. Approved commands get the values too.
 	Env []string
 	// Sandbox selects the sandbox that commands run in; its zero value is auto.
 	Sandbox Sandbox
 	// Kept is called with what a tried command changed, before the result is made; may be nil.
 	Kept func(tool.Call, []KeptPath)
-	// Output opens a file for the full output of a command, if that is too long for the result, and returns its path. Nil:
-	// the rest is lost, and the result says so.
+	// Output opens a file for the full output of a command, if that is too long for the result, and returns its path.
+	// Nil: the rest is lost, and the result says so.
 	Output func(tool.Call) (io.WriteCloser, string, error)
-	// Remembered is called with a context file that a fact was added to, to load it at once; nil: the next session loads it.
+	// Remembered is called with a context file that a fact was added to, to load it at once; nil: the next session
+	// loads it.
 	Remembered func(path string)
 	// Mode returns the current approval mode. SetMode changes it and has open questions judged again. Nil: there are no
 	// modes, and the tools of plan mode are not offered.
@@ -174,8 +177,8 @@ func New(o Options) (*Set, error) {
 	return s, nil
 }
 
-// SetTaskTypes replaces the types of subagents that the model can choose from. Tools and All return another tool from then
-// on, so it must come before the first call.
+// SetTaskTypes replaces the types of subagents that the model can choose from. Tools and All return another tool from
+// then on, so it must come before the first call.
 func (s *Set) SetTaskTypes(types []TaskType) {
 	fresh := s.task(types)
 	for i, t := range s.tools {
@@ -185,14 +188,14 @@ func (s *Set) SetTaskTypes(types []TaskType) {
 	}
 }
 
-// Tools returns the tools whose needs the options meet, without the excluded ones, in the order of the documentation. Their
-// texts mention no other tools.
+// Tools returns the tools whose needs the options meet, without the excluded ones, in the order of the documentation.
+// Their texts mention no other tools.
 func (s *Set) Tools() []tool.Tool {
 	return slices.DeleteFunc(s.All(), func(t tool.Tool) bool { return !s.files.offer.has(t.Declaration().Name) })
 }
 
-// All returns every tool, including excluded ones and those whose needs aren't met: for documentation, and for judging calls
-// that are not run. A call of a tool whose needs aren't met fails and reports why.
+// All returns every tool, including excluded ones and those whose needs aren't met: for documentation, and for judging
+// calls that are not run. A call of a tool whose needs aren't met fails and reports why.
 func (s *Set) All() []tool.Tool { return slices.Clone(s.tools) }
 
 // Roots returns the directories of the workspace, with links resolved, as a policy compares paths with them.
@@ -201,12 +204,12 @@ func (s *Set) Roots() []string { return s.files.ws.Roots() }
 // OtherShell returns the name of the shell that runs commands, if it isn't bash: [tool.Command].Shell.
 func (s *Set) OtherShell() string { return s.shell.otherShell() }
 
-// Skipped describes, in sentences, the directories of [Options].AddDirs that are not in the workspace because commands could
-// have chosen where they lead.
+// Skipped describes, in sentences, the directories of [Options].AddDirs that are not in the workspace because commands
+// could have chosen where they lead.
 func (s *Set) Skipped() []string { return s.files.ws.Skipped() }
 
-// Mask replaces the known secret values in a text: those of the environment, of git's configuration and of well-known files
-// of credentials. It is the Mask of a [tool.Executor].
+// Mask replaces the known secret values in a text: those of the environment, of git's configuration and of well-known
+// files of credentials. It is the Mask of a [tool.Executor].
 func (s *Set) Mask(text string) string { return s.files.values.Mask().String(text) }
 
 func newSecretValues(o Options, f *files) *secretvalues.List {
@@ -227,8 +230,8 @@ func newSecretValues(o Options, f *files) *secretvalues.List {
 // FileRecord is what the session has read of a file.
 type FileRecord = workspace.Record
 
-// TakeSeen returns the records of files that the session has read and written since the last call, for the paths that of
-// accepts.
+// TakeSeen returns the records of files that the session has read and written since the last call, for the paths that
+// of accepts.
 func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.seen.Take(of) }
 
 // RestoreSeen adds the records of an earlier session. A file that has changed since must be read again.
@@ -237,8 +240,8 @@ func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) 
 // Close stops everything that the tools started.
 func (s *Set) Close() error { return errors.Join(s.shell.close(), s.files.left.close()) }
 
-// News returns messages for the first agent before its next turn: background jobs that have ended and, now and then, open
-// steps of its to-do list. It is called once a turn.
+// News returns messages for the first agent before its next turn: background jobs that have ended and, now and then,
+// open steps of its to-do list. It is called once a turn.
 func (s *Set) News() []string { return append(s.shell.news(), s.todos.news()...) }
 
 // Running returns the IDs of the running background commands.
@@ -252,7 +255,8 @@ func (s *Set) Running() []string {
 	return ids
 }
 
-// JobNews returns the part of News about background jobs that have ended, for a front end that doesn't wait for the next turn.
+// JobNews returns the part of News about background jobs that have ended, for a front end that doesn't wait for the
+// next turn.
 func (s *Set) JobNews() []string { return s.shell.news() }
 
 // Background moves the commands that run in the foreground to the background, as a user who waits may want. It returns

@@ -28,7 +28,8 @@ func (o original) with(a action, now *text.Document) (*change, error) {
 	}
 	if strings.Count(now.Text, proc.Masked) > strings.Count(old, proc.Masked) {
 		return nil, a.errorf(a.otherwise, o.path, "the new text contains %s, which stands for a secret value "+
-			"that results don't show, and would replace it. Change only other lines, or ask the user to make this change", proc.Masked)
+			"that results don't show, and would replace it. Change only other lines, or ask the user to make "+
+			"this change", proc.Masked)
 	}
 	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text)}, nil
 }

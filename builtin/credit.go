@@ -19,9 +19,9 @@ const (
 	creditSize  = 4 << 20
 )
 
-// credit records the lines that a search showed as read, so that the files can be edited. A file that has changed since the
-// search is skipped, because its lines may differ from those shown. The files are read concurrently: the search waits for
-// it.
+// credit records the lines that a search showed as read, so that the files can be edited. A file that has changed since
+// the search is skipped, because its lines may differ from those shown. The files are read concurrently: the search
+// waits for it.
 func (f *files) credit(shown []search.FileMatches) {
 	shown = shown[:min(len(shown), creditFiles)]
 	var next atomic.Int64

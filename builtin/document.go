@@ -24,9 +24,10 @@ func detect(p workspace.Path, file *os.File) (document.Type, error) {
 	return document.Detect(p.Abs, head[:n]), nil
 }
 
-// readDocument shows a file that isn't only text: a picture, a sound, pages, cells. If it can't be shown, the result names
-// its type.
-func (f *files) readDocument(ctx context.Context, p workspace.Path, file *os.File, size int64, t document.Type, pages string) (tool.Result, error) {
+// readDocument shows a file that isn't only text: a picture, a sound, pages, cells. If it can't be shown, the result
+// names its type.
+func (f *files) readDocument(ctx context.Context, p workspace.Path, file *os.File, size int64, t document.Type,
+	pages string) (tool.Result, error) {
 	if t.Kind != document.Notebook {
 		f.seen.RecordOpaque(p.Abs)
 	}
@@ -54,7 +55,8 @@ func (f *files) readDocument(ctx context.Context, p workspace.Path, file *os.Fil
 		return f.readNotebook(p, data)
 	}
 	return tool.Result{
-		Content: []tool.Part{tool.Text(fmt.Sprintf("%s: %s", p.Rel, t.Describe(size))), tool.Media{MIMEType: t.MIME, Data: data}},
+		Content: []tool.Part{tool.Text(fmt.Sprintf("%s: %s", p.Rel, t.Describe(size))),
+			tool.Media{MIMEType: t.MIME, Data: data}},
 		Display: tool.Markdown(fmt.Sprintf("Read %s (%s)", p.Rel, t.Describe(size))),
 	}, nil
 }
@@ -70,7 +72,8 @@ func readImage(p workspace.Path, data []byte, t document.Type) tool.Result {
 		return cannotShow(p, fmt.Sprintf("%s: %v", t.Describe(int64(len(data))), err))
 	}
 	return tool.Result{
-		Content: []tool.Part{tool.Text(fmt.Sprintf("%s: %s, %s", p.Rel, t.Name, picture)), tool.Media{MIMEType: picture.MIME, Data: picture.Data}},
+		Content: []tool.Part{tool.Text(fmt.Sprintf("%s: %s, %s", p.Rel, t.Name, picture)),
+			tool.Media{MIMEType: picture.MIME, Data: picture.Data}},
 		Display: tool.Markdown(fmt.Sprintf("Read %s (%s, %s)", p.Rel, t.Name, picture)),
 	}
 }

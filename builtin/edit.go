@@ -50,7 +50,8 @@ func editFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[editArgs]{
 		Name: "edit", DisplayName: "Edit",
 		Summary:     "Replace text in a file",
-		Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit, Aliases: []string{"replace"},
+		Description: strings.TrimSpace(editText), RuleNames: []string{"MultiEdit"}, Kind: tool.Edit,
+		Aliases: []string{"replace"},
 		Prepare: func(ctx context.Context, a editArgs) (*tool.Invocation, error) {
 			edits, err := a.all()
 			if err != nil {
@@ -97,10 +98,14 @@ func (a editArgs) all() ([]edit.Edit, error) {
 	if len(a.Edits) == 0 {
 		var missing []tool.Violation
 		if a.Old == nil {
-			missing = append(missing, tool.Violation{Param: "old_string", Reason: "is required (a string), unless edits is given"})
+			missing = append(missing, tool.Violation{
+				Param: "old_string", Reason: "is required (a string), unless edits is given",
+			})
 		}
 		if a.New == nil {
-			missing = append(missing, tool.Violation{Param: "new_string", Reason: "is required (a string), unless edits is given"})
+			missing = append(missing, tool.Violation{
+				Param: "new_string", Reason: "is required (a string), unless edits is given",
+			})
 		}
 		if len(missing) > 0 {
 			return nil, &tool.ParamError{Violations: missing}
@@ -113,7 +118,8 @@ func (a editArgs) all() ([]edit.Edit, error) {
 	var edits []edit.Edit
 	for i, e := range a.Edits {
 		if e.Old == "" {
-			return nil, tool.BadParam(fmt.Sprintf("edits[%d].old_string", i), "is empty; to make a new file give old_string and new_string without edits")
+			return nil, tool.BadParam(fmt.Sprintf("edits[%d].old_string", i),
+				"is empty; to make a new file give old_string and new_string without edits")
 		}
 		edits = append(edits, edit.Edit(e))
 	}
@@ -135,7 +141,8 @@ func (f *files) revise(p workspace.Path, edits []edit.Edit) (*revision, error) {
 	creates := edits[0].Old == ""
 	switch {
 	case creates && o.exists:
-		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
+		return nil, toEdit.errorf(createOfExisting, p, "it exists, and an empty old_string makes a new file; name "+
+			"the text to replace%s", f.offer.hint("write_file", ", or use write_file to replace all of it"))
 	case creates:
 		now, err := text.DecodeAs([]byte(edits[0].New), text.UTF8)
 		if err != nil {
@@ -232,11 +239,13 @@ func lineChanges(old string, spans []edit.Span) []workspace.LineChange {
 		line += strings.Count(old[at:s.Start], "\n")
 		at = s.Start
 		removed, added := strings.Count(old[s.Start:s.End], "\n")+1, strings.Count(s.New, "\n")+1
-		ended := s.End > s.Start && old[s.End-1] == '\n' && (strings.HasSuffix(s.New, "\n") || s.New == "" && (s.Start == 0 || old[s.Start-1] == '\n'))
+		ended := s.End > s.Start && old[s.End-1] == '\n' && (strings.HasSuffix(s.New, "\n") || s.New == "" &&
+			(s.Start == 0 || old[s.Start-1] == '\n'))
 		if ended { // the line after it is unchanged
 			removed, added = removed-1, added-1
 		}
-		if last := len(out) - 1; last >= 0 && out[last].At+out[last].Removed > line { // on one line with the span before
+		// on one line with the span before
+		if last := len(out) - 1; last >= 0 && out[last].At+out[last].Removed > line {
 			grown := line + removed - (out[last].At + out[last].Removed)
 			out[last].Removed += grown
 			out[last].Added += grown + added - removed

@@ -54,15 +54,18 @@ func enterPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[struct{}]{
 		Name: "enter_plan_mode", DisplayName: "EnterPlanMode",
 		Summary:     "Switch to plan mode (read-only until the user approves a plan)",
-		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true, Auxiliary: true,
+		Description: strings.TrimSpace(enterPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true,
+		Auxiliary: true,
 		Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "enter plan mode", Access: holdsAll}
 			switch {
 			case p.mode == nil || p.setMode == nil:
-				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: this session has no modes; continue without it")
+				return inv, tool.Errorf(tool.ExecutionDenied,
+					"enter plan mode: this session has no modes; continue without it")
 			case !p.hasUser && !p.inPlanMode():
-				return inv, tool.Errorf(tool.ExecutionDenied, "enter plan mode: not available in a non-interactive session. "+
-					"Put the plan in your answer, or continue with the work.")
+				return inv, tool.Errorf(tool.ExecutionDenied,
+					"enter plan mode: not available in a non-interactive session. "+
+						"Put the plan in your answer, or continue with the work.")
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 				if err := p.mayChange(ctx, l); err != nil {
@@ -73,7 +76,9 @@ func enterPlanMode(p *planning) tool.Tool {
 						return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "enter plan mode: %w", err)
 					}
 				}
-				return tool.Result{Content: []tool.Part{tool.Text(inPlanModeText)}, Display: tool.Markdown("Entered plan mode.")}, nil
+				return tool.Result{
+					Content: []tool.Part{tool.Text(inPlanModeText)}, Display: tool.Markdown("Entered plan mode."),
+				}, nil
 			}
 			return inv, nil
 		},

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxInMemory is the size up to which a text is read completely. A longer one is scanned once, and only the lines to
-	// show are kept.
+	// maxInMemory is the size up to which a text is read completely. A longer one is scanned once, and only the lines
+	// to show are kept.
 	maxInMemory = 10 << 20
 	maxLines    = 2000   // default number of lines
 	maxChars    = 25_000 // characters
@@ -117,7 +117,8 @@ func excerptOf(content []byte, w window) (excerpt, error) {
 func streamExcerpt(ctx context.Context, f *os.File, size int64, w window) (excerpt, error) {
 	hash := sha256.New()
 	found, err := text.ReadLines(ctx, f, size, text.Window{
-		First: w.first, Last: w.last(), MaxLine: w.lineLimit(), MaxBytes: utf8.UTFMax * w.chars, CutMark: cutMark, Hash: hash,
+		First: w.first, Last: w.last(), MaxLine: w.lineLimit(), MaxBytes: utf8.UTFMax * w.chars, CutMark: cutMark,
+		Hash: hash,
 	})
 	if err != nil {
 		return excerpt{}, err
@@ -210,7 +211,9 @@ func (x excerpt) result(about string) tool.Result {
 		about += " (" + x.about + ")"
 	}
 	if x.whole {
-		return tool.Result{Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown(humanize.Count(x.total, "line") + about)}
+		return tool.Result{
+			Content: []tool.Part{tool.Text(x.text)}, Display: tool.Markdown(humanize.Count(x.total, "line") + about),
+		}
 	}
 	if x.last < x.total || len(x.cut) > 0 {
 		about += " (truncated)"
@@ -221,8 +224,8 @@ func (x excerpt) result(about string) tool.Result {
 	}
 }
 
-// record records the shown lines as read. A cut line counts as read only if no more of it can be shown, that is, if it was
-// requested alone.
+// record records the shown lines as read. A cut line counts as read only if no more of it can be shown, that is, if it
+// was requested alone.
 func (x excerpt) record(seen *workspace.Seen, path string) {
 	if x.whole {
 		seen.RecordWhole(path, x.hash, x.total)

@@ -52,11 +52,13 @@ func exitPlanMode(p *planning) tool.Tool {
 	return tool.Define(tool.Def[exitPlanModeArgs]{
 		Name: ExitPlanMode, DisplayName: "ExitPlanMode",
 		Summary:     "Present a plan and ask the user to approve it",
-		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true, Auxiliary: true,
+		Description: strings.TrimSpace(exitPlanModeText), Kind: tool.Think, Needs: tool.NeedsUser, Personal: true,
+		Auxiliary: true,
 		Prepare: func(_ context.Context, a exitPlanModeArgs) (*tool.Invocation, error) {
 			plan := strings.TrimSpace(a.Plan)
 			if n := len([]rune(plan)); plan == "" || n > maxPlan {
-				return nil, tool.BadParam("plan", "must have 1 to %d characters, so that the user can read it, got %d", maxPlan, n)
+				return nil, tool.BadParam("plan", "must have 1 to %d characters, so that the user can read it, got %d",
+					maxPlan, n)
 			}
 			inv := &tool.Invocation{Description: "leave plan mode with this plan", Access: holdsAll}
 			if err := p.check(); err != nil {
@@ -96,7 +98,8 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	if len(raw) > 0 {
 		a.Choice = ""
 		if err := json.Unmarshal(raw, &a); err != nil {
-			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer cannot be read, so plan mode stays on: %w", err)
+			return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer cannot be read, so "+
+				"plan mode stays on: %w", err)
 		}
 	}
 	if a.Choice == "" && strings.TrimSpace(a.Change) != "" {
@@ -109,10 +112,12 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	case "":
 		return stayed(plan, "")
 	default:
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer %q is none of the choices, so plan mode stays on", a.Choice)
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer %q is none of the "+
+			"choices, so plan mode stays on", a.Choice)
 	}
 	if err := p.setMode(a.Choice); err != nil {
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the mode could not be changed, so plan mode stays on: %w", err)
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the mode could not be changed, so "+
+			"plan mode stays on: %w", err)
 	}
 	p.agreed(plan)
 	said := "The user approved the plan. Plan mode is off; implement it now."
@@ -122,7 +127,9 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	if word := strings.TrimSpace(a.Change); word != "" {
 		said += " The user adds: " + word
 	}
-	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{Message: "The plan was approved.", Text: plan}}, nil
+	return tool.Result{Content: []tool.Part{tool.Text(said)}, Display: tool.Plan{
+		Message: "The plan was approved.", Text: plan,
+	}}, nil
 }
 
 // stayed returns the result for a plan that the user wants to change.
@@ -132,6 +139,7 @@ func stayed(plan, change string) (tool.Result, error) {
 		change = "no reason given; ask them"
 	}
 	shown := tool.Result{Display: tool.Plan{Message: "The plan was not approved.", Text: plan, Rejected: true}}
-	return shown, fmt.Errorf("leave plan mode: %w by the user: the plan needs a change: %s. Plan mode stays on; call this again with the changed plan",
+	return shown, fmt.Errorf("leave plan mode: %w by the user: the plan needs a change: %s. Plan mode stays on; call "+
+		"this again with the changed plan",
 		tool.ErrDenied, change)
 }

@@ -59,8 +59,8 @@ func newFiles(o Options) (*files, error) {
 	}, nil
 }
 
-// at resolves a path parameter, and rejects paths that an AI ignore file excludes. If the error isn't about the parameter
-// itself, the returned path is what the error is about.
+// at resolves a path parameter, and rejects paths that an AI ignore file excludes. If the error isn't about the
+// parameter itself, the returned path is what the error is about.
 func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Path, error) {
 	p, err := f.ws.Resolve(name)
 	var bad *workspace.NameError
@@ -72,13 +72,15 @@ func (f *files) at(a action, param, name string, kind ignore.Kind) (workspace.Pa
 		return workspace.Path{Abs: clean, Rel: clean, Given: name}, a.failure(workspace.Path{Rel: clean}, err)
 	}
 	if !p.Exists && strings.ContainsRune(name, utf8.RuneError) { // JSON decoders insert it for invalid UTF-8
-		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use a name that is.", name)
+		return p, tool.BadParam(param, "path %q contains U+FFFD, which replaces bytes that are not valid UTF-8. Use "+
+			"a name that is.", name)
 	}
 	if kind == ignore.File && secretvalues.GitConfig(p.Abs) {
 		f.values.Configs([]string{p.Abs}) // so that its credentials are masked
 	}
 	if v := f.refusal(p, kind); v.State == ignore.Refused {
-		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb, p.Rel, v)
+		return p, tool.Errorf(tool.ExecutionDenied, "%s %s: %w; no tool can access it; continue without it", a.verb,
+			p.Rel, v)
 	}
 	return p, nil
 }
@@ -94,8 +96,8 @@ func (f *files) refusal(p workspace.Path, kind ignore.Kind) ignore.Verdict {
 	return v
 }
 
-// open opens a regular file for reading. Some files of /proc look regular and block when they are read, so reading has a
-// deadline where the system supports one.
+// open opens a regular file for reading. Some files of /proc look regular and block when they are read, so reading has
+// a deadline where the system supports one.
 func (f *files) open(p workspace.Path) (*os.File, error) {
 	file, err := p.Open()
 	if err == nil {
@@ -142,13 +144,14 @@ var (
 	toWrite = action{"write", fileWriteFailure}
 )
 
-// failure returns an error with the action, the path, the cause and the next step, and with the documented type. An error
-// that already has a type is returned unchanged.
+// failure returns an error with the action, the path, the cause and the next step, and with the documented type. An
+// error that already has a type is returned unchanged.
 func (a action) failure(p workspace.Path, err error) error {
 	var typed *tool.Error
 	var special *workspace.NotRegularError
 	switch {
-	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+	case err == nil || errors.As(err, &typed) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &special) && special.Kind == "a directory":
 		return a.errorf(targetIsDirectory, p, "it is a directory, not a file; list it instead")
@@ -157,7 +160,8 @@ func (a action) failure(p workspace.Path, err error) error {
 		if a == toRead {
 			kind = readContentFailure
 		}
-		return a.errorf(kind, p, "it is %s, not a regular file; only regular files can be read or changed", special.Kind)
+		return a.errorf(kind, p, "it is %s, not a regular file; only regular files can be read or changed",
+			special.Kind)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return a.errorf(a.otherwise, p, "it has no end: reading it waits for news")
 	case errors.Is(err, fs.ErrNotExist):
@@ -209,7 +213,8 @@ func (f *files) notFound(a action, p workspace.Path) error {
 			meant := filepath.Join(above, near, strings.TrimPrefix(p.Abs, dir))
 			return a.errorf(tool.FileNotFound, p, "file not found; did you mean %s?", meant)
 		}
-		return a.errorf(tool.FileNotFound, p, "file not found%s", f.offer.hint("list_directory", "; use list_directory on %s", above))
+		return a.errorf(tool.FileNotFound, p, "file not found%s",
+			f.offer.hint("list_directory", "; use list_directory on %s", above))
 	}
 }
 

@@ -35,7 +35,8 @@ func (t target) access() tool.Access {
 	return tool.Access{Verb: tool.Reads, Target: t.at.Abs}
 }
 
-// targets resolves a path, absolute or relative to any root of the workspace, or a pattern. It returns at least one target.
+// targets resolves a path, absolute or relative to any root of the workspace, or a pattern. It returns at least one
+// target.
 func (f *files) targets(spec string) ([]target, error) {
 	spec = filepath.FromSlash(strings.TrimSpace(spec))
 	if spec == "" {
@@ -127,7 +128,8 @@ type wish struct {
 
 // usuallyLeftOut are patterns of files that are skipped in a named directory.
 var usuallyLeftOut = []string{
-	"node_modules", "bower_components", ".svn", ".hg", "dist", "build", "coverage", ".vscode", ".idea", "__pycache__", "*.pyc", "*.pyo", ".DS_Store",
+	"node_modules", "bower_components", ".svn", ".hg", "dist", "build", "coverage", ".vscode", ".idea", "__pycache__",
+	"*.pyc", "*.pyo", ".DS_Store",
 }
 
 // maxGathered is the maximum number of files; further ones are only counted.
@@ -178,7 +180,9 @@ func (f *files) gather(ctx context.Context, targets []target, w wish) (*gathered
 
 func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wish, once map[string]bool) error {
 	req := search.FilesRequest{
-		Scope:   search.Scope{Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit, Withhold: f.secrets.contents},
+		Scope: search.Scope{
+			Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit, Withhold: f.secrets.contents,
+		},
 		Pattern: t.pattern, Order: search.ByPath, Limit: maxGathered,
 	}
 	if t.pattern == "" && w.shallow {
@@ -207,7 +211,8 @@ func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wi
 		g.skip(humanize.Count(res.Unreadable, "path"), "unreadable, in %s", t.at.Rel)
 	}
 	if res.Closed > 0 {
-		g.skip(humanize.Count(res.Closed, "directory"), "may contain secrets, in %s; name a file to have it read", t.at.Rel)
+		g.skip(humanize.Count(res.Closed, "directory"), "may contain secrets, in %s; name a file to have it read",
+			t.at.Rel)
 	}
 	for _, found := range res.Files {
 		f.consider(g, t, found.Path, once)
@@ -215,8 +220,8 @@ func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wi
 	return nil
 }
 
-// below returns the path of a file that a walk from a directory found. No directory between the two is a link, but the file
-// itself may be one.
+// below returns the path of a file that a walk from a directory found. No directory between the two is a link, but the
+// file itself may be one.
 func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	info, err := os.Lstat(path)
 	rel, outside := filepath.Rel(at.Abs, path)
@@ -227,8 +232,8 @@ func (f *files) below(at workspace.Path, path string) (workspace.Path, bool) {
 	return at.Join(rel), true
 }
 
-// consider adds a file that was found in a directory or by a pattern. Links out of the directory and files that may contain
-// secrets must be named explicitly: reading them was not approved.
+// consider adds a file that was found in a directory or by a pattern. Links out of the directory and files that may
+// contain secrets must be named explicitly: reading them was not approved.
 func (f *files) consider(g *gathered, t target, path string, once map[string]bool) {
 	if atomicfile.IsTemp(filepath.Base(path)) {
 		return
@@ -255,5 +260,6 @@ func (f *files) consider(g *gathered, t target, path string, once map[string]boo
 		return
 	}
 	ext := filepath.Ext(p.Abs)
-	g.files = append(g.files, candidate{p, ext != "" && strings.HasSuffix(strings.ToLower(t.pattern), strings.ToLower(ext))})
+	g.files = append(g.files, candidate{p, ext != "" && strings.HasSuffix(strings.ToLower(t.pattern),
+		strings.ToLower(ext))})
 }

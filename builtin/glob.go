@@ -34,7 +34,9 @@ func glob(f *files) tool.Tool {
 				return nil, tool.BadParam("pattern", "must not be empty. Use ** to find all files.")
 			}
 			where, err := f.searchPlace(a.Path, directoryOnly)
-			inv := &tool.Invocation{Description: fmt.Sprintf("glob %s in %s", label(a.Pattern), where.name), Access: where.access}
+			inv := &tool.Invocation{
+				Description: fmt.Sprintf("glob %s in %s", label(a.Pattern), where.name), Access: where.access,
+			}
 			if err != nil {
 				return inv, err
 			}
@@ -48,7 +50,10 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	req := search.FilesRequest{Scope: where.scope(f, !a.RespectGitIgnore, false), Pattern: a.Pattern, Case: search.Insensitive, Limit: globLimit}
+	req := search.FilesRequest{
+		Scope: where.scope(f, !a.RespectGitIgnore, false), Pattern: a.Pattern, Case: search.Insensitive,
+		Limit: globLimit,
+	}
 	req.Withhold = f.secrets.names(where.paths)
 	if a.CaseSensitive {
 		req.Case = search.Sensitive
@@ -62,7 +67,8 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	}
 	atLeast, more := "", ""
 	if res.Incomplete != search.Complete {
-		atLeast, more = "at least ", fmt.Sprintf("\nThe search did not finish: %s. Narrow path or pattern.", res.Incomplete)
+		atLeast, more = "at least ", fmt.Sprintf("\nThe search did not finish: %s. Narrow path or pattern.",
+			res.Incomplete)
 	}
 	total := atLeast + humanize.Count(res.Total, "file")
 	summary := fmt.Sprintf("Found %s matching %q in %s, newest first", total, a.Pattern, where.name)
@@ -78,7 +84,8 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 		more += "\nSkipped Adze's own directory."
 	}
 	if res.Total == 0 && res.Ignored > 0 {
-		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.", humanize.Count(res.Ignored, "file or directory"))
+		more += fmt.Sprintf("\n%s skipped (git-ignored). Set respect_git_ignore to false to include them.",
+			humanize.Count(res.Ignored, "file or directory"))
 	}
 	var b strings.Builder
 	quoted := false
@@ -93,5 +100,7 @@ func (f *files) glob(ctx context.Context, a globArgs, where searchPlace) (tool.R
 	if len(res.Files) > 0 {
 		more += "\n"
 	}
-	return tool.Result{Content: []tool.Part{tool.Text(summary + "." + more + b.String())}, Display: tool.Markdown(total)}, nil
+	return tool.Result{
+		Content: []tool.Part{tool.Text(summary + "." + more + b.String())}, Display: tool.Markdown(total),
+	}, nil
 }

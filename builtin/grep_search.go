@@ -44,16 +44,20 @@ func grepSearch(f *files) tool.Tool {
 		Aliases: []string{"search_file_content"}, Budget: -1,
 		Prepare: func(_ context.Context, a grepSearchArgs) (*tool.Invocation, error) {
 			pattern, err := search.Compile(search.Query{
-				Pattern: a.Pattern, Fixed: a.FixedStrings, Case: caseOf(a), Multiline: a.Multiline, DotNewline: a.Multiline,
+				Pattern: a.Pattern, Fixed: a.FixedStrings, Case: caseOf(a), Multiline: a.Multiline,
+				DotNewline: a.Multiline,
 			})
 			if err != nil {
 				return nil, tool.BadParam("pattern", "%v", err)
 			}
 			if a.Type != "" && !knownType(a.Type) {
-				return nil, tool.BadParam("type", "unknown type %q (expected %s)", a.Type, strings.Join(search.Types(), ", "))
+				return nil, tool.BadParam("type", "unknown type %q (expected %s)", a.Type,
+					strings.Join(search.Types(), ", "))
 			}
 			where, err := f.searchPlace(a.Path, anyPlace)
-			inv := &tool.Invocation{Description: fmt.Sprintf("grep \"%s\" in %s", label(a.Pattern), where.name), Access: where.access}
+			inv := &tool.Invocation{
+				Description: fmt.Sprintf("grep \"%s\" in %s", label(a.Pattern), where.name), Access: where.access,
+			}
 			if err != nil {
 				return inv, err
 			}

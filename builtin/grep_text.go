@@ -78,7 +78,8 @@ func (g *grepText) found() string {
 	case g.args.OutputMode == "files_with_matches":
 		return atLeast + humanize.Count(g.res.MatchedFiles, "file")
 	}
-	return fmt.Sprintf("%s%s in %s", atLeast, humanize.Count(g.res.Matches, "matching line"), humanize.Count(g.res.MatchedFiles, "file"))
+	return fmt.Sprintf("%s%s in %s", atLeast, humanize.Count(g.res.Matches, "matching line"),
+		humanize.Count(g.res.MatchedFiles, "file"))
 }
 
 // total returns the number of results that limit and offset count.
@@ -112,11 +113,13 @@ func (g *grepText) remarks() []string {
 		skipped = append(skipped, humanize.Count(n, "directory"))
 	}
 	if len(skipped) > 0 {
-		out = append(out, strings.Join(skipped, " and ")+" skipped (may contain secrets); to search one, pass its path, which needs approval.")
+		out = append(out, strings.Join(skipped, " and ")+" skipped (may contain secrets); to search one, pass its "+
+			"path, which needs approval.")
 	}
 	if n := g.res.Unreadable; n > 0 {
 		p := g.res.Problems[0]
-		out = append(out, fmt.Sprintf("%s could not be read, for example %s: %v.", humanize.Count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
+		out = append(out, fmt.Sprintf("%s could not be read, for example %s: %v.",
+			humanize.Count(n, "file or directory"), g.path(p.Path), cause(p.Err)))
 	}
 	if n := g.res.Binary; n > 0 {
 		out = append(out, fmt.Sprintf("Also matched %s.", humanize.Count(n, "binary file")))
@@ -254,19 +257,21 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 	info, err := p.Stat()
 	switch {
 	case err != nil:
-		return w, tool.Errorf("search_path_not_found", "search %s: file not found%s", p.Rel, f.offer.hint("glob", "; use glob to find files by name"))
+		return w, tool.Errorf("search_path_not_found", "search %s: file not found%s", p.Rel,
+			f.offer.hint("glob", "; use glob to find files by name"))
 	case info.IsDir():
 		w.access = reads(below(p.Abs))
 	case kind == directoryOnly:
-		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a directory%s", p.Rel, f.offer.hint("read_file", "; use read_file"))
+		return w, tool.Errorf("search_path_not_a_directory", "search %s: it is not a directory%s", p.Rel,
+			f.offer.hint("read_file", "; use read_file"))
 	default:
 		w.named = true
 	}
 	return w, nil
 }
 
-// scope returns the scope for the engine. Files with secrets are not opened, unless the search names the one file, which
-// policy has judged.
+// scope returns the scope for the engine. Files with secrets are not opened, unless the search names the one file,
+// which policy has judged.
 func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
 	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}
 	if !w.named {

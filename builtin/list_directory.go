@@ -52,7 +52,8 @@ func listDirectory(f *files) tool.Tool {
 	return tool.Define(tool.Def[listDirectoryArgs]{
 		Name: "list_directory", DisplayName: "ListFiles",
 		Summary:     "List a directory",
-		Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LS", "LSTool", "ReadFolder"}, Kind: tool.Search,
+		Description: strings.TrimSpace(listDirectoryText), RuleNames: []string{"LS", "LSTool", "ReadFolder"},
+		Kind: tool.Search,
 		Prepare: func(ctx context.Context, a listDirectoryArgs) (*tool.Invocation, error) {
 			p, err := f.at(toList, "path", a.Path, ignore.Directory)
 			inv := &tool.Invocation{Description: "list " + p.Rel, Access: reads(below(p.Abs)), Notes: a.Filter.notes()}
@@ -77,7 +78,8 @@ func (f *files) checkDirectory(p workspace.Path) error {
 	case err != nil:
 		return toList.failure(p, err)
 	case !info.IsDir():
-		return toList.errorf(notADirectory, p, "it is %s, not a directory%s", workspace.Kind(info.Mode()), f.offer.hint("read_file", "; use read_file to see a file"))
+		return toList.errorf(notADirectory, p, "it is %s, not a directory%s", workspace.Kind(info.Mode()),
+			f.offer.hint("read_file", "; use read_file to see a file"))
 	}
 	return nil
 }
@@ -204,7 +206,8 @@ func (l *directoryListing) result() tool.Result {
 	}
 	cut := ""
 	if more := len(l.shown) - len(shown); more > 0 {
-		fmt.Fprintf(&b, "---\n[%d of %d items truncated: use %signore to see the others]\n", more, len(l.shown), l.files.offer.hint("glob", "glob with a pattern, or "))
+		fmt.Fprintf(&b, "---\n[%d of %d items truncated: use %signore to see the others]\n", more, len(l.shown),
+			l.files.offer.hint("glob", "glob with a pattern, or "))
 		cut = " (truncated)"
 	}
 	if counts != "" {
@@ -255,8 +258,8 @@ func (i listed) line() string {
 	return s + " (" + humanize.Bytes(info.Size()) + ")"
 }
 
-// shownName returns a name on one line. A name with invisible characters is quoted, with escapes, and so is one that begins
-// with a quote.
+// shownName returns a name on one line. A name with invisible characters is quoted, with escapes, and so is one that
+// begins with a quote.
 func shownName(name string) string {
 	if tool.Hidden(name) || strings.ContainsAny(name, "\n\t") || strings.HasPrefix(name, `"`) {
 		return strconv.Quote(name)

@@ -47,7 +47,10 @@ func notebookEdit(f *files) tool.Tool {
 				return nil, err
 			}
 			p, err := f.at(toEditNotebook, "notebook_path", a.Path, ignore.File)
-			inv := &tool.Invocation{Description: strings.TrimSpace(fmt.Sprintf("%s cell %s", a.Mode, a.Cell)) + " of " + p.Rel, Access: writes(p.Abs)}
+			inv := &tool.Invocation{
+				Description: strings.TrimSpace(fmt.Sprintf("%s cell %s", a.Mode, a.Cell)) + " of " + p.Rel,
+				Access:      writes(p.Abs),
+			}
 			if err != nil {
 				return inv, err
 			}
@@ -74,15 +77,22 @@ func (a notebookEditArgs) edit() (document.CellEdit, error) {
 	e := document.CellEdit{ID: a.Cell, Type: a.Type}
 	var bad []tool.Violation
 	if !strings.EqualFold(filepath.Ext(a.Path), ".ipynb") {
-		bad = append(bad, tool.Violation{Param: "notebook_path", Reason: "must end in .ipynb; this tool changes only notebooks"})
+		bad = append(bad, tool.Violation{
+			Param: "notebook_path", Reason: "must end in .ipynb; this tool changes only notebooks",
+		})
 	}
 	if a.Source != nil {
 		e.Source = *a.Source
 	} else if a.Mode != "delete" {
-		bad = append(bad, tool.Violation{Param: "new_source", Reason: "is required (a string) to " + a.Mode + " a cell"})
+		bad = append(bad, tool.Violation{
+			Param: "new_source", Reason: "is required (a string) to " + a.Mode + " a cell",
+		})
 	}
 	if a.Cell == "" && a.Mode != "insert" {
-		bad = append(bad, tool.Violation{Param: "cell_id", Reason: "is required (a string) to " + a.Mode + " a cell; the notebook's content, as it is read, shows the ids"})
+		bad = append(bad, tool.Violation{
+			Param: "cell_id", Reason: "is required (a string) to " + a.Mode +
+				" a cell; the notebook's content, as it is read, shows the ids",
+		})
 	}
 	if len(bad) > 0 {
 		return e, &tool.ParamError{Violations: bad}
@@ -162,14 +172,15 @@ func withMark(like, content []byte) []byte {
 	return content
 }
 
-// notebookSaid records what the session has read of the notebook, and returns the result. Where IDs are positions, an added
-// or removed cell changes them, and the notebook must be read again.
+// notebookSaid records what the session has read of the notebook, and returns the result. Where IDs are positions, an
+// added or removed cell changes them, and the notebook must be read again.
 func (f *files) notebookSaid(c *notebookChange, a notebookEditArgs, notes string) string {
 	p := c.was.path
 	said := fmt.Sprintf("Notebook %s has been updated. %s cell %s.%s", p.Abs, a.Mode, c.cell, notes)
 	if !c.stable {
 		f.seen.Forget(p.Abs)
-		return said + "\nThe cells have no ids of their own, so the ids of those after it have changed: read the notebook again before the next edit."
+		return said + "\nThe cells have no ids of their own, so the ids of those after it have changed: read the " +
+			"notebook again before the next edit."
 	}
 	f.seen.RecordEdit(p.Abs, c.was.hash, c.newHash(), text.Lines(c.now.Text))
 	if a.Source != nil && a.Mode != "delete" {

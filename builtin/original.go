@@ -59,7 +59,8 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	var content bytes.Buffer
 	if info, err := file.Stat(); err == nil {
 		if info.Size() > maxChanged {
-			return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; use a command such as sed",
+			return o, a.errorf(fileTooLarge, p, "it has %s, and files of more than %s are not changed by this tool; "+
+				"use a command such as sed",
 				humanize.Bytes(info.Size()), humanize.Bytes(maxChanged))
 		}
 		content.Grow(int(info.Size()) + bytes.MinRead) // so that it isn't reallocated while it grows
@@ -81,8 +82,8 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	return o, nil
 }
 
-// checkRead rejects a change of a file that wasn't read, without revealing anything about its content. An edit requires that
-// part of the current content was read, an overwrite all of it.
+// checkRead rejects a change of a file that wasn't read, without revealing anything about its content. An edit requires
+// that part of the current content was read, an overwrite all of it.
 func (f *files) checkRead(a action, o original, all bool) error {
 	if !o.exists {
 		return nil
@@ -96,15 +97,20 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	}
 	switch {
 	case r.Knowledge == workspace.Unread && all:
-		return a.errorf(requiresRead, o.path, "the file exists and hasn't been read in this session; read all of it%s first%s",
+		return a.errorf(requiresRead, o.path, "the file exists and hasn't been read in this session; read all of "+
+			"it%s first%s",
 			f.offer.hint("read_file", " with read_file"), f.offer.hint("edit", ", or change a part with edit"))
 	case r.Knowledge == workspace.Unread:
-		return a.errorf(requiresRead, o.path, "the file hasn't been read in this session; read it%s first (the lines in question are enough)", f.offer.hint("read_file", " with read_file"))
+		return a.errorf(requiresRead, o.path, "the file hasn't been read in this session; read it%s first (the lines "+
+			"in question are enough)", f.offer.hint("read_file", " with read_file"))
 	case r.Knowledge == workspace.Changed:
-		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry with its current content")
+		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry "+
+			"with its current content")
 	case r.Knowledge == workspace.Partly && all:
-		return a.errorf(requiresRead, o.path, "lines %s of %d were not read, and an overwrite would lose them; read them first%s%s",
-			workspace.Lines(r.Missing), r.Lines, f.offer.hint("read_file", " with read_file (offset %d)", r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
+		return a.errorf(requiresRead, o.path, "lines %s of %d were not read, and an overwrite would lose them; read "+
+			"them first%s%s",
+			workspace.Lines(r.Missing), r.Lines, f.offer.hint("read_file", " with read_file (offset %d)",
+				r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
 	}
 	return nil
 }
@@ -136,5 +142,6 @@ func (o original) vanished(a action) error {
 	if !o.exists {
 		what = "a file of this name appeared after this call was prepared"
 	}
-	return a.errorf(changedSinceRead, o.path, "%s, and nothing was written; read it again, then retry with its current content", what)
+	return a.errorf(changedSinceRead, o.path, "%s, and nothing was written; read it again, then retry with its "+
+		"current content", what)
 }

@@ -31,7 +31,8 @@ func readFile(f *files) tool.Tool {
 	return tool.Define(tool.Def[readFileArgs]{
 		Name: "read_file", DisplayName: "ReadFile",
 		Summary:     "Read a text file, image, audio file, PDF or notebook",
-		Description: strings.TrimSpace(readFileText), RuleNames: []string{"Read", "NotebookRead"}, Kind: tool.Read, Budget: -1,
+		Description: strings.TrimSpace(readFileText), RuleNames: []string{"Read", "NotebookRead"}, Kind: tool.Read,
+		Budget: -1,
 		Prepare: func(ctx context.Context, a readFileArgs) (*tool.Invocation, error) {
 			if _, err := document.ParsePages(strings.TrimSpace(a.Pages)); err != nil {
 				return nil, tool.BadParam("pages", "%v", err)
@@ -94,9 +95,11 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 	ranged := a.Offset > 0 || a.Limit > 0
 	switch {
 	case t.Kind != document.PDF && strings.TrimSpace(a.Pages) != "":
-		return tool.Result{}, toRead.errorf(tool.InvalidParams, p, "pages is for PDF, and this is %s; use offset and limit", t.Name)
+		return tool.Result{}, toRead.errorf(tool.InvalidParams, p,
+			"pages is for PDF, and this is %s; use offset and limit", t.Name)
 	case t.Kind == document.PDF && ranged:
-		return tool.Result{}, toRead.errorf(tool.InvalidParams, p, "offset and limit are for text, and this is a PDF; use pages")
+		return tool.Result{}, toRead.errorf(tool.InvalidParams, p,
+			"offset and limit are for text, and this is a PDF; use pages")
 	case t.Kind == document.Text, t.Kind == document.SVG, t.Kind == document.Notebook && ranged:
 		return f.readText(ctx, p, file, info.Size(), window{first: max(a.Offset, a.Offset+1), lines: a.Limit})
 	}
@@ -104,7 +107,8 @@ func (f *files) read(ctx context.Context, p workspace.Path, a readFileArgs) (too
 }
 
 // readText shows a file as text, and records what was shown.
-func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result, error) {
+func (f *files) readText(ctx context.Context, p workspace.Path, file *os.File, size int64, w window) (tool.Result,
+	error) {
 	x, err := readExcerpt(ctx, file, size, w)
 	if errors.Is(err, text.ErrBinary) {
 		f.seen.RecordOpaque(p.Abs)

@@ -78,9 +78,12 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		return nil, tool.BadParam("command", "contains %s, which stands for a secret value that results don't show. "+
 			"Use a variable or a credential helper that has the value, or ask the user to run it", proc.Masked)
 	case len(a.Command) > maxCommand:
-		return nil, tool.BadParam("command", "has %d bytes, over the %d that are run; put it into a file and run that", len(a.Command), maxCommand)
+		return nil, tool.BadParam("command", "has %d bytes, over the %d that are run; put it into a file and run that",
+			len(a.Command), maxCommand)
 	}
-	inv := &tool.Invocation{Description: "run " + label(a.Command), Access: []tool.Access{{Verb: tool.Execs, Target: a.Command}}}
+	inv := &tool.Invocation{
+		Description: "run " + label(a.Command), Access: []tool.Access{{Verb: tool.Execs, Target: a.Command}},
+	}
 	dir, err := s.directory(a.Directory)
 	if err != nil {
 		return inv, err
@@ -97,7 +100,10 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 	if dir.Abs != s.files.ws.Project() {
 		shown = dir.Abs
 	}
-	inv.Confirm = tool.Command{Line: a.Command, Shell: s.otherShell(), Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(), Warnings: slices.Concat(open.warnings, warningsFor(a), s.sandboxes.warnings())}
+	inv.Confirm = tool.Command{
+		Line: a.Command, Shell: s.otherShell(), Directory: dir.Abs, Purpose: a.Description, Sandbox: s.sandboxes.name(),
+		Warnings: slices.Concat(open.warnings, warningsFor(a), s.sandboxes.warnings()),
+	}
 	inv.Rework = func(text string) json.RawMessage {
 		now := a
 		now.Command = text
@@ -107,7 +113,10 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		if err := ctx.Err(); err != nil {
 			return tool.Result{}, err
 		}
-		c := &shellCall{shell: s, args: a, shown: shown, live: l, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}}
+		c := &shellCall{
+			shell: s, args: a, shown: shown, live: l, access: inv.Access,
+			command: proc.Command{Line: a.Command, Dir: dir.Abs},
+		}
 		var err error
 		c.held, err = s.sandboxes.assign(&c.command, l.Decision)
 		if err = errors.Join(err, s.widen(ctx, &c.command, open)); err != nil {
@@ -119,7 +128,9 @@ func (s *shell) prepare(ctx context.Context, a runShellCommandArgs) (*tool.Invoc
 		}
 		return c.run(ctx)
 	}
-	inv.Trial = s.trial(a, inv, shellCall{shell: s, args: a, shown: shown, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs}})
+	inv.Trial = s.trial(a, inv, shellCall{
+		shell: s, args: a, shown: shown, access: inv.Access, command: proc.Command{Line: a.Command, Dir: dir.Abs},
+	})
 	return inv, nil
 }
 
@@ -219,7 +230,10 @@ func (c *shellCall) release(ctx context.Context) error {
 
 // begin starts the command.
 func (c *shellCall) begin(ctx context.Context) (*proc.Process, *longOutput, error) {
-	whole := &longOutput{open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail, private: c.held != nil}
+	whole := &longOutput{
+		open: func() (file, error) { return c.shell.open(c.live.Call) }, keep: outputHead + outputTail,
+		private: c.held != nil,
+	}
 	c.command.Timeout = time.Duration(c.args.Timeout) * time.Millisecond
 	c.command.Head, c.command.Tail, c.command.Spill = outputHead, outputTail, whole
 	c.command.Live = func(p proc.Progress) { c.live.Show(tool.Literal(p.Tail)) }
@@ -241,13 +255,17 @@ func (c *shellCall) start() (tool.Result, error) {
 		return tool.Result{}, tool.Errorf(shellFailure, "run %s in the background: %w", label(c.args.Command), err)
 	}
 	c.remember(id)
-	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nRunning in the background.%s%s It is killed when the session ends.",
-		c.args.Command, c.shown, id, c.shell.files.offer.hint("shell_output", " Use shell_output to read its output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nBackground Id: %s\nRunning in the background.%s%s It is killed "+
+		"when the session ends.",
+		c.args.Command, c.shown, id, c.shell.files.offer.hint("shell_output", " Use shell_output to read its output."),
+		c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
 	if _, job, err := c.shell.jobs.Read(id, 0, 1); err == nil {
 		text += noteLines(c.shell.untold(job.Notes))
 	}
 	text += noteLines(c.shell.aside())
-	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Started in the background as " + id)}, nil
+	return tool.Result{
+		Content: []tool.Part{tool.Text(text)}, Display: tool.Markdown("Started in the background as " + id),
+	}, nil
 }
 
 // noteLines returns notes as further lines of a result.
@@ -268,8 +286,11 @@ func (c *shellCall) moved(ctx context.Context, id string, p *proc.Process) tool.
 		c.shell.told[id] = piece.Next
 		c.shell.mu.Unlock()
 	}
-	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe user moved it to the background, where it keeps running.%s%s",
-		c.args.Command, c.shown, orEmpty(piece.Text), id, c.shell.files.offer.hint("shell_output", " Use shell_output to read more output."), c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
+	text := fmt.Sprintf("Command: %s\nDirectory: %s\nOutput: %s\nBackground Id: %s\nThe user moved it to the "+
+		"background, where it keeps running.%s%s",
+		c.args.Command, c.shown, orEmpty(piece.Text), id,
+		c.shell.files.offer.hint("shell_output", " Use shell_output to read more output."),
+		c.shell.files.offer.hint("shell_stop", " Use shell_stop to stop it."))
 	text += noteLines(c.shell.aside())
 	shown := tool.Markdown("Moved to the background as " + id)
 	return tool.Result{Content: []tool.Part{tool.Text(text)}, Display: shown, Output: piece.Text}

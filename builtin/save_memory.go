@@ -39,7 +39,8 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 	return tool.Define(tool.Def[saveMemoryArgs]{
 		Name: "save_memory", DisplayName: "SaveMemory",
 		Summary:     "Save a fact for future sessions",
-		Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit, Needs: tool.NeedsSession,
+		Description: strings.TrimSpace(saveMemoryText), RuleNames: []string{"MemoryTool"}, Kind: tool.Edit,
+		Needs: tool.NeedsSession,
 		Prepare: func(ctx context.Context, a saveMemoryArgs) (*tool.Invocation, error) {
 			fact := contextfiles.Fact(a.Fact)
 			if n := len([]rune(fact)); fact == "" || n > maxFact {
@@ -73,7 +74,8 @@ func saveMemory(f *files, remembered func(path string)) tool.Tool {
 				if remembered != nil {
 					remembered(p.Abs)
 				}
-				return tool.Result{Content: []tool.Part{tool.Text(savedText(fact, c) + notes)}, Display: c.fileDiff()}, nil
+				return tool.Result{Content: []tool.Part{tool.Text(savedText(fact, c) + notes)}, Display: c.fileDiff()},
+					nil
 			}
 			return inv, nil
 		},
@@ -94,11 +96,12 @@ func (f *files) memoryFile(scope string) (workspace.Path, error) {
 		p := workspace.Path{Abs: "AGENTS.md", Rel: "AGENTS.md"}
 		return p, toRemember.errorf(memoryFailure, p, "this session has no user directory; use scope project")
 	}
-	return f.at(toRemember, "scope", filepath.Join(f.state, contextfiles.MemoryFile(nil, func(string) bool { return false })), ignore.File)
+	return f.at(toRemember, "scope", filepath.Join(f.state,
+		contextfiles.MemoryFile(nil, func(string) bool { return false })), ignore.File)
 }
 
-// commitFact writes a change that adds a fact. If another session has added a fact in the meantime, the approved line is
-// added below it.
+// commitFact writes a change that adds a fact. If another session has added a fact in the meantime, the approved line
+// is added below it.
 func (f *files) commitFact(ctx context.Context, c *change, fact string) (string, *change, error) {
 	for range 50 {
 		notes, err := f.commit(ctx, c)
@@ -123,10 +126,12 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 	if info, err := p.Stat(); err == nil && info.Mode().IsRegular() {
 		switch {
 		case info.Size() > maxMemory:
-			return nil, false, a.errorf(fileTooLarge, p, "it is %s, over the limit of %s. Shorten it first, or ask the user to.",
+			return nil, false, a.errorf(fileTooLarge, p, "it is %s, over the limit of %s. Shorten it first, or ask "+
+				"the user to.",
 				humanize.Bytes(info.Size()), humanize.Bytes(maxMemory))
 		case info.Mode().Perm()&0o222 == 0: // it is meant to stay unchanged, and a rename would ignore that
-			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s). Tell the user, who can make it writable.", info.Mode().Perm())
+			return nil, false, a.errorf(tool.PermissionDenied, p, "it is read-only (%s). Tell the user, who can make "+
+				"it writable.", info.Mode().Perm())
 		}
 	}
 	o, err := f.original(a, p)
@@ -152,7 +157,8 @@ func (f *files) addFact(p workspace.Path, fact string) (*change, bool, error) {
 func savedText(fact string, c *change) string {
 	text := fmt.Sprintf("Saved to %s: %q", c.was.path.Abs, fact)
 	if size := len(c.now.Text); size > contextfiles.LoadedWhole {
-		text += fmt.Sprintf("\nThe file is %s; only the start and end are loaded. Consider shortening it.", humanize.Bytes(int64(size)))
+		text += fmt.Sprintf("\nThe file is %s; only the start and end are loaded. Consider shortening it.",
+			humanize.Bytes(int64(size)))
 	}
 	return text
 }

@@ -68,8 +68,8 @@ func (s secrets) below(dir string) bool {
 	return secret
 }
 
-// names is Withhold for a search for names below roots, which aren't secret: only Adze's own directory is left out, unless
-// the search begins there.
+// names is Withhold for a search for names below roots, which aren't secret: only Adze's own directory is left out,
+// unless the search begins there.
 func (s secrets) names(roots []string) func(dir string) (all bool, withheld func(name string) bool) {
 	return func(dir string) (bool, func(string) bool) {
 		if s.ofAdze(dir) && !s.ofAdze(roots[0]) {

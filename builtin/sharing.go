@@ -28,8 +28,8 @@ type block struct {
 	parts  []tool.Part
 }
 
-// readTogether reads files so that all of them fit together. Short files are shown completely, and long ones share the rest
-// equally.
+// readTogether reads files so that all of them fit together. Short files are shown completely, and long ones share the
+// rest equally.
 func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) {
 	var blocks []block
 	var texts []int // indices of the blocks that are text
@@ -51,7 +51,8 @@ func (f *files) readTogether(ctx context.Context, g *gathered) ([]block, error) 
 		case isText && len(texts) == sharedChars/leastShare:
 			g.more++
 		case isText && (size > maxInMemory || bytes+size > sharedBytes):
-			g.skip(c.path.Rel, "too large to be read along with others (%s)%s", humanize.Bytes(size), f.offer.hint("read_file", "; use read_file"))
+			g.skip(c.path.Rel, "too large to be read along with others (%s)%s", humanize.Bytes(size),
+				f.offer.hint("read_file", "; use read_file"))
 		case isText:
 			texts, sizes, bytes = append(texts, len(blocks)), append(sizes, size), bytes+size
 			blocks = append(blocks, block{path: c.path})
@@ -93,7 +94,8 @@ func (f *files) probe(p workspace.Path) (document.Type, int64, error) {
 	return t, info.Size(), err
 }
 
-func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path, size int64, t document.Type) (block, bool) {
+func (f *files) documentBlock(ctx context.Context, g *gathered, p workspace.Path, size int64, t document.Type) (block,
+	bool) {
 	file, err := f.open(p)
 	if err != nil {
 		g.skip(p.Rel, "%v", cause(err))
@@ -185,7 +187,8 @@ func (g *gathered) skippedText(most int) string {
 		s += "- " + sk.String() + "\n"
 	}
 	if g.more > 0 {
-		s += fmt.Sprintf("- %s: over the budget of one call; name fewer files, or read them one by one\n", humanize.Count(g.more, "further file"))
+		s += fmt.Sprintf("- %s: over the budget of one call; name fewer files, or read them one by one\n",
+			humanize.Count(g.more, "further file"))
 	}
 	return s
 }

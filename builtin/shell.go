@@ -65,7 +65,8 @@ func newShell(o Options, f *files) (*shell, error) {
 	b.limiter = newLimiter(o, f, r, b.short)
 	s := &shell{
 		files: f, runner: r, sandboxes: b, trials: newTrials(o), output: o.Output,
-		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{}, held: map[string]*held{}, noted: map[string]bool{},
+		unclean: unclean, foreground: map[*running]bool{}, told: map[string]int64{}, sandboxed: map[string]*shellCall{},
+		held: map[string]*held{}, noted: map[string]bool{},
 	}
 	s.jobs = proc.NewJobs(r, func(j proc.Job) {
 		s.heldBack(j.ID).done(j.Outcome.Leftover == 0)

@@ -13,8 +13,8 @@ import (
 // DeniedPath is a deny rule on paths.
 type DeniedPath = sandbox.DenyRule
 
-// denials enforces the deny rules on paths in every command, where the kernel can. Elsewhere, and for rules that can't be
-// enforced for files, only the text of a command counts, which the policy has judged.
+// denials enforces the deny rules on paths in every command, where the kernel can. Elsewhere, and for rules that can't
+// be enforced for files, only the text of a command counts, which the policy has judged.
 type denials struct {
 	rules       func() ([]DeniedPath, uint64) // nil: none
 	roots, keep []string
@@ -57,7 +57,10 @@ func (d *denials) spec() *sandbox.Spec {
 	if found.None() {
 		return nil
 	}
-	return &sandbox.Spec{Mode: sandbox.DenyRules, Roots: d.movable, Unreadable: found.Unreadable, Unwritable: found.Unwritable, BestEffort: true}
+	return &sandbox.Spec{
+		Mode: sandbox.DenyRules, Roots: d.movable, Unreadable: found.Unreadable, Unwritable: found.Unwritable,
+		BestEffort: true,
+	}
 }
 
 // add adds the rules to another sandbox. What can't be opened needs no cover, and can't get one.
@@ -78,8 +81,8 @@ func (d *denials) add(s *sandbox.Spec) {
 // mostAppeared is how many paths a note names.
 const mostAppeared = 5
 
-// after returns a sentence about files that a command created although deny rules apply to them: what doesn't exist can't be
-// protected by a mount.
+// after returns a sentence about files that a command created although deny rules apply to them: what doesn't exist
+// can't be protected by a mount.
 func (d *denials) after(s *sandbox.Spec) string {
 	finder := d.now()
 	if finder == nil || s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
@@ -90,9 +93,10 @@ func (d *denials) after(s *sandbox.Spec) string {
 		return ""
 	}
 	list := tool.Visible(humanize.List(paths, mostAppeared))
-	return "The command created files that deny rules on editing apply to: " + list + ". Remove them, and tell the user about them."
+	return "The command created files that deny rules on editing apply to: " + list +
+		". Remove them, and tell the user about them."
 }
 
-// DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in the text
-// of commands count.
+// DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in
+// the text of commands count.
 func (s *Set) DeniedByText() []string { return s.shell.sandboxes.denials.found().Text }

@@ -26,8 +26,11 @@ const (
 func (r *triedCall) effects() tool.Effects {
 	o := r.outcome
 	out := tool.Effects{
-		Command: tool.Command{Line: r.args.Command, Shell: r.shell.otherShell(), Directory: r.command.Dir, Purpose: r.args.Description},
-		Ending:  r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network, Temp: r.found.NotKept,
+		Command: tool.Command{
+			Line: r.args.Command, Shell: r.shell.otherShell(), Directory: r.command.Dir, Purpose: r.args.Description,
+		},
+		Ending: r.ending(), Took: o.Duration, Output: cmp.Or(o.Output.Tail, o.Output.Head), Network: o.Network,
+		Temp:    r.found.NotKept,
 		Blocked: o.Suspect != "" || o.Limit != "" || o.Ended != proc.Exited || len(o.Hidden) > 0,
 	}
 	folded := map[string]int{}
@@ -41,7 +44,9 @@ func (r *triedCall) effects() tool.Effects {
 			if !ok {
 				i = len(out.Changes)
 				folded[dir] = i
-				out.Changes = append(out.Changes, tool.Effect{Path: r.short(dir) + "/", Abs: dir, Kind: tool.EffectChanged, Ignored: ignored})
+				out.Changes = append(out.Changes, tool.Effect{
+					Path: r.short(dir) + "/", Abs: dir, Kind: tool.EffectChanged, Ignored: ignored,
+				})
 			}
 			f := &out.Changes[i]
 			f.Files += max(1, c.Files)
@@ -166,7 +171,8 @@ func (r *triedCall) warn(out *tool.Effects) {
 		for _, path := range o.Hidden[:min(n, 5)] {
 			hidden = append(hidden, r.short(path))
 		}
-		out.Warnings = append(out.Warnings, "it opened files that may be secret, which looked empty to it: "+strings.Join(hidden, ", "))
+		out.Warnings = append(out.Warnings, "it opened files that may be secret, which looked empty to it: "+
+			strings.Join(hidden, ", "))
 	}
 	if len(r.late) > 0 {
 		out.Warnings = append(out.Warnings, lateNote(r.late, r.shell.files.ws.Project()))

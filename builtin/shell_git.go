@@ -22,8 +22,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// opening is the access that a git command needs to paths that its workspace sandbox protects. The user is asked before it
-// runs: a checkout that fails halfway leaves a mix of two versions.
+// opening is the access that a git command needs to paths that its workspace sandbox protects. The user is asked before
+// it runs: a checkout that fails halfway leaves a mix of two versions.
 type opening struct {
 	paths    []string // protected paths that become writable for this command
 	access   []tool.Access
@@ -34,7 +34,8 @@ type opening struct {
 
 // opening determines what the git commands of a line need. It runs git, in a read-only sandbox.
 func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) {
-	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork || !strings.Contains(line, "git") {
+	if mode := s.sandboxes.mode; mode != sandbox.Workspace && mode != sandbox.WorkspaceNetwork ||
+		!strings.Contains(line, "git") {
 		return opening{}, nil
 	}
 	script, err := shellread.Read(line, bash.Options{Dir: dir, Home: s.sandboxes.variable("HOME")})
@@ -52,11 +53,14 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 			c.Dir = dir
 		}
 		others = others || c.Settings || gitwork.Runs(c.Args)
-		o.add(c.Args, gitwork.Of(gitwork.Call{Dir: c.Dir, Args: c.Args, Literal: c.Literal, Later: changed, Global: s.sandboxes.globalGit()}, o.git))
+		o.add(c.Args, gitwork.Of(gitwork.Call{
+			Dir: c.Dir, Args: c.Args, Literal: c.Literal, Later: changed, Global: s.sandboxes.globalGit(),
+		}, o.git))
 		changed = changed || gitwork.Known(c.Args[0])
 	}
 	if others && o.ofGit != "" {
-		return opening{}, tool.BadParam("command", "%s, which the sandbox protects, so nothing else may run in the same command. Run it in a call of its own", o.ofGit)
+		return opening{}, tool.BadParam("command", "%s, which the sandbox protects, so nothing else may run in the "+
+			"same command. Run it in a call of its own", o.ofGit)
 	}
 	if others && len(o.paths) > 0 {
 		o.warnings = append(o.warnings, "every program of this command can change them")
@@ -98,7 +102,10 @@ func (o *openingOf) git(dir string, args ...string) (string, error) {
 
 func (o *openingOf) run(dir, line string) (string, error) {
 	var out bytes.Buffer
-	c := proc.Command{Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.sandboxes.short, Sandbox: o.shell.sandboxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out}
+	c := proc.Command{
+		Line: line + " 2>/dev/null", Dir: dir, Env: o.shell.sandboxes.short,
+		Sandbox: o.shell.sandboxes.spec(sandbox.ReadOnly), Timeout: 30 * time.Second, Spill: &out,
+	}
 	p, err := o.shell.runner.Start(o.ctx, c)
 	if err != nil {
 		return "", err
@@ -127,7 +134,8 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 		switch {
 		case inGit(p) && slices.ContainsFunc(e.Git, func(g string) bool { return g != "" && names.Below(p, g) }):
 			ofGit = append(ofGit, p)
-		case inGit(p) && keysOf(e, p) != nil, slices.ContainsFunc(e.Creates, func(c string) bool { return names.Below(p, c) }):
+		case inGit(p) && keysOf(e, p) != nil,
+			slices.ContainsFunc(e.Creates, func(c string) bool { return names.Below(p, c) }):
 			ofGit = append(ofGit, p)
 		case slices.ContainsFunc(changed, func(f string) bool {
 			return names.Below(p, f) && !o.own(p, e) || names.Below(f, p) && !inGit(p)
@@ -154,7 +162,8 @@ func (o *openingOf) add(args []string, e gitwork.Effect) {
 		}
 		o.warnings = append(o.warnings, name+" "+may+o.list(files)+", which the sandbox protects")
 		if e.Unseen && args[0] == "pull" {
-			o.notes = append(o.notes, "What git pull changes isn't known before it runs. Run git fetch and then git merge FETCH_HEAD: they need approval only if they change protected files.")
+			o.notes = append(o.notes, "What git pull changes isn't known before it runs. Run git fetch and then git "+
+				"merge FETCH_HEAD: they need approval only if they change protected files.")
 		}
 	}
 }
@@ -177,7 +186,8 @@ func (o *openingOf) inGit(name string, paths []string, e gitwork.Effect) {
 		case keysOf(e, p) != nil:
 			keys := keysOf(e, p)
 			changes = append(changes, "changes "+names.Short(p, o.roots...)+" ("+strings.Join(keys, ", ")+")")
-			runs = append(runs, slices.DeleteFunc(slices.Clone(keys), func(k string) bool { return !gitwork.RunsPrograms(k) })...)
+			runs = append(runs, slices.DeleteFunc(slices.Clone(keys),
+				func(k string) bool { return !gitwork.RunsPrograms(k) })...)
 		case !slices.ContainsFunc(e.Creates, func(c string) bool { return names.Below(p, c) }):
 			if dir := "changes " + names.Short(filepath.Dir(p), o.roots...); !slices.Contains(changes, dir) {
 				changes = append(changes, dir)
@@ -218,7 +228,10 @@ func (o *openingOf) open(paths []string) {
 		if st, err := os.Stat(p); err == nil && st.IsDir() {
 			a.Target += "/"
 		}
-		if !slices.ContainsFunc(o.access, func(b tool.Access) bool { return b == a || names.Below(p, strings.TrimSuffix(b.Target, "/")) }) {
+		if !slices.ContainsFunc(o.access, func(b tool.Access) bool {
+			return b == a ||
+				names.Below(p, strings.TrimSuffix(b.Target, "/"))
+		}) {
 			o.access = append(o.access, a)
 		}
 	}
@@ -264,7 +277,8 @@ func (o *openingOf) between(move [2]string, known []string) (out []string) {
 			if !slices.ContainsFunc(o.roots, func(r string) bool { return names.Below(p, r) }) {
 				continue
 			}
-			for dir := filepath.Dir(p); dir != filepath.Dir(dir) && !slices.Contains(o.roots, dir); dir = filepath.Dir(dir) {
+			for dir := filepath.Dir(p); dir != filepath.Dir(dir) &&
+				!slices.Contains(o.roots, dir); dir = filepath.Dir(dir) {
 				if path != dir && names.Below(path, dir) && !slices.Contains(dirs, dir) {
 					dirs = append(dirs, dir)
 				}
@@ -302,7 +316,8 @@ func (o *openingOf) list(paths []string) string {
 	return shown[0]
 }
 
-// inGit reports whether a path is in a git directory. A git directory that isn't called .git belongs to a linked worktree.
+// inGit reports whether a path is in a git directory. A git directory that isn't called .git belongs to a linked
+// worktree.
 func inGit(path string) bool {
 	if strings.Contains(path, "/.git/") {
 		return true
@@ -334,7 +349,8 @@ func (s *shell) widen(ctx context.Context, c *proc.Command, approved opening) er
 			return fmt.Errorf("it now changes %s too, which the user did not approve. Run it again", p)
 		}
 	}
-	c.Sandbox.Protect = slices.DeleteFunc(c.Sandbox.Protect, func(p string) bool { return slices.Contains(now.paths, p) })
+	c.Sandbox.Protect = slices.DeleteFunc(c.Sandbox.Protect,
+		func(p string) bool { return slices.Contains(now.paths, p) })
 	return nil
 }
 
@@ -356,8 +372,8 @@ func (b *sandboxes) globalGit() string {
 	return filepath.Join(b.variable("HOME"), ".gitconfig")
 }
 
-// commit writes a change, if the file hasn't changed since the change was prepared. It returns notes on how it was written,
-// as further lines.
+// commit writes a change, if the file hasn't changed since the change was prepared. It returns notes on how it was
+// written, as further lines.
 func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -372,7 +388,8 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 	var changed *atomicfile.ChangedError
 	switch {
 	case errors.As(err, &changed) && changed.How == "is gone":
-		return "", c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was written. Check before you write it again")
+		return "", c.action.errorf(changedSinceRead, p, "it was deleted after this call was prepared; nothing was "+
+			"written. Check before you write it again")
 	case errors.As(err, &changed):
 		return "", c.was.vanished(c.action)
 	case err != nil:
@@ -392,5 +409,6 @@ func outcomeNotes(out atomicfile.Outcome) string {
 	if out.InPlace == "" {
 		return ""
 	}
-	return fmt.Sprintf("\nThe file was written in place, because %s; its old content is kept in %s.", out.InPlace, out.Backup)
+	return fmt.Sprintf("\nThe file was written in place, because %s; its old content is kept in %s.", out.InPlace,
+		out.Backup)
 }

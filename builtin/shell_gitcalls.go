@@ -18,8 +18,8 @@ type gitCall struct {
 	Settings bool
 }
 
-// gitCalls returns the git commands of a line in the order in which they are written. others reports whether the line runs
-// other commands that aren't read-only.
+// gitCalls returns the git commands of a line in the order in which they are written. others reports whether the line
+// runs other commands that aren't read-only.
 func gitCalls(s *bash.Script) (calls []gitCall, others bool) {
 	wraps := map[*bash.Command]bool{}
 	for _, c := range s.Commands {

@@ -14,8 +14,8 @@ import (
 )
 
 // held holds back the output of a command from which files are hidden. A file that appears while the command runs isn't
-// hidden, and the command may have read it before anything could be done about that. So its output is only released if no
-// such file appeared until it ended, or if reading these files is approved.
+// hidden, and the command may have read it before anything could be done about that. So its output is only released if
+// no such file appeared until it ended, or if reading these files is approved.
 type held struct {
 	limiter *limiter
 	before  *secretfiles.Snapshot // nil: nothing is hidden, and nothing is held back
@@ -41,11 +41,12 @@ func (h *held) appeared() ([]string, error) {
 		}
 		h.late = late
 	}
-	return slices.DeleteFunc(slices.Clone(h.late), func(path string) bool { return slices.Contains(h.approved, path) }), nil
+	return slices.DeleteFunc(slices.Clone(h.late), func(path string) bool { return slices.Contains(h.approved, path) }),
+		nil
 }
 
-// done is called when the command has ended: what appears later doesn't matter. Its cache is for other commands only if the
-// output is released and nothing uses the cache anymore.
+// done is called when the command has ended: what appears later doesn't matter. Its cache is for other commands only if
+// the output is released and nothing uses the cache anymore.
 func (h *held) done(unused bool) {
 	late, err := h.appeared()
 	if h == nil {
@@ -76,7 +77,8 @@ func (h *held) release(ctx context.Context, l *tool.Live, command, root string) 
 	case len(late) == 0:
 		return nil
 	case l.Ask == nil:
-		return tool.Errorf(tool.ExecutionDenied, "run %s: its output is held back: %s", label(command), lateNote(late, root))
+		return tool.Errorf(tool.ExecutionDenied, "run %s: its output is held back: %s", label(command),
+			lateNote(late, root))
 	}
 	if _, err := l.Ask(ctx, lateQuestion(command, late, root)); err != nil {
 		return err
@@ -103,7 +105,8 @@ func lateNote(late []string, root string) string {
 	for _, path := range late {
 		shown = append(shown, tool.Visible(names.Short(path, root)))
 	}
-	return "files that may be secret appeared while it ran, and its output may contain them: " + humanize.List(shown, most)
+	return "files that may be secret appeared while it ran, and its output may contain them: " + humanize.List(shown,
+		most)
 }
 
 // lateQuestion asks whether the output of a command may be sent.
@@ -111,7 +114,8 @@ func lateQuestion(command string, late []string, root string) tool.Invocation {
 	return tool.Invocation{
 		Description: "send the output of " + label(command) + " (files that may be secret appeared while it ran)",
 		Access:      lateAccess(late),
-		Confirm:     tool.Literal("$ " + tool.Visible(command) + "\n\nIts output is held back: " + lateNote(late, root) + "."),
+		Confirm: tool.Literal("$ " + tool.Visible(command) + "\n\nIts output is held back: " +
+			lateNote(late, root) + "."),
 	}
 }
 
@@ -129,8 +133,8 @@ func (s *shell) heldBack(job string) *held {
 	return s.held[job]
 }
 
-// private opens a file without a name, in which a long output waits until it is released: saved results may be read without
-// approval.
+// private opens a file without a name, in which a long output waits until it is released: saved results may be read
+// without approval.
 func private() (file, error) {
 	f, err := os.CreateTemp("", "adze-output-")
 	if err != nil {

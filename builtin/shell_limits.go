@@ -23,15 +23,16 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// ReadLimits are the files that auto-approved commands may read, where the kernel can enforce it: the workspace without its
-// hidden files, system directories, the toolchains in PATH, and what a decision grants besides.
+// ReadLimits are the files that auto-approved commands may read, where the kernel can enforce it: the workspace without
+// its hidden files, system directories, the toolchains in PATH, and what a decision grants besides.
 type ReadLimits struct {
 	// System are the system directories.
 	System []string
 	// Hide reports whether a file of the workspace looks empty to auto-approved commands. tracked reports whether git
 	// tracks the file as it is. nil: files that are secret by their name and not tracked.
 	Hide func(path string, tracked func() bool) bool
-	// Asks reports whether a hidden file requires approval by a rule: a command that opens it needs approval. nil: none does.
+	// Asks reports whether a hidden file requires approval by a rule: a command that opens it needs approval. nil: none
+	// does.
 	Asks func(path string) bool
 	// Skip reports whether Hide hides only secrets by name in a directory, which makes finding them faster. nil: no.
 	Skip func(dir string) bool
@@ -68,10 +69,12 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		return nil
 	}
 	l := &limiter{
-		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: f.values, left: f.left, nested: map[string]bool{},
+		runner: r, bubblewrap: o.Sandbox.Bubblewrap, asks: o.Sandbox.Limits.Asks, values: f.values, left: f.left,
+		nested: map[string]bool{},
 		around: sandbox.Surroundings{Roots: f.ws.Roots(), System: o.Sandbox.Limits.System, Env: short},
 	}
-	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(), func(root string) bool { return names.Below(root, own) }) {
+	if own := f.secrets.own; !slices.ContainsFunc(f.ws.Roots(),
+		func(root string) bool { return names.Below(root, own) }) {
 		l.own = own // otherwise the command would lose its workspace, and can't read what is around that anyway
 	}
 	hide := o.Sandbox.Limits.Hide
@@ -79,13 +82,15 @@ func newLimiter(o Options, f *files, r *proc.Runner, short []string) *limiter {
 		hide = secretfiles.DefaultHide
 	}
 	l.finder = secretfiles.New(secretfiles.Options{
-		Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide), Skip: o.Sandbox.Limits.Skip,
+		Roots: f.ws.Roots(), Once: []string{"/etc", "/opt"}, Omit: l.closed(), Hide: l.hides(hide),
+		Skip:  o.Sandbox.Limits.Skip,
 		Watch: o.Sandbox.Limits.Watch,
 	})
 	return l
 }
 
-// closed returns the directories that look empty to commands: Adze's own, and those in the workspace in which trials write.
+// closed returns the directories that look empty to commands: Adze's own, and those in the workspace in which trials
+// write.
 func (l *limiter) closed() (dirs []string) {
 	if l.own != "" {
 		dirs = append(dirs, l.own)
@@ -96,8 +101,8 @@ func (l *limiter) closed() (dirs []string) {
 	return dirs
 }
 
-// hides returns hide without git's configuration, which configs handles, files in /etc that everyone or not even the user may
-// read, and certificates elsewhere.
+// hides returns hide without git's configuration, which configs handles, files in /etc that everyone or not even the
+// user may read, and certificates elsewhere.
 func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func() bool) bool {
 	return func(path string, tracked func() bool) bool {
 		if _, inside := names.Within(path, l.around.Roots); inside {
@@ -120,7 +125,8 @@ func (l *limiter) hides(hide func(string, func() bool) bool) func(string, func()
 	}
 }
 
-// mayRead reports whether the user may read a file. Commands can't read other files anyway, and hiding a file takes time.
+// mayRead reports whether the user may read a file. Commands can't read other files anyway, and hiding a file takes
+// time.
 func mayRead(path string, st os.FileInfo) bool {
 	if !st.Mode().IsRegular() {
 		return true // opening it may block
@@ -163,8 +169,8 @@ const (
 	reliantWait = 30 * time.Second
 )
 
-// spec returns the sandbox of a command that obviously only reads; nil if nothing can be enforced: its verdict doesn't rely
-// on it. The output is held back by h.
+// spec returns the sandbox of a command that obviously only reads; nil if nothing can be enforced: its verdict doesn't
+// rely on it. The output is held back by h.
 func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, h *held, err error) {
 	if l == nil || l.start() != nil {
 		return nil, nil, nil
@@ -196,8 +202,8 @@ func (l *limiter) takeCache() (string, error) {
 	return cache, os.Mkdir(cache, 0o700)
 }
 
-// limited returns what a command may read, with the files that look empty to it, and the state that they are in before the
-// command starts.
+// limited returns what a command may read, with the files that look empty to it, and the state that they are in before
+// the command starts.
 func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Limits, *secretfiles.Snapshot, error) {
 	before, ok := l.finder.Snapshot(wait)
 	if !ok {
@@ -242,11 +248,13 @@ func (l *limiter) replaced() []sandbox.Shown {
 	return out
 }
 
-// environ returns the environment of a limited command: caches go where they can be written, and settings that may contain
-// credentials aren't read.
+// environ returns the environment of a limited command: caches go where they can be written, and settings that may
+// contain credentials aren't read.
 func (l *limiter) environ(env []string, cache string) []string {
-	return append(slices.Clip(env), "XDG_CACHE_HOME="+cache, "npm_config_cache="+filepath.Join(cache, "npm"), "npm_config_userconfig="+os.DevNull,
-		"npm_config_update_notifier=false", "PIP_CONFIG_FILE="+os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK=1", "PYTHONDONTWRITEBYTECODE=1")
+	return append(slices.Clip(env), "XDG_CACHE_HOME="+cache, "npm_config_cache="+filepath.Join(cache, "npm"),
+		"npm_config_userconfig="+os.DevNull,
+		"npm_config_update_notifier=false", "PIP_CONFIG_FILE="+os.DevNull, "PIP_DISABLE_PIP_VERSION_CHECK=1",
+		"PYTHONDONTWRITEBYTECODE=1")
 }
 
 func (l *limiter) close() {
@@ -259,7 +267,8 @@ func (l *limiter) close() {
 	}
 }
 
-// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is complete.
+// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is
+// complete.
 func (s *Set) Secrets() (paths []string, known bool) {
 	l := s.shell.sandboxes.limiter
 	if l == nil {

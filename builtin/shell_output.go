@@ -27,7 +27,8 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellOutputArgs]{
 		Name: "shell_output", DisplayName: "ShellOutput",
 		Summary:     "Show new output of a background command or subagent",
-		Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"}, Kind: tool.Read, Polls: true, Auxiliary: true,
+		Description: strings.TrimSpace(shellOutputText), RuleNames: []string{"BashOutput", "TaskOutput"},
+		Kind: tool.Read, Polls: true, Auxiliary: true,
 		Prepare: func(_ context.Context, a shellOutputArgs) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "read the output of " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
 			if id, ok := tasks.named(a.ID); ok {
@@ -45,7 +46,8 @@ func shellOutput(s *shell, tasks taskJobs) tool.Tool {
 	})
 }
 
-// holdJob orders the calls for one background command. It was approved when it started, so reading it needs no approval.
+// holdJob orders the calls for one background command. It was approved when it started, so reading it needs no
+// approval.
 func holdJob(id string) []tool.Access {
 	return []tool.Access{{Verb: tool.Locks, Target: "job:" + id}}
 }
@@ -57,10 +59,13 @@ func (s *shell) noJob(id string, tasks taskJobs) error {
 	}
 	id = oneLine(id, 80)
 	if len(known) == 0 {
-		return tool.Errorf("task_stop_not_found", "no background command %q. No background commands are running.%s%s", id,
-			s.files.offer.hint("run_shell_command", " Use run_shell_command with is_background to start one."), s.files.offer.hint("task", " Use task with run_in_background to start a subagent."))
+		return tool.Errorf("task_stop_not_found", "no background command %q. No background commands are running.%s%s",
+			id,
+			s.files.offer.hint("run_shell_command", " Use run_shell_command with is_background to start one."),
+			s.files.offer.hint("task", " Use task with run_in_background to start a subagent."))
 	}
-	return tool.Errorf("task_stop_not_found", "no background command %q. Use one of these IDs: %s", id, strings.Join(known, ", "))
+	return tool.Errorf("task_stop_not_found", "no background command %q. Use one of these IDs: %s", id,
+		strings.Join(known, ", "))
 }
 
 // jobPiece is how much of a job's output is read at once.
@@ -88,7 +93,8 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 		state = "ended, " + ending(job.Outcome)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Background Id: %s\nState: %s\nBytes: %d to %d of %d\n", job.ID, state, piece.From, piece.Next, piece.Total)
+	fmt.Fprintf(&b, "Background Id: %s\nState: %s\nBytes: %d to %d of %d\n", job.ID, state, piece.From, piece.Next,
+		piece.Total)
 	if piece.Skipped > 0 {
 		fmt.Fprintf(&b, "%d bytes before that are no longer kept.\n", piece.Skipped)
 	}
@@ -101,8 +107,8 @@ func (s *shell) read(ctx context.Context, live *tool.Live, a shellOutputArgs) (t
 	return tool.Result{Content: []tool.Part{tool.Text(b.String())}, Display: tool.Literal(piece.Text)}, err
 }
 
-// settle is how long a waiting reader continues to wait after new output: often it is the last output, and the result can
-// include the end of the command.
+// settle is how long a waiting reader continues to wait after new output: often it is the last output, and the result
+// can include the end of the command.
 const settle = 50 * time.Millisecond
 
 // await reads, and waits a while if there is nothing new yet.
@@ -240,7 +246,8 @@ func shellStop(s *shell, tasks taskJobs) tool.Tool {
 	return tool.Define(tool.Def[shellStopArgs]{
 		Name: "shell_stop", DisplayName: "ShellStop",
 		Summary:     "Stop a background command or subagent",
-		Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"}, Aliases: []string{"task_stop"}, Kind: tool.Other, Auxiliary: true,
+		Description: strings.TrimSpace(shellStopText), RuleNames: []string{"KillShell", "KillBash", "TaskStop"},
+		Aliases: []string{"task_stop"}, Kind: tool.Other, Auxiliary: true,
 		Prepare: func(_ context.Context, a shellStopArgs) (*tool.Invocation, error) {
 			inv := &tool.Invocation{Description: "stop " + oneLine(a.ID, 80), Access: holdJob(a.ID)}
 			if id, ok := tasks.named(a.ID); ok {
@@ -258,7 +265,8 @@ func shellStop(s *shell, tasks taskJobs) tool.Tool {
 				if err != nil {
 					return tool.Result{}, err
 				}
-				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " + s.ending(job) + "." + noteLines(s.aside())), nil
+				return tool.TextResult("Background job " + job.ID + " (" + label(job.Label) + ") was ended: " +
+					s.ending(job) + "." + noteLines(s.aside())), nil
 			}
 			return inv, nil
 		},

@@ -43,7 +43,8 @@ func (p *readOnlyPlace) open(l *limiter) error {
 	return p.err
 }
 
-// observed returns the sandbox of a command in the place, with the paths that rules let it read. Its output is held back by h.
+// observed returns the sandbox of a command in the place, with the paths that rules let it read. Its output is held
+// back by h.
 func (l *limiter) observed(b *sandboxes, grant []tool.Access) (s *sandbox.Spec, h *held, err error) {
 	limits, before, err := l.limited(grant, reliantWait)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 // ended returns the result of a command as the labeled lines that models know, and an error if it failed.
 func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quiet time.Duration) (tool.Result, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.args.Command, c.shown, orEmpty(strings.TrimRight(o.Output.String(), "\n")))
+	fmt.Fprintf(&b, "Command: %s\nDirectory: %s\nOutput: %s\n", c.args.Command, c.shown,
+		orEmpty(strings.TrimRight(o.Output.String(), "\n")))
 	exit, signal := "(none)", "(none)"
 	if o.Signal != 0 {
 		signal = fmt.Sprintf("%d (%v)", int(o.Signal), o.Signal)
@@ -34,14 +35,16 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		b.WriteString(note + "\n")
 	}
 	if o.Leftover > 0 {
-		fmt.Fprintf(&b, "It left %d processes running, which end with this session; start such things with is_background.\n", o.Leftover)
+		fmt.Fprintf(&b, "It left %d processes running, which end with this session; start such things with "+
+			"is_background.\n", o.Leftover)
 	}
 	err := c.failure(ctx, o, quiet)
 	if err != nil && ctx.Err() == nil {
 		b.WriteString(err.Error() + "\n")
 	}
 	if err != nil && o.Suspect != "" && ctx.Err() == nil && c.tries {
-		fmt.Fprintf(&b, "Likely blocked, because it was tried without the network and where only the workspace can be written (%s).\n", o.Suspect)
+		fmt.Fprintf(&b, "Likely blocked, because it was tried without the network and where only the workspace can "+
+			"be written (%s).\n", o.Suspect)
 	} else if o.Denied {
 		fmt.Fprintf(&b, "Likely blocked by a deny rule: %s. %s.\n", o.Suspect, o.Remedy)
 	} else if err != nil && o.Suspect != "" && ctx.Err() == nil {
@@ -55,7 +58,8 @@ func (c *shellCall) ended(ctx context.Context, o proc.Outcome, kept string, quie
 		b.WriteString(why + "\n")
 	}
 	if err == nil && o.Exit == 0 && o.Suspect != "" && !c.tries && !o.Denied {
-		fmt.Fprintf(&b, "Parts of it were likely blocked by the %s sandbox (%s). To allow it, the user can %s.\n", o.Boxed, o.Suspect, o.Remedy)
+		fmt.Fprintf(&b, "Parts of it were likely blocked by the %s sandbox (%s). To allow it, the user can %s.\n",
+			o.Boxed, o.Suspect, o.Remedy)
 	}
 	if text := c.shell.sandboxes.denials.after(c.command.Sandbox); text != "" {
 		b.WriteString(text + "\n")
@@ -89,9 +93,11 @@ func (c *shellCall) failure(ctx context.Context, o proc.Outcome, quiet time.Dura
 	case ctx.Err() != nil && o.Ended != proc.Exited:
 		return ctx.Err()
 	case o.Ended == proc.TimedOut && quiet < 2*time.Second && o.Output.Lines > 1:
-		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms while it was still printing. If it is a server, set is_background.", limit.Milliseconds())
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms while it was still printing. If it "+
+			"is a server, set is_background.", limit.Milliseconds())
 	case o.Ended == proc.TimedOut:
-		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms. Raise timeout, or set is_background.", limit.Milliseconds())
+		return tool.Errorf(tool.ExecutionTimeout, "Command timed out after %d ms. Raise timeout, or set is_background.",
+			limit.Milliseconds())
 	case o.Signal != 0:
 		return tool.Errorf(shellFailure, "Command was killed by signal %d (%v).", int(o.Signal), o.Signal)
 	case o.Exit == 0, o.Exit == 1 && answersByExit(c.args.Command):
@@ -115,8 +121,8 @@ func ending(o proc.Outcome) string {
 	return fmt.Sprintf("exit code %d", o.Exit)
 }
 
-// answersByExit reports whether the command that determines the exit code is one that returns 1 for "no", such as grep. That
-// is the last command of a plain pipeline.
+// answersByExit reports whether the command that determines the exit code is one that returns 1 for "no", such as grep.
+// That is the last command of a plain pipeline.
 func answersByExit(command string) bool {
 	f, err := syntax.NewParser().Parse(strings.NewReader(command), "")
 	if err != nil || len(f.Stmts) != 1 {

@@ -40,8 +40,8 @@ type Sandbox struct {
 	// ReadOnlyTrial makes trials run in a read-only place even where overlays work: a command that writes is stopped,
 	// and requires approval.
 	ReadOnlyTrial bool
-	// Denied returns the deny rules on paths, which the kernel enforces for every command unless Mode is off, and a number
-	// that changes with them. nil: there are none.
+	// Denied returns the deny rules on paths, which the kernel enforces for every command unless Mode is off, and a
+	// number that changes with them. nil: there are none.
 	Denied func() ([]DeniedPath, uint64)
 }
 
@@ -54,8 +54,9 @@ type sandboxes struct {
 	state string
 	env   []string // of approved commands
 
-	short    []string // of commands that only read
-	reading  []string // the same, without version managers in PATH: where nothing else keeps them from running code of the project
+	short []string // of commands that only read
+	// the same, without version managers in PATH: where nothing else keeps them from running code of the project
+	reading  []string
 	tried    []string // of tried commands
 	withheld []string // the names of variables that tried commands don't get
 
@@ -69,9 +70,14 @@ type sandboxes struct {
 }
 
 func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandboxes, error) {
-	b := &sandboxes{Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State, env: proc.Environ(environ.With(base, o.Env), o.PassEnv)}
+	b := &sandboxes{
+		Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State,
+		env: proc.Environ(environ.With(base, o.Env), o.PassEnv),
+	}
 	b.environ(base, o.Env, mask)
-	b.denials = &denials{rules: o.Sandbox.Denied, roots: b.roots, keep: append(sandbox.TempDirs(b.env), b.variable("HOME"))}
+	b.denials = &denials{
+		rules: o.Sandbox.Denied, roots: b.roots, keep: append(sandbox.TempDirs(b.env), b.variable("HOME")),
+	}
 	b.denials.movable = append(slices.Clone(b.roots), b.variable("HOME"))
 	if o.Sandbox.Limits != nil {
 		b.denials.keep = append(b.denials.keep, o.Sandbox.Limits.System...)
@@ -107,7 +113,8 @@ func (b *sandboxes) environ(base, pass []string, mask *proc.Mask) {
 	b.reading = environ.WithoutManagers(b.short)
 	b.tried, b.withheld = environ.Unapproved{Tried: true, Pass: pass, Secret: secret}.Environ(base)
 	b.withheld = slices.DeleteFunc(b.withheld, proc.OfProvider)
-	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1", "npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
+	b.tried = append(proc.Environ(b.tried, nil), "GIT_OPTIONAL_LOCKS=0", "GIT_DISCOVERY_ACROSS_FILESYSTEM=1",
+		"npm_config_update_notifier=false", "PIP_DISABLE_PIP_VERSION_CHECK=1")
 }
 
 // readsOnly reports whether a policy granted the call only reads. The executor orders calls by that, so it must hold in
@@ -116,7 +123,8 @@ func readsOnly(d tool.Decision) bool {
 	return len(d.Grant) > 0 && d.Grant[0] == tool.Access{Verb: tool.Reads, Target: "*"}
 }
 
-// assign puts a command into the sandbox that its decision requires. Its output is held back by the result; nil: it isn't.
+// assign puts a command into the sandbox that its decision requires. Its output is held back by the result; nil: it
+// isn't.
 func (b *sandboxes) assign(c *proc.Command, d tool.Decision) (*held, error) {
 	mode := b.mode
 	reads := readsOnly(d) && (b.auto || mode != sandbox.Off)
@@ -163,8 +171,8 @@ func (b *sandboxes) spec(mode sandbox.Mode) *sandbox.Spec {
 	return s
 }
 
-// settle is called before a command starts: repositories in the workspace are the user's, unless another sandboxed command
-// can create some. The user approved those in created.
+// settle is called before a command starts: repositories in the workspace are the user's, unless another sandboxed
+// command can create some. The user approved those in created.
 func (s *shell) settle(c *proc.Command, created []string) {
 	if c.Sandbox == nil || c.Sandbox.Mode != sandbox.Workspace && c.Sandbox.Mode != sandbox.WorkspaceNetwork {
 		return
@@ -178,8 +186,8 @@ func (s *shell) settle(c *proc.Command, created []string) {
 	}
 }
 
-// aside moves git repositories away that sandboxed commands created without approval, and returns what it did. It is called
-// before each result of such a command, because a name can't be denied without a race.
+// aside moves git repositories away that sandboxed commands created without approval, and returns what it did. It is
+// called before each result of such a command, because a name can't be denied without a race.
 func (s *shell) aside() []string {
 	s.mu.Lock()
 	wrote, approved := s.wrote, slices.Clone(s.created)
@@ -225,7 +233,10 @@ func (b *sandboxes) warnings() []string {
 	case b.auto || b.mode == sandbox.Off || b.mode == sandbox.ReadOnly:
 		return nil
 	}
-	p, err := (&sandbox.Spec{Mode: b.mode, Roots: b.roots, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets, Bubblewrap: b.Bubblewrap}).Plan()
+	p, err := (&sandbox.Spec{
+		Mode: b.mode, Roots: b.roots, Protect: []string{os.DevNull}, UnixSockets: b.UnixSockets,
+		Bubblewrap: b.Bubblewrap,
+	}).Plan()
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -243,8 +254,8 @@ func (b *sandboxes) notes(s *sandbox.Spec) []string {
 	return append(b.base().Notes, b.denials.found().Text...)
 }
 
-// again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again; otherwise
-// the result is that of the first run.
+// again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again;
+// otherwise the result is that of the first run.
 func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) (ok bool, why string, err error) {
 	why = fmt.Sprintf("Likely blocked by the %s sandbox (%s).", o.Boxed, o.Suspect)
 	remedy := fmt.Sprintf(" To allow it, the user can %s.", o.Remedy)
@@ -255,7 +266,8 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 		Description: "run " + label(c.args.Command) + " again, without the sandbox", Access: c.access, MustAsk: true,
 		Confirm: tool.Command{
 			Line: c.args.Command, Shell: c.shell.otherShell(), Directory: c.command.Dir, Purpose: c.args.Description,
-			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect), "now it would run without a sandbox; instead you can " + o.Remedy}, hiddenIn(c.args)...),
+			Warnings: append([]string{fmt.Sprintf("in its %s sandbox it failed: %s", o.Boxed, o.Suspect),
+				"now it would run without a sandbox; instead you can " + o.Remedy}, hiddenIn(c.args)...),
 		},
 	})
 	switch {
@@ -267,8 +279,8 @@ func (c *shellCall) again(ctx context.Context, live *tool.Live, o proc.Outcome) 
 	return false, why, err
 }
 
-// remember records a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked when its
-// output is read.
+// remember records a sandboxed command that runs in the background: if the sandbox makes it fail, the user is asked
+// when its output is read.
 func (c *shellCall) remember(id string) {
 	if c.command.Sandbox == nil {
 		return
@@ -279,7 +291,8 @@ func (c *shellCall) remember(id string) {
 	c.shell.held[id] = c.held
 }
 
-// offer reports files that a background command created against deny rules. Otherwise it asks, once, whether a background command that its sandbox blocked may run again without one, and returns the result.
+// offer reports files that a background command created against deny rules. Otherwise it asks, once, whether a
+// background command that its sandbox blocked may run again without one, and returns the result.
 func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text string, err error) {
 	if job.Running {
 		return "", nil
@@ -301,7 +314,9 @@ func (s *shell) offer(ctx context.Context, live *tool.Live, job proc.Job) (text 
 	if err != nil || !yes {
 		return why, err
 	}
-	id, err := s.jobs.Start(proc.Command{Line: c.command.Line, Dir: c.command.Dir, Env: s.sandboxes.env, Sandbox: s.sandboxes.denials.spec()}, c.args.Command)
+	id, err := s.jobs.Start(proc.Command{
+		Line: c.command.Line, Dir: c.command.Dir, Env: s.sandboxes.env, Sandbox: s.sandboxes.denials.spec(),
+	}, c.args.Command)
 	if err != nil {
 		return "", tool.Errorf(shellFailure, "run %s in the background again: %w", label(c.args.Command), err)
 	}

@@ -27,8 +27,9 @@ import (
 
 // KeptPath is a path that a tried command changed in the workspace.
 type KeptPath struct {
-	Path     string
-	Before   string // a file, link or directory with the old state, until the call ends; "": none, or only the mode changed
+	Path string
+	// a file, link or directory with the old state, until the call ends; "": none, or only the mode changed
+	Before   string
 	ModeOnly bool
 	Mode     fs.FileMode // the old mode, if only that changed
 }
@@ -50,10 +51,14 @@ type trials struct {
 
 // newTrials returns nil if commands are not tried.
 func newTrials(o Options) *trials {
-	if !o.Sandbox.Trial || o.State == "" || o.Sandbox.Limits == nil || slices.Contains([]string{string(sandbox.Off), string(sandbox.ReadOnly)}, o.Sandbox.Mode) || o.Imagined {
+	if !o.Sandbox.Trial || o.State == "" || o.Sandbox.Limits == nil ||
+		slices.Contains([]string{string(sandbox.Off), string(sandbox.ReadOnly)}, o.Sandbox.Mode) || o.Imagined {
 		return nil
 	}
-	return &trials{state: filepath.Join(o.State, "trial"), contextNames: o.ContextNames, kept: o.Kept, readOnly: o.Sandbox.ReadOnlyTrial}
+	return &trials{
+		state: filepath.Join(o.State, "trial"), contextNames: o.ContextNames, kept: o.Kept,
+		readOnly: o.Sandbox.ReadOnlyTrial,
+	}
 }
 
 // open prepares trials once.
@@ -72,7 +77,8 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 		base := b.base()
 		t.layers, t.err = trial.Open(trial.Options{
 			State: t.state, Roots: base.Roots(), Git: base.Git(), Home: base.Home(),
-			Temp: sandbox.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), b.protected),
+			Temp: sandbox.TempDirs(b.env), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
+			Protected: trial.Protects(base.Protect(), b.protected),
 			Instructs: func(path string) bool { return names.Instructs(path, t.contextNames) },
 		})
 		t.hidden = secretfiles.Shallow(base.Caches())
@@ -120,7 +126,9 @@ func (t *trials) close() error {
 }
 
 // trial returns the Trial of a call; nil if it isn't tried. run is the call itself.
-func (s *shell) trial(a runShellCommandArgs, inv *tool.Invocation, c shellCall) func(context.Context, *tool.Live) (*tool.Tried, error) {
+func (s *shell) trial(
+	a runShellCommandArgs, inv *tool.Invocation, c shellCall,
+) func(context.Context, *tool.Live) (*tool.Tried, error) {
 	if s.trials == nil || a.IsBackground {
 		return nil
 	}
@@ -202,7 +210,8 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 	c.command.Env = b.tried
 	if !layers.HasCache() { // temp directories are empty in a trial
 		cache := filepath.Join(os.TempDir(), "adze-cache")
-		c.command.Env = append(slices.Clip(b.tried), "XDG_CACHE_HOME="+cache, "npm_config_cache="+filepath.Join(cache, "npm"))
+		c.command.Env = append(slices.Clip(b.tried), "XDG_CACHE_HOME="+cache,
+			"npm_config_cache="+filepath.Join(cache, "npm"))
 	}
 	p, whole, err := c.begin(ctx)
 	if err != nil {
@@ -327,7 +336,8 @@ func (r *triedCall) tried(inv *tool.Invocation) *tool.Tried {
 // mustAsk reports whether only the user can approve the effects.
 func (r *triedCall) mustAsk() bool {
 	o := r.outcome
-	return len(r.shown.Changes) > 0 && (o.Ended != proc.Exited || o.Limit != "" || r.blocked() != "" || len(o.Hidden) > 0 || o.MoreHidden || len(r.found.Special) > 0)
+	return len(r.shown.Changes) > 0 && (o.Ended != proc.Exited || o.Limit != "" || r.blocked() != "" ||
+		len(o.Hidden) > 0 || o.MoreHidden || len(r.found.Special) > 0)
 }
 
 // maxAccess is the maximum number of paths that are judged one by one.
@@ -389,8 +399,8 @@ func (r *triedCall) keep(ctx context.Context, l *tool.Live) (tool.Result, error)
 	return r.with(text), r.failure
 }
 
-// again tries the command a second time, after files that it changes were changed by something else. It returns nil if its
-// effects would have to be judged again. It must not be called if the user approved the first ones.
+// again tries the command a second time, after files that it changes were changed by something else. It returns nil if
+// its effects would have to be judged again. It must not be called if the user approved the first ones.
 func (r *triedCall) again(ctx context.Context) *triedCall {
 	if r.second {
 		return nil
@@ -418,13 +428,16 @@ func (r *triedCall) split(changes []trial.Change) string {
 			files = append(files, r.short(c.Path))
 		}
 	}
-	return "Replaced: " + tool.Visible(humanize.List(files, 1)) + ". Hard links outside the workspace keep the old content."
+	return "Replaced: " + tool.Visible(humanize.List(files, 1)) +
+		". Hard links outside the workspace keep the old content."
 }
 
 func keptPaths(kept trial.Kept) []KeptPath {
 	var out []KeptPath
 	for _, c := range kept.Changes {
-		out = append(out, KeptPath{Path: c.Path, Before: kept.Before(c.Path), ModeOnly: c.Kind == trial.ModeOnly, Mode: c.Old.Mode})
+		out = append(out, KeptPath{
+			Path: c.Path, Before: kept.Before(c.Path), ModeOnly: c.Kind == trial.ModeOnly, Mode: c.Old.Mode,
+		})
 	}
 	return out
 }
@@ -453,13 +466,15 @@ func (r *triedCall) chosen(answer json.RawMessage) (only func(path string) bool,
 func (r *triedCall) with(line string) tool.Result {
 	var lines []string
 	if len(r.outcome.Network) > 0 {
-		lines = append(lines, "It ran without the network, and wanted: "+tool.Visible(strings.Join(r.outcome.Network, ", ")))
+		lines = append(lines, "It ran without the network, and wanted: "+
+			tool.Visible(strings.Join(r.outcome.Network, ", ")))
 	}
 	if r.outcome.Limit != "" {
 		lines = append(lines, "It was stopped: "+r.outcome.Limit+".")
 	}
 	if r.found.Emptied {
-		lines = append(lines, "Files of earlier commands in temp directories and caches were removed before, because they used too much disk space.")
+		lines = append(lines, "Files of earlier commands in temp directories and caches were removed before, because "+
+			"they used too much disk space.")
 	}
 	if n := len(r.found.NotKept); n > 0 {
 		text := "Not kept: " + tool.Visible(strings.Join(r.found.NotKept, ", "))
@@ -469,10 +484,12 @@ func (r *triedCall) with(line string) tool.Result {
 		lines = append(lines, text)
 	}
 	if n := r.found.TooLong; n > 0 {
-		lines = append(lines, fmt.Sprintf("Not kept: directories that are too deep (%d with paths of over 4,095 characters)", n))
+		lines = append(lines, fmt.Sprintf("Not kept: directories that are too deep (%d with paths of over 4,095 "+
+			"characters)", n))
 	}
 	if r.failure != nil {
-		lines = append(lines, withheldNote(r.shell.sandboxes.withheld, r.args.Command+"\n"+r.outcome.Output.String())...)
+		lines = append(lines, withheldNote(r.shell.sandboxes.withheld,
+			r.args.Command+"\n"+r.outcome.Output.String())...)
 	}
 	if line != "" {
 		lines = append(lines, line)
@@ -495,7 +512,8 @@ func withheldNote(withheld []string, text string) []string {
 	slices.SortStableFunc(names, func(a, b string) int {
 		return cmp.Compare(strings.Count(text, b), strings.Count(text, a))
 	})
-	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, most)) + ". The setting tools.env passes those that aren't credentials."}
+	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, most)) +
+		". The setting tools.env passes those that aren't credentials."}
 }
 
 // ending describes how the command ended, for a prompt.

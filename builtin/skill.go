@@ -63,7 +63,8 @@ func skill(skills []Skill) tool.Tool {
 						text += "\n\nArguments: " + a.Args
 					}
 					return tool.Result{
-						Content: []tool.Part{tool.Text(fmt.Sprintf("Skill %s. The files it refers to are in %s.\n\n%s", s.Name, s.Dir, text))},
+						Content: []tool.Part{tool.Text(fmt.Sprintf("Skill %s. The files it refers to are in %s.\n\n%s",
+							s.Name, s.Dir, text))},
 						Display: tool.Markdown("Loaded the skill " + tool.Visible(s.Name) + "."),
 					}, nil
 				},

@@ -59,7 +59,8 @@ func ParseResultSchema(text []byte) (*ResultSchema, error) {
 		return nil, fmt.Errorf("not a valid JSON Schema: %w", err)
 	}
 	if len(all.Types) > 0 || all.Type != "" && all.Type != "object" {
-		return nil, fmt.Errorf("the type must be \"object\", because the result is an object\nPut the value into a property: {\"type\":\"object\",\"properties\":{\"result\":…},\"required\":[\"result\"]}")
+		return nil, fmt.Errorf("the type must be \"object\", because the result is an object\nPut the value into a " +
+			"property: {\"type\":\"object\",\"properties\":{\"result\":…},\"required\":[\"result\"]}")
 	}
 	var err error
 	if s.all, err = all.Resolve(nil); err != nil {
@@ -117,7 +118,8 @@ func subschemas(s map[string]any) []any {
 		list, _ := s[key].([]any)
 		out = append(out, list...)
 	}
-	for _, key := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "additionalItems", "unevaluatedItems", "unevaluatedProperties"} {
+	for _, key := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains",
+		"propertyNames", "additionalItems", "unevaluatedItems", "unevaluatedProperties"} {
 		out = append(out, s[key])
 	}
 	return out
@@ -140,7 +142,8 @@ type structured struct{ result *result }
 func (t structured) Declaration() tool.Declaration {
 	d := tool.Declaration{
 		Name: StructuredOutput, DisplayName: "StructuredOutput", Summary: "Return the result of a run as JSON",
-		Description: strings.TrimSpace(structuredOutputText), Parameters: json.RawMessage(`{"type":"object"}`), Kind: tool.Think, Needs: tool.NeedsSession, Personal: true, Auxiliary: true,
+		Description: strings.TrimSpace(structuredOutputText), Parameters: json.RawMessage(`{"type":"object"}`),
+		Kind: tool.Think, Needs: tool.NeedsSession, Personal: true, Auxiliary: true,
 	}
 	if t.result.schema != nil {
 		d.Parameters = t.result.schema.text
@@ -151,7 +154,8 @@ func (t structured) Declaration() tool.Declaration {
 func (t structured) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invocation, error) {
 	s := t.result.schema
 	if s == nil {
-		return nil, tool.Errorf(tool.ExecutionFailed, "structured_output: this session has no result schema. Reply with text.")
+		return nil, tool.Errorf(tool.ExecutionFailed, "structured_output: this session has no result schema. "+
+			"Reply with text.")
 	}
 	args, notes, err := s.params.Arguments(raw)
 	if err != nil {
@@ -162,7 +166,8 @@ func (t structured) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invoc
 		return nil, tool.BadParam("", "can't read the arguments: %v", err)
 	}
 	if err := s.all.Validate(value); err != nil {
-		return nil, tool.BadParam("", "the result does not match the schema: %v. Fix it and call structured_output again.", err)
+		return nil, tool.BadParam("", "the result does not match the schema: %v. Fix it and call "+
+			"structured_output again.", err)
 	}
 	return &tool.Invocation{
 		Description: "return the result",
@@ -173,9 +178,13 @@ func (t structured) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invoc
 				return tool.Result{}, err
 			}
 			if !t.result.take(args) {
-				return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "structured_output: the result was already returned")
+				return tool.Result{}, tool.Errorf(tool.ExecutionFailed,
+					"structured_output: the result was already returned")
 			}
-			return tool.Result{Content: []tool.Part{tool.Text("Result accepted. The session ends.")}, Display: tool.Markdown("Returned the result.")}, nil
+			return tool.Result{
+				Content: []tool.Part{tool.Text("Result accepted. The session ends.")},
+				Display: tool.Markdown("Returned the result."),
+			}, nil
 		},
 	}, nil
 }

@@ -54,15 +54,20 @@ func task(run func(context.Context, TaskRequest) (tool.Result, error), types []T
 	return tool.Define(tool.Def[taskArgs]{
 		Name: "task", DisplayName: "Task",
 		Summary:     "Start a subagent",
-		Description: about, RuleNames: []string{"Agent"}, Kind: tool.Other, Aliases: []string{"agent"}, Needs: tool.NeedsModel,
+		Description: about, RuleNames: []string{"Agent"}, Kind: tool.Other, Aliases: []string{"agent"},
+		Needs: tool.NeedsModel,
 		Prepare: func(_ context.Context, a taskArgs) (*tool.Invocation, error) {
-			r := TaskRequest{Description: strings.TrimSpace(a.Description), Prompt: strings.TrimSpace(a.Prompt), Type: strings.TrimSpace(a.Type), Background: a.Background}
+			r := TaskRequest{
+				Description: strings.TrimSpace(a.Description), Prompt: strings.TrimSpace(a.Prompt),
+				Type: strings.TrimSpace(a.Type), Background: a.Background,
+			}
 			if err := checkTask(&r, types); err != nil {
 				return nil, err
 			}
 			inv := &tool.Invocation{Description: r.title(), Access: []tool.Access{tool.Nothing}}
 			if run == nil {
-				return inv, tool.Errorf(tool.ExecutionFailed, "%s: no model is available for a subagent; do it yourself", r.title())
+				return inv, tool.Errorf(tool.ExecutionFailed,
+					"%s: no model is available for a subagent; do it yourself", r.title())
 			}
 			inv.Run = func(ctx context.Context, l *tool.Live) (tool.Result, error) {
 				if err := ctx.Err(); err != nil {
@@ -88,10 +93,15 @@ func (r TaskRequest) title() string {
 func checkTask(r *TaskRequest, types []TaskType) error {
 	var bad []tool.Violation
 	if n := len([]rune(r.Description)); r.Description == "" || n > maxTaskDescription {
-		bad = append(bad, tool.Violation{Param: "description", Reason: fmt.Sprintf("must have 1 to %d characters, got %d", maxTaskDescription, n)})
+		bad = append(bad, tool.Violation{
+			Param: "description", Reason: fmt.Sprintf("must have 1 to %d characters, got %d", maxTaskDescription, n),
+		})
 	}
 	if n := len([]rune(r.Prompt)); r.Prompt == "" || n > maxTaskPrompt {
-		bad = append(bad, tool.Violation{Param: "prompt", Reason: fmt.Sprintf("must have 1 to %d characters, got %d; name files instead of quoting them", maxTaskPrompt, n)})
+		bad = append(bad, tool.Violation{
+			Param: "prompt", Reason: fmt.Sprintf("must have 1 to %d characters, got %d; name files instead of "+
+				"quoting them", maxTaskPrompt, n),
+		})
 	}
 	if r.Type != "" && len(types) > 0 {
 		known, names := false, []string(nil)
@@ -102,7 +112,10 @@ func checkTask(r *TaskRequest, types []TaskType) error {
 			names = append(names, t.Name)
 		}
 		if !known {
-			bad = append(bad, tool.Violation{Param: "subagent_type", Reason: fmt.Sprintf("unknown type %q (expected %s)", oneLine(r.Type, 60), oneLine(strings.Join(names, ", "), 1000))})
+			bad = append(bad, tool.Violation{
+				Param: "subagent_type", Reason: fmt.Sprintf("unknown type %q (expected %s)", oneLine(r.Type, 60),
+					oneLine(strings.Join(names, ", "), 1000)),
+			})
 		}
 	}
 	if len(bad) > 0 {

@@ -54,7 +54,8 @@ func ownTask(l *tool.Live, id string) error {
 	if l.Call.By == "" {
 		return nil
 	}
-	return tool.Errorf(tool.ExecutionDenied, "background task %s: it is not yours; only the agent that gave it may read or stop it", id)
+	return tool.Errorf(tool.ExecutionDenied, "background task %s: it is not yours; only the agent that gave it may "+
+		"read or stop it", id)
 }
 
 // read reports the progress of a subagent; it waits for its end as long as the call allows.
@@ -70,7 +71,9 @@ func (t taskJobs) read(ctx context.Context, l *tool.Live, id string, wait time.D
 	}
 	said := "Background Id: " + job.ID + "\nState: "
 	if job.Running {
-		return tool.Result{Content: []tool.Part{tool.Text(said + "running\n" + job.Display.Markdown())}, Display: job.Display}, nil
+		return tool.Result{
+			Content: []tool.Part{tool.Text(said + "running\n" + job.Display.Markdown())}, Display: job.Display,
+		}, nil
 	}
 	return tool.Result{Content: []tool.Part{tool.Text(said + "ended\n" + job.Report)}, Display: job.Display}, nil
 }

@@ -53,7 +53,8 @@ func todoWrite(s *todos) tool.Tool {
 	return tool.Define(tool.Def[todoWriteArgs]{
 		Name: "todo_write", DisplayName: "TodoWrite",
 		Summary:     "Keep a to-do list of the current task",
-		Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"}, Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
+		Description: strings.TrimSpace(todoWriteText), RuleNames: []string{"TodoList"},
+		Aliases: []string{"write_todos"}, Kind: tool.Think, Needs: tool.NeedsSession,
 		Prepare: func(_ context.Context, a todoWriteArgs) (*tool.Invocation, error) {
 			number(a.Todos)
 			if err := checkTodos(a.Todos); err != nil {
@@ -111,7 +112,8 @@ func (s *todos) news() []string {
 		return nil
 	}
 	s.stale = 0
-	return []string{"Reminder: the to-do list hasn't been updated recently. " + list.Reminder() + "\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
+	return []string{"Reminder: the to-do list hasn't been updated recently. " + list.Reminder() +
+		"\nIf it's out of date, update it with todo_write. Don't mention this reminder to the user."}
 }
 
 // Todos returns the to-do list of an agent, by its path as in [tool.Call].By: "" is the first agent. It must not be
@@ -131,7 +133,8 @@ func (s *Set) SetTodos(by string, list TodoList) error {
 // checkTodos checks what the schema can't express: the IDs, and the limits.
 func checkTodos(list []Todo) error {
 	if len(list) > maxTodos {
-		return tool.BadParam("todos", "at most %d steps, got %d; keep the next ones and sum up the rest", maxTodos, len(list))
+		return tool.BadParam("todos", "at most %d steps, got %d; keep the next ones and sum up the rest", maxTodos,
+			len(list))
 	}
 	var bad []tool.Violation
 	first := map[string]int{}
@@ -139,18 +142,23 @@ func checkTodos(list []Todo) error {
 		at := fmt.Sprintf("todos[%d].", i)
 		switch earlier, twice := first[t.ID]; {
 		case strings.TrimSpace(t.ID) == "" || len([]rune(t.ID)) > maxTodoID:
-			bad = append(bad, tool.Violation{Param: at + "id", Reason: fmt.Sprintf("must have 1 to %d characters", maxTodoID)})
+			bad = append(bad, tool.Violation{Param: at + "id", Reason: fmt.Sprintf("must have 1 to %d characters",
+				maxTodoID)})
 		case twice:
-			bad = append(bad, tool.Violation{Param: at + "id", Reason: fmt.Sprintf("is that of todos[%d]; each id may occur once", earlier)})
+			bad = append(bad, tool.Violation{
+				Param: at + "id", Reason: fmt.Sprintf("is that of todos[%d]; each id may occur once", earlier),
+			})
 		default:
 			first[t.ID] = i
 		}
 		if strings.TrimSpace(t.Content) == "" || len([]rune(t.Content)) > maxTodoContent {
-			bad = append(bad, tool.Violation{Param: at + "content", Reason: fmt.Sprintf("must have 1 to %d characters", maxTodoContent)})
+			bad = append(bad, tool.Violation{Param: at + "content", Reason: fmt.Sprintf("must have 1 to %d characters",
+				maxTodoContent)})
 		}
 	}
 	if more := len(bad) - maxFaults; more > 0 {
-		bad = append(bad[:maxFaults], tool.Violation{Param: "todos", Reason: fmt.Sprintf("%d more faults of this sort", more)})
+		bad = append(bad[:maxFaults], tool.Violation{Param: "todos", Reason: fmt.Sprintf("%d more faults of this sort",
+			more)})
 	}
 	if len(bad) > 0 {
 		return &tool.ParamError{Violations: bad}

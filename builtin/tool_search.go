@@ -27,8 +27,8 @@ const (
 	maxFoundQuery = 1000 // characters
 )
 
-// FindTools searches the deferred tools, best match first, and has those that it returns declared from the next turn on. The
-// call identifies the agent.
+// FindTools searches the deferred tools, best match first, and has those that it returns declared from the next turn
+// on. The call identifies the agent.
 type FindTools func(ctx context.Context, c tool.Call, query string, most int) []tool.Declaration
 
 // toolSearch finds tools. It is deferred itself, because it is useless while no other tool is deferred.

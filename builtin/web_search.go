@@ -101,12 +101,15 @@ func (s *searcher) choose(name string) (*websearch.Engine, error) {
 		return e, nil
 	}
 	if err := s.broken[name]; err != nil {
-		return nil, tool.Errorf(searchFailedType, "%w; correct webSearch.provider or the environment, or try again with provider %q", err, s.engines[0].Name())
+		return nil, tool.Errorf(searchFailedType, "%w; correct webSearch.provider or the environment, or try again "+
+			"with provider %q", err, s.engines[0].Name())
 	}
 	if given {
-		return nil, tool.BadParam("provider", "%q is not set up; there are %s; leave it out for the default", name, strings.Join(s.names(), ", "))
+		return nil, tool.BadParam("provider", "%q is not set up; there are %s; leave it out for the default", name,
+			strings.Join(s.names(), ", "))
 	}
-	return nil, tool.Errorf(searchFailedType, "search the web: webSearch.default names %q, which webSearch.provider does not set up", name)
+	return nil, tool.Errorf(searchFailedType, "search the web: webSearch.default names %q, which webSearch.provider "+
+		"does not set up", name)
 }
 
 const (
@@ -138,7 +141,8 @@ func webSearch(s *searcher) tool.Tool {
 			inv := &tool.Invocation{
 				Description: fmt.Sprintf("search the web for %q with %s", a.Query, engine.Name()),
 				Access:      []tool.Access{{Verb: tool.Reaches, Target: engine.Host()}},
-				Confirm:     tool.Literal(fmt.Sprintf("Search with %s (%s) for:\n%s", engine.Name(), engine.Host(), a.Query)),
+				Confirm: tool.Literal(fmt.Sprintf("Search with %s (%s) for:\n%s", engine.Name(), engine.Host(),
+					a.Query)),
 			}
 			if err := engine.Ready(); err != nil {
 				inv.Access = []tool.Access{tool.Nothing} // nothing is sent
@@ -159,13 +163,16 @@ func (s *searcher) run(ctx context.Context, e *websearch.Engine, a webSearchArgs
 		return tool.Result{}, s.failure(e, err)
 	}
 	if len(found.Results) == 0 && found.Answer == "" {
-		return tool.Result{}, tool.Errorf(searchNothing, "search for %q with %s: nothing was found; use fewer or other words", a.Query, e.Name())
+		return tool.Result{}, tool.Errorf(searchNothing, "search for %q with %s: nothing was found; use fewer or "+
+			"other words", a.Query, e.Name())
 	}
 	count := fmt.Sprintf("%d results", len(found.Results))
 	if len(found.Results) == 1 {
 		count = "1 result"
 	}
-	said := fmt.Sprintf("%s of %s for %q.%s\n\n%s", count, e.Name(), a.Query, s.offer.hint("web_fetch", " Read a page with web_fetch."), untrusted("the search engine and the pages", resultList(found)))
+	said := fmt.Sprintf("%s of %s for %q.%s\n\n%s", count, e.Name(), a.Query,
+		s.offer.hint("web_fetch", " Read a page with web_fetch."),
+		untrusted("the search engine and the pages", resultList(found)))
 	return tool.Result{
 		Content: []tool.Part{tool.Text(said)},
 		Display: tool.Markdown(fmt.Sprintf("%s from %s", count, e.Name())),

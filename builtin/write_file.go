@@ -43,7 +43,11 @@ func writeFile(f *files) tool.Tool {
 			shown := c.fileDiff()
 			inv.Confirm = shown
 			if !c.large() {
-				inv.Rework = func(text string) json.RawMessage { return rework(writeFileArgs{Path: shown.Path, Content: text}) }
+				inv.Rework = func(text string) json.RawMessage {
+					return rework(writeFileArgs{
+						Path: shown.Path, Content: text,
+					})
+				}
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
 				notes, err := f.commit(ctx, c)
@@ -89,7 +93,8 @@ func (f *files) overwrite(p workspace.Path, content string) (*change, error) {
 func unwritable(a action, p workspace.Path, err error) error {
 	var char *text.UnencodableError
 	if errors.As(err, &char) {
-		return a.errorf(a.otherwise, p, "%w; write it with characters that this encoding has, or convert the file to UTF-8 with a command first", char)
+		return a.errorf(a.otherwise, p, "%w; write it with characters that this encoding has, or convert the file to "+
+			"UTF-8 with a command first", char)
 	}
 	return a.failure(p, err)
 }

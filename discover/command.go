@@ -29,7 +29,8 @@ const CommandOrigin = "command"
 const FailedCommand tool.ErrorType = "discovered_tool_execution_error"
 
 // ErrNoCall reports a discovery command without a call command.
-var ErrNoCall = errors.New("tools.toolDiscoveryCommand is set without a call command, so its tools are not available. Set tools.toolCallCommand")
+var ErrNoCall = errors.New("tools.toolDiscoveryCommand is set without a call command, so its tools are not " +
+	"available. Set tools.toolCallCommand")
 
 // Command discovers tools by running a command, and runs them by another. Both are split into words by the quoting
 // rules of a shell and run without one.
@@ -115,13 +116,15 @@ func (f *Found) add(c Command, call []string, found []declared) {
 	seen := map[string]bool{}
 	for _, d := range found {
 		if seen[d.Name] {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is declared more than once; using the first declaration", d.Name))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s is declared more than once; using the first declaration",
+				d.Name))
 			continue
 		}
 		seen[d.Name] = true
 		description, hidden := clean.Text(d.Description, clean.MaxText)
 		if hidden > 0 {
-			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its description", d.Name, hidden))
+			f.Warnings = append(f.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its description",
+				d.Name, hidden))
 		}
 		declaration := tool.Declaration{
 			Name: clean.Name("", d.Name), DisplayName: d.Name, Description: description, Parameters: d.schema(),
@@ -152,9 +155,10 @@ func (t *discovered) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	return &tool.Invocation{
 		Description: fmt.Sprintf("run the project's tool %s", t.declaration.Title()),
 		Access:      []tool.Access{tool.Anything},
-		Confirm:     tool.Literal(fmt.Sprintf("%s\nDirectory: %s\nStandard input:\n%s", quote(t.argv), t.command.Dir, indent(args))),
-		Notes:       notes,
-		Run:         func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return t.run(ctx, args) },
+		Confirm: tool.Literal(fmt.Sprintf("%s\nDirectory: %s\nStandard input:\n%s", quote(t.argv), t.command.Dir,
+			indent(args))),
+		Notes: notes,
+		Run:   func(ctx context.Context, _ *tool.Live) (tool.Result, error) { return t.run(ctx, args) },
 	}, nil
 }
 
@@ -281,7 +285,10 @@ func (c child) run(ctx context.Context) (ended, error) {
 	}
 	err := cmd.Wait()
 	stdio.KillGroup(cmd) // processes that it left behind
-	e := ended{stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(), signal: stdio.SignalOf(cmd)}
+	e := ended{
+		stdout: stdout.String(), stderr: stderr.String(), exit: cmd.ProcessState.ExitCode(),
+		signal: stdio.SignalOf(cmd),
+	}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -298,7 +305,8 @@ func Words(line string) ([]string, error) {
 	l := shellwords.Split(line, true)
 	switch {
 	case l.Special != 0:
-		return nil, fmt.Errorf("parse command %s: %q requires a shell. Quote it, or use sh -c '…'", line, string(l.Special))
+		return nil, fmt.Errorf("parse command %s: %q requires a shell. Quote it, or use sh -c '…'", line,
+			string(l.Special))
 	case l.Open == '\\':
 		return nil, fmt.Errorf("parse command %s: trailing backslash", line)
 	case l.Open != 0:

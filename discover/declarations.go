@@ -35,7 +35,8 @@ func parseDeclarations(out []byte) (found []declared, warnings []string, err err
 	if out[0] != '{' {
 		items = nil
 		if err := json.Unmarshal(out, &items); err != nil {
-			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w", humanize.Shorten(string(out), 200), err)
+			return nil, nil, fmt.Errorf("expected a JSON array of function declarations, got %q: %w",
+				humanize.Shorten(string(out), 200), err)
 		}
 	}
 	for i, raw := range items {
@@ -65,12 +66,14 @@ func parseGroup(at string, d declared) (found []declared, warnings []string) {
 			continue
 		}
 		if err := json.Unmarshal(raw, &group); err != nil {
-			warnings = append(warnings, fmt.Sprintf("%s: declarations must be an array, got a JSON %s", at, jsonKind(raw)))
+			warnings = append(warnings, fmt.Sprintf("%s: declarations must be an array, got a JSON %s", at,
+				jsonKind(raw)))
 		}
 		for i, raw := range group {
 			var d declared
 			if err := json.Unmarshal(raw, &d); err != nil {
-				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is invalid: %s", at, i+1, clean.JSONError(err)))
+				warnings = append(warnings, fmt.Sprintf("%s, declaration %d is invalid: %s", at, i+1,
+					clean.JSONError(err)))
 			} else if d.Name == "" {
 				warnings = append(warnings, fmt.Sprintf("%s, declaration %d has no name", at, i+1))
 			} else {
@@ -126,8 +129,8 @@ func lowerTypes(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// lowerNode visits every position that can have a schema and no other: an enum of "STRING" is a value, and a property may be
-// named "type".
+// lowerNode visits every position that can have a schema and no other: an enum of "STRING" is a value, and a property
+// may be named "type".
 func lowerNode(v any) {
 	n, ok := v.(map[string]any)
 	if !ok {
@@ -162,9 +165,9 @@ func lowerNode(v any) {
 	}
 }
 
-// Rank returns the tools that match a query best, best first, for a tool search. "select:a,b" names tools. Otherwise each
-// word counts, more in a name than in a description, and +word must be in the name. A word of one or two letters counts only
-// as a whole word of a name.
+// Rank returns the tools that match a query best, best first, for a tool search. "select:a,b" names tools. Otherwise
+// each word counts, more in a name than in a description, and +word must be in the name. A word of one or two letters
+// counts only as a whole word of a name.
 func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 	if names, ok := strings.CutPrefix(query, "select:"); ok {
 		var out []tool.Declaration
@@ -184,7 +187,10 @@ func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 		score int
 	}
 	var found []scored
-	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`,;:"'`, r) })
+	words := strings.FieldsFunc(strings.ToLower(query), func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune(`,;:"'`, r)
+	})
 	for _, d := range all {
 		if n := score(words, d); n > 0 {
 			found = append(found, scored{d, n})

@@ -11,8 +11,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// programs returns the program names in a server's command line, each with the words that follow it. A command that a shell
-// or env runs counts too: sh -c 'cd x && npx -y server' gives sh, cd and npx. It only has to be good enough to
+// programs returns the program names in a server's command line, each with the words that follow it. A command that a
+// shell or env runs counts too: sh -c 'cd x && npx -y server' gives sh, cd and npx. It only has to be good enough to
 // recognize launchers and Adze itself, so quotes and expansions inside a shell's script are not interpreted.
 func (s Server) programs() [][]string {
 	all := [][]string{append([]string{s.Command}, s.Args...)}
@@ -24,10 +24,12 @@ func (s Server) programs() [][]string {
 				all = append(all, scriptCommands(words[c+1])...)
 			}
 		case name == "cmd": // Windows: cmd /c npx …
-			if c := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, "/c") }); c > 0 && c+1 < len(words) {
+			if c := slices.IndexFunc(words, func(w string) bool { return strings.EqualFold(w, "/c") }); c > 0 &&
+				c+1 < len(words) {
 				all = append(all, words[c+1:])
 			}
-		case slices.Contains([]string{"env", "exec", "command", "nohup", "nice", "time", "timeout", "setsid", "stdbuf", "sudo"}, name):
+		case slices.Contains([]string{"env", "exec", "command", "nohup", "nice", "time", "timeout", "setsid", "stdbuf",
+			"sudo"}, name):
 			if rest := afterOptions(words[1:]); rest != nil {
 				all = append(all, rest)
 			}
@@ -64,7 +66,8 @@ func scriptCommands(script string) [][]string {
 // afterOptions skips options, numbers and assignments before a command's name.
 func afterOptions(words []string) []string {
 	for i, word := range words {
-		if word != "" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && (word[0] < '0' || word[0] > '9') {
+		if word != "" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") &&
+			(word[0] < '0' || word[0] > '9') {
 			return words[i:]
 		}
 	}
@@ -80,8 +83,8 @@ func programName(command string) string {
 	return name
 }
 
-// launcher returns the program in the command line that may download and install the server before it runs it; empty: none.
-// Killing it during the install can leave a broken package cache, with which every later start fails.
+// launcher returns the program in the command line that may download and install the server before it runs it; empty:
+// none. Killing it during the install can leave a broken package cache, with which every later start fails.
 func (s Server) launcher() string {
 	for _, words := range s.programs() {
 		name := programName(words[0])
@@ -106,7 +109,8 @@ func (s Server) launcher() string {
 // elsewhere reports whether the command line runs the server on another machine or in a container.
 func (s Server) elsewhere() bool {
 	return slices.ContainsFunc(s.programs(), func(words []string) bool {
-		return slices.Contains([]string{"ssh", "docker", "podman", "nerdctl", "kubectl", "wsl", "lxc", "vagrant"}, programName(words[0]))
+		return slices.Contains([]string{"ssh", "docker", "podman", "nerdctl", "kubectl", "wsl", "lxc", "vagrant"},
+			programName(words[0]))
 	})
 }
 
@@ -120,8 +124,8 @@ const Nested = "ADZE_NESTED"
 // ErrItself is the error of a server that is adze mcp serve on this machine: Adze already has these tools.
 var ErrItself = errors.New("skipped: it runs adze mcp serve, whose tools Adze already has. Remove it from mcpServers")
 
-// isItself reports whether the command line runs adze mcp serve here: by the name adze or as this executable under any name
-// or link, also through a shell. Otherwise, such as in a script, it is recognized in the handshake.
+// isItself reports whether the command line runs adze mcp serve here: by the name adze or as this executable under any
+// name or link, also through a shell. Otherwise, such as in a script, it is recognized in the handshake.
 func (s Server) isItself() bool {
 	if s.elsewhere() {
 		return false
@@ -168,14 +172,16 @@ func isAdze(command string) bool {
 // doesn't show it. Over a network, on another machine or in a container it has other files, and is allowed.
 func (l *link) isOurs(cs *mcp.ClientSession) bool {
 	res := cs.InitializeResult()
-	return l.kind == launched && res != nil && res.ServerInfo != nil && res.ServerInfo.Name == ownName && !l.conf.elsewhere()
+	return l.kind == launched && res != nil && res.ServerInfo != nil && res.ServerInfo.Name == ownName &&
+		!l.conf.elsewhere()
 }
 
 // passed are the environment variables that servers inherit: enough to run, without credentials.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "NO_PROXY", "no_proxy",
-	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA",
+	"PROGRAMFILES",
 }
 
 // serverEnv returns a server's environment.

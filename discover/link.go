@@ -106,7 +106,8 @@ func (l *link) acquire(ctx context.Context) (*session, error) {
 	a := l.attempt
 	if wait := time.Until(l.notBefore); a == nil && wait > patience {
 		defer l.mu.Unlock()
-		return nil, fmt.Errorf("failed %d times in a row, next attempt in %s: %w", l.failures, wait.Round(time.Second), l.err)
+		return nil, fmt.Errorf("failed %d times in a row, next attempt in %s: %w", l.failures, wait.Round(time.Second),
+			l.err)
 	}
 	if a == nil {
 		a = l.begin()

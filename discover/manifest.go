@@ -18,8 +18,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
-// manifest is what a server offers: its tools, prompts and resources. It is stored on disk, so that the tools of a server
-// are known before it runs.
+// manifest is what a server offers: its tools, prompts and resources. It is stored on disk, so that the tools of a
+// server are known before it runs.
 type manifest struct {
 	Version      int        `json:"version"`
 	Hash         string     `json:"hash"` // hash of the server's configuration
@@ -38,7 +38,8 @@ type remote struct {
 	Description string          `json:"description,omitempty"`
 	Input       json.RawMessage `json:"inputSchema"`
 	Output      json.RawMessage `json:"outputSchema,omitempty"`
-	Repeatable  bool            `json:"repeatable,omitempty"` // marked read-only or idempotent: can be repeated after a crash
+	// marked read-only or idempotent: can be repeated after a crash
+	Repeatable bool `json:"repeatable,omitempty"`
 }
 
 // Prompt is a prompt that a server offers.
@@ -97,8 +98,8 @@ func loadManifest(state, alias, hash string) *manifest {
 	return &m
 }
 
-// cacheName returns the name of the manifest's file. Servers may list other tools to a client that offers a model, so that
-// has its own.
+// cacheName returns the name of the manifest's file. Servers may list other tools to a client that offers a model, so
+// that has its own.
 func (l *link) cacheName() string {
 	if l.opt.Sample != nil {
 		return l.alias + " with a model"
@@ -106,8 +107,8 @@ func (l *link) cacheName() string {
 	return l.alias
 }
 
-// loadCached returns the server's manifest from an earlier run. If the only one is for a client without a model, it returns
-// that with whole false.
+// loadCached returns the server's manifest from an earlier run. If the only one is for a client without a model, it
+// returns that with whole false.
 func (l *link) loadCached() (m *manifest, whole bool) {
 	if m := loadManifest(l.state(), l.cacheName(), l.hash); m != nil {
 		return m, true
@@ -202,7 +203,8 @@ func (s *session) list(ctx context.Context) (*manifest, error) {
 func (m *manifest) warn(what string, err error) {
 	switch {
 	case errors.Is(err, errTooMany):
-		m.Warnings = append(m.Warnings, fmt.Sprintf("it lists more than %d %s, or its pagination loops; the rest is ignored", maxItems, what))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("it lists more than %d %s, or its pagination loops; the "+
+			"rest is ignored", maxItems, what))
 	case err != nil:
 		m.Warnings = append(m.Warnings, fmt.Sprintf("listing its %s failed: %v", what, err))
 	}
@@ -224,7 +226,8 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 					m.Warnings = append(m.Warnings, why)
 				}
 			} else if seen[t.Name] {
-				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first", humanize.Shorten(t.Name, 100)))
+				m.Warnings = append(m.Warnings, fmt.Sprintf("%s is listed more than once; using the first",
+					humanize.Shorten(t.Name, 100)))
 			} else {
 				seen[t.Name] = true
 				m.addTool(t)
@@ -242,7 +245,8 @@ func (s *session) listTools(ctx context.Context, m *manifest) error {
 // addTool adds a tool, with bounded texts and without invisible characters.
 func (m *manifest) addTool(t *mcp.Tool) {
 	if t.Meta[stdio.TaskKey] != nil {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is ignored: it can only be called as a task, which Adze doesn't support", t.Name))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s is ignored: it can only be called as a task, which Adze "+
+			"doesn't support", t.Name))
 		return
 	}
 	r := remote{Name: t.Name, Title: t.Title}
@@ -251,7 +255,8 @@ func (m *manifest) addTool(t *mcp.Tool) {
 	input, more := clean.Schema(t.InputSchema)
 	r.Input = input
 	if hidden += more; hidden > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its texts", t.Name, hidden))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: removed %d invisible characters from its texts", t.Name,
+			hidden))
 	}
 	if t.OutputSchema != nil {
 		r.Output, _ = json.Marshal(t.OutputSchema)
@@ -312,7 +317,10 @@ func (s *session) listResources(ctx context.Context, m *manifest) error {
 			return "", false, err
 		}
 		for _, r := range res.ResourceTemplates {
-			add(Resource{URI: r.URITemplate, Template: true, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType})
+			add(Resource{
+				URI: r.URITemplate, Template: true, Name: r.Name, Title: r.Title, Description: r.Description,
+				MIMEType: r.MIMEType,
+			})
 		}
 		return res.NextCursor, len(m.Resources) >= maxItems, nil
 	})

@@ -24,7 +24,8 @@ type loginNeeded struct {
 
 func (e *loginNeeded) Error() string {
 	if e.lost != nil {
-		return fmt.Sprintf("login expired: the server rejected the refresh token (%v). Run 'adze mcp login %s'", e.lost, e.alias)
+		return fmt.Sprintf("login expired: the server rejected the refresh token (%v). Run 'adze mcp login %s'", e.lost,
+			e.alias)
 	}
 	return fmt.Sprintf("login required: run 'adze mcp login %s'", e.alias)
 }
@@ -141,7 +142,8 @@ func (a *authority) login() (*auth.AuthorizationCodeHandler, error) {
 	}
 	cfg := &auth.AuthorizationCodeHandlerConfig{
 		RedirectURL: back, RequestRefreshToken: true, Client: httpClient(nil, nil), AcceptUnadvertisedIss: true,
-		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
+		AuthorizationCodeFetcher: func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult,
+			error) {
 			return a.browse(ctx, back, args.URL)
 		},
 		NewTokenSource: func(ctx context.Context, cfg *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {

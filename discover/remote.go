@@ -83,8 +83,8 @@ func (t *remoteTool) Prepare(_ context.Context, raw json.RawMessage) (*tool.Invo
 	}, nil
 }
 
-// run calls the tool. A call that was lost with its connection is repeated if that is safe: if its request was never sent,
-// or the server marks the tool as repeatable.
+// run calls the tool. A call that was lost with its connection is repeated if that is safe: if its request was never
+// sent, or the server marks the tool as repeatable.
 func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMessage) (tool.Result, error) {
 	for first := true; ; first = false {
 		s, err := t.link.acquire(ctx)
@@ -92,7 +92,8 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 			if ctx.Err() != nil {
 				return tool.Result{}, ctx.Err()
 			}
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s: MCP server %s failed to start: %w", t.remote.Name, t.link.alias, err)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s: MCP server %s failed to start: %w", t.remote.Name,
+				t.link.alias, err)
 		}
 		if err := t.unchanged(s); err != nil {
 			return tool.Result{}, err
@@ -107,32 +108,39 @@ func (t *remoteTool) run(ctx context.Context, live *tool.Live, args json.RawMess
 		case ctx.Err() != nil:
 			return tool.Result{}, ctx.Err()
 		case errors.Is(err, errIdle):
-			return tool.Result{}, tool.Errorf(tool.ExecutionTimeout, "%s on %s timed out after %s without a response or progress. "+
-				"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias, t.link.conf.timeout(t.link.opt.call()))
+			return tool.Result{}, tool.Errorf(tool.ExecutionTimeout, "%s on %s timed out after %s without a response "+
+				"or progress. "+
+				"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias,
+				t.link.conf.timeout(t.link.opt.call()))
 		case errors.As(err, &login):
 			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: %w", t.remote.Name, t.link.alias, login)
 		case errors.As(err, &rpc) && rpc.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed):
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s failed: %s", t.remote.Name, t.link.alias, rpc.Message)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s failed: %s", t.remote.Name, t.link.alias,
+				rpc.Message)
 		}
 		if s.alive() && unread(err) {
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: the call ran, but its response can't be read: %v", t.remote.Name, t.link.alias, err)
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: the call ran, but its response can't be read: %v",
+				t.remote.Name, t.link.alias, err)
 		}
 		t.link.drop(s, withFate(err, s.fate()))
 		if first && (!left || t.remote.Repeatable) {
 			continue
 		}
 		if !left {
-			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s was not called: connection lost: %w", t.remote.Name, t.link.alias, plainly(err))
+			return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s was not called: connection lost: %w", t.remote.Name,
+				t.link.alias, plainly(err))
 		}
 		return tool.Result{}, tool.Errorf(FailedMCP, "%s on %s: the server stopped before it responded%s. "+
-			"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias, because(s.fate()))
+			"The call may still have taken effect; check before retrying.", t.remote.Name, t.link.alias,
+			because(s.fate()))
 	}
 }
 
 // unread reports whether an error is about an invalid response, not about the transport. The SDK has no type for it.
 func unread(err error) bool {
 	text := err.Error()
-	return strings.Contains(text, "unmarshal") || strings.Contains(text, "unrecognized content type") || strings.Contains(text, "illegal base64")
+	return strings.Contains(text, "unmarshal") || strings.Contains(text, "unrecognized content type") ||
+		strings.Contains(text, "illegal base64")
 }
 
 // codeRejected is the SDK's code for a request that its transport did not send.
@@ -153,7 +161,8 @@ func (t *remoteTool) unchanged(s *session) error {
 	case t.print:
 		return nil
 	case "":
-		return tool.Errorf(FailedMCP, "MCP server %s no longer has a tool %s; it was not called", t.link.alias, t.remote.Name)
+		return tool.Errorf(FailedMCP, "MCP server %s no longer has a tool %s; it was not called", t.link.alias,
+			t.remote.Name)
 	}
 	return tool.Errorf(FailedMCP, "MCP server %s changed its tool %s, so it was not called. "+
 		"Read its new description and call it again.", t.link.alias, t.remote.Name)
@@ -237,7 +246,8 @@ func resourceParts(r *mcp.ResourceContents) []tool.Part {
 	if mime == "" {
 		mime = "application/octet-stream"
 	}
-	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s (binary, not shown)", r.URI, len(r.Blob), mime))}
+	return []tool.Part{tool.Text(fmt.Sprintf("Resource %s: %d bytes of %s (binary, not shown)", r.URI, len(r.Blob),
+		mime))}
 }
 
 // isMedia reports whether models accept this type of data.
@@ -340,7 +350,8 @@ func heard(content []tool.Part) *words {
 		s.blocks[text] = true
 		all = append(all, text)
 		var v any
-		if text != "" && strings.ContainsRune(`{["-0123456789tfn`, rune(text[0])) && json.Unmarshal([]byte(text), &v) == nil {
+		if text != "" && strings.ContainsRune(`{["-0123456789tfn`, rune(text[0])) &&
+			json.Unmarshal([]byte(text), &v) == nil {
 			s.values = append(s.values, v)
 		}
 	}

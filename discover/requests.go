@@ -22,7 +22,8 @@ import (
 func (s *session) ask(ctx context.Context, q tool.Invocation) (*running, tool.Decision, error) {
 	run := s.latest()
 	if run == nil || run.live == nil || run.live.Ask == nil {
-		return nil, tool.Decision{}, fmt.Errorf("%w: no call is running that the request could belong to", tool.ErrDenied)
+		return nil, tool.Decision{}, fmt.Errorf("%w: no call is running that the request could belong to",
+			tool.ErrDenied)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -122,9 +123,10 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 		return nil, fmt.Errorf("sampling denied: the messages have %d bytes (limit: %d)", len(shown), maxSampling)
 	}
 	run, _, err := s.ask(ctx, tool.Invocation{
-		Description: fmt.Sprintf("MCP server %s requests a model response (up to %d tokens)", s.link.alias, in.MaxTokens),
-		Access:      []tool.Access{tool.Nothing},
-		Confirm:     tool.Literal(shown),
+		Description: fmt.Sprintf("MCP server %s requests a model response (up to %d tokens)", s.link.alias,
+			in.MaxTokens),
+		Access:  []tool.Access{tool.Nothing},
+		Confirm: tool.Literal(shown),
 	})
 	if err != nil {
 		s.link.log.Printf("sampling denied: %v", err)
@@ -143,13 +145,17 @@ func (s *session) sample(ctx context.Context, r *mcp.CreateMessageRequest) (*mcp
 		return nil, fmt.Errorf("the model request failed: %w", err)
 	}
 	return &mcp.CreateMessageResult{
-		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant", StopReason: cmp.Or(out.StopReason, "endTurn"),
+		Content: &mcp.TextContent{Text: out.Text}, Model: out.Model, Role: "assistant",
+		StopReason: cmp.Or(out.StopReason, "endTurn"),
 	}, nil
 }
 
 // sampling returns a server's request, bounded.
 func (s *session) sampling(p *mcp.CreateMessageParams) Sampling {
-	in := Sampling{Server: s.link.alias, System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature, Stop: p.StopSequences}
+	in := Sampling{
+		Server: s.link.alias, System: p.SystemPrompt, MaxTokens: p.MaxTokens, Temperature: p.Temperature,
+		Stop: p.StopSequences,
+	}
 	if in.MaxTokens <= 0 || in.MaxTokens > maxSampled {
 		in.MaxTokens = maxSampled
 	}

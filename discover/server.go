@@ -23,9 +23,10 @@ type Server struct {
 	Env     map[string]string `json:"env,omitempty"`
 	Cwd     string            `json:"cwd,omitempty"`
 
-	HTTPURL string            `json:"httpUrl,omitempty"` // streamable HTTP
-	URL     string            `json:"url,omitempty"`     // SSE, unless Type says http
-	Type    string            `json:"type,omitempty"`    // stdio, http (also streamable-http), sse; empty: derived from the fields that are set
+	HTTPURL string `json:"httpUrl,omitempty"` // streamable HTTP
+	URL     string `json:"url,omitempty"`     // SSE, unless Type says http
+	// stdio, http (also streamable-http), sse; empty: derived from the fields that are set
+	Type    string            `json:"type,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	OAuth   *OAuth            `json:"oauth,omitempty"`
 
@@ -154,8 +155,8 @@ func checkURL(address string) error {
 	return nil
 }
 
-// Hash identifies the part of the configuration that determines what is run or connected to. Trust and cached manifests are
-// valid only for the same hash.
+// Hash identifies the part of the configuration that determines what is run or connected to. Trust and cached manifests
+// are valid only for the same hash.
 func (s Server) Hash() string {
 	s.Trust, s.Description, s.Timeout = false, "", 0
 	s.StartTimeout, s.DiscoveryTimeoutMs, s.StartupTimeoutSec = 0, 0, 0
@@ -168,8 +169,8 @@ func (s Server) Hash() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Identity is the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and login
-// settings count unexpanded, so that a new token doesn't change it, and no token can be guessed from it.
+// Identity is the version of a server that saved approvals apply to: its command or URL. Variables in env, headers and
+// login settings count unexpanded, so that a new token doesn't change it, and no token can be guessed from it.
 func (s Server) Identity() string {
 	if s.identity != "" {
 		return s.identity
@@ -260,8 +261,8 @@ func (s Server) startTimeout(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// Select returns the servers that mcp.allowed and mcp.excluded permit. Their entries may contain * and ?. A nil allowed list
-// allows all.
+// Select returns the servers that mcp.allowed and mcp.excluded permit. Their entries may contain * and ?. A nil allowed
+// list allows all.
 func Select(servers map[string]Server, allowed, excluded []string) map[string]Server {
 	kept := map[string]Server{}
 	for alias, s := range servers {
@@ -305,7 +306,8 @@ func Misread(err error) string {
 		return fmt.Sprintf("each value in %s must be a string, got a JSON %s", wrong.Field, wrong.Value)
 	}
 	want := map[reflect.Kind]string{
-		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Float64: "a number", reflect.Slice: "a list of strings",
+		reflect.String: "a string", reflect.Bool: "true or false", reflect.Int64: "a whole number",
+		reflect.Float64: "a number", reflect.Slice: "a list of strings",
 	}[wrong.Type.Kind()]
 	if want == "" {
 		want = "an object"

@@ -1,5 +1,5 @@
-// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and runs, and tools of
-// MCP servers.
+// Package discover adds external tools to a [tool.Registry]: tools that a project's own command lists and runs, and
+// tools of MCP servers.
 //
 // # Commands
 //
@@ -9,8 +9,8 @@
 //	}
 //	registry.Set(discover.CommandOrigin, found.Tools)
 //
-// The discovery command prints a JSON array of function declarations. The call command gets the name of a tool as its last
-// word and the arguments as JSON on stdin.
+// The discovery command prints a JSON array of function declarations. The call command gets the name of a tool as its
+// last word and the arguments as JSON on stdin.
 //
 // # MCP servers
 //
@@ -20,14 +20,14 @@
 //	err := servers.Wait(ctx) // until all have started, or failed
 //
 // A [Server] is a command, a URL, or a connection that the program makes. With Options.State, the tools of a server are
-// known from its last run, and it starts with the first call. Servers that exit are restarted. [Servers.List] returns their
-// states, [Servers.Logs] their output, and [Servers.Prompts] and [Servers.Resources] the rest of what they offer.
+// known from its last run, and it starts with the first call. Servers that exit are restarted. [Servers.List] returns
+// their states, [Servers.Logs] their output, and [Servers.Prompts] and [Servers.Resources] the rest of what they offer.
 //
 // # Trust
 //
 // External input is data: names are made valid and unique, descriptions are bounded and invisible characters removed,
-// schemas are read leniently, and no declaration of a command or a server grants permissions. Every external tool has an
-// Origin, so the executor treats it as accessing anything.
+// schemas are read leniently, and no declaration of a command or a server grants permissions. Every external tool has
+// an Origin, so the executor treats it as accessing anything.
 //
 // The package reads no settings and makes no trust decisions; callers decide what may run.
 package discover
@@ -53,12 +53,13 @@ import (
 
 // Options configure how servers are run. The zero value works, stores nothing and asks nothing.
 type Options struct {
-	Registry *tool.Registry // receives the tools of each server under its Origin, and again when they change; may be nil
-	Dir      string         // default working directory of servers that are commands
-	State    string         // directory for manifests, logs and tokens; empty: nothing is stored
-	Environ  []string       // servers get only a small part of it: see serverEnv; nil is os.Environ()
-	Name     string         // the client name that servers get; empty: adze
-	Version  string         // client version; empty: dev
+	// receives the tools of each server under its Origin, and again when they change; may be nil
+	Registry *tool.Registry
+	Dir      string   // default working directory of servers that are commands
+	State    string   // directory for manifests, logs and tokens; empty: nothing is stored
+	Environ  []string // servers get only a small part of it: see serverEnv; nil is os.Environ()
+	Name     string   // the client name that servers get; empty: adze
+	Version  string   // client version; empty: dev
 
 	Start time.Duration // default timeout of a start; 0 is 60 s
 	Call  time.Duration // default timeout of a call without progress; 0 is 5 minutes
@@ -117,12 +118,15 @@ type Servers struct {
 	mu sync.Mutex // one publication at a time
 }
 
-// Open registers the tools of servers. A server with a cached manifest is not started before its first call; the others are
-// started concurrently, and Open doesn't wait for them: see Wait. A server that was only listed for a client without a model
-// is started too, because it may offer more, but Wait doesn't wait for it.
+// Open registers the tools of servers. A server with a cached manifest is not started before its first call; the others
+// are started concurrently, and Open doesn't wait for them: see Wait. A server that was only listed for a client
+// without a model is started too, because it may offer more, but Wait doesn't wait for it.
 func Open(servers map[string]Server, opt Options) *Servers {
 	life, stop := context.WithCancel(context.Background())
-	s := &Servers{opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop, slots: newSlots(maxStarts, orDuration(opt.hold, slotHold))}
+	s := &Servers{
+		opt: opt, links: map[string]*link{}, alone: len(servers) == 1, stop: stop,
+		slots: newSlots(maxStarts, orDuration(opt.hold, slotHold)),
+	}
 	for alias, conf := range servers {
 		log := ""
 		if opt.State != "" {
@@ -163,7 +167,8 @@ func (s *Servers) Wait(ctx context.Context) error {
 	return s.wait(ctx, func(*link) error { return nil })
 }
 
-// WaitFor waits for one server that is being started, until its start timeout. It returns an error for an unknown server.
+// WaitFor waits for one server that is being started, until its start timeout. It returns an error for an unknown
+// server.
 func (s *Servers) WaitFor(ctx context.Context, alias string) error {
 	l, err := s.link(alias)
 	if err != nil {
@@ -256,8 +261,10 @@ func (l *link) misnamed() []string {
 	var warnings []string
 	check := func(key string, names []string) {
 		for _, name := range names {
-			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools, func(r remote) bool { return r.Name == bare }) {
-				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key, humanize.Shorten(name, 100)))
+			if bare, _, _ := strings.Cut(name, "("); !slices.ContainsFunc(l.manifest.Tools,
+				func(r remote) bool { return r.Name == bare }) {
+				warnings = append(warnings, fmt.Sprintf("%s: the server has no tool %s", key,
+					humanize.Shorten(name, 100)))
 			}
 		}
 	}
@@ -302,8 +309,9 @@ func (s *Servers) Installing() []string {
 	return names
 }
 
-// Close stops all servers that were started, with all their child processes, and returns when they have exited. It gives
-// a launcher that may be installing a server 10 s to finish, or until Options.Hurry is closed, before it sends SIGTERM.
+// Close stops all servers that were started, with all their child processes, and returns when they have exited. It
+// gives a launcher that may be installing a server 10 s to finish, or until Options.Hurry is closed, before it sends
+// SIGTERM.
 func (s *Servers) Close() {
 	s.stop()
 	var wg sync.WaitGroup
@@ -343,9 +351,9 @@ const (
 	slotHold  = 3 * time.Second // after which a start releases its slot
 )
 
-// slots limit how many servers start at the same time: a dozen runtimes that load at once on a small machine would all time
-// out. A start releases its slot after a while even if it hasn't finished, so that servers that hang don't delay the others:
-// most of the load is at the beginning.
+// slots limit how many servers start at the same time: a dozen runtimes that load at once on a small machine would all
+// time out. A start releases its slot after a while even if it hasn't finished, so that servers that hang don't delay
+// the others: most of the load is at the beginning.
 type slots struct {
 	free chan struct{}
 	hold time.Duration
@@ -373,8 +381,8 @@ func (s *slots) take(ctx context.Context) (release func(), err error) {
 // longStart is the minimum duration of a failed start to be recorded as slow.
 const longStart = 2 * time.Second
 
-// slowStart is the record on disk that the last start of a server took long and failed. WaitLikely doesn't wait for such
-// servers.
+// slowStart is the record on disk that the last start of a server took long and failed. WaitLikely doesn't wait for
+// such servers.
 type slowStart struct {
 	Hash  string `json:"hash"` // of the configuration
 	Why   string `json:"why"`
@@ -385,8 +393,8 @@ func slowStartPath(state, alias string) string {
 	return filepath.Join(state, "late", fileName(alias)+".json")
 }
 
-// startedSlowly returns why the server failed after a long start the last time; empty if it didn't. A launcher gets a second
-// chance: the first time it had to install the server.
+// startedSlowly returns why the server failed after a long start the last time; empty if it didn't. A launcher gets a
+// second chance: the first time it had to install the server.
 func (l *link) startedSlowly() string {
 	note := l.slowStartNote()
 	if note.Times == 1 && l.kind == launched && l.conf.launcher() != "" {
@@ -428,7 +436,8 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 		return
 	}
 	why, _, _ := strings.Cut(err.Error(), "\n") // the output is in its log
-	raw, jerr := json.Marshal(slowStart{l.hash, humanize.Shorten(strings.TrimSuffix(why, "; stderr:"), 500), l.slowStartNote().Times + 1})
+	raw, jerr := json.Marshal(slowStart{l.hash, humanize.Shorten(strings.TrimSuffix(why, "; stderr:"), 500),
+		l.slowStartNote().Times + 1})
 	if jerr == nil {
 		jerr = writeFile(path, raw)
 	}
@@ -437,8 +446,8 @@ func (l *link) noteSlowStart(a *attempt, took time.Duration) {
 	}
 }
 
-// WaitLikely waits like Wait, but not for servers whose last start took long and failed. They are started anyway, and their
-// tools are added when they answer.
+// WaitLikely waits like Wait, but not for servers whose last start took long and failed. They are started anyway, and
+// their tools are added when they answer.
 func (s *Servers) WaitLikely(ctx context.Context) error {
 	return s.wait(ctx, func(l *link) error {
 		if why := l.startedSlowly(); why != "" {

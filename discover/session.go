@@ -94,9 +94,10 @@ func (l *link) dial(a *attempt, version string) (*session, error) {
 	bound := l.startTimeout()
 	late := time.AfterFunc(bound, func() {
 		if s.proc != nil && s.proc.Installing() {
-			// A slow server is never killed: that left broken package caches, with which every later start failed. One that
-			// hangs costs nothing until Close.
-			l.overdue(a, fmt.Errorf("no response within %s. %s may still be installing the server; it continues to start in the background",
+			// A slow server is never killed: that left broken package caches, with which every later start failed. One
+			// that hangs costs nothing until Close.
+			l.overdue(a, fmt.Errorf("no response within %s. %s may still be installing the server; it continues to "+
+				"start in the background",
 				humanize.Wait(bound), l.conf.launcher()))
 			return
 		}
@@ -215,7 +216,8 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 	switch l.kind {
 	case launched:
 		p, err := stdio.Start(stdio.Command{
-			Path: l.conf.Command, Args: l.conf.Args, Dir: cmp.Or(l.conf.Cwd, l.opt.Dir), Env: serverEnv(l.opt.environ(), l.conf.Env),
+			Path: l.conf.Command, Args: l.conf.Args, Dir: cmp.Or(l.conf.Cwd, l.opt.Dir),
+			Env:      serverEnv(l.opt.environ(), l.conf.Env),
 			Launcher: l.conf.launcher() != "", Install: l.opt.install(), Urgent: l.opt.Hurry,
 		}, l.log)
 		if err != nil {
@@ -228,7 +230,9 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		return messageTransport{l.conf.Dial()}, nil
 	case streamable:
 		s.http = httpClient(l.conf.Headers, nil)
-		t := &mcp.StreamableClientTransport{Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: stdio.MaxMessage}
+		t := &mcp.StreamableClientTransport{
+			Endpoint: l.conf.endpoint(), HTTPClient: s.http, MaxEventSize: stdio.MaxMessage,
+		}
 		if a := l.authority(); a != nil {
 			t.OAuthHandler = a
 		}
@@ -260,7 +264,8 @@ func (s *session) options() *mcp.ClientOptions {
 }
 
 // call calls a tool. left reports whether the request may have reached the server.
-func (s *session) call(ctx context.Context, live *tool.Live, name string, args any) (res *mcp.CallToolResult, notes []string, left bool, err error) {
+func (s *session) call(ctx context.Context, live *tool.Live, name string, args any) (res *mcp.CallToolResult,
+	notes []string, left bool, err error) {
 	ctx, limit := withDeadline(ctx, s.link.conf.timeout(s.link.opt.call()))
 	defer limit.end()
 	run := s.begin(&running{ctx: ctx, live: live, limit: limit})
@@ -268,7 +273,8 @@ func (s *session) call(ctx context.Context, live *tool.Live, name string, args a
 	// The transport acquires its connection right before it sends, so nothing was sent before that. Our own transports
 	// report it through the same hook as HTTP.
 	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
+	traced := httptrace.WithClientTrace(ctx,
+		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	params := &mcp.CallToolParams{Name: name, Arguments: args, Meta: mcp.Meta{}}
 	params.SetProgressToken(run.token)
 	res, err = s.cs.CallTool(traced, params)
@@ -384,8 +390,8 @@ func (s *session) fate() string {
 // errIdle is the cause when a call ends because of inactivity.
 var errIdle = errors.New("no response and no progress")
 
-// deadline cancels a context after a time without activity. Progress restarts the time, and a question to the user pauses
-// it.
+// deadline cancels a context after a time without activity. Progress restarts the time, and a question to the user
+// pauses it.
 type deadline struct {
 	allowed time.Duration
 	cancel  context.CancelCauseFunc

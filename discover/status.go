@@ -147,8 +147,8 @@ func (s *Servers) Reconnect(ctx context.Context, alias string) error {
 	return err
 }
 
-// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run without approval. The
-// caller must check that the configuration itself is trusted.
+// Trusted reports whether a tool's origin is a server that is configured with trust: its tools may run without
+// approval. The caller must check that the configuration itself is trusted.
 func (s *Servers) Trusted(origin string) bool {
 	alias, ok := strings.CutPrefix(origin, "mcp:")
 	l := s.links[alias]
@@ -221,7 +221,8 @@ func visible(content []tool.Part) []tool.Part {
 
 // Complete returns the values that a server proposes for an argument of a prompt with this prefix, given the other
 // arguments; none if it has no proposals.
-func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string, given map[string]string) []string {
+func (s *Servers) Complete(ctx context.Context, alias, prompt, argument, begins string,
+	given map[string]string) []string {
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
 	running, err := s.running(ctx, alias)

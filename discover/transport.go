@@ -21,14 +21,17 @@ import (
 	"github.com/adze-dev/adze/discover/internal/stdio"
 )
 
-// httpClient returns a client for a server: with the configured headers, only for its own host, and with bounded responses.
+// httpClient returns a client for a server: with the configured headers, only for its own host, and with bounded
+// responses.
 func httpClient(headers map[string]string, auth *authority) *http.Client {
 	return &http.Client{
 		Transport: &dressed{
 			headers: headers, auth: auth,
 			next: &http.Transport{
-				Proxy:                 http.ProxyFromEnvironment,
-				DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				Proxy: http.ProxyFromEnvironment,
+				DialContext: (&net.Dialer{
+					Timeout: 10 * time.Second, KeepAlive: 30 * time.Second,
+				}).DialContext,
 				TLSHandshakeTimeout:   10 * time.Second,
 				MaxIdleConnsPerHost:   4,
 				IdleConnTimeout:       60 * time.Second,
@@ -38,7 +41,8 @@ func httpClient(headers map[string]string, auth *authority) *http.Client {
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > 5 || req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme {
-				return fmt.Errorf("the server redirects to %s. If that is correct, configure that URL", req.URL.Redacted())
+				return fmt.Errorf("the server redirects to %s. If that is correct, configure that URL",
+					req.URL.Redacted())
 			}
 			return nil
 		},
@@ -155,8 +159,10 @@ func (l *link) webError(client *http.Client, err error) error {
 	if m := contentType.FindStringSubmatch(text); m != nil {
 		kind = cmp.Or(m[1], "none")
 	}
-	if got := client.Transport.(*dressed).last.Load(); got != nil && errors.Is(err, mcp.ErrConnectionClosed) && strings.HasSuffix(text, io.EOF.Error()) {
-		kind, status = cmp.Or(got.kind, "none"), got.status // depending on timing, the SDK only reports that it closed the connection
+	if got := client.Transport.(*dressed).last.Load(); got != nil && errors.Is(err, mcp.ErrConnectionClosed) &&
+		strings.HasSuffix(text, io.EOF.Error()) {
+		// depending on timing, the SDK only reports that it closed the connection
+		kind, status = cmp.Or(got.kind, "none"), got.status
 	}
 	last := strings.TrimSpace(text[strings.LastIndex(text, ": ")+1:])
 	for code := 400; code < 600 && status < 400; code++ {

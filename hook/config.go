@@ -29,9 +29,9 @@ type hookSetting struct {
 	OnFailure Failure           `json:"onFailure"`
 }
 
-// Parse reads hooks from settings: lists of matchers and hooks by event. Unknown events and types of hooks are warnings; an
-// unsupported hook that decides about calls is in the result and counts as failed. Invalid hooks are errors, because they
-// may be meant to protect something.
+// Parse reads hooks from settings: lists of matchers and hooks by event. Unknown events and types of hooks are
+// warnings; an unsupported hook that decides about calls is in the result and counts as failed. Invalid hooks are
+// errors, because they may be meant to protect something.
 func Parse(raw json.RawMessage) (hooks []Hook, warnings []string, err error) {
 	members, err := orderedMembers(raw)
 	if err != nil {
@@ -40,7 +40,8 @@ func Parse(raw json.RawMessage) (hooks []Hook, warnings []string, err error) {
 	for _, m := range members {
 		event := Event(m.name)
 		if !slices.Contains(Events(), event) {
-			warnings = append(warnings, fmt.Sprintf("hooks.%s: unknown or unsupported event, ignored. Supported: %s", m.name, eventNames()))
+			warnings = append(warnings, fmt.Sprintf("hooks.%s: unknown or unsupported event, ignored. Supported: %s",
+				m.name, eventNames()))
 			continue
 		}
 		var groups []json.RawMessage
@@ -65,10 +66,12 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 		return nil, nil, fmt.Errorf(`%s must be an object {"matcher": …, "hooks": […]}: %s`, at, shapeError(err))
 	}
 	if len(g.Hooks) == 0 {
-		return nil, []string{at + " has no hooks, ignored. Put them in a list: \"hooks\": [{\"type\": \"command\", \"command\": …}]"}, nil
+		return nil, []string{at + " has no hooks, ignored. Put them in a list: \"hooks\": [{\"type\": \"command\", " +
+			"\"command\": …}]"}, nil
 	}
 	if _, err := regexp.Compile(g.Matcher); err != nil && g.Matcher != "*" {
-		warnings = append(warnings, fmt.Sprintf("%s: matcher %q is not a valid regular expression, so its hooks run for every name", at, g.Matcher))
+		warnings = append(warnings, fmt.Sprintf("%s: matcher %q is not a valid regular expression, so its hooks run "+
+			"for every name", at, g.Matcher))
 	}
 	for i, raw := range g.Hooks {
 		at := fmt.Sprintf("%s.hooks[%d]", at, i)
@@ -77,8 +80,9 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 			return nil, nil, fmt.Errorf("%s is not a valid hook: %s", at, shapeError(err))
 		}
 		h := Hook{
-			Event: event, Matcher: g.Matcher, Sequential: g.Sequential, Name: e.Name, Command: e.Command, Shell: e.Shell,
-			Env: e.Env, Async: e.Async, OnFailure: e.OnFailure,
+			Event: event, Matcher: g.Matcher, Sequential: g.Sequential, Name: e.Name, Command: e.Command,
+			Shell: e.Shell,
+			Env:   e.Env, Async: e.Async, OnFailure: e.OnFailure,
 		}
 		note, err := h.complete(e)
 		if err != nil {
@@ -125,8 +129,8 @@ func (h *Hook) complete(e hookSetting) (note string, err error) {
 	return h.setTimeout(e.Timeout)
 }
 
-// secondsBelow is the smallest timeout that is read as milliseconds. Other agents use seconds, and no program finishes in so
-// few milliseconds.
+// secondsBelow is the smallest timeout that is read as milliseconds. Other agents use seconds, and no program finishes
+// in so few milliseconds.
 const secondsBelow = 100
 
 func (h *Hook) setTimeout(given *float64) (note string, err error) {
@@ -191,9 +195,9 @@ func orderedMembers(raw json.RawMessage) ([]member, error) {
 	return out, nil
 }
 
-// Matches returns the first of the names that a matcher accepts; names are ordered by importance. An empty matcher and "*"
-// accept the first one. A matcher is a name or several separated by "|", in any letter case, or else a regular expression
-// that is found anywhere in a name. "mcp__server" accepts all tools of a server.
+// Matches returns the first of the names that a matcher accepts; names are ordered by importance. An empty matcher and
+// "*" accept the first one. A matcher is a name or several separated by "|", in any letter case, or else a regular
+// expression that is found anywhere in a name. "mcp__server" accepts all tools of a server.
 func Matches(matcher string, names []string) (name string, ok bool) {
 	if len(names) == 0 {
 		names = []string{""}

@@ -1,7 +1,8 @@
 // Package hook runs the user's own programs, or Go functions, at certain points of a session. They can deny, approve or
 // rewrite tool calls, block prompts, add context for the model, and keep the model working.
 //
-//	hooks, warnings, err := hook.Parse(settings) // {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", …}]}]}
+//	// {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", …}]}]}
+//	hooks, warnings, err := hook.Parse(settings)
 //	if err != nil {
 //		return err
 //	}
@@ -11,14 +12,14 @@
 //
 // # Hooks
 //
-// A [Hook] is for one [Event], and for the names that its matcher accepts: see [Matches]. A command reads an [Input] as JSON
-// from stdin and prints an [Output] as JSON; a function has both as values.
+// A [Hook] is for one [Event], and for the names that its matcher accepts: see [Matches]. A command reads an [Input] as
+// JSON from stdin and prints an [Output] as JSON; a function has both as values.
 //
 // # Decisions
 //
-// All hooks of an event run, at the same time unless one is Sequential. The strictest of their verdicts counts: deny, ask,
-// allow, none. Hook.OnFailure is what happens to a call if the hook fails or times out. If a hook rewrites the input of a
-// call, the others run again with the new input.
+// All hooks of an event run, at the same time unless one is Sequential. The strictest of their verdicts counts: deny,
+// ask, allow, none. Hook.OnFailure is what happens to a call if the hook fails or times out. If a hook rewrites the
+// input of a call, the others run again with the new input.
 //
 // A hook whose Async is set decides nothing, and [Runner.Run] doesn't wait for it. [Runner.Start] waits for no hook.
 package hook
@@ -49,7 +50,8 @@ const (
 // Events returns all events, in the order of a session.
 func Events() []Event {
 	return []Event{
-		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, Stop, SubagentStop, PreCompact, Notification,
+		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, Stop, SubagentStop, PreCompact,
+		Notification,
 		SessionEnd,
 	}
 }
@@ -77,7 +79,8 @@ type Input struct {
 	SubmittedPrompt string `json:"submitted_prompt,omitempty"` // UserPromptSubmit
 	Source          string `json:"source,omitempty"`           // SessionStart: startup, resume
 	Model           string `json:"model,omitempty"`            // SessionStart
-	StopHookActive  *bool  `json:"stop_hook_active,omitempty"` // Stop, SubagentStop: a Stop hook already kept the model working
+	// Stop, SubagentStop: a Stop hook already kept the model working
+	StopHookActive  *bool  `json:"stop_hook_active,omitempty"`
 	LastMessage     string `json:"last_assistant_message,omitempty"`
 	Trigger         string `json:"trigger,omitempty"` // PreCompact: manual, auto
 	Instructions    string `json:"custom_instructions,omitempty"`

@@ -61,8 +61,8 @@ func said(stderr string) string {
 	return ": " + clip(oneLine(stderr), 400)
 }
 
-// decode reads the JSON on stdout, or on stderr if stdout is empty. Other text on stderr is only a log; other text on stdout
-// is an error.
+// decode reads the JSON on stdout, or on stderr if stdout is empty. Other text on stderr is only a log; other text on
+// stdout is an error.
 func decode(stdout, stderr string) (out Output, isJSON bool, err error) {
 	text := strings.TrimSpace(stdout)
 	if text == "" {
@@ -125,7 +125,8 @@ func (o Output) result(event Event, input json.RawMessage, least Verdict) (Resul
 	}
 	if present(rewritten) && event.Gate() {
 		if bytes.TrimSpace(rewritten)[0] != '{' {
-			return Result{}, errors.New("updatedInput must be an object of arguments, got " + clip(string(rewritten), 40))
+			return Result{}, errors.New("updatedInput must be an object of arguments, got " + clip(string(rewritten),
+				40))
 		}
 		if !sameJSON(rewritten, input) {
 			r.Input = rewritten

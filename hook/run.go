@@ -119,9 +119,9 @@ func (r *Runner) matching(e Event, names []string) []matched {
 	return out
 }
 
-// Run runs the hooks of in.Event that accept one of the names, which are ordered by importance, and returns their combined
-// result. For events of calls the names are those of the tool, and each hook gets the one that its matcher accepts. If a
-// hook rewrites the input of a call, the others run again with the new input.
+// Run runs the hooks of in.Event that accept one of the names, which are ordered by importance, and returns their
+// combined result. For events of calls the names are those of the tool, and each hook gets the one that its matcher
+// accepts. If a hook rewrites the input of a call, the others run again with the new input.
 func (r *Runner) Run(ctx context.Context, in Input, names ...string) Result {
 	if r == nil {
 		return Result{}
@@ -156,8 +156,10 @@ func (r *Runner) Start(in Input, names ...string) {
 	}
 }
 
-// again runs the hooks that didn't rewrite the input again with the new input. Their first approval was for another call.
-func (r *Runner) again(ctx context.Context, in Input, hooks []matched, first []opinion, input json.RawMessage) []opinion {
+// again runs the hooks that didn't rewrite the input again with the new input. Their first approval was for another
+// call.
+func (r *Runner) again(ctx context.Context, in Input, hooks []matched, first []opinion,
+	input json.RawMessage) []opinion {
 	var others []matched
 	for i, o := range first {
 		if o.Input != nil {

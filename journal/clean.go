@@ -34,8 +34,8 @@ type Cleaned struct {
 	Bytes    int64
 }
 
-// Clean removes sessions that are too old, then the oldest ones while the total is too large, and contents that no session
-// uses. It never removes a session that a process has open. It continues after an error.
+// Clean removes sessions that are too old, then the oldest ones while the total is too large, and contents that no
+// session uses. It never removes a session that a process has open. It continues after an error.
 func (s Sessions) Clean(l Limits) (Cleaned, error) {
 	if l.Now.IsZero() {
 		l.Now = time.Now()
@@ -115,7 +115,9 @@ func (s Sessions) shares() (shares, error) {
 			all.count[name]++
 		}
 	}
-	return all, errors.Join(err, s.Store().each(func(ref Ref, _ string, _ fs.FileInfo) { all.bytes[ref.Blob] = ref.Bytes }))
+	return all, errors.Join(err, s.Store().each(func(ref Ref, _ string, _ fs.FileInfo) {
+		all.bytes[ref.Blob] = ref.Bytes
+	}))
 }
 
 // drop returns the bytes of the contents that only this session uses.

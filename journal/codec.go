@@ -11,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// The tags of the structs in data.go describe the data of entries, and the structs in forms.go that of other packages' types.
-// A form reads and writes one type by its description. It is much faster than encoding/json, which copies and checks the
-// texts of messages and outcomes once for each level, and writes the same bytes.
+// The tags of the structs in data.go describe the data of entries, and the structs in forms.go that of other packages'
+// types. A form reads and writes one type by its description. It is much faster than encoding/json, which copies and
+// checks the texts of messages and outcomes once for each level, and writes the same bytes.
 type form struct {
 	write func(*encoder, reflect.Value)
 	read  func(*decoder, reflect.Value)
@@ -26,7 +26,8 @@ type forms map[reflect.Type]*form
 var entryForms = sync.OnceValue(func() map[Type]boxForm {
 	all, b := map[Type]boxForm{}, newForms()
 	for _, d := range []Data{
-		Opened{}, Resumed{}, Message{}, Called{}, Tried{}, Started{}, Finished{}, Asked{}, Answer{}, Responses{}, Mode{}, Model{},
+		Opened{}, Resumed{}, Message{}, Called{}, Tried{}, Started{}, Finished{}, Asked{}, Answer{}, Responses{},
+		Mode{}, Model{},
 		Compacted{}, Changed{}, Undone{}, Closed{},
 	} {
 		all[d.Type()] = b.box(reflect.TypeOf(d))
@@ -364,8 +365,8 @@ func (d *decoder) raw() []byte {
 	return v
 }
 
-// begin skips the start of an object or array, and reports whether something is in it. Then another reports whether more
-// follows.
+// begin skips the start of an object or array, and reports whether something is in it. Then another reports whether
+// more follows.
 func (d *decoder) begin(start, end byte) bool {
 	if !d.next(start) {
 		d.fail("no " + string(start))

@@ -43,15 +43,16 @@ type Extra struct {
 // Opened is the start of a session. System and Declarations come last, because they are long: a list of sessions reads
 // only the start of the file.
 type Opened struct {
-	ID           string        `json:"id"`
-	CWD          string        `json:"cwd"`
-	Roots        []string      `json:"roots,omitempty"`
-	Version      string        `json:"version,omitempty"` // of Adze
-	Model        string        `json:"model,omitempty"`
-	Mode         string        `json:"mode,omitempty"`
-	Parent       *Parent       `json:"parent,omitempty"` // of a fork
-	System       string        `json:"system,omitempty"`
-	Listing      string        `json:"listing,omitempty"` // of tools whose declarations are loaded later; the system prompt ends with it
+	ID      string   `json:"id"`
+	CWD     string   `json:"cwd"`
+	Roots   []string `json:"roots,omitempty"`
+	Version string   `json:"version,omitempty"` // of Adze
+	Model   string   `json:"model,omitempty"`
+	Mode    string   `json:"mode,omitempty"`
+	Parent  *Parent  `json:"parent,omitempty"` // of a fork
+	System  string   `json:"system,omitempty"`
+	// of tools whose declarations are loaded later; the system prompt ends with it
+	Listing      string        `json:"listing,omitempty"`
 	Declarations []Declaration `json:"declarations,omitempty"`
 	Extra
 }
@@ -79,7 +80,8 @@ func Declare(tools []tool.Declaration) []Declaration {
 	out := make([]Declaration, len(tools))
 	for i, d := range tools {
 		out[i] = Declaration{
-			Name: d.Name, Title: d.DisplayName, Description: d.Description, Parameters: d.Parameters, Kind: d.Kind, Origin: d.Origin,
+			Name: d.Name, Title: d.DisplayName, Description: d.Description, Parameters: d.Parameters, Kind: d.Kind,
+			Origin: d.Origin,
 		}
 	}
 	return out
@@ -88,7 +90,8 @@ func Declare(tools []tool.Declaration) []Declaration {
 // Tool returns the declaration for a request to a model.
 func (d Declaration) Tool() tool.Declaration {
 	return tool.Declaration{
-		Name: d.Name, DisplayName: d.Title, Description: d.Description, Parameters: d.Parameters, Kind: d.Kind, Origin: d.Origin,
+		Name: d.Name, DisplayName: d.Title, Description: d.Description, Parameters: d.Parameters, Kind: d.Kind,
+		Origin: d.Origin,
 	}
 }
 
@@ -219,8 +222,8 @@ type Seen struct {
 	Extra
 }
 
-// Change is a path that a call changed. Before and After are "sha256:…" for a file with that content, "link:…" for a link to
-// that target, "dir" for a directory, "" for nothing. A path that isn't valid UTF-8 is quoted, as in Go.
+// Change is a path that a call changed. Before and After are "sha256:…" for a file with that content, "link:…" for a
+// link to that target, "dir" for a directory, "" for nothing. A path that isn't valid UTF-8 is quoted, as in Go.
 type Change struct {
 	Path      string `json:"path"`
 	Before    string `json:"before,omitempty"`
@@ -347,8 +350,8 @@ func Decode(e Entry, blobs Blobs) (Data, error) {
 	return data, nil
 }
 
-// Recover is like Decode for an entry with contents that are missing in the store: a sentence replaces a text or a picture,
-// and other values are empty.
+// Recover is like Decode for an entry with contents that are missing in the store: a sentence replaces a text or a
+// picture, and other values are empty.
 func Recover(e Entry, blobs Blobs) (Data, Lost, error) {
 	raw, lost, err := unpackRest(e.Data, blobs)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // journalName is the file with a session's entries, one per line.
 const journalName = "journal.jsonl"
 
-// File is a log in a file. It is safe for concurrent use. Other processes can read the file; only one can have it open for
-// writing.
+// File is a log in a file. It is safe for concurrent use. Other processes can read the file; only one can have it open
+// for writing.
 type File struct {
 	// Repair is what was wrong with the file when it was opened.
 	Repair Repair
@@ -186,8 +186,8 @@ func (f *File) Close() error {
 	return err
 }
 
-// Read yields the entries that exist when it starts, from Seq from on. An incomplete last line is skipped, because it may
-// just be being written; any other invalid line is a [BrokenError].
+// Read yields the entries that exist when it starts, from Seq from on. An incomplete last line is skipped, because it
+// may just be being written; any other invalid line is a [BrokenError].
 func (f *File) Read(from int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		info, err := f.f.Stat()

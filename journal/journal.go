@@ -1,5 +1,5 @@
-// Package journal is the history of a session: a list of entries that only grows. Every prompt, answer, call, approval and
-// result is an entry, and the state of a session is a fold over them:
+// Package journal is the history of a session: a list of entries that only grows. Every prompt, answer, call, approval
+// and result is an entry, and the state of a session is a fold over them:
 //
 //	state, err := journal.Fold(log.Read(1), store)
 //	if err != nil {
@@ -9,8 +9,8 @@
 //
 // # Write
 //
-// A [Writer] makes entries of [Data] such as [Message], [Called] and [Finished]. It masks secrets, and moves long texts and media
-// to a [Blobs]. After a failed write it writes nothing more, because a history with a gap would be wrong.
+// A [Writer] makes entries of [Data] such as [Message], [Called] and [Finished]. It masks secrets, and moves long texts
+// and media to a [Blobs]. After a failed write it writes nothing more, because a history with a gap would be wrong.
 //
 //	w := journal.NewWriter(log, blobs, state)
 //	w.Mask = mask
@@ -18,13 +18,13 @@
 //
 // # Store
 //
-// A [Log] has the entries: [Memory] in memory, [File] in a file. [Sessions] are the sessions in a directory. They are listed,
-// found by the start of their ID, opened by one process at a time, forked and deleted.
+// A [Log] has the entries: [Memory] in memory, [File] in a file. [Sessions] are the sessions in a directory. They are
+// listed, found by the start of their ID, opened by one process at a time, forked and deleted.
 //
 // # Read
 //
-// [Decode] returns the data of an entry. [Recover] does the same for an entry whose blobs are lost. Package export prints a
-// session as Markdown, HTML or JSON.
+// [Decode] returns the data of an entry. [Recover] does the same for an entry whose blobs are lost. Package export
+// prints a session as Markdown, HTML or JSON.
 //
 // The package runs nothing and prints nothing.
 package journal
@@ -42,8 +42,8 @@ import (
 	"time"
 )
 
-// Version is the version of the format that this package writes. It reads the entry types that it knows from newer versions,
-// and never appends to them.
+// Version is the version of the format that this package writes. It reads the entry types that it knows from newer
+// versions, and never appends to them.
 const Version = 1
 
 // Limits of the format.
@@ -78,8 +78,8 @@ type Log interface {
 	Append(Entry) error
 	// Read yields the entries from Seq from on. An error ends it.
 	Read(from int64) iter.Seq2[Entry, error]
-	// Sync returns when everything that was appended before the call survives a power failure. Concurrent calls share the
-	// work.
+	// Sync returns when everything that was appended before the call survives a power failure. Concurrent calls share
+	// the work.
 	Sync() error
 	Close() error
 }

@@ -56,7 +56,8 @@ func appendLine(b []byte, e Entry) ([]byte, error) {
 	return b, nil
 }
 
-// sumStart and dataStart are the beginnings of these members. No string in a line contains them, because quotes are escaped.
+// sumStart and dataStart are the beginnings of these members. No string in a line contains them, because quotes are
+// escaped.
 const (
 	sumStart  = `,"sum":"`
 	dataStart = `,"data":`
@@ -90,8 +91,8 @@ func intact(line []byte) bool {
 	return bytes.Equal(sum[:8], want[:])
 }
 
-// head reads the members of a line before its data. rest is the line after "data":. The line may be truncated there. It is
-// false for a line that this package didn't write.
+// head reads the members of a line before its data. rest is the line after "data":. The line may be truncated there. It
+// is false for a line that this package didn't write.
 func head(line []byte) (e Entry, rest []byte, ok bool) {
 	line, ok1 := bytes.CutPrefix(line, []byte(`{"v":`))
 	v, line, ok2 := number(line)
@@ -184,8 +185,8 @@ func readLines(f io.ReaderAt, from, end int64) *lines {
 	return &lines{f: f, at: from, end: end, read: from}
 }
 
-// next returns the next line without its newline, and its offset. It is valid until the next call. whole is false for the
-// last line if it has no newline, or a line that is too long. After the last line it returns io.EOF.
+// next returns the next line without its newline, and its offset. It is valid until the next call. whole is false for
+// the last line if it has no newline, or a line that is too long. After the last line it returns io.EOF.
 func (l *lines) next() (line []byte, offset int64, whole bool, err error) {
 	searched := 0
 	for {

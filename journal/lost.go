@@ -60,7 +60,9 @@ func (a *Agent) lostResponses() model.Message {
 	m := model.Message{Role: model.Tool}
 	for _, c := range a.Calls {
 		if c.Answered {
-			m.Parts = append(m.Parts, model.Response{ID: c.Call.ID, Name: c.Call.Name, Content: []tool.Part{tool.Text(lostMessage)}})
+			m.Parts = append(m.Parts, model.Response{
+				ID: c.Call.ID, Name: c.Call.Name, Content: []tool.Part{tool.Text(lostMessage)},
+			})
 		}
 	}
 	return m

@@ -148,8 +148,8 @@ func (p *packer) store(content []byte, isJSON bool) []byte {
 	return out
 }
 
-// shorten moves the longest members of the data to the store until the entry is short enough. Members are moved unpacked, so
-// that one read restores all of it.
+// shorten moves the longest members of the data to the store until the entry is short enough. Members are moved
+// unpacked, so that one read restores all of it.
 func (p *packer) shorten(raw, packed []byte) ([]byte, error) {
 	type member struct{ key, was, is []byte }
 	var all []member
@@ -358,8 +358,8 @@ func lostText(bytes int64) string {
 	return fmt.Sprintf("[%d bytes are missing here: Adze's store no longer has them]", bytes)
 }
 
-// sentence returns the replacement for an object with a missing picture under this key, in a message or a result; nil for
-// other objects.
+// sentence returns the replacement for an object with a missing picture under this key, in a message or a result; nil
+// for other objects.
 func (u *unpacker) sentence(key []byte) []byte {
 	switch string(key) {
 	case `"media"`:

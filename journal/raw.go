@@ -10,8 +10,8 @@ import (
 )
 
 // These functions read journals much faster than encoding/json: they find the end of long strings by their quotes, and
-// decode only what is needed. They read JSON as this package writes it. They return false for other input, and accept some
-// texts that are not JSON, such as control characters in strings.
+// decode only what is needed. They read JSON as this package writes it. They return false for other input, and accept
+// some texts that are not JSON, such as control characters in strings.
 
 const maxDepth = 10_000 // like encoding/json
 
@@ -61,7 +61,8 @@ func valueEnd(b []byte, i, depth int) (int, bool) {
 		return end, ok
 	case c == '-' || c >= '0' && c <= '9':
 		start := i
-		for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '-' || b[i] == '+' || b[i] == '.' || b[i] == 'e' || b[i] == 'E') {
+		for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '-' || b[i] == '+' || b[i] == '.' || b[i] == 'e' ||
+			b[i] == 'E') {
 			i++
 		}
 		return i, json.Valid(b[start:i])

@@ -76,7 +76,8 @@ func ValidID(id string) bool {
 
 func checkID(id string) error {
 	if !ValidID(id) {
-		return fmt.Errorf("invalid session ID %q: expected a UUID in lower case, such as 123e4567-e89b-42d3-a456-426614174000", id)
+		return fmt.Errorf("invalid session ID %q: expected a UUID in lower case, such as "+
+			"123e4567-e89b-42d3-a456-426614174000", id)
 	}
 	return nil
 }
@@ -111,8 +112,8 @@ func (s Sessions) Create(id string) (*File, error) {
 	return f, nil
 }
 
-// Open opens a session for writing, locks and repairs it, and returns the state to continue from. If a newer version wrote
-// it, the error is ErrNewer. See [File.Repair].
+// Open opens a session for writing, locks and repairs it, and returns the state to continue from. If a newer version
+// wrote it, the error is ErrNewer. See [File.Repair].
 func (s Sessions) Open(id string) (*File, State, error) {
 	return s.open(id, os.O_RDWR|os.O_APPEND)
 }
@@ -203,7 +204,8 @@ func (s Sessions) IDs() ([]string, error) {
 	return ids, err
 }
 
-// Find returns the ID that starts with prefix. It returns an UnknownError or an AmbiguousError if there isn't exactly one.
+// Find returns the ID that starts with prefix. It returns an UnknownError or an AmbiguousError if there isn't exactly
+// one.
 func (s Sessions) Find(prefix string) (string, error) {
 	ids, err := s.IDs()
 	if err != nil {

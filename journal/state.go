@@ -114,7 +114,8 @@ func Fold(entries iter.Seq2[Entry, error], blobs Blobs) (State, error) {
 	return s, nil
 }
 
-// Agent returns the state of an agent; "" is the first one. It is never nil; an agent without entries has an empty state.
+// Agent returns the state of an agent; "" is the first one. It is never nil; an agent without entries has an empty
+// state.
 func (s *State) Agent(by string) *Agent {
 	if a := s.Agents[by]; a != nil {
 		return a
@@ -137,8 +138,8 @@ func (s *State) add(e Entry, blobs Blobs) error {
 	return nil
 }
 
-// decodeLater decodes the start or the outcome of a call without the parts that aren't needed once there are responses. It
-// returns false if the entry has another type or format. See settle.
+// decodeLater decodes the start or the outcome of a call without the parts that aren't needed once there are responses.
+// It returns false if the entry has another type or format. See settle.
 func decodeLater(e Entry) (Data, bool) {
 	if e.Type != TypeFinished && e.Type != TypeStarted {
 		return nil, false
@@ -378,8 +379,8 @@ func (a *Agent) respond(m model.Message) {
 	}
 }
 
-// compact replaces the history. If it is the first agent's, the others are removed: a session continues from here without
-// reading earlier entries.
+// compact replaces the history. If it is the first agent's, the others are removed: a session continues from here
+// without reading earlier entries.
 func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	if e.By == "" {
 		s.past = append(s.past, checkpoint{e.Seq, a.History, a.Seqs, a.News, a.todos})
@@ -410,8 +411,8 @@ func (s *State) compact(a *Agent, e Entry, d Compacted) {
 	}
 }
 
-// undo returns to the conversation after the entry of that seq. Usage since then stays counted, and files that were read
-// stay known: they are compared with the disk.
+// undo returns to the conversation after the entry of that seq. Usage since then stays counted, and files that were
+// read stay known: they are compared with the disk.
 func (s *State) undo(a *Agent, to int64) {
 	for n := len(s.past); n > 0 && s.past[n-1].seq > to && a == s.Agents[""]; n-- {
 		c := s.past[n-1]
@@ -444,8 +445,9 @@ func (a *Agent) answeredLater(m model.Message) bool {
 func (s *State) Snapshot(by string) Snapshot {
 	a := s.Agent(by)
 	n := Snapshot{
-		CWD: s.CWD, Roots: s.Roots, Title: s.Title, Version: s.Version, Calls: a.Calls, Declared: a.Declared, Todos: a.Todos,
-		Mode: a.Mode, Model: a.Model, Turn: a.Turn, Turns: a.Turns, Usage: a.Usage, Jobs: s.Jobs,
+		CWD: s.CWD, Roots: s.Roots, Title: s.Title, Version: s.Version, Calls: a.Calls, Declared: a.Declared,
+		Todos: a.Todos,
+		Mode:  a.Mode, Model: a.Model, Turn: a.Turn, Turns: a.Turns, Usage: a.Usage, Jobs: s.Jobs,
 	}
 	for _, path := range slices.Sorted(maps.Keys(a.Seen)) {
 		n.Seen = append(n.Seen, a.Seen[path])

@@ -16,7 +16,8 @@ import (
 // storeName is the directory of contents in Adze's directory.
 const storeName = "store"
 
-// Store stores contents in files named by their hash, for all sessions. The zero value isn't usable: see [Sessions.Store].
+// Store stores contents in files named by their hash, for all sessions. The zero value isn't usable: see
+// [Sessions.Store].
 type Store struct {
 	dir string
 
@@ -116,8 +117,8 @@ func (s *Store) Get(ref Ref) ([]byte, error) {
 	return content, nil
 }
 
-// Sync returns when all contents that were added before survive a power failure. On the common file systems, syncing a new
-// file makes its name durable too.
+// Sync returns when all contents that were added before survive a power failure. On the common file systems, syncing a
+// new file makes its name durable too.
 func (s *Store) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock() // a concurrent call waits for the same contents
@@ -183,8 +184,8 @@ func (s *Store) each(f func(ref Ref, path string, info fs.FileInfo)) error {
 	})
 }
 
-// remove removes a content, unless it was added again meanwhile. The file is renamed first: a later Put writes it again, and
-// an earlier one has made it newer.
+// remove removes a content, unless it was added again meanwhile. The file is renamed first: a later Put writes it
+// again, and an earlier one has made it newer.
 func (s *Store) remove(path string, before time.Time) error {
 	away := filepath.Join(filepath.Dir(path), goneName+filepath.Base(path))
 	if err := os.Rename(path, away); err != nil {

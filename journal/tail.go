@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// load reads the state of a session from its file: the first entry, and the entries since the last compaction. It repairs
-// the file if it is open for writing.
+// load reads the state of a session from its file: the first entry, and the entries since the last compaction. It
+// repairs the file if it is open for writing.
 func (f *File) load(blobs Blobs) (State, error) {
 	info, err := f.f.Stat()
 	if err != nil {
@@ -166,8 +166,8 @@ const (
 	maxHead  = 4 << 10 // bytes of a line that identify it
 )
 
-// findStart returns the offset from which entries count: that of the last compaction that wasn't undone, or 0. It reads the
-// file from its end, and only the start of each line.
+// findStart returns the offset from which entries count: that of the last compaction that wasn't undone, or 0. It reads
+// the file from its end, and only the start of each line.
 func findStart(f io.ReaderAt, size int64) (int64, error) {
 	limit := int64(-1) // entries after this Seq are undone; -1: none
 	var found int64
@@ -197,14 +197,15 @@ func findStart(f io.ReaderAt, size int64) (int64, error) {
 	return found, err
 }
 
-// eachBackward calls f with the offset and the start of each line, from the last to the first: up to maxHead bytes of it.
+// eachBackward calls f with the offset and the start of each line, from the last to the first: up to maxHead bytes of
+// it.
 func eachBackward(r io.ReaderAt, size int64, f func(offset int64, line []byte) bool) error {
 	var buf []byte
 	return eachBackwardIn(r, size, 0, &buf, f)
 }
 
-// eachBackwardIn is like eachBackward, but stops at an offset and reuses a buffer. It reads little first, because the caller
-// may need little.
+// eachBackwardIn is like eachBackward, but stops at an offset and reuses a buffer. It reads little first, because the
+// caller may need little.
 func eachBackwardIn(r io.ReaderAt, size, stop int64, reuse *[]byte, f func(offset int64, line []byte) bool) error {
 	var starts []int // of lines
 	for hi, step := size, int64(16<<10); hi > stop; step = min(4*step, backward) {

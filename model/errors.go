@@ -10,9 +10,10 @@ type Kind string
 
 // The kinds.
 const (
-	ErrCredentials   Kind = "no or wrong credentials"             // 401, 403
-	ErrRateLimit     Kind = "rate limit"                          // 429, after retries
-	ErrQuota         Kind = "quota exceeded"                      // of a day, a month or an account: waiting doesn't help
+	ErrCredentials Kind = "no or wrong credentials" // 401, 403
+	ErrRateLimit   Kind = "rate limit"              // 429, after retries
+	// of a day, a month or an account: waiting doesn't help
+	ErrQuota         Kind = "quota exceeded"
 	ErrUnknownModel  Kind = "unknown model"                       // the server doesn't have it
 	ErrContextLength Kind = "conversation too long for the model" // the caller may shorten it
 	ErrRejected      Kind = "request refused"                     // another 4xx: the same request will fail again
@@ -31,7 +32,8 @@ type Error struct {
 	Status int // of HTTP; 0: none
 	Err    error
 
-	// Server is the host that rejected a key, and KeyName the variable or setting with the key; "" if no key was rejected.
+	// Server is the host that rejected a key, and KeyName the variable or setting with the key; "" if no key was
+	// rejected.
 	Server, KeyName string
 }
 

@@ -99,7 +99,8 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 		case p.Media != nil:
 			m.Parts = append(m.Parts, Media{tool.Media{MIMEType: p.Media.MIMEType, Data: p.Media.Data}})
 		default:
-			return fmt.Errorf("read a message of %s: part %d is not a text, thought, call, sealed, response or media", in.Role, i)
+			return fmt.Errorf("read a message of %s: part %d is not a text, thought, call, sealed, response or media",
+				in.Role, i)
 		}
 	}
 	return nil

@@ -29,13 +29,13 @@ type Part interface{ part() }
 // Text is text of a message. As an event it is its next piece.
 type Text string
 
-// Thought is reasoning of the model, for front ends. As an event it is its next piece. Adapters don't send it back: if a
-// server requires that, the data is in a [Sealed] part.
+// Thought is reasoning of the model, for front ends. As an event it is its next piece. Adapters don't send it back: if
+// a server requires that, the data is in a [Sealed] part.
 type Thought string
 
-// Sealed is data that must be sent back to a server unchanged, such as a signature or an encrypted thought. Only the adapter
-// that made it understands it. It belongs to the part before it or stands alone. All other code keeps it unchanged in its
-// position, and doesn't join the parts around it.
+// Sealed is data that must be sent back to a server unchanged, such as a signature or an encrypted thought. Only the
+// adapter that made it understands it. It belongs to the part before it or stands alone. All other code keeps it
+// unchanged in its position, and doesn't join the parts around it.
 type Sealed struct {
 	API   string // of the adapter, such as "anthropic"
 	Model string // name of the model

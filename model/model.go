@@ -17,18 +17,18 @@
 //
 // # Events
 //
-// A stream yields pieces of [Text] and [Thought] as they arrive, a [Call] when it is complete, the [Usage] of tokens, and a
-// [Retry] if the request is sent again. The last event is an [End], with the [Reason] why the model stopped.
+// A stream yields pieces of [Text] and [Thought] as they arrive, a [Call] when it is complete, the [Usage] of tokens,
+// and a [Retry] if the request is sent again. The last event is an [End], with the [Reason] why the model stopped.
 //
 // # Errors
 //
-// Every failure has a [Kind], for errors.Is. [Errorf] makes one. [CutShort] reports whether an error ended an answer that
-// was valid so far, such as a broken connection.
+// Every failure has a [Kind], for errors.Is. [Errorf] makes one. [CutShort] reports whether an error ended an answer
+// that was valid so far, such as a broken connection.
 //
 // # Implementations
 //
-// The package contacts no server and runs no tools. Packages openai, responses, anthropic and gemini implement the APIs of
-// providers, package replay plays recordings, and package agent runs tools.
+// The package contacts no server and runs no tools. Packages openai, responses, anthropic and gemini implement the APIs
+// of providers, package replay plays recordings, and package agent runs tools.
 package model
 
 import (
@@ -43,8 +43,8 @@ type Model interface {
 	// Name is the model's own name, as its server knows it.
 	Name() string
 	// Stream sends the conversation and yields events as they arrive. The last one is an End; an error ends the stream
-	// too. It can be ranged over once. Leaving the loop cancels the request. A Call is yielded when it is complete; only
-	// the last one of an answer that ends with Length may be truncated.
+	// too. It can be ranged over once. Leaving the loop cancels the request. A Call is yielded when it is complete;
+	// only the last one of an answer that ends with Length may be truncated.
 	Stream(ctx context.Context, r Request) iter.Seq2[Event, error]
 }
 

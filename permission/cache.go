@@ -9,8 +9,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// cache has the facts found while one request is judged, independent of rules and mode: commands name the same paths again
-// and again, and offers are tried with known facts. It never outlives the judgment, because files change.
+// cache has the facts found while one request is judged, independent of rules and mode: commands name the same paths
+// again and again, and offers are tried with known facts. It never outlives the judgment, because files change.
 type cache struct {
 	disk     Disk // nil: unknown
 	steps    int  // of the line that is being judged
@@ -39,8 +39,8 @@ func (e engine) begin() engine {
 	return e
 }
 
-// maxSteps bounds the work on one line, in place of its time: a verdict must not depend on how busy the machine is. A step
-// is a command or a path that is compared with the rules. Commands that people write need a few hundred.
+// maxSteps bounds the work on one line, in place of its time: a verdict must not depend on how busy the machine is. A
+// step is a command or a path that is compared with the rules. Commands that people write need a few hundred.
 const maxSteps = 1 << 16
 
 // lookupSteps is the cost of a question that makes the disk search or read files, which the disk bounds too.

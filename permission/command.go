@@ -51,8 +51,8 @@ type lineVerdict struct {
 	reads   []string    // paths that rules let them read
 }
 
-// judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops if there is too much to
-// check.
+// judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops if there is too much
+// to check.
 func (w *commandJudge) judgeLine(script script) (lineVerdict, []Reading) {
 	var found []Reading
 	t := lineVerdict{floor: tool.Allow, free: !w.onlyRules && len(script.Notes) == 0, covered: true}
@@ -145,13 +145,15 @@ func (w *commandJudge) concluded(j judged, script script, t lineVerdict) judged 
 			j.verdict = tool.Deny
 		}
 	case unhidden && !runs:
-		j.verdict, j.rules, j.forced, t.about = tool.Ask, []tool.Rule{rule.cite(true)}, true, "may read what the rule is about"
+		j.verdict, j.rules, j.forced, t.about = tool.Ask, []tool.Rule{rule.cite(true)}, true,
+			"may read what the rule is about"
 	case t.covered && len(t.by) > 0:
 		j.verdict, j.rules = tool.Allow, t.by
 	default:
 		j.verdict = table
 	}
-	j.try = t.floor == tool.Allow && t.first == "" && !unhidden && !script.hidden && len(script.Commands) > 0 && w.world.place() != None
+	j.try = t.floor == tool.Allow && t.first == "" && !unhidden && !script.hidden && len(script.Commands) > 0 &&
+		w.world.place() != None
 	switch {
 	case script.hidden:
 		j.note = "contains invisible characters: " + tool.Visible(j.access.Target)

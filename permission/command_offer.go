@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// commandOffers returns rules for the commands of a script that are neither covered nor read-only: one per simple command,
-// joined, never one for the whole line. There are a narrow and a wider choice.
+// commandOffers returns rules for the commands of a script that are neither covered nor read-only: one per simple
+// command, joined, never one for the whole line. There are a narrow and a wider choice.
 func (w *commandJudge) commandOffers(script *bash.Script) []string {
 	if len(script.Notes) > 0 {
 		return nil
@@ -57,7 +57,8 @@ func appendNew(list []string, more ...string) []string {
 	return list
 }
 
-// rulesFor returns the choices for one simple command, narrowest first; each may be several rules. That is a rule with exactly its words: further words of nearly every program can write, connect or run another.
+// rulesFor returns the choices for one simple command, narrowest first; each may be several rules. That is a rule with
+// exactly its words: further words of nearly every program can write, connect or run another.
 func (e *engine) rulesFor(c *bash.Command, s *commandVerdict) (choices [][]string, ok bool) {
 	if s.formed && len(s.asks) > 0 { // only its paths require approval
 		var reads []string
@@ -97,5 +98,7 @@ func quoted(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// neverOffered run their arguments as another user, on another machine or later: no rule on their words limits what they do.
-var neverOffered = strings.Fields("eval exec sudo doas su ssh xargs parallel script trap alias osascript pwsh powershell cmd")
+// neverOffered run their arguments as another user, on another machine or later: no rule on their words limits what
+// they do.
+var neverOffered = strings.Fields("eval exec sudo doas su ssh xargs parallel script trap alias osascript pwsh " +
+	"powershell cmd")

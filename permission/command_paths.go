@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// judgePaths compares the rules on paths with the paths that a command names. It also notes paths that no place lets the
-// command read, so that the user is asked before it fails.
+// judgePaths compares the rules on paths with the paths that a command names. It also notes paths that no place lets
+// the command read, so that the user is asked before it fails.
 func (w *commandJudge) judgePaths(s *commandVerdict) {
 	u, ruled := w.pathRule()
 	if ruled && u.list == denyList && s.cmd.Undetermined() {
@@ -47,7 +47,10 @@ func (w *commandJudge) touch(s *commandVerdict, t match.Touch) {
 func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 	if _, secret := names.MaySecret(t.Path); secret {
 		if s.exact = true; s.cmd.Base() == "git" && !s.cmd.MayRun {
-			s.asks = append(s.asks, &finding{class: otherRead, exact: true, act: "reads files that match ", target: t.Path, note: ", which may be secret"})
+			s.asks = append(s.asks, &finding{
+				class: otherRead, exact: true, act: "reads files that match ", target: t.Path,
+				note: ", which may be secret",
+			})
 		}
 	}
 	if _, ruled := w.pathRule(); !ruled {
@@ -89,11 +92,12 @@ func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, s
 // needsExact notes that a command names a secret or a protected path, which no rule on paths allows.
 func (w *commandJudge) needsExact(s *commandVerdict, a tool.Access) {
 	f := w.world.look(a)
-	s.exact = s.exact || f.exact && !slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, &f) })
+	s.exact = s.exact || f.exact && !slices.ContainsFunc(w.paths.allow,
+		func(u *rule) bool { return covers(u, w.bare, a, &f) })
 }
 
-// ruleOn applies the rules on paths to an access of a command. A rule that may match counts only if the command isn't tried:
-// a place enforces it. So does one that matches what a command edits.
+// ruleOn applies the rules on paths to an access of a command. A rule that may match counts only if the command isn't
+// tried: a place enforces it. So does one that matches what a command edits.
 func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure, edits bool) {
 	f := w.world.look(a)
 	f.inCommand = true
@@ -111,8 +115,8 @@ func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure, edits bool
 	}
 }
 
-// reach notes a path that a command names and that no place lets it use: it would fail there with a message that misleads.
-// A path that an allow rule covers is granted.
+// reach notes a path that a command names and that no place lets it use: it would fail there with a message that
+// misleads. A path that an allow rule covers is granted.
 func (w *commandJudge) reach(s *commandVerdict, t match.Touch, path string) {
 	verb := tool.Reads
 	if t.Writes {
@@ -140,8 +144,8 @@ func (w *commandJudge) mayExist(s *commandVerdict, f *finding) bool {
 	return w.disk.Exists(f.path) || f.exact && s.cmd.Base() == "git"
 }
 
-// touchIndex applies the rules on reading to the files in git's index: git log -p prints their content. Deleted files aren't
-// in the index.
+// touchIndex applies the rules on reading to the files in git's index: git log -p prints their content. Deleted files
+// aren't in the index.
 func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
 	on := func(list []*rule) bool {
 		return slices.ContainsFunc(list, func(u *rule) bool { return u.verb == reading })

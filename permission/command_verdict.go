@@ -141,10 +141,11 @@ func fed(c *bash.Command) bool {
 	return false
 }
 
-// cover reports whether allow rules cover a command: exactly its words, and nothing around them. A rule without further words
-// covers only a command without input, which could be a program to run, unless the input is data for sure.
+// cover reports whether allow rules cover a command: exactly its words, and nothing around them. A rule without further
+// words covers only a command without input, which could be a program to run, unless the input is data for sure.
 func (w *commandJudge) cover(s *commandVerdict) {
-	plain := match.IsLiteral(s.cmd) && len(s.cmd.Prefix) == 0 && s.cmd.Place != bash.Substitution && s.cmd.Place != bash.Function && len(s.cmd.Words) > 0
+	plain := match.IsLiteral(s.cmd) && len(s.cmd.Prefix) == 0 && s.cmd.Place != bash.Substitution &&
+		s.cmd.Place != bash.Function && len(s.cmd.Words) > 0
 	for _, d := range s.cmd.Redirs {
 		plain = plain && !d.File && d.Target.Kind == bash.Literal
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Core is the list of all built-in tools that a session has. An entry with a specifier, such as "Shell(git:*)", also limits
-// the calls of its tool. External tools are not affected.
+// Core is the list of all built-in tools that a session has. An entry with a specifier, such as "Shell(git:*)", also
+// limits the calls of its tool. External tools are not affected.
 type Core struct{ rules []*rule }
 
 // coreList is the name of the list.
@@ -38,7 +38,8 @@ func (c *Core) Has(d tool.Declaration) bool {
 func (c *Core) Unused(tools []tool.Declaration) []tool.Rule {
 	var out []tool.Rule
 	for _, r := range c.rules {
-		if !strings.Contains(r.name, "__") && !slices.ContainsFunc(tools, func(d tool.Declaration) bool { return r.excludes(&d) }) {
+		if !strings.Contains(r.name, "__") &&
+			!slices.ContainsFunc(tools, func(d tool.Declaration) bool { return r.excludes(&d) }) {
 			out = append(out, r.cite(false))
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/adze-dev/adze/permission/shell/match"
 )
 
-// domain is a host with its subdomains, and optionally a port: the specifier of a rule on hosts, or the target of an access.
+// domain is a host with its subdomains, and optionally a port: the specifier of a rule on hosts, or the target of an
+// access.
 type domain struct {
 	host string // in lower case, without a final dot; an IPv6 address without brackets
 	port string // "": none
@@ -35,7 +36,8 @@ func parseDomain(s string) (domain, error) {
 			return domain{}, fmt.Errorf("%q is not a valid host name", s)
 		}
 		d.host = addr.String()
-	} else if d.host == "" || strings.Trim(d.host, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" || d.host[0] == '.' || strings.Contains(d.host, "..") {
+	} else if d.host == "" || strings.Trim(d.host, "abcdefghijklmnopqrstuvwxyz0123456789._-") != "" ||
+		d.host[0] == '.' || strings.Contains(d.host, "..") {
 		return domain{}, fmt.Errorf("%q is not a valid host name", s)
 	}
 	if strings.Trim(d.port, "0123456789") != "" {
@@ -65,8 +67,8 @@ func isAddress(host string) bool {
 	return strings.Contains(host, ":") || strings.Trim(host[strings.LastIndexByte(host, '.')+1:], "0123456789") == ""
 }
 
-// meansHost returns whether a deny or ask rule matches a host. A rule without a port matches every port; a target without a
-// port has the default one.
+// meansHost returns whether a deny or ask rule matches a host. A rule without a port matches every port; a target
+// without a port has the default one.
 func meansHost(u *rule, target string) match.Match {
 	d := u.domain
 	if d.host == "" {
@@ -90,8 +92,8 @@ func meansHost(u *rule, target string) match.Match {
 	return match.No
 }
 
-// coversHost reports whether an allow rule covers a host: exactly the port it names, or without one the default ports, which
-// targets omit.
+// coversHost reports whether an allow rule covers a host: exactly the port it names, or without one the default ports,
+// which targets omit.
 func coversHost(u *rule, target string) bool {
 	t, err := parseDomain(target)
 	return err == nil && u.domain.host != "" && u.domain.holds(t.host) && u.domain.port == t.port

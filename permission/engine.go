@@ -19,8 +19,8 @@ type engine struct {
 	*cache
 }
 
-// memory is a rule that the user approved with "always". It applies to tools of one origin, so that a discovered tool with
-// the name of another gets no permissions.
+// memory is a rule that the user approved with "always". It applies to tools of one origin, so that a discovered tool
+// with the name of another gets no permissions.
 type memory struct {
 	origin string
 	rule   *rule
@@ -126,13 +126,16 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 		return e.command(r, a)
 	}
 	j := judged{access: a, finding: e.world.look(a)}
-	if a.Verb == tool.Writes && slices.ContainsFunc(r.Access, func(o tool.Access) bool { return o.Verb == tool.Execs }) {
+	if a.Verb == tool.Writes && slices.ContainsFunc(r.Access,
+		func(o tool.Access) bool { return o.Verb == tool.Execs }) {
 		j.class = opening // a mode that relies on the sandbox doesn't open it
 		j.note += ", and the sandbox protects it"
 	}
 	if _, tried := r.Confirm.(tool.Effects); tried && a.Verb == tool.Writes && j.dir && r.Declaration.Origin == "" {
 		// The content is known, and would require the user if it were protected.
-		if j.class = e.world.look(tool.Access{Verb: tool.Writes, Target: a.Target + "file"}).class; j.class == insideWrite {
+		if j.class = e.world.look(tool.Access{
+			Verb: tool.Writes, Target: a.Target + "file",
+		}).class; j.class == insideWrite {
 			j.exact = false
 		}
 	}

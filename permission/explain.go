@@ -84,8 +84,8 @@ func (p *Policy) OnlyEdits(r tool.Request) bool {
 	return writes
 }
 
-// Flags returns the command-line flags that would allow r, strictest first: none if the approval mode did not decide, and
-// never --yolo, which allows everything else too.
+// Flags returns the command-line flags that would allow r, strictest first: none if the approval mode did not decide,
+// and never --yolo, which allows everything else too.
 func (p *Policy) Flags(r tool.Request) []string {
 	e := p.now()
 	if d, _ := e.judge(r); r.MustAsk || d.Verdict == tool.Allow {

@@ -7,9 +7,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// Hides reports whether a command that wasn't approved must not read a file of the workspace or of a system directory: a deny
-// or ask rule on reading matches it, or it is a secret that git doesn't track and that no allow rule names. path is absolute
-// and resolved; tracked is called only for secrets. It is fast enough for every file of a large tree.
+// Hides reports whether a command that wasn't approved must not read a file of the workspace or of a system directory:
+// a deny or ask rule on reading matches it, or it is a secret that git doesn't track and that no allow rule names. path
+// is absolute and resolved; tracked is called only for secrets. It is fast enough for every file of a large tree.
 func (p *Policy) Hides(path string, tracked func() bool) bool {
 	p.mu.RLock()
 	rules, remembered := p.rules, p.remembered
@@ -62,7 +62,8 @@ func (r Rules) hides(list []*rule, path string) bool {
 func (p *Policy) HidesSecretsOnly() bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return !slices.ContainsFunc(slices.Concat(p.rules.deny, p.rules.ask), func(u *rule) bool { return u.verb == reading })
+	return !slices.ContainsFunc(slices.Concat(p.rules.deny, p.rules.ask),
+		func(u *rule) bool { return u.verb == reading })
 }
 
 // mayBeSecret reports whether a component of a path isn't an ordinary name.
@@ -104,4 +105,5 @@ func (e *engine) unhidden() (*rule, bool) {
 }
 
 // homeTools are the places of toolchains and of git's configuration in the home directory, which commands may read.
-var homeTools = strings.Fields("go .rustup .cargo .local .nvm .pyenv .rbenv .asdf .volta .bun .deno .sdkman .gitconfig .config/git bin")
+var homeTools = strings.Fields("go .rustup .cargo .local .nvm .pyenv .rbenv .asdf .volta .bun .deno .sdkman " +
+	".gitconfig .config/git bin")

@@ -83,8 +83,8 @@ func wrote(r *tool.Request, target string) bool {
 	return false
 }
 
-// coversPath reports whether an allow rule covers a path. Secrets and protected names are only covered by a rule that names
-// them.
+// coversPath reports whether an allow rule covers a path. Secrets and protected names are only covered by a rule that
+// names them.
 func coversPath(u *rule, f *finding) bool {
 	if u.whole {
 		return !f.exact
@@ -97,7 +97,8 @@ func coversPath(u *rule, f *finding) bool {
 	}
 	if f.dir { // everything below a directory: the rule must say exactly that
 		comps, own := u.path.at, f.parts
-		return len(comps) == len(own)+1 && comps[len(own)] == "**" && !strings.ContainsAny(strings.Join(u.path.comps, "/"), "?[") &&
+		return len(comps) == len(own)+1 && comps[len(own)] == "**" &&
+			!strings.ContainsAny(strings.Join(u.path.comps, "/"), "?[") &&
 			strings.Count(strings.Join(u.path.comps, "/"), "*") == 2
 	}
 	return u.path.names(f.class == otherRead)

@@ -43,13 +43,14 @@ func ParseMode(s string) (Mode, error) {
 type class int
 
 const (
-	harmless     class = iota // nothing, or only an order of calls; reads of the workspace, system directories, own spill files
-	otherRead                 // reads of anything else, and of secrets
-	insideWrite               // writes inside the workspace
-	outsideWrite              // writes outside it, and to protected names
-	unknown                   // commands, and unknown effects
-	host                      // access to a host
-	opening                   // writes of a command to paths that its sandbox protects
+	// nothing, or only an order of calls; reads of the workspace, system directories, own spill files
+	harmless     class = iota
+	otherRead          // reads of anything else, and of secrets
+	insideWrite        // writes inside the workspace
+	outsideWrite       // writes outside it, and to protected names
+	unknown            // commands, and unknown effects
+	host               // access to a host
+	opening            // writes of a command to paths that its sandbox protects
 )
 
 // verdict is the table of modes: the verdict if no rule applies.

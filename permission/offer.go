@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// candidates returns rules that cover an access, narrowest first. A rule on paths never covers more than the workspace or
-// the directory: approving one file must not allow writes elsewhere.
+// candidates returns rules that cover an access, narrowest first. A rule on paths never covers more than the workspace
+// or the directory: approving one file must not allow writes elsewhere.
 func (e engine) candidates(r *tool.Request, j *judged) []string {
 	whole := toolRule(&r.Declaration)
 	switch {
@@ -29,8 +29,8 @@ func (e engine) candidates(r *tool.Request, j *judged) []string {
 	return rules
 }
 
-// offers returns the rules that would allow all accesses that require approval, narrowest first: single rules, or several
-// joined by newlines for a command that needs more than one. Each offer was tried and allows the call.
+// offers returns the rules that would allow all accesses that require approval, narrowest first: single rules, or
+// several joined by newlines for a command that needs more than one. Each offer was tried and allows the call.
 func (e engine) offers(r tool.Request, asked []judged) []string {
 	if r.MustAsk || len(asked) == 0 || slices.ContainsFunc(asked, func(j judged) bool { return j.forced }) {
 		return nil // no rule answers it, and a saved one would allow something else
@@ -79,8 +79,8 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 // SplitOffer splits an offer into its rules, to save them.
 func SplitOffer(offer string) []string { return strings.Split(offer, "\n") }
 
-// Extent says in a few words what an offer covers: "this file", "this project", "also allows docker ps --all". It is empty
-// for a rule that says so itself.
+// Extent says in a few words what an offer covers: "this file", "this project", "also allows docker ps --all". It is
+// empty for a rule that says so itself.
 func Extent(offer string) string {
 	var all []string
 	for _, rule := range SplitOffer(offer) {
@@ -118,8 +118,8 @@ func extent(offer string) string {
 	return "this file"
 }
 
-// toolRule returns the rule for a whole tool. An external tool is named by its full name, because it chooses its display
-// name itself, and by its fingerprint: the approval is for this version of the tool.
+// toolRule returns the rule for a whole tool. An external tool is named by its full name, because it chooses its
+// display name itself, and by its fingerprint: the approval is for this version of the tool.
 func toolRule(d *tool.Declaration) string {
 	switch {
 	case d.Origin == "":
@@ -136,7 +136,8 @@ func Bound(rule string) (name string, bound bool) {
 	return r.name, err == nil && r.print != ""
 }
 
-// Outdated returns the beginning of the fingerprint in a rule by which the user allowed another version of r's tool, or "".
+// Outdated returns the beginning of the fingerprint in a rule by which the user allowed another version of r's tool, or
+// "".
 func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(&r.Declaration) }
 
 func (e engine) outdated(d *tool.Declaration) string {

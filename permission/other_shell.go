@@ -15,9 +15,9 @@ func commandOf(r *tool.Request) tool.Command {
 	return c
 }
 
-// byOtherShell judges a line that bash doesn't run. Other shells read a line differently: to cmd, ' is no quote, and dash
-// doesn't know $'…'. So the line is neither read-only nor covered by a rule on its words, nor tried. Deny rules are compared
-// with it as if bash ran it. If there are rules that could be about it, the user decides in every mode.
+// byOtherShell judges a line that bash doesn't run. Other shells read a line differently: to cmd, ' is no quote, and
+// dash doesn't know $'…'. So the line is neither read-only nor covered by a rule on its words, nor tried. Deny rules
+// are compared with it as if bash ran it. If there are rules that could be about it, the user decides in every mode.
 func (e *engine) byOtherShell(r *tool.Request, a tool.Access, shell string) judged {
 	was := e.offering
 	e.offering = true // no rule on words would allow it

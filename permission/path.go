@@ -10,8 +10,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] don't match a slash, and ** matches any
-// number of components.
+// pathPattern is the specifier of a rule on paths: components in which * ? and [ ] don't match a slash, and ** matches
+// any number of components.
 type pathPattern struct {
 	from  byte // '/': the root directory, '~': the home directory, '.': the first root of the workspace
 	comps []string
@@ -29,8 +29,8 @@ func parsePath(s string) (pathPattern, error) {
 	return parsePathOn(runtime.GOOS, s)
 }
 
-// parsePathOn is parsePath on a system. On Windows C:/x, C:\x, //C:/x and //c/x are the same, and //server/share/x is a path on
-// another machine.
+// parsePathOn is parsePath on a system. On Windows C:/x, C:\x, //C:/x and //c/x are the same, and //server/share/x is a
+// path on another machine.
 func parsePathOn(goos, s string) (pathPattern, error) {
 	p := pathPattern{from: '.'}
 	drive := func(s string) bool { return len(s) > 1 && s[1] == ':' && letter(s[0]) }
@@ -38,7 +38,8 @@ func parsePathOn(goos, s string) (pathPattern, error) {
 		if s = strings.ReplaceAll(s, `\`, "/"); drive(s) {
 			s = "//" + s
 		}
-		if rest, abs := strings.CutPrefix(s, "//"); abs && rest != "" && letter(rest[0]) && (len(rest) == 1 || rest[1] == '/') {
+		if rest, abs := strings.CutPrefix(s, "//"); abs && rest != "" && letter(rest[0]) &&
+			(len(rest) == 1 || rest[1] == '/') {
 			s = "//" + rest[:1] + ":" + rest[1:]
 		}
 		if rest, abs := strings.CutPrefix(s, "//"); abs && drive(rest) && len(rest) > 2 && rest[2] != '/' {

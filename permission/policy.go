@@ -1,5 +1,6 @@
-// Package permission decides what a call may do: it is allowed, it requires approval, or it is denied. The decision depends on
-// what the call touches, the rules that users wrote, the approval mode, and what the user approved earlier in the session.
+// Package permission decides what a call may do: it is allowed, it requires approval, or it is denied. The decision
+// depends on what the call touches, the rules that users wrote, the approval mode, and what the user approved earlier
+// in the session.
 //
 //	roots := []string{"/home/me/app"}
 //	p := permission.New(permission.World{Roots: roots, Home: "/home/me", Disk: ondisk.New(roots)}, permission.Default)
@@ -12,8 +13,8 @@
 //
 // # Order
 //
-// Deny rules come first, then the denials of plan mode, ask rules, allow rules, and last the [Mode]. So a deny rule holds in
-// every mode, and an ask rule is stronger than an allow rule.
+// Deny rules come first, then the denials of plan mode, ask rules, allow rules, and last the [Mode]. So a deny rule
+// holds in every mode, and an ask rule is stronger than an allow rule.
 //
 // # Rules
 //
@@ -23,18 +24,20 @@
 //	WebFetch(domain:go.dev)      a host with its subdomains
 //	github__create_issue         an external tool
 //
-// [ParseRules] reads them. [Policy.Judge] puts rules that would allow a call into [tool.Decision].Offer, from narrow to wide,
-// and [Policy.Remember] applies one for the session.
+// [ParseRules] reads them. [Policy.Judge] puts rules that would allow a call into [tool.Decision].Offer, from narrow to
+// wide, and [Policy.Remember] applies one for the session.
 //
 // # Commands
 //
-// A command is parsed, not matched as text: see package shell. It runs without approval if all its parts are read-only, or
-// allowed by rules. A deny rule is also applied to commands inside other commands, such as sh -c, xargs and find -exec.
+// A command is parsed, not matched as text: see package shell. It runs without approval if all its parts are read-only,
+// or allowed by rules. A deny rule is also applied to commands inside other commands, such as sh -c, xargs and find
+// -exec.
 //
 // # The disk
 //
-// The package reads no files. [World] has what it knows of the disk, and [Disk] answers questions about links, globs and
-// repositories; package ondisk implements it. It knows no tool by name: an access has everything that a decision needs.
+// The package reads no files. [World] has what it knows of the disk, and [Disk] answers questions about links, globs
+// and repositories; package ondisk implements it. It knows no tool by name: an access has everything that a decision
+// needs.
 package permission
 
 import (
@@ -87,8 +90,8 @@ func (p *Policy) now() engine {
 	return p.engine.begin()
 }
 
-// Remember saves one of the offers that Judge made for r, for the lifetime of the policy, and reports whether it did: other
-// rules are not saved. A remembered rule replaces approval, never a denial.
+// Remember saves one of the offers that Judge made for r, for the lifetime of the policy, and reports whether it did:
+// other rules are not saved. A remembered rule replaces approval, never a denial.
 func (p *Policy) Remember(r tool.Request, offer string) bool {
 	e := p.now()
 	e.remembered = nil // an earlier offer stays valid even if it is covered now

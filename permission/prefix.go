@@ -32,7 +32,8 @@ func parsePrefixes(text string, least int) ([]prefix, error) {
 	var out []prefix
 	for _, line := range lines {
 		f := strings.Split(line.Text, " | ")
-		if len(f) != 3 || slices.Contains(f, "") || !strings.HasPrefix(f[1], f[0]+" ") || strings.HasPrefix(f[2]+" ", f[0]+" ") {
+		if len(f) != 3 || slices.Contains(f, "") || !strings.HasPrefix(f[1], f[0]+" ") ||
+			strings.HasPrefix(f[2]+" ", f[0]+" ") {
 			return nil, fmt.Errorf("line %d is not WORDS | EXAMPLE | COUNTER-EXAMPLE", line.Number)
 		}
 		out = append(out, prefix{strings.Split(f[0], " "), f[1], f[2]})
@@ -50,8 +51,8 @@ func prefixOf(argv []string) (prefix, bool) {
 	return prefix{}, false
 }
 
-// Wide returns the allow rules whose further words may write, connect or run a program, such as Shell(git push:*), and those
-// for all commands. Permission prompts offered such rules once.
+// Wide returns the allow rules whose further words may write, connect or run a program, such as Shell(git push:*), and
+// those for all commands. Permission prompts offered such rules once.
 func (p *Policy) Wide(tools []tool.Declaration) []tool.Rule {
 	p.mu.RLock()
 	allow := p.rules.allow

@@ -49,8 +49,8 @@ func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
 	return ReadRules(written(allow), written(ask), written(deny))
 }
 
-// ReadRules reads rules. An invalid deny or ask rule is an error, because it would protect nothing. An invalid allow rule
-// is skipped and reported.
+// ReadRules reads rules. An invalid deny or ask rule is an error, because it would protect nothing. An invalid allow
+// rule is skipped and reported.
 func ReadRules(allow, ask, deny []Written) (Rules, []Problem, error) {
 	var rules Rules
 	var ignored []Problem
@@ -93,12 +93,13 @@ func parseAll(list string, rules []Written) ([]*rule, error) {
 	return out, nil
 }
 
-// Unused returns the rules that name none of these tools, such as a mistyped deny rule, which protects nothing. Tools of
-// servers that are not connected yet count as unknown.
+// Unused returns the rules that name none of these tools, such as a mistyped deny rule, which protects nothing. Tools
+// of servers that are not connected yet count as unknown.
 func (r Rules) Unused(tools []tool.Declaration) []tool.Rule {
 	var out []tool.Rule
 	for _, u := range slices.Concat(r.deny, r.ask, r.allow) {
-		if u.verb == oneTool && !slices.ContainsFunc(tools, func(d tool.Declaration) bool { return u.ofTool(&d, false) }) {
+		if u.verb == oneTool && !slices.ContainsFunc(tools,
+			func(d tool.Declaration) bool { return u.ofTool(&d, false) }) {
 			out = append(out, u.cite(false))
 		}
 	}
@@ -213,7 +214,8 @@ func (r *rule) interpret(loose bool) error {
 			r.spec += ":*"
 		}
 	}
-	if strings.Contains(r.name, "*") && (r.verb != oneTool || strings.Index(r.name, "*") != len(r.name)-1 || !strings.Contains(r.name, "__")) {
+	if strings.Contains(r.name, "*") && (r.verb != oneTool || strings.Index(r.name, "*") != len(r.name)-1 ||
+		!strings.Contains(r.name, "__")) {
 		if !loose {
 			return errors.New("wildcards are allowed only at the end, after the server name (github__*)")
 		}
@@ -258,8 +260,8 @@ func (r *rule) interpret(loose bool) error {
 // printPrefix begins a specifier that binds a rule to a version of an external tool: github__search(print:0123…).
 const printPrefix = "print:"
 
-// printLength is the length of a fingerprint in a rule, and leastPrint the minimum length: two versions of a tool must not
-// have the same prefix.
+// printLength is the length of a fingerprint in a rule, and leastPrint the minimum length: two versions of a tool must
+// not have the same prefix.
 const (
 	printLength = 40
 	leastPrint  = 32
@@ -277,8 +279,8 @@ func (r *rule) boundTo(d *tool.Declaration) bool {
 	return r.print != "" && strings.HasPrefix(d.Fingerprint, r.print)
 }
 
-// ofTool reports whether a rule names the tool of a declaration. strict is for allow rules: an external tool only matches by
-// its own full name, and never by a name that looks like a built-in tool's.
+// ofTool reports whether a rule names the tool of a declaration. strict is for allow rules: an external tool only
+// matches by its own full name, and never by a name that looks like a built-in tool's.
 func (r *rule) ofTool(d *tool.Declaration, strict bool) bool {
 	if r.verb != oneTool {
 		// An external tool that is called Bash or Read: a deny rule on that name denies it too.

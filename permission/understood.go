@@ -9,10 +9,11 @@ import (
 
 // Reading is a simple command of a request: how it was parsed, and its verdict.
 type Reading struct {
-	// Text is the command with invisible characters shown: its words after quote removal, its redirections, and the command
-	// that runs it if that isn't the shell. Rules are compared with it.
+	// Text is the command with invisible characters shown: its words after quote removal, its redirections, and the
+	// command that runs it if that isn't the shell. Rules are compared with it.
 	Text string
-	// Why is the rule or the table that decided: "read-only", "make is not on the read-only list", "deny rule Shell(rm:*)".
+	// Why is the rule or the table that decided: "read-only", "make is not on the read-only list", "deny rule
+	// Shell(rm:*)".
 	Why string
 
 	line string // for an explanation
@@ -37,8 +38,8 @@ func (p *Policy) Understood(r tool.Request) []Reading {
 	return out
 }
 
-// readingOf says what a command runs: its words after quote removal, what it opens, and which command runs it where that is
-// not the shell. It is for users who are asked, and shows what rules are compared with.
+// readingOf says what a command runs: its words after quote removal, what it opens, and which command runs it where
+// that is not the shell. It is for users who are asked, and shows what rules are compared with.
 func readingOf(c *bash.Command) string {
 	parts := []string{c.String()}
 	if c.AddsArgs {

@@ -19,13 +19,13 @@ type World struct {
 	State  string   // $ADZE_HOME: everything below it is protected and secret
 	Spill  string   // directory of results that were too large for the model: reading it needs no approval
 	System []string // directories of the system that may be read; nil: SystemDirectories
-	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: nothing is known of paths
-	// in commands.
+	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: nothing is known of
+	// paths in commands.
 	Disk func() Disk
 	// Place returns where commands run that were not approved. It is called if it decides. nil: None.
 	Place func() Place
-	// Secrets returns the secret files of the workspace, and whether the list is complete. It is called for commands that
-	// search directories in the place None. nil: such commands require approval.
+	// Secrets returns the secret files of the workspace, and whether the list is complete. It is called for commands
+	// that search directories in the place None. nil: such commands require approval.
 	Secrets func() (paths []string, known bool)
 
 	elsewhere string // the description of a path outside the workspace
@@ -126,8 +126,8 @@ func (w *World) look(a tool.Access) finding {
 	return told(unknown, "has effects that can't be known in advance")
 }
 
-// read classifies a path that is read. Everything below a directory of the workspace may be read although it may contain
-// secrets: their names are not secret, and searches omit the contents of secret files.
+// read classifies a path that is read. Everything below a directory of the workspace may be read although it may
+// contain secrets: their names are not secret, and searches omit the contents of secret files.
 func (w *World) read(target string) finding {
 	if target == "*" {
 		return told(otherRead, "reads an unknown path")
@@ -241,7 +241,8 @@ func liesIn(path string, directories []string) bool {
 
 func (w *World) isRoot(path string) bool { return slices.Contains(w.roots, path) }
 
-// ofSystem reports whether path is in a system directory. A home directory in one (such as a service's, in /opt) is not.
+// ofSystem reports whether path is in a system directory. A home directory in one (such as a service's, in /opt) is
+// not.
 func (w *World) ofSystem(path string) bool {
 	return liesIn(path, w.system) && (w.home == "" || !liesIn(w.home, w.system) || !lies(path, w.home))
 }
@@ -268,8 +269,8 @@ func (f *finding) split() bool {
 	return true
 }
 
-// split splits a target: the path, and whether everything below it is meant. A path that isn't absolute and clean was never
-// resolved, so its target is unknown.
+// split splits a target: the path, and whether everything below it is meant. A path that isn't absolute and clean was
+// never resolved, so its target is unknown.
 func split(target string) (path string, dir, ok bool) {
 	path = target
 	if n := len(target); n > 0 && (target[n-1] == '/' || target[n-1] == filepath.Separator) {

@@ -55,8 +55,8 @@ func (s *session) ask(ctx context.Context, r tool.Request, why tool.Decision) (t
 	return d, nil
 }
 
-// Denied is the error of an approval request that the client declined or could not show. It names the client and not its
-// user: many clients decline without showing anything, and the protocol doesn't distinguish the two.
+// Denied is the error of an approval request that the client declined or could not show. It names the client and not
+// its user: many clients decline without showing anything, and the protocol doesn't distinguish the two.
 type Denied struct {
 	Cause  string // what the client did
 	Reason string // why the call requires approval
@@ -87,8 +87,8 @@ func denied(why tool.Decision, cause string) error {
 }
 
 // question returns everything that a user should see before approving a call. Clients show the first lines (Claude Code
-// three) and the rest only after scrolling: the first line says what would happen, the second why it requires approval, the
-// third has warnings.
+// three) and the rest only after scrolling: the first line says what would happen, the second why it requires approval,
+// the third has warnings.
 func question(r tool.Request, why tool.Decision) string {
 	what, warnings := r.Description, []string(nil)
 	switch c := r.Confirm.(type) {
@@ -136,5 +136,6 @@ func yesForm(offer []string) json.RawMessage {
 	if err != nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	return json.RawMessage(`{"type":"object","properties":{"remember":{"type":"string","title":"Allow","enum":` + string(choices) + `,"default":"only this once"}}}`)
+	return json.RawMessage(`{"type":"object","properties":{"remember":{"type":"string","title":"Allow","enum":` +
+		string(choices) + `,"default":"only this once"}}}`)
 }

@@ -50,7 +50,8 @@ func CheckAddress(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	switch {
 	case err != nil:
-		return fmt.Errorf("invalid address %q (expected host:port such as 127.0.0.1:8931; port 0 selects a free port)", address)
+		return fmt.Errorf("invalid address %q (expected host:port such as 127.0.0.1:8931; port 0 selects a free port)",
+			address)
 	case !isLoopback(host):
 		return fmt.Errorf("invalid address %q: only loopback addresses are allowed (e.g. 127.0.0.1:8931)", address)
 	}
@@ -67,12 +68,13 @@ func (s *Server) Handler(ctx context.Context) http.Handler {
 // handler serves sessions, each with an executor of its own.
 func (s *Server) handler(ctx context.Context, open *connections) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
-		// The SDK calls this for every request, including those of an existing session, so nothing may outlive the request
-		// unless it starts a session.
+		// The SDK calls this for every request, including those of an existing session, so nothing may outlive the
+		// request unless it starts a session.
 		c, m := s.connect()
 		m.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 			return func(reqCtx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-				if peer, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && open.add(c, peer) {
+				if peer, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" &&
+					open.add(c, peer) {
 					stop := context.AfterFunc(ctx, c.end)
 					go func() {
 						peer.Wait()

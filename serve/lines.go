@@ -24,8 +24,8 @@ const (
 	invalidRequest = -32600
 )
 
-// lines is the input of a connection, restricted to valid messages. An invalid line gets a JSON-RPC error; the SDK would
-// close the connection, with all running calls.
+// lines is the input of a connection, restricted to valid messages. An invalid line gets a JSON-RPC error; the SDK
+// would close the connection, with all running calls.
 type lines struct {
 	in  *bufio.Reader
 	end io.Closer
@@ -125,7 +125,8 @@ func (l *lines) pass(line []byte) {
 		return
 	case bytes.TrimSpace(line)[0] == '[':
 		if !l.batch {
-			l.refuse(nil, invalidRequest, "batches are not supported in this protocol version; send one message per line")
+			l.refuse(nil, invalidRequest, "batches are not supported in this protocol version; send one "+
+				"message per line")
 			return
 		}
 	default:

@@ -7,19 +7,20 @@
 //
 // # Sessions
 //
-// One connection is one session with an executor of its own: calls go through the same order, policy and permission prompts as
-// those of a model. Options.Tools selects the tools; one that needs a user is offered only to clients that can ask one.
+// One connection is one session with an executor of its own: calls go through the same order, policy and permission
+// prompts as those of a model. Options.Tools selects the tools; one that needs a user is offered only to clients that
+// can ask one.
 //
 // # Approval
 //
-// Calls that require approval use elicitation. If the client doesn't support it or declines, the call is denied, and the error
-// names the rule that would allow it.
+// Calls that require approval use elicitation. If the client doesn't support it or declines, the call is denied, and
+// the error names the rule that would allow it.
 //
 // # Transports
 //
-// [Server.Stdio] serves one client on stdin and stdout, and writes nothing to stdout but the protocol. [Server.HTTP] listens on
-// a loopback address, for clients that have a token. [Server.Handler] is for a program that has an HTTP server, which adds
-// authentication.
+// [Server.Stdio] serves one client on stdin and stdout, and writes nothing to stdout but the protocol. [Server.HTTP]
+// listens on a loopback address, for clients that have a token. [Server.Handler] is for a program that has an HTTP
+// server, which adds authentication.
 //
 // The package knows no concrete tool and no settings.
 package serve
@@ -46,8 +47,8 @@ type Options struct {
 	// Session makes the executor of one connection, once its client is known, and a function to call at its end (may be
 	// nil). An executor without an Ask gets the client's; its Observe is still called.
 	Session func(Client) (*tool.Executor, func(), error)
-	// Tools are the names of the offered tools; nil offers all that the registry declares. A tool with Needs is offered only
-	// if Meets has them.
+	// Tools are the names of the offered tools; nil offers all that the registry declares. A tool with Needs is offered
+	// only if Meets has them.
 	Tools []string
 	// Meets are the needs of tools that the sessions meet. tool.NeedsUser is met only if the client can ask.
 	Meets []tool.Need
@@ -60,10 +61,11 @@ type Client struct {
 	Name    string
 	Version string
 	CanAsk  bool // it can show an approval request to its user
-	// Ask sends an approval request to the client. Its error is a *Denied if the client can't ask or declines. A session
-	// that needs the answer, such as the rule of an approval for the session, wraps it.
-	Ask   tool.Asker
-	Roots []string // directories that it reports as its workspace; nil if it doesn't. They may restrict access, never extend it
+	// Ask sends an approval request to the client. Its error is a *Denied if the client can't ask or declines. A
+	// session that needs the answer, such as the rule of an approval for the session, wraps it.
+	Ask tool.Asker
+	// directories that it reports as its workspace; nil if it doesn't. They may restrict access, never extend it
+	Roots []string
 }
 
 // Server serves tools.
@@ -107,9 +109,11 @@ func (c *connection) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "server/discover":
-			// The protocol version that begins with this has no requests from server to client during a call. Clients fall
-			// back to the one that has them.
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not supported; use initialize"}
+			// The protocol version that begins with this has no requests from server to client during a call. Clients
+			// fall back to the one that has them.
+			return nil, &jsonrpc.Error{
+				Code: jsonrpc.CodeMethodNotFound, Message: "server/discover is not supported; use initialize",
+			}
 		case "tools/list":
 			s, err := c.begin(ctx, req)
 			if err != nil {
@@ -210,7 +214,8 @@ func clientLeft(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) || errors.Is(err, mcp.ErrConnectionClosed) {
+	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, mcp.ErrConnectionClosed) {
 		return nil
 	}
 	return fmt.Errorf("serve MCP: %w", err)

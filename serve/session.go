@@ -34,8 +34,8 @@ type running struct {
 	ctx   context.Context // of the request, so that notifications belong to it
 	token any             // for progress; nil: the client doesn't want it
 	steps float64
-	// unapproved means that the command runs or is tried without approval. Its output may have to be held back, so that none
-	// of it is sent before it ends.
+	// unapproved means that the command runs or is tried without approval. Its output may have to be held back, so that
+	// none of it is sent before it ends.
 	unapproved bool
 }
 
@@ -60,7 +60,8 @@ func (s *session) list() []*mcp.Tool {
 	for _, d := range s.x.Registry.Declarations(nil) {
 		if s.offers(d) {
 			tools = append(tools, &mcp.Tool{
-				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters, Annotations: annotations(d, slices.Contains(s.server.opt.Abroad, d.Name)),
+				Name: d.Name, Title: d.Title(), Description: d.Description, InputSchema: d.Parameters,
+				Annotations: annotations(d, slices.Contains(s.server.opt.Abroad, d.Name)),
 			})
 		}
 	}
@@ -74,8 +75,8 @@ func (s *session) offers(d tool.Declaration) bool {
 	return met && (opt.Tools == nil || slices.Contains(opt.Tools, d.Name))
 }
 
-// annotations returns hints about a tool by its kind; abroad means that it uses the network whatever its kind. Unknown properties get
-// the worst value.
+// annotations returns hints about a tool by its kind; abroad means that it uses the network whatever its kind. Unknown
+// properties get the worst value.
 func annotations(d tool.Declaration, abroad bool) *mcp.ToolAnnotations {
 	yes, no := true, false
 	a := &mcp.ToolAnnotations{Title: d.Title(), DestructiveHint: &yes, OpenWorldHint: &yes}
@@ -128,7 +129,8 @@ func (s *session) observe(ev tool.Event) {
 	s.mu.Lock()
 	run := s.calls[ev.Request.Call.ID]
 	if run != nil && (ev.Stage == tool.Trying || ev.Stage == tool.Running) {
-		run.unapproved = ev.Stage == tool.Trying || ev.Request.Declaration.Kind == tool.Execute && len(ev.Decision.Grant) > 0
+		run.unapproved = ev.Stage == tool.Trying || ev.Request.Declaration.Kind == tool.Execute &&
+			len(ev.Decision.Grant) > 0
 	}
 	if run == nil || run.token == nil || ev.Stage != tool.Showing || ev.Display == nil {
 		s.mu.Unlock()
@@ -183,8 +185,8 @@ func roots(ctx context.Context, peer *mcp.ServerSession, caps *mcp.ClientCapabil
 	return dirs
 }
 
-// result converts an outcome to MCP. It has no structuredContent: Claude Code and Codex send the model only that where it is
-// present, so that the model would see neither text nor images of the content.
+// result converts an outcome to MCP. It has no structuredContent: Claude Code and Codex send the model only that where
+// it is present, so that the model would see neither text nor images of the content.
 func result(o tool.Outcome) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{IsError: o.Status != tool.StatusSuccess, Content: []mcp.Content{}}
 	for _, p := range o.Result.Content {
@@ -205,5 +207,7 @@ func media(m tool.Media) mcp.Content {
 	case strings.HasPrefix(m.MIMEType, "audio/"):
 		return &mcp.AudioContent{MIMEType: m.MIMEType, Data: m.Data}
 	}
-	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "adze:result", MIMEType: m.MIMEType, Blob: m.Data}}
+	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+		URI: "adze:result", MIMEType: m.MIMEType, Blob: m.Data,
+	}}
 }

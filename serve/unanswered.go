@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// drainWait is how long running calls may continue after the input has ended, so that a file of requests gets its responses.
+// drainWait is how long running calls may continue after the input has ended, so that a file of requests gets its
+// responses.
 const drainWait = 600 * time.Millisecond
 
 // unanswered counts the forwarded requests without a response.

@@ -10,7 +10,8 @@ import (
 // canRunAhead reports whether a call can run while earlier calls of the batch are tried: it only reads. If one of these
 // keeps something that it read, its result is discarded and it runs again.
 func (e *scheduledCall) canRunAhead(inv *Invocation) bool {
-	if e.early || e.decl.Origin != "" || e.decl.kind() != Read && e.decl.kind() != Search || inv.MustAsk || inv.Form != nil {
+	if e.early || e.decl.Origin != "" || e.decl.kind() != Read && e.decl.kind() != Search || inv.MustAsk ||
+		inv.Form != nil {
 		return false
 	}
 	for _, a := range inv.Access {
@@ -21,8 +22,8 @@ func (e *scheduledCall) canRunAhead(inv *Invocation) bool {
 	return true
 }
 
-// runAhead runs a call that reads while earlier calls are tried, if the policy allows it. From then on Run of the invocation
-// returns that result. The caller uses it only if nothing that was read has changed.
+// runAhead runs a call that reads while earlier calls are tried, if the policy allows it. From then on Run of the
+// invocation returns that result. The caller uses it only if nothing that was read has changed.
 func (e *scheduledCall) runAhead(ctx context.Context, inv *Invocation) {
 	d := e.x.judge(e.request(*inv), e.hook)
 	if d.Verdict != Allow || d.Grant != nil {
@@ -64,8 +65,8 @@ func (e *scheduledCall) runAhead(ctx context.Context, inv *Invocation) {
 	}
 }
 
-// startAhead marks a call as running that reads while earlier calls are tried. It reports false if no earlier call is tried,
-// or if another call must end first.
+// startAhead marks a call as running that reads while earlier calls are tried. It reports false if no earlier call is
+// tried, or if another call must end first.
 func (c *scheduler) startAhead(e *scheduledCall, abort func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

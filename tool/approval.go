@@ -183,30 +183,34 @@ func (v Verdict) String() string {
 
 // Decision is a policy's or a user's answer to a Request.
 type Decision struct {
-	Verdict  Verdict
-	Cause    Cause           // what decided
-	Reason   string          // what it decided about ("writes /tmp/x"), or the user's own words; see Why
-	Args     json.RawMessage // arguments edited by the user: prepared and judged again, asked again if Access differs
-	Answer   json.RawMessage // the user's answer to Form
-	Grant    []Access        // the granted access; nil: Access. Narrower where a sandbox enforces it; scheduling then uses it
-	Offer    []string        // rules that would allow this, narrowest first; one offer can be several rules, joined by newlines
-	Remember string          // the offer that the user chose
+	Verdict Verdict
+	Cause   Cause           // what decided
+	Reason  string          // what it decided about ("writes /tmp/x"), or the user's own words; see Why
+	Args    json.RawMessage // arguments edited by the user: prepared and judged again, asked again if Access differs
+	Answer  json.RawMessage // the user's answer to Form
+	// the granted access; nil: Access. Narrower where a sandbox enforces it; scheduling then uses it
+	Grant []Access
+	// rules that would allow this, narrowest first; one offer can be several rules, joined by newlines
+	Offer    []string
+	Remember string // the offer that the user chose
 	// Approve, set by Executor.Before with the verdict Allow, answers a policy's Ask. It is ignored where the policy
 	// denies, in plan mode, and for calls that only the user can approve (MustAsk).
 	Approve bool
 	// Try, set by a policy: not allowed, but no rule forbids a trial. See Invocation.Trial.
 	Try bool
-	// Direct, set by an Asker with the verdict Allow for a call that was tried: discard the effects and run the call itself.
+	// Direct, set by an Asker with the verdict Allow for a call that was tried: discard the effects and run the call
+	// itself.
 	Direct bool
 }
 
-// A Policy judges a request. It returns at once, without I/O, and can be called any number of times. A nil Policy requires
-// approval for everything. The access of external tools (with an Origin) is always Anything.
+// A Policy judges a request. It returns at once, without I/O, and can be called any number of times. A nil Policy
+// requires approval for everything. The access of external tools (with an Origin) is always Anything.
 type Policy func(Request) Decision
 
-// An Asker asks the user for approval; several questions can be open. When ctx ends the question is withdrawn. A nil Asker
-// denies. After an answer with Remember set, all open questions are judged again. An Asker that has no user returns a
-// [DenialError], as made by [Unapproved]. Any other error with ErrDenied in its chain denies the call with the error's text.
+// An Asker asks the user for approval; several questions can be open. When ctx ends the question is withdrawn. A nil
+// Asker denies. After an answer with Remember set, all open questions are judged again. An Asker that has no user
+// returns a [DenialError], as made by [Unapproved]. Any other error with ErrDenied in its chain denies the call with
+// the error's text.
 type Asker func(ctx context.Context, r Request, why Decision) (Decision, error)
 
 // Stricter returns a policy that allows what both allow, asks where either asks, and permits trials where each does or

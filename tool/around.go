@@ -77,7 +77,8 @@ func (r *running) start(ctx context.Context) Outcome {
 	defer r.mu.Unlock()
 	e := r.e
 	if r.over {
-		return failed(StatusError, UnhandledException, "%s: Around can run a call once, before it returns", r.inv.Description)
+		return failed(StatusError, UnhandledException, "%s: Around can run a call once, before it returns",
+			r.inv.Description)
 	}
 	r.over = true
 	req := e.request(*r.inv)

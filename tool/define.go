@@ -36,7 +36,7 @@ type Def[A any] struct {
 //	description:"what it is for"   enum:"a,b"   minimum:"1"   maximum:"9"   default:"3"   minLength:"1"
 //	alias:"old_name,other"         further names of the parameter
 //	lenient:"true"                 declared as required; Prepare handles a missing value
-//	ignored:"mood,tone"            parameters beside this one that models trained on other agents send, and that have no effect
+//	ignored:"mood,tone"            parameters beside this one that models trained on other agents send, without effect
 //
 // Unknown parameters are rejected. Define panics if A has no schema: a bug in the program.
 func Define[A any](d Def[A]) Tool {
@@ -49,8 +49,10 @@ func Define[A any](d Def[A]) Tool {
 	}
 	return &defined[A]{
 		declaration: Declaration{
-			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description, Parameters: args.JSON,
-			Kind: d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames, Needs: d.Needs, Polls: d.Polls,
+			Name: d.Name, DisplayName: d.DisplayName, Summary: d.Summary, Description: d.Description,
+			Parameters: args.JSON,
+			Kind:       d.Kind, Aliases: d.Aliases, Deferred: d.Deferred, Budget: d.Budget, RuleNames: d.RuleNames,
+			Needs: d.Needs, Polls: d.Polls,
 			Personal: d.Personal, Auxiliary: d.Auxiliary,
 		},
 		// Parsed at the first call: a session defines all tools and calls few of them.
@@ -100,8 +102,8 @@ func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
 	return marshal(values)
 }
 
-// ArgumentsOf returns the arguments of a call as the tool reads them: repaired, by the declared names of parameters, and
-// with defaults. Invalid arguments are returned unchanged. A tool that wraps another has a method Unwrap() Tool.
+// ArgumentsOf returns the arguments of a call as the tool reads them: repaired, by the declared names of parameters,
+// and with defaults. Invalid arguments are returned unchanged. A tool that wraps another has a method Unwrap() Tool.
 func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 	var args json.RawMessage
 	var err error

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// A Display shows a call to the user. Every Display has a Markdown form; front ends can render known types better. It is
-// immutable and small: the tail of an output and its size, not the output. Markdown quotes untrusted text with [Fence]. In
-// a permission prompt only the types of this package are rendered; others are shown as Markdown source, like a Literal.
+// A Display shows a call to the user. Every Display has a Markdown form; front ends can render known types better. It
+// is immutable and small: the tail of an output and its size, not the output. Markdown quotes untrusted text with
+// [Fence]. In a permission prompt only the types of this package are rendered; others are shown as Markdown source,
+// like a Literal.
 //
 // In JSON a display is its Markdown as a string, unless it marshals itself (json.Marshaler) into an object.
 type Display interface{ Markdown() string }
@@ -218,8 +219,8 @@ func (x *Executor) Preview(ctx context.Context, c Call) (Request, Decision, erro
 	return r, x.judge(r, hooked{}), nil
 }
 
-// holdsContent reports whether a question about an access may show what is there. A question about a command or a host shows
-// only the arguments.
+// holdsContent reports whether a question about an access may show what is there. A question about a command or a host
+// shows only the arguments.
 func holdsContent(a Access) bool {
 	return a == Anything || a.Verb == Reads || a.Verb == Writes
 }

@@ -22,7 +22,8 @@ type Effects struct {
 	Changes  []Effect      // ordered by path; empty: nothing can be kept, and an approval runs the call
 	Temp     []string      // paths outside the workspace that it wrote, which are never kept
 	Warnings []string      // what the user should know before approving
-	Blocked  bool          // the trial denied it more than the network: a secret file, more time or memory, a system call
+	// the trial denied it more than the network: a secret file, more time or memory, a system call
+	Blocked bool
 }
 
 // CanRunAgain reports whether the call could end differently if it ran instead of keeping its effects: the trial denied

@@ -169,8 +169,8 @@ func (d Decision) Why() string {
 	return d.Reason + " (" + cause + ")"
 }
 
-// ErrChanged is in the chain of the error of a Trial that is useless because something else changed the same files meanwhile.
-// The user is asked whether to run the call instead; without a user the error is the result.
+// ErrChanged is in the chain of the error of a Trial that is useless because something else changed the same files
+// meanwhile. The user is asked whether to run the call instead; without a user the error is the result.
 var ErrChanged = errors.New("changed meanwhile")
 
 // ErrDenied is in the chain of every error for a denied call, such as the one [Live].Ask returns.
@@ -198,8 +198,9 @@ func Unapproved(r Request, why Decision, obstacle string, flags ...string) *Deni
 	}
 	reason := why.Why()
 	return &DenialError{
-		Model: "Permission denied: " + sentences(r.Description+because(reason), "it requires approval, and "+obstacle, next),
-		User:  joinLines("permission denied: "+r.Description, sentences(reason, obstacle), why.Remedy(flags...)),
+		Model: "Permission denied: " + sentences(r.Description+because(reason), "it requires approval, and "+obstacle,
+			next),
+		User: joinLines("permission denied: "+r.Description, sentences(reason, obstacle), why.Remedy(flags...)),
 	}
 }
 
@@ -269,8 +270,9 @@ func denial(what string, d Decision) *DenialError {
 // skipped returns the error of a call that depends on an earlier one that the user denied.
 func skipped(what, earlier string) *DenialError {
 	return &DenialError{
-		Model: fmt.Sprintf("Skipped: %s depends on an earlier call in this turn (%s) that the user denied.", what, earlier),
-		User:  fmt.Sprintf("skipped: %s depends on %s, which you denied", what, earlier),
+		Model: fmt.Sprintf("Skipped: %s depends on an earlier call in this turn (%s) that the user denied.", what,
+			earlier),
+		User: fmt.Sprintf("skipped: %s depends on %s, which you denied", what, earlier),
 	}
 }
 

@@ -31,8 +31,8 @@ type Event struct {
 // displayPause is the minimum time between two displays of one call.
 const displayPause = 20 * time.Millisecond
 
-// outbox delivers events to an observer, one at a time and in order, and never delays a call. Of the displays of a call it
-// keeps only the newest.
+// outbox delivers events to an observer, one at a time and in order, and never delays a call. Of the displays of a call
+// it keeps only the newest.
 type outbox struct {
 	observe func(Event)
 

@@ -38,9 +38,9 @@ type Executor struct {
 	// policy allows), rewrite Args, or Approve; its Allow alone grants nothing. An error denies the call. It gets the
 	// arguments as the tool reads them: see [ArgumentsOf].
 	Before func(context.Context, Call, Declaration) (Decision, error)
-	// Around wraps every run of a call, and for a tried call the keeping of its effects. It is called with the slot held,
-	// right before anything runs, and returns the outcome of run. It can stop the call by returning StatusError without
-	// calling run. It calls run at most once, before it returns. A panic in it is a failed call.
+	// Around wraps every run of a call, and for a tried call the keeping of its effects. It is called with the slot
+	// held, right before anything runs, and returns the outcome of run. It can stop the call by returning StatusError
+	// without calling run. It calls run at most once, before it returns. A panic in it is a failed call.
 	Around func(ctx context.Context, r Request, d Decision, run func(context.Context) Outcome) Outcome
 	// Tries is called before every trial of a call, which Around doesn't see: for a journal.
 	Tries func(Request, Decision)
@@ -49,7 +49,8 @@ type Executor struct {
 	Limit   int           // calls running at once; 0: 10. Questions and delegating calls take no slot
 	Timeout time.Duration // of one Run or Trial; 0: none
 	Budget  int           // maximum characters of a result's text; 0: 25,000, <0: no limit
-	// Mask replaces secret values in everything that the model reads of a call, also in texts that are saved; nil: nothing.
+	// Mask replaces secret values in everything that the model reads of a call, also in texts that are saved; nil:
+	// nothing.
 	Mask func(text string) string
 	// Spill saves a text that is over the budget and returns its location. With a nil Spill the rest is lost.
 	Spill func(Call, string) (Spilled, error)
@@ -96,7 +97,8 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 		c.delegate(l.entry)
 	}
 	child := &Executor{
-		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around, Tries: x.Tries,
+		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around,
+		Tries:   x.Tries,
 		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Mask: x.Mask, Spill: x.Spill,
 		by: by, scheduler: c,
 	}
@@ -104,8 +106,8 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	return child
 }
 
-// Rejudge judges open questions again after the mode or the rules have changed, and withdraws those that the policy answers
-// now. Before the first call it does nothing.
+// Rejudge judges open questions again after the mode or the rules have changed, and withdraws those that the policy
+// answers now. Before the first call it does nothing.
 func (x *Executor) Rejudge() {
 	if x.begun.Load() {
 		x.scheduler.rejudge()
@@ -212,7 +214,8 @@ func (b *Batch) Start(f Found) {
 	}()
 }
 
-// Refuse answers a call without running it, in order with the others. The agent uses it for an edit from a truncated answer.
+// Refuse answers a call without running it, in order with the others. The agent uses it for an edit from a truncated
+// answer.
 func (b *Batch) Refuse(f Found, t ErrorType, message string) {
 	e, _ := b.enter(f)
 	b.settle(e, failed(StatusError, t, "%s", message))
@@ -239,11 +242,13 @@ func (b *Batch) enter(f Found) (*scheduledCall, error) {
 	id, fresh := b.x.claim(f.ID)
 	e.call.ID = id
 	if known && !d.Named(f.Name) {
-		e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", humanize.Shorten(f.Name, 100), d.Name)}
+		e.repairs = []string{fmt.Sprintf("the tool was called as %q; its name is %s", humanize.Shorten(f.Name, 100),
+			d.Name)}
 	}
 	err := f.Err
 	if !fresh {
-		err = Errorf(ExecutionFailed, "call %s: this ID was already used in this session, and a call never runs twice. "+
+		err = Errorf(ExecutionFailed, "call %s: this ID was already used in this session, and a call never "+
+			"runs twice. "+
 			"Use a new ID to run it again.", id)
 	}
 	b.scheduler.enter(b, e)

@@ -121,7 +121,8 @@ func (e *scheduledCall) before(ctx context.Context) *Outcome {
 func (e *scheduledCall) prepare(ctx context.Context) (*Invocation, error) {
 	e.scheduler().prepare(e)
 	inv, err := prepareSafely(ctx, e.tool, e.decl, e.call.Args)
-	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access), err == nil && (e.canTry(inv) && e.trials == 0 || e.canRunAhead(inv)))
+	e.scheduler().prepared(e, scheduled(e.decl.kind(), inv.Access), err == nil &&
+		(e.canTry(inv) && e.trials == 0 || e.canRunAhead(inv)))
 	if err == nil {
 		e.scheduler().out.push(Event{Stage: Prepared, Request: e.request(*inv)})
 	}
@@ -164,15 +165,16 @@ func checkPromise(d Declaration, inv *Invocation) error {
 	}
 	for _, a := range inv.Access {
 		if a.Changes() && a != Anything {
-			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s. This is a bug in the tool. Nothing was run.",
+			return Errorf(UnhandledException, "%s: a tool of kind %s that %s %s. This is a bug in the tool. "+
+				"Nothing was run.",
 				d.Name, d.kind(), a.Verb, a.Target)
 		}
 	}
 	return nil
 }
 
-// scheduled returns the access that orders the call. A read-only tool may read the disk even if it declares no path for policy
-// to judge.
+// scheduled returns the access that orders the call. A read-only tool may read the disk even if it declares no path for
+// policy to judge.
 func scheduled(k Kind, access []Access) []Access {
 	if (k == Read || k == Search) && len(access) == 1 && access[0] == Nothing {
 		return []Access{{Reads, "*"}}
@@ -180,8 +182,8 @@ func scheduled(k Kind, access []Access) []Access {
 	return access
 }
 
-// tell returns the error of a Prepare as the outcome, if the model may read the paths that the error is about. again reports
-// that these have changed meanwhile.
+// tell returns the error of a Prepare as the outcome, if the model may read the paths that the error is about. again
+// reports that these have changed meanwhile.
 func (e *scheduledCall) tell(ctx context.Context, inv *Invocation, err error) (o Outcome, again bool) {
 	if ctx.Err() != nil {
 		return cancelled("%s: cancelled while preparing", e.decl.Name), false
@@ -190,7 +192,8 @@ func (e *scheduledCall) tell(ctx context.Context, inv *Invocation, err error) (o
 		return errored(err), false
 	}
 	if typeOf(err) == UnhandledException { // nothing to ask the user about
-		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing. This is a bug in the tool. Nothing was run.", e.decl.Name), false
+		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing. This is a bug in the "+
+			"tool. Nothing was run.", e.decl.Name), false
 	}
 	// The call is denied or needs approval exactly like a valid one: a different denial would reveal what exists.
 	whole := asReading(inv)
@@ -206,8 +209,8 @@ func (e *scheduledCall) tell(ctx context.Context, inv *Invocation, err error) (o
 	return errored(err), s.again
 }
 
-// asReading returns inv as a request to read: whether the model may see the error of a call depends on whether it may read
-// its targets.
+// asReading returns inv as a request to read: whether the model may see the error of a call depends on whether it may
+// read its targets.
 func asReading(inv *Invocation) *Invocation {
 	q := &Invocation{Description: inv.Description}
 	for _, a := range inv.Access {
@@ -373,14 +376,18 @@ func (e *scheduledCall) conclude(ctx, limited context.Context, inv *Invocation, 
 	case ctx.Err() != nil && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, ctx.Err())):
 		o = withResult(cancelled("%s: cancelled while running", inv.Description), r.Result)
 	case limited.Err() != nil && errors.Is(r.err, context.DeadlineExceeded):
-		o = withResult(failed(StatusError, ExecutionTimeout, "%s: timed out after %s", inv.Description, e.x.Timeout), r.Result)
+		o = withResult(failed(StatusError, ExecutionTimeout, "%s: timed out after %s", inv.Description, e.x.Timeout),
+			r.Result)
 	case errors.Is(r.err, ErrDenied):
 		o = withResult(deniedBy(r.err), r.Result)
 	default:
 		o = withResult(errored(r.err), r.Result)
 	}
 	if !stopped {
-		o.Error = &Failure{Type: o.Error.Type, Message: fmt.Sprintf("%s. It didn't stop within %s and may still be running.", o.Error.ForModel(), stopGrace)}
+		o.Error = &Failure{
+			Type: o.Error.Type, Message: fmt.Sprintf("%s. It didn't stop within %s and may still be running.",
+				o.Error.ForModel(), stopGrace),
+		}
 		o.Result = TextResult(o.Error.Message)
 	}
 	o.Result.Content, o.Saved = e.fit(o.Result.Content)

@@ -18,8 +18,8 @@ type Members interface {
 	ValidateToolParams(params map[string]any) error
 	// GetDescription returns one line: what the tool would do with the parameters.
 	GetDescription(params map[string]any) string
-	// ShouldConfirmExecute returns what the permission prompt shows; nil if the tool sees no need to ask. Policy decides
-	// what runs without approval.
+	// ShouldConfirmExecute returns what the permission prompt shows; nil if the tool sees no need to ask. Policy
+	// decides what runs without approval.
 	ShouldConfirmExecute(ctx context.Context, params map[string]any) (Display, error)
 	// Execute runs the call. It can call updateOutput with a new display any number of times.
 	Execute(ctx context.Context, params map[string]any, updateOutput func(Display)) (Result, error)
@@ -65,12 +65,12 @@ func (b BaseTool) ShouldConfirmExecute(context.Context, map[string]any) (Display
 	return nil, nil
 }
 
-// FromMembers makes a Tool of m. It calls the methods in the documented order: ValidateToolParams (after the parameters were
-// checked against the schema), GetDescription, ShouldConfirmExecute, Execute. The first three may be called again.
+// FromMembers makes a Tool of m. It calls the methods in the documented order: ValidateToolParams (after the parameters
+// were checked against the schema), GetDescription, ShouldConfirmExecute, Execute. The first three may be called again.
 //
 // The access of such a tool is unknown, so policy judges it as [Anything], and a nil from ShouldConfirmExecute passes
-// neither plan mode nor a deny rule. Only a tool with a method Kind() Kind that returns Read, Search or Think is treated as
-// read-only.
+// neither plan mode nor a deny rule. Only a tool with a method Kind() Kind that returns Read, Search or Think is
+// treated as read-only.
 //
 // FromMembers panics on members without a name or with an invalid schema: a bug in the program.
 func FromMembers(m Members) Tool {
@@ -117,8 +117,8 @@ func (t *fromMembers) Prepare(ctx context.Context, raw json.RawMessage) (*Invoca
 	return inv, err
 }
 
-// access returns what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is judged as
-// reading an unknown path.
+// access returns what policy judges. A read-only tool that sees no need to ask needs no approval; one that does is
+// judged as reading an unknown path.
 func (t *fromMembers) access(confirm bool) []Access {
 	switch {
 	case !t.declaration.kind().harmless():

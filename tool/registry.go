@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/nearest"
 )
 
-// Registry contains tools by name. Its zero value is empty and ready to use. A call keeps the tool it was looked up with,
-// so that tools can change while calls run.
+// Registry contains tools by name. Its zero value is empty and ready to use. A call keeps the tool it was looked up
+// with, so that tools can change while calls run.
 type Registry struct {
 	mu      sync.RWMutex
 	origins []string // in the order they were first set; "" is always searched first
@@ -32,8 +32,8 @@ func NewRegistry(builtin ...Tool) *Registry {
 }
 
 // Set replaces all tools of one origin, as when a server's list has changed. It skips tools whose name is used by a
-// built-in tool or another origin, and external tools with a name that rules use for a built-in tool. The error names the
-// skipped tools.
+// built-in tool or another origin, and external tools with a name that rules use for a built-in tool. The error names
+// the skipped tools.
 func (r *Registry) Set(origin string, ts []Tool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,11 +51,14 @@ func (r *Registry) Set(origin string, ts []Tool) error {
 		case d.Name == "":
 			errs = append(errs, fmt.Errorf("register tool of %s: missing name", originName(origin)))
 		case d.Origin != origin:
-			errs = append(errs, fmt.Errorf("register tool %s of %s: it declares the origin %s", d.Name, originName(origin), originName(d.Origin)))
+			errs = append(errs, fmt.Errorf("register tool %s of %s: it declares the origin %s", d.Name,
+				originName(origin), originName(d.Origin)))
 		case ok:
-			errs = append(errs, fmt.Errorf("register tool %s of %s: the name is already used by %s", d.Name, originName(origin), originName(owner)))
+			errs = append(errs, fmt.Errorf("register tool %s of %s: the name is already used by %s", d.Name,
+				originName(origin), originName(owner)))
 		case origin != "" && meant[d.Name] != "":
-			errs = append(errs, fmt.Errorf("register tool %s of %s: rules use this name for the built-in %s. Rename the tool.", d.Name, originName(origin), meant[d.Name]))
+			errs = append(errs, fmt.Errorf("register tool %s of %s: rules use this name for the built-in %s. "+
+				"Rename the tool.", d.Name, originName(origin), meant[d.Name]))
 		default:
 			taken[d.Name] = origin
 			kept = append(kept, t)
@@ -125,8 +128,8 @@ func (r *Registry) yield() {
 	}
 }
 
-// names returns the owner of every name that a tool of this origin can't use: declared names, and the aliases of built-in
-// tools. Built-in tools ignore external ones.
+// names returns the owner of every name that a tool of this origin can't use: declared names, and the aliases of
+// built-in tools. Built-in tools ignore external ones.
 func (r *Registry) names(of string) map[string]string {
 	taken := map[string]string{}
 	for origin, ts := range r.tools {
@@ -165,9 +168,9 @@ func originName(origin string) string {
 	return origin
 }
 
-// Lookup finds a tool by its name, by one of its aliases if no tool has that name, or by the display name and the rule names
-// of a built-in tool in any letter case ("Bash", "grep"). It accepts the additions of some models: "functions.read_file",
-// "functions.read_file:0". The error for an unknown name suggests a likely one.
+// Lookup finds a tool by its name, by one of its aliases if no tool has that name, or by the display name and the rule
+// names of a built-in tool in any letter case ("Bash", "grep"). It accepts the additions of some models:
+// "functions.read_file", "functions.read_file:0". The error for an unknown name suggests a likely one.
 func (r *Registry) Lookup(name string) (Tool, error) {
 	if r == nil {
 		return nil, unknownTool(name, nil)
@@ -210,8 +213,8 @@ func (d Declaration) Named(name string) bool {
 	return name == d.Name || slices.Contains(d.Aliases, name)
 }
 
-// plainName returns a tool's name without the namespace that OpenAI's format shows to models, and without the number that
-// Kimi's adds.
+// plainName returns a tool's name without the namespace that OpenAI's format shows to models, and without the number
+// that Kimi's adds.
 func plainName(name string) string {
 	plain := strings.TrimPrefix(strings.TrimSpace(name), "functions.")
 	if before, after, ok := strings.Cut(plain, ":"); ok && after != "" && strings.Trim(after, "0123456789") == "" {
@@ -236,7 +239,8 @@ func (r *Registry) find(name string) (Tool, []Declaration) {
 			if aliased == nil && slices.Contains(d.Aliases, name) {
 				aliased = t
 			}
-			if foreign == nil && origin == "" && slices.ContainsFunc(d.ruleNames(), func(n string) bool { return strings.EqualFold(n, name) }) {
+			if foreign == nil && origin == "" &&
+				slices.ContainsFunc(d.ruleNames(), func(n string) bool { return strings.EqualFold(n, name) }) {
 				foreign = t
 			}
 			known = append(known, d)
@@ -268,9 +272,9 @@ func unknownTool(name string, known []Declaration) error {
 	return Errorf(NotRegistered, "unknown tool %q\n%s", humanize.Shorten(name, 100), hint)
 }
 
-// likely returns the tools that an unknown name may mean: tools whose name is a typo away, else tools whose name contains
-// it. Calling a different kind of tool would do something else than the model meant, so tools of different kinds are only
-// suggested for a typo, and none for a very short name.
+// likely returns the tools that an unknown name may mean: tools whose name is a typo away, else tools whose name
+// contains it. Calling a different kind of tool would do something else than the model meant, so tools of different
+// kinds are only suggested for a typo, and none for a very short name.
 func likely(name string, known []Declaration) []string {
 	if len(name) < 4 {
 		return nil

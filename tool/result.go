@@ -13,8 +13,8 @@ import (
 type Result struct {
 	Content []Part  // llmContent
 	Display Display // returnDisplay; nil: the text of the failure, or of the content
-	// Compare stands for the content where results of the same call are compared: without durations, random names and other
-	// parts that always differ. It isn't sent anywhere. "": the content's text
+	// Compare stands for the content where results of the same call are compared: without durations, random names and
+	// other parts that always differ. It isn't sent anywhere. "": the content's text
 	Compare string
 	// Output is what a command printed, without what the content says about it. It isn't sent anywhere.
 	Output string
@@ -67,8 +67,8 @@ type resultJSON struct {
 	ReturnDisplay json.RawMessage `json:"returnDisplay,omitempty"`
 }
 
-// MarshalJSON writes the result with the documented names: a single text is a string, everything else an array of strings
-// and Part objects.
+// MarshalJSON writes the result with the documented names: a single text is a string, everything else an array of
+// strings and Part objects.
 func (r Result) MarshalJSON() ([]byte, error) {
 	content, err := marshalParts(r.Content)
 	if err != nil {

@@ -67,24 +67,25 @@ type scheduledCall struct {
 	tried   time.Duration // how long the last trial took, or the run ahead of others
 
 	// Guarded by scheduler.mu.
-	access      []Access      // the known access; initially the maximum of its kind
-	settled     bool          // access comes from a Prepare that is still valid; if not, others see the maximum
-	preparing   bool          // a Prepare is running,
-	invalidated [][]Access    // and these writers have ended since it started
-	stale       bool          // a writer of what it read has ended since its Prepare started
-	admitted    bool          // judged and allowed
-	trying      bool          // its Trial is running: as a reader of everything
-	reader      bool          // it was tried: it has read everything, and access is what keeping its effects would write
-	ahead       bool          // it reads while earlier calls are tried
-	over        int           // earlier calls of the batch that had run when it was prepared
-	hasty       bool          // it may be tried, or read, before earlier trials of the batch are settled
-	abort       func()        // stops its Trial, or what it reads ahead
-	refused     bool          // the user denied it
-	done        bool          //
-	hasSlot     bool          //
-	left        bool          // it has returned, or drives other calls: it takes no slot
-	changed     chan struct{} // closed, and replaced, when any of the above changes
-	outcome     Outcome
+	access      []Access   // the known access; initially the maximum of its kind
+	settled     bool       // access comes from a Prepare that is still valid; if not, others see the maximum
+	preparing   bool       // a Prepare is running,
+	invalidated [][]Access // and these writers have ended since it started
+	stale       bool       // a writer of what it read has ended since its Prepare started
+	admitted    bool       // judged and allowed
+	trying      bool       // its Trial is running: as a reader of everything
+	// it was tried: it has read everything, and access is what keeping its effects would write
+	reader  bool
+	ahead   bool          // it reads while earlier calls are tried
+	over    int           // earlier calls of the batch that had run when it was prepared
+	hasty   bool          // it may be tried, or read, before earlier trials of the batch are settled
+	abort   func()        // stops its Trial, or what it reads ahead
+	refused bool          // the user denied it
+	done    bool          //
+	hasSlot bool          //
+	left    bool          // it has returned, or drives other calls: it takes no slot
+	changed chan struct{} // closed, and replaced, when any of the above changes
+	outcome Outcome
 }
 
 // enter adds a call after all calls of its batch.
@@ -112,7 +113,8 @@ func (c *scheduler) prepare(e *scheduledCall) {
 	e.over = e.overBefore()
 }
 
-// prepared records the access of a call. hasty: it may be tried, or read, before earlier trials of the batch are settled.
+// prepared records the access of a call. hasty: it may be tried, or read, before earlier trials of the batch are
+// settled.
 func (c *scheduler) prepared(e *scheduledCall, access []Access, hasty bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,8 +176,8 @@ func (c *scheduler) refuse(e *scheduledCall) {
 	e.refused = true
 }
 
-// awaitQuestion waits until the call can be judged: earlier writers of what it uses are done, and earlier readers of what
-// it writes have been judged.
+// awaitQuestion waits until the call can be judged: earlier writers of what it uses are done, and earlier readers of
+// what it writes have been judged.
 func (c *scheduler) awaitQuestion(ctx context.Context, e *scheduledCall) error {
 	return c.await(ctx, func() *scheduledCall {
 		return e.lastEarlier(func(f *scheduledCall) bool {
@@ -203,8 +205,9 @@ func (c *scheduler) awaitTurn(ctx context.Context, e *scheduledCall) (ok bool, e
 	return ok, err
 }
 
-// awaitQuiet waits until no earlier or running call can change what e depends on, and reports whether none has since its
-// Prepare: its error may be temporary. Earlier calls include those that only read: an edit requires that the file was read.
+// awaitQuiet waits until no earlier or running call can change what e depends on, and reports whether none has since
+// its Prepare: its error may be temporary. Earlier calls include those that only read: an edit requires that the file
+// was read.
 func (c *scheduler) awaitQuiet(ctx context.Context, e *scheduledCall) (ok bool, err error) {
 	err = c.await(ctx, func() *scheduledCall {
 		if f := e.lastEarlier(func(f *scheduledCall) bool { return conflict(f.seen(), e.uses()) }); f != nil {
@@ -248,8 +251,8 @@ func (c *scheduler) await(ctx context.Context, blocker func() *scheduledCall, la
 	}
 }
 
-// lastEarlier finds the last earlier call of the batch that is not done and blocks. The others are usually done before it
-// is, so one wait suffices.
+// lastEarlier finds the last earlier call of the batch that is not done and blocks. The others are usually done before
+// it is, so one wait suffices.
 func (e *scheduledCall) lastEarlier(blocks func(*scheduledCall) bool) *scheduledCall {
 	for i := e.index - 1; i >= 0; i-- {
 		if f := e.batch.entries[i]; !f.done && blocks(f) {
@@ -419,13 +422,16 @@ func (c *scheduler) calm(e *scheduledCall) bool {
 	return was
 }
 
-// awaitTrial waits until no call writes what the trial would read, and marks it running, unless what Prepare read has changed
-// meanwhile. The first trial doesn't wait for earlier calls that are tried too: if these keep something, it is stopped and
-// repeated.
+// awaitTrial waits until no call writes what the trial would read, and marks it running, unless what Prepare read has
+// changed meanwhile. The first trial doesn't wait for earlier calls that are tried too: if these keep something, it is
+// stopped and repeated.
 func (c *scheduler) awaitTrial(ctx context.Context, e *scheduledCall, abort func()) (ok bool, err error) {
 	all := []Access{everything}
 	err = c.await(ctx, func() *scheduledCall {
-		if f := e.lastEarlier(func(f *scheduledCall) bool { return !(e.hasty && f.unsettled()) && disturbs(f.seen(), all) }); f != nil {
+		if f := e.lastEarlier(func(f *scheduledCall) bool {
+			return !(e.hasty && f.unsettled()) &&
+				disturbs(f.seen(), all)
+		}); f != nil {
 			return f
 		}
 		return c.firstRunning(func(f *scheduledCall) bool { return f != e && disturbs(f.runs(), all) })

@@ -1,10 +1,10 @@
-// Package tool defines tools, the calls that a model makes, and the executor that takes a call from its name to its result.
-// It imports only the standard library and knows no concrete tool.
+// Package tool defines tools, the calls that a model makes, and the executor that takes a call from its name to its
+// result. It imports only the standard library and knows no concrete tool.
 //
 // # Declare a tool
 //
-// [Define] makes a [Tool] of a struct of parameters and a function. The JSON Schema comes from the struct, and arguments are
-// checked against it before anything runs:
+// [Define] makes a [Tool] of a struct of parameters and a function. The JSON Schema comes from the struct, and
+// arguments are checked against it before anything runs:
 //
 //	clock := tool.Define(tool.Def[struct{}]{
 //		Name: "clock", Description: "Tells the time.", Kind: tool.Think,
@@ -18,8 +18,9 @@
 //		},
 //	})
 //
-// Prepare changes nothing. It returns an [Invocation]: what the call will do, in one line for the user; its [Access], such as
-// the paths that it reads and writes; and Run. What the user approved is what runs, because both come from one Prepare.
+// Prepare changes nothing. It returns an [Invocation]: what the call will do, in one line for the user; its [Access],
+// such as the paths that it reads and writes; and Run. What the user approved is what runs, because both come from one
+// Prepare.
 //
 // # Run calls
 //
@@ -36,13 +37,14 @@
 //
 // # Permissions
 //
-// No tool decides whether it may run. It declares its access, a [Policy] decides (package permission has one), and where the
-// [Decision] is Ask, the executor calls the [Asker] of the front end. Without an Asker such a call is denied.
+// No tool decides whether it may run. It declares its access, a [Policy] decides (package permission has one), and
+// where the [Decision] is Ask, the executor calls the [Asker] of the front end. Without an Asker such a call is denied.
 //
 // # Results and errors
 //
-// A [Result] has the parts for the model and a [Display] for the user. The executor cuts texts that are too long. [Errorf] and
-// [BadParam] make errors whose [ErrorType] is documented; the model reads their text, so it says what to do next.
+// A [Result] has the parts for the model and a [Display] for the user. The executor cuts texts that are too long.
+// [Errorf] and [BadParam] make errors whose [ErrorType] is documented; the model reads their text, so it says what to
+// do next.
 //
 // Package tooltest checks that a tool keeps this contract.
 package tool
@@ -57,10 +59,11 @@ import (
 type Tool interface {
 	// Declaration returns the same value every time; a changed tool is a new Tool.
 	Declaration() Declaration
-	// Prepare checks args and determines what the call would do. It changes nothing, is quick, and can be called several
-	// times for one call: what is shown and run is always prepared after every conflicting earlier call has ended. With
-	// an error it still returns an Invocation with the Access it knows: the error may be temporary (then Prepare is
-	// called again), and the model sees it only if policy lets it read those targets. A *ParamError is final.
+	// Prepare checks args and determines what the call would do. It changes nothing, is quick, and can be called
+	// several times for one call: what is shown and run is always prepared after every conflicting earlier call has
+	// ended. With an error it still returns an Invocation with the Access it knows: the error may be temporary (then
+	// Prepare is called again), and the model sees it only if policy lets it read those targets. A *ParamError is
+	// final.
 	Prepare(ctx context.Context, args json.RawMessage) (*Invocation, error)
 }
 
@@ -89,14 +92,20 @@ type Declaration struct {
 	Kind        Kind            // Other if empty
 	Aliases     []string        // other names that the model can call it by
 	Origin      string          // "" built in, "mcp:github", "command"; rules, trust and approvals depend on it
-	Fingerprint string          // of an external tool: a hash of its command and declaration. Saved approvals apply to this exact version
-	Deferred    bool            // not declared to the model until it is revealed
-	Budget      int             // maximum characters of text for the model; 0: the executor's, <0: the tool limits its own text
-	RuleNames   []string        // names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
-	Needs       Need            // what it requires besides the executor; empty: nothing, so that it can be served to other programs
-	Polls       bool            // calls wait for something, so repeating one without a new result is not a mistake
-	Personal    bool            // belongs to the conversation between the user and the first agent: subagents don't have it
-	Auxiliary   bool            // only serves other tools or the session, so that lists of a session's tools can omit it
+	// of an external tool: a hash of its command and declaration. Saved approvals apply to this exact version
+	Fingerprint string
+	Deferred    bool // not declared to the model until it is revealed
+	// maximum characters of text for the model; 0: the executor's, <0: the tool limits its own text
+	Budget int
+	// names that other agents use for it ("Bash"), accepted in permission rules and, in any letter case, in calls
+	RuleNames []string
+	// what it requires besides the executor; empty: nothing, so that it can be served to other programs
+	Needs Need
+	Polls bool // calls wait for something, so repeating one without a new result is not a mistake
+	// belongs to the conversation between the user and the first agent: subagents don't have it
+	Personal bool
+	// only serves other tools or the session, so that lists of a session's tools can omit it
+	Auxiliary bool
 }
 
 // Need is what a tool requires to work.
@@ -157,29 +166,33 @@ func (d Declaration) kind() Kind {
 
 // An Invocation is one checked call. Without Run it is plain data, and can be a question: see [Live].Ask.
 type Invocation struct {
-	Description string          // one line for users: "edit main.go"; the executor removes line breaks and invisible characters
+	// one line for users: "edit main.go"; the executor removes line breaks and invisible characters
+	Description string
 	Access      []Access        // what policy and scheduling depend on; empty: Anything
 	Confirm     Display         // what the user sees in the permission prompt; nil: Description
 	Form        json.RawMessage // schema of an answer other than yes or no (flat, as in MCP elicitation); nil: none
 	MustAsk     bool            // only the user can approve it, whatever the policy says
 	Notes       []string        // for the model, added to any result as "Note:" lines
-	// Rework returns the arguments with which the call would use a text that the user edited before approving it, through
-	// Decision.Args: the content of a file (FileDiff.New) or a command (Command.Line). Nil: the text can't be edited.
+	// Rework returns the arguments with which the call would use a text that the user edited before approving it,
+	// through Decision.Args: the content of a file (FileDiff.New) or a command (Command.Line). Nil: the text can't be
+	// edited.
 	Rework func(text string) json.RawMessage `json:"-"`
-	// Run executes the call. It checks that what Prepare saw is still true. A Result returned with an error is kept, since
-	// partial output helps. Run returns soon after ctx ends.
+	// Run executes the call. It checks that what Prepare saw is still true. A Result returned with an error is kept,
+	// since partial output helps. Run returns soon after ctx ends.
 	Run func(ctx context.Context, l *Live) (Result, error) `json:"-"`
-	// Trial runs the call without lasting effects; nil means it can't be tried. It is called at most twice for a call, and
-	// only where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is asked as if
-	// there were no Trial, with the reason unless errors.ErrUnsupported is in the error's chain.
+	// Trial runs the call without lasting effects; nil means it can't be tried. It is called at most twice for a call,
+	// and only where Decision.Try allows it. An error without a Tried means that it can't be tried: then the user is
+	// asked as if there were no Trial, with the reason unless errors.ErrUnsupported is in the error's chain.
 	Trial func(ctx context.Context, l *Live) (*Tried, error) `json:"-"`
 }
 
-// Tried is a call that ran without lasting effects. Run keeps exactly the effects that Access and Confirm describe, all or
-// none.
+// Tried is a call that ran without lasting effects. Run keeps exactly the effects that Access and Confirm describe, all
+// or none.
 type Tried struct {
-	Invocation               // Access: what keeping would write, or Nothing; Confirm: the effects; Run: keeps all or none
-	Drop       func() Result // discards the effects and returns what the call did; the executor adds why nothing was kept
+	// Access: what keeping would write, or Nothing; Confirm: the effects; Run: keeps all or none
+	Invocation
+	// discards the effects and returns what the call did; the executor adds why nothing was kept
+	Drop func() Result
 }
 
 // Live gives a running call access to its environment.
@@ -189,8 +202,8 @@ type Live struct {
 	// Show replaces the display. It never blocks, keeps only the newest, and does nothing after Run.
 	Show func(Display)
 	// Ask asks a question that Prepare could not foresee: an elicitation, a retry outside the sandbox. It goes through
-	// the same policy; q.Access is the additional access (Nothing for a plain question). It extends permissions, not the
-	// order of calls.
+	// the same policy; q.Access is the additional access (Nothing for a plain question). It extends permissions, not
+	// the order of calls.
 	Ask func(ctx context.Context, q Invocation) (Decision, error)
 
 	entry *scheduledCall // its position in the order, and its slot
@@ -199,8 +212,8 @@ type Live struct {
 // Verb is how a call uses a target.
 type Verb string
 
-// The verbs. Reads and Writes apply to paths. Execs applies to a command, which may write anything. Reaches applies to a
-// host and does not affect the order of calls. Locks applies to a name in this session: it orders calls, and policy
+// The verbs. Reads and Writes apply to paths. Execs applies to a command, which may write anything. Reaches applies to
+// a host and does not affect the order of calls. Locks applies to a name in this session: it orders calls, and policy
 // always allows it.
 const (
 	Reads   Verb = "reads"
@@ -210,11 +223,12 @@ const (
 	Locks   Verb = "holds"
 )
 
-// Access is one resource that a call uses. Calls of a batch behave as if run one by one in order; they overlap where none
-// writes what another uses.
+// Access is one resource that a call uses. Calls of a batch behave as if run one by one in order; they overlap where
+// none writes what another uses.
 type Access struct {
-	Verb   Verb   `json:"verb"`
-	Target string `json:"target"` // resolved absolute path, "dir/" for everything below it; the whole command; host; "todos"; "*" for all
+	Verb Verb `json:"verb"`
+	// resolved absolute path, "dir/" for everything below it; the whole command; host; "todos"; "*" for all
+	Target string `json:"target"`
 }
 
 var (
@@ -281,7 +295,8 @@ func (a Access) disturbs(b Access) bool {
 	case Reads, Reaches, Nothing.Verb:
 		return false
 	case Locks:
-		return b.Verb == Locks && (a.Target == b.Target || b.Target == "*" || a == someName || b == someName) || b.Verb == Anything.Verb
+		return b.Verb == Locks && (a.Target == b.Target || b.Target == "*" || a == someName || b == someName) ||
+			b.Verb == Anything.Verb
 	}
 	switch b.Verb {
 	case Nothing.Verb:
@@ -314,8 +329,8 @@ func within(path, dir string) bool {
 	return strings.HasPrefix(path, dir) || path == dir[:len(dir)-1]
 }
 
-// maxAccess returns the most access that the tool can have, before Prepare has run. It depends on the kind, which the executor
-// enforces for built-in tools; an external tool may do anything.
+// maxAccess returns the most access that the tool can have, before Prepare has run. It depends on the kind, which the
+// executor enforces for built-in tools; an external tool may do anything.
 func (d Declaration) maxAccess() []Access {
 	if d.Origin != "" {
 		return []Access{Anything}

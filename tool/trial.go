@@ -316,7 +316,8 @@ func nothingKept(t *tried, s step, o Outcome) string {
 		what = f.Count()
 	}
 	if s.no {
-		return sentences("Nothing was kept: the user discarded "+what, s.decision.Reason, "don't retry it", "ask what they want instead, or continue without it")
+		return sentences("Nothing was kept: the user discarded "+what, s.decision.Reason, "don't retry it",
+			"ask what they want instead, or continue without it")
 	}
 	return "Nothing was kept of " + what + ". " + o.Error.ForModel()
 }

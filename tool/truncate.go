@@ -29,8 +29,9 @@ func withResult(o Outcome, r Result) Outcome {
 	return o
 }
 
-// fit ensures that the result has text (only a tool that limits its own text may return none) and that all texts together
-// are within the budget. A longer text is saved in full, and the model gets its start and end. saved are the paths.
+// fit ensures that the result has text (only a tool that limits its own text may return none) and that all texts
+// together are within the budget. A longer text is saved in full, and the model gets its start and end. saved are the
+// paths.
 func (e *scheduledCall) fit(parts []Part) (fitting []Part, saved []string) {
 	if len(parts) == 0 || len(parts) == 1 && e.decl.Budget >= 0 && isBlank(parts[0]) {
 		return []Part{Text("(" + e.decl.Name + " returned no output)")}, nil
@@ -193,7 +194,8 @@ func (e *scheduledCall) shortened(s string, chars, budget int) (short, path stri
 		case err != nil:
 			where = fmt.Sprintf("Saving the full output failed: %v.", err)
 		case kept.Dropped > 0:
-			where = fmt.Sprintf("Full output, without the last %s bytes (over the size limit): %s.", humanize.Number(int(kept.Dropped)), kept.Path)
+			where = fmt.Sprintf("Full output, without the last %s bytes (over the size limit): %s.",
+				humanize.Number(int(kept.Dropped)), kept.Path)
 		default:
 			where = fmt.Sprintf("Full output: %s.", kept.Path)
 		}
@@ -205,9 +207,9 @@ func (e *scheduledCall) shortened(s string, chars, budget int) (short, path stri
 // headShare is the part of a truncated text that its start gets: errors are usually at the end.
 const headShare = 0.4
 
-// Cut shortens s to about budget characters: its head and its tail, cut at line endings where lines are not too long, else
-// between characters, with a line between them that says how much is omitted. A budget too small for that gives only that
-// line.
+// Cut shortens s to about budget characters: its head and its tail, cut at line endings where lines are not too long,
+// else between characters, with a line between them that says how much is omitted. A budget too small for that gives
+// only that line.
 func Cut(s string, budget int) string {
 	total := utf8.RuneCountInString(s)
 	if total <= budget {

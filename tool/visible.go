@@ -40,8 +40,8 @@ func longestRun(s string, c byte) int {
 	return longest
 }
 
-// Visible replaces what a terminal would not show by escapes: control characters (except newline and tab), invalid UTF-8,
-// and characters that hide or reorder text (bidi controls, zero-width, tags, variation selectors).
+// Visible replaces what a terminal would not show by escapes: control characters (except newline and tab), invalid
+// UTF-8, and characters that hide or reorder text (bidi controls, zero-width, tags, variation selectors).
 func Visible(s string) string {
 	if isPlain(s) {
 		return s
@@ -106,7 +106,8 @@ func hides(r rune) bool {
 		return false
 	}
 	switch r {
-	case 0x00AD, 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180E, 0x180F, 0x2028, 0x2029, 0x3164, 0xFFA0:
+	case 0x00AD, 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180E, 0x180F, 0x2028, 0x2029, 0x3164,
+		0xFFA0:
 		return true
 	}
 	switch {

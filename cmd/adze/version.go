@@ -11,8 +11,8 @@ func buildVersion() string {
 	return versionOf(version, info)
 }
 
-// versionOf returns the first that is known: the version that the build set, the module's (go install …@v1.2.3, or a tag
-// or commit of the checkout), the commit, "devel".
+// versionOf returns the first that is known: the version that the build set, the module's (go install …@v1.2.3, or a
+// tag or commit of the checkout), the commit, "devel".
 func versionOf(set string, info *debug.BuildInfo) string {
 	if set != "" {
 		return set

@@ -2,7 +2,8 @@
 //
 //	approval -url http://127.0.0.1:8080/approve 'rm -r build'
 //
-// The server gets what the call would do as JSON, and answers {"verdict": "allow"} or {"verdict": "deny", "reason": "…"}.
+// The server gets what the call would do as JSON, and answers {"verdict": "allow"} or {"verdict": "deny", "reason":
+// "…"}.
 package main
 
 import (
@@ -44,7 +45,9 @@ func run(ctx context.Context, w io.Writer, helper adze.Helper, url, dir string, 
 	}
 	defer set.Close()
 	policy := permission.New(permission.World{Roots: set.Roots(), Disk: ondisk.New(set.Roots())}, permission.Default)
-	x := &tool.Executor{Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Ask: asker(url)}
+	x := &tool.Executor{
+		Registry: tool.NewRegistry(set.Tools()...), Policy: policy.Judge, Mask: set.Mask, Ask: asker(url),
+	}
 	for _, command := range commands {
 		args, err := json.Marshal(map[string]string{"command": command})
 		if err != nil {

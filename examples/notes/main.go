@@ -28,7 +28,9 @@ func main() {
 	home := flag.String("home", filepath.Join(os.TempDir(), "notes"), "directory of conversations and notes")
 	flag.Parse()
 	ctx := context.Background()
-	m, err := openai.Open(ctx, openai.Options{BaseURL: os.Getenv("OPENAI_BASE_URL"), Key: os.Getenv("OPENAI_API_KEY"), Model: os.Getenv("OPENAI_MODEL")})
+	m, err := openai.Open(ctx, openai.Options{
+		BaseURL: os.Getenv("OPENAI_BASE_URL"), Key: os.Getenv("OPENAI_API_KEY"), Model: os.Getenv("OPENAI_MODEL"),
+	})
 	if err == nil {
 		defer m.Close()
 		err = run(ctx, os.Stdout, m, *home, *resume, strings.Join(flag.Args(), " "))

@@ -1,5 +1,5 @@
-// Command otherloop gives Adze's tools to a loop of another SDK: OpenAI's for Go. The SDK talks to the model; Adze checks,
-// judges, orders and runs the calls.
+// Command otherloop gives Adze's tools to a loop of another SDK: OpenAI's for Go. The SDK talks to the model; Adze
+// checks, judges, orders and runs the calls.
 //
 //	OPENAI_API_KEY=… otherloop -model gpt-5 "How many Go files are here?"
 package main
@@ -30,7 +30,8 @@ func main() {
 	flag.Parse()
 	dir, err := os.Getwd()
 	if err == nil {
-		err = run(context.Background(), os.Stdout, helper, openai.NewClient(), *name, dir, strings.Join(flag.Args(), " "))
+		err = run(context.Background(), os.Stdout, helper, openai.NewClient(), *name, dir,
+			strings.Join(flag.Args(), " "))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "otherloop:", err)

@@ -31,20 +31,23 @@ const maxBars = 8
 
 // times returns the model and the tools that took longest.
 func (t *transcript) times() []share {
-	all := []share{{"model", t.modelMS, fmt.Sprintf("%s, %s", duration(t.modelMS), humanize.Count(len(t.turns), "turn")), "model"}}
+	all := []share{{"model", t.modelMS, fmt.Sprintf("%s, %s", duration(t.modelMS),
+		humanize.Count(len(t.turns), "turn")), "model"}}
 	tools := slices.Clone(t.tools)
 	sort.SliceStable(tools, func(i, j int) bool { return tools[i].ms > tools[j].ms })
 	var rest toolTime
 	for _, s := range tools {
 		if len(all) < maxBars {
-			all = append(all, share{s.name, s.ms, fmt.Sprintf("%s, %s", duration(s.ms), humanize.Count(s.calls, "call")), "tool"})
+			all = append(all, share{s.name, s.ms,
+				fmt.Sprintf("%s, %s", duration(s.ms), humanize.Count(s.calls, "call")), "tool"})
 			continue
 		}
 		rest.calls += s.calls
 		rest.ms += s.ms
 	}
 	if rest.calls > 0 {
-		all = append(all, share{"other tools", rest.ms, fmt.Sprintf("%s, %s", duration(rest.ms), humanize.Count(rest.calls, "call")), "tool"})
+		all = append(all, share{"other tools", rest.ms,
+			fmt.Sprintf("%s, %s", duration(rest.ms), humanize.Count(rest.calls, "call")), "tool"})
 	}
 	return all
 }
@@ -57,7 +60,8 @@ func (p page) bars(title string, all []share) {
 	p.write("<figure>\n<figcaption>", text(title), "</figcaption>\n<table class=\"bars\">\n")
 	for _, s := range all {
 		p.write(`<tr><th scope="row">`, text(s.name), `</th><td><span class="bar `, s.class, `" style="width:`,
-			raw(fmt.Sprintf("%.1f", 60*float64(s.value)/float64(longest))), `%"></span> `, text(s.label), "</td></tr>\n")
+			raw(fmt.Sprintf("%.1f", 60*float64(s.value)/float64(longest))), `%"></span> `, text(s.label),
+			"</td></tr>\n")
 	}
 	p.write("</table>\n</figure>\n")
 }
@@ -101,27 +105,35 @@ func (p page) columns(turns []turn) {
 		return
 	}
 	step := chartWidth / float64(max(len(all), 12))
-	p.write("<figure>\n<figcaption>Tokens per turn <span class=\"legend\"><i class=\"cached\"></i>cached input <i class=\"input\"></i>input <i class=\"output\"></i>output</span></figcaption>\n",
-		raw(fmt.Sprintf(`<svg viewBox="0 0 %g %g" role="img" aria-label="Tokens per turn">`, chartWidth, chartHeight+18)), "\n")
-	p.write(raw(fmt.Sprintf(`<line class="axis" x1="0" y1="%g" x2="%g" y2="%g"/>`, chartHeight, chartWidth, chartHeight)))
-	p.write(raw(fmt.Sprintf(`<text class="scale" x="%g" y="10" text-anchor="end">`, chartWidth)), text(humanize.Number(most)), "</text>\n")
+	p.write("<figure>\n<figcaption>Tokens per turn <span class=\"legend\"><i class=\"cached\"></i>cached input <i "+
+		"class=\"input\"></i>input <i class=\"output\"></i>output</span></figcaption>\n",
+		raw(fmt.Sprintf(`<svg viewBox="0 0 %g %g" role="img" aria-label="Tokens per turn">`, chartWidth,
+			chartHeight+18)), "\n")
+	p.write(raw(fmt.Sprintf(`<line class="axis" x1="0" y1="%g" x2="%g" y2="%g"/>`, chartHeight, chartWidth,
+		chartHeight)))
+	p.write(raw(fmt.Sprintf(`<text class="scale" x="%g" y="10" text-anchor="end">`, chartWidth)),
+		text(humanize.Number(most)), "</text>\n")
 	for i, c := range all {
 		name := fmt.Sprintf("Turn %d", c.first)
 		if c.last > c.first {
 			name = fmt.Sprintf("Turns %d-%d", c.first, c.last)
 		}
-		p.write("<g><title>", text(fmt.Sprintf("%s: %s cached input, %s input, %s output", name, humanize.Number(c.cached), humanize.Number(c.input), humanize.Number(c.output))), "</title>")
+		p.write("<g><title>", text(fmt.Sprintf("%s: %s cached input, %s input, %s output", name,
+			humanize.Number(c.cached), humanize.Number(c.input), humanize.Number(c.output))), "</title>")
 		y := chartHeight
-		for _, s := range []share{{value: c.cached, class: "cached"}, {value: c.input, class: "input"}, {value: c.output, class: "output"}} {
+		for _, s := range []share{{value: c.cached, class: "cached"}, {value: c.input, class: "input"},
+			{value: c.output, class: "output"}} {
 			h := (chartHeight - 14) * float64(s.value) / float64(most)
 			y -= h
-			p.write(raw(fmt.Sprintf(`<rect class="%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"/>`, s.class, float64(i)*step, y, step*0.8, h)))
+			p.write(raw(fmt.Sprintf(`<rect class="%s" x="%.2f" y="%.2f" width="%.2f" height="%.2f"/>`, s.class,
+				float64(i)*step, y, step*0.8, h)))
 		}
 		p.write("</g>\n")
 	}
 	p.write(raw(fmt.Sprintf(`<text class="scale" x="0" y="%g">`, chartHeight+14)), `1</text>`)
 	if len(all) > 1 {
-		p.write(raw(fmt.Sprintf(`<text class="scale" x="%.1f" y="%g" text-anchor="end">`, float64(len(all))*step, chartHeight+14)), len(turns), `</text>`)
+		p.write(raw(fmt.Sprintf(`<text class="scale" x="%.1f" y="%g" text-anchor="end">`, float64(len(all))*step,
+			chartHeight+14)), len(turns), `</text>`)
 	}
 	p.write("\n</svg>\n</figure>\n")
 }

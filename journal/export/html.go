@@ -19,8 +19,8 @@ import (
 //go:embed style.css
 var style string
 
-// HTML writes the conversation as one page that loads nothing and runs no script: texts, pictures, diffs in color, and a
-// chart of time and tokens. It has a light and a dark theme.
+// HTML writes the conversation as one page that loads nothing and runs no script: texts, pictures, diffs in color, and
+// a chart of time and tokens. It has a light and a dark theme.
 func HTML(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) error {
 	t, err := read(entries, blobs)
 	if err != nil {
@@ -100,13 +100,15 @@ func (p page) item(i *item) {
 	case answer:
 		class, name = "answer", "Assistant"
 	}
-	p.write(`<article class="`, class, `"`, p.nested(i), `><h3>`, name, p.by(i), ` <time>`, text(i.at.Format("15:04:05")), `</time>`)
+	p.write(`<article class="`, class, `"`, p.nested(i), `><h3>`, name, p.by(i), ` <time>`,
+		text(i.at.Format("15:04:05")), `</time>`)
 	if i.turn != nil {
 		p.write(` <span class="cost">`, text(duration(i.turn.ms)), ` · `, text(tokens(i.turn.usage)), `</span>`)
 	}
 	p.write("</h3>\n")
 	if i.thoughts != "" {
-		p.write(`<details class="thoughts"><summary>Thoughts</summary><div class="text">`, text(strings.TrimSpace(i.thoughts)), "</div></details>\n")
+		p.write(`<details class="thoughts"><summary>Thoughts</summary><div class="text">`,
+			text(strings.TrimSpace(i.thoughts)), "</div></details>\n")
 	}
 	p.prose(i.text)
 	for _, m := range i.media {
@@ -158,10 +160,12 @@ func (p page) call(i *item) {
 	c := i.call
 	status := c.status()
 	class := "unknown"
-	if slices.Contains([]tool.Status{tool.StatusSuccess, tool.StatusError, tool.StatusDenied, tool.StatusCancelled}, status) {
+	if slices.Contains([]tool.Status{tool.StatusSuccess, tool.StatusError, tool.StatusDenied, tool.StatusCancelled},
+		status) {
 		class = string(status)
 	}
-	p.write(`<article class="call `, raw(class), `"`, p.nested(i), `><h3><code>`, text(c.name()), `</code>`, p.by(i), ` <span class="status">`, text(status), `</span>`)
+	p.write(`<article class="call `, raw(class), `"`, p.nested(i), `><h3><code>`, text(c.name()), `</code>`, p.by(i),
+		` <span class="status">`, text(status), `</span>`)
 	if c.finished != nil {
 		p.write(` <span class="cost">`, text(duration(c.finished.Outcome.MS)), `</span>`)
 	}
@@ -195,7 +199,8 @@ func (p page) fold(name, s string, lines int) {
 	if n > lines || len(s) > lines*120 {
 		open = ""
 	}
-	p.write(`<details`, open, `><summary>`, text(name), ` <span class="size">`, text(humanize.Count(n, "line")), `</span></summary><pre>`, text(s), "</pre></details>\n")
+	p.write(`<details`, open, `><summary>`, text(name), ` <span class="size">`, text(humanize.Count(n, "line")),
+		`</span></summary><pre>`, text(s), "</pre></details>\n")
 }
 
 func (p page) diff(d string) {
@@ -203,7 +208,8 @@ func (p page) diff(d string) {
 	for line := range strings.Lines(d) {
 		class := raw("same")
 		switch {
-		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "Index:"), strings.HasPrefix(line, "==="):
+		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "),
+			strings.HasPrefix(line, "Index:"), strings.HasPrefix(line, "==="):
 			class = "file"
 		case strings.HasPrefix(line, "@@"):
 			class = "place"
@@ -220,7 +226,8 @@ func (p page) diff(d string) {
 // media shows a picture of a type that can't contain scripts.
 func (p page) media(m tool.Media) {
 	if slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, m.MIMEType) {
-		p.write(`<img alt="`, text(m.MIMEType), `" src="data:`, raw(m.MIMEType), `;base64,`, raw(base64.StdEncoding.EncodeToString(m.Data)), "\">\n")
+		p.write(`<img alt="`, text(m.MIMEType), `" src="data:`, raw(m.MIMEType), `;base64,`,
+			raw(base64.StdEncoding.EncodeToString(m.Data)), "\">\n")
 		return
 	}
 	p.write(`<p class="note">`, text(fmt.Sprintf("%s, %s bytes", m.MIMEType, humanize.Number(len(m.Data)))), "</p>\n")

@@ -2,8 +2,8 @@
 //
 //	err := export.HTML(w, file.Read(1), store)
 //
-// The documents include the texts and pictures from the store. A journal with an invalid line is exported up to there, with
-// a note.
+// The documents include the texts and pictures from the store. A journal with an invalid line is exported up to there,
+// with a note.
 package export
 
 import (
@@ -231,7 +231,9 @@ func (t *transcript) answer(e journal.Entry, d journal.Answer) {
 	for _, c := range d.Message.Calls() {
 		if !known[c.ID] && t.calls[c.ID] == nil {
 			t.calls[c.ID] = &call{Call: model.Call{Call: c}}
-			t.waiting[e.By] = append(t.waiting[e.By], &item{seq: e.Seq, at: e.At, by: e.By, kind: called, call: t.calls[c.ID]})
+			t.waiting[e.By] = append(t.waiting[e.By], &item{
+				seq: e.Seq, at: e.At, by: e.By, kind: called, call: t.calls[c.ID],
+			})
 		}
 	}
 	t.flush(e.By)

@@ -12,11 +12,12 @@ import (
 
 // answer turns a server's response into events.
 type answer struct {
-	out    *api.Output
-	name   string // of the model
-	open   map[int]*part
-	order  []*part     // the open ones
-	held   model.Event // may be the truncated end of the answer: arguments that aren't JSON, or thinking without a signature
+	out   *api.Output
+	name  string // of the model
+	open  map[int]*part
+	order []*part // the open ones
+	// may be the truncated end of the answer: arguments that aren't JSON, or thinking without a signature
+	held   model.Event
 	calls  int
 	begun  bool    // message_start came
 	spoken bool    // text was emitted
@@ -69,7 +70,8 @@ func (a *answer) take(e streamEvent, data []byte) (done bool, err error) {
 	switch e.Type {
 	case "message_start":
 		if a.begun { // a proxy sends the answer to another attempt in the same stream
-			return false, model.Errorf(model.ErrCut, "answer cut off: the server began another answer in the same stream")
+			return false, model.Errorf(model.ErrCut, "answer cut off: the server began another answer in the "+
+				"same stream")
 		}
 		a.begun = true
 		var m wholeMessage
@@ -194,9 +196,12 @@ func (p *part) read() error {
 func (a *answer) add(index int, d delta) error {
 	p := a.open[index]
 	if p == nil {
-		kind := map[string]string{"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking"}[d.Type]
+		kind := map[string]string{
+			"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "thinking",
+		}[d.Type]
 		if d.Type == "input_json_delta" {
-			return model.Errorf(model.ErrWire, "the server sent arguments of a call that it didn't begin: %s", api.Excerpt(d.Arguments))
+			return model.Errorf(model.ErrWire, "the server sent arguments of a call that it didn't begin: %s",
+				api.Excerpt(d.Arguments))
 		}
 		if kind == "" {
 			return nil
@@ -285,7 +290,8 @@ func (a *answer) close(p *part) error {
 
 // whole returns a block of thinking to send back: as the server began it, with the pieces sent since.
 func (p *part) whole() json.RawMessage {
-	if p.signature.Len() == 0 && p.thought.Len() == len(api.Unquote(p.Thinking)) && !api.IsNull(p.Thinking) && !api.IsNull(p.Signature) {
+	if p.signature.Len() == 0 && p.thought.Len() == len(api.Unquote(p.Thinking)) && !api.IsNull(p.Thinking) &&
+		!api.IsNull(p.Signature) {
 		return p.raw // it was sent as one JSON value
 	}
 	signature := api.Unquote(p.Signature)
@@ -381,8 +387,8 @@ func (a *answer) endReason() model.Reason {
 	return r
 }
 
-// Salvage emits the rest of the text. Complete calls were emitted before. An open or held call is incomplete, and thinking
-// without its signature can't be sent back.
+// Salvage emits the rest of the text. Complete calls were emitted before. An open or held call is incomplete, and
+// thinking without its signature can't be sent back.
 func (a *answer) Salvage() error {
 	for _, p := range a.order {
 		if p.Type == "text" && a.out.Begun() {

@@ -7,8 +7,8 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// streamEvent is an event of a stream. Its members are decoded when its type is known, because unknown events can have any
-// format.
+// streamEvent is an event of a stream. Its members are decoded when its type is known, because unknown events can have
+// any format.
 type streamEvent struct {
 	Type    string          `json:"type"`
 	Index   json.RawMessage `json:"index"`
@@ -108,7 +108,8 @@ func (u *usage) update(raw json.RawMessage) {
 		return
 	}
 	for have, count := range map[*int]int{
-		&u.Input: v.Input, &u.Output: v.Output, &u.CacheRead: v.CacheRead, &u.CacheWrite: v.CacheWrite, &u.Details.Thinking: v.Details.Thinking,
+		&u.Input: v.Input, &u.Output: v.Output, &u.CacheRead: v.CacheRead, &u.CacheWrite: v.CacheWrite,
+		&u.Details.Thinking: v.Details.Thinking,
 	} {
 		if count > 0 {
 			*have = count

@@ -48,7 +48,8 @@ type digest [sha256.Size]byte
 func digestOf(s model.Sealed) digest { return sha256.Sum256(s.JSON) }
 
 // errDropped reports that thinking isn't sent back.
-var errDropped = errors.New("the server rejected the signature of earlier thinking, which is removed from the conversation")
+var errDropped = errors.New("the server rejected the signature of earlier thinking, which is removed from the " +
+	"conversation")
 
 // learn reports whether a rejection shows how to change the request.
 func (m *Model) learn(f *api.Failure, s *sending) bool {
@@ -83,8 +84,8 @@ func (m *Model) learn(f *api.Failure, s *sending) bool {
 	return m.quirks != before
 }
 
-// drop marks all sealed data of a conversation as rejected, and reports whether there was any. It marks all, because the
-// server also rejects thinking if a block before it is missing. Later thinking is sent back.
+// drop marks all sealed data of a conversation as rejected, and reports whether there was any. It marks all, because
+// the server also rejects thinking if a block before it is missing. Later thinking is sent back.
 func (m *Model) drop(messages []model.Message) bool {
 	found := false
 	for _, msg := range messages {
@@ -100,8 +101,8 @@ func (m *Model) drop(messages []model.Message) bool {
 
 var number = regexp.MustCompile(`\d+`)
 
-// lowerLimit finds the limit in an error such as "max_tokens: 32000 > 8192, which is the maximum allowed …": the highest
-// number below the one that was sent. 0: none.
+// lowerLimit finds the limit in an error such as "max_tokens: 32000 > 8192, which is the maximum allowed …": the
+// highest number below the one that was sent. 0: none.
 func lowerLimit(text string, sent int) int {
 	limit := 0
 	for _, digits := range number.FindAllString(text, -1) {
@@ -136,8 +137,8 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// minThinking is the limit of an answer below which the model isn't asked to think: too little would remain for the answer.
-// The smallest budget that the API accepts is half of it.
+// minThinking is the limit of an answer below which the model isn't asked to think: too little would remain for the
+// answer. The smallest budget that the API accepts is half of it.
 const minThinking = 2048
 
 // budgets are the tokens for each effort, for models that take a budget instead.
@@ -157,7 +158,8 @@ func (q quirks) think(out *request, s *sending) error {
 	case thinkBudget:
 		budget, ok := budgets[s.Effort]
 		if !ok {
-			return model.Errorf(model.ErrRejected, "%s doesn't accept effort %q\nUse low, medium, high or max for --effort, or none.", out.Model, s.Effort)
+			return model.Errorf(model.ErrRejected, "%s doesn't accept effort %q\nUse low, medium, high or max for "+
+				"--effort, or none.", out.Model, s.Effort)
 		}
 		t.Type, t.Budget = "enabled", min(budget, out.MaxTokens/4*3)
 	case thinkNever:

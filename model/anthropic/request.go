@@ -35,8 +35,8 @@ type cacheMark struct {
 
 var ephemeral = &cacheMark{"ephemeral"}
 
-// markedMessages is how many user messages have a mark: the last one, for the next request, and the one before it, which the
-// last request cached.
+// markedMessages is how many user messages have a mark: the last one, for the next request, and the one before it,
+// which the last request cached.
 const markedMessages = 2
 
 // encoding is everything that the JSON of messages depends on. The set of rejected data only grows.
@@ -46,7 +46,8 @@ type encoding struct {
 	sees     bool
 }
 
-// encode writes the request's body. Messages are written by hand, because encoding/json changes the whitespace of sealed data.
+// encode writes the request's body. Messages are written by hand, because encoding/json changes the whitespace of
+// sealed data.
 func (m *Model) encode(s *sending) ([]byte, error) {
 	m.mu.Lock()
 	q, most := m.quirks, m.maxTokens(s)
@@ -61,7 +62,9 @@ func (m *Model) encode(s *sending) ([]byte, error) {
 		out.System = []block{{Type: "text", Text: s.System}}
 	}
 	for _, d := range s.Tools {
-		out.Tools = append(out.Tools, declaration{Name: d.Name, Description: d.Description, Schema: m.client.Parameters(d)})
+		out.Tools = append(out.Tools, declaration{
+			Name: d.Name, Description: d.Description, Schema: m.client.Parameters(d),
+		})
 	}
 	if !q.noCache {
 		out.mark(messages)
@@ -123,8 +126,8 @@ func (msg message) JSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// messages returns the API's messages for a conversation. Messages without content are omitted: the server rejects them. The
-// caller holds the lock.
+// messages returns the API's messages for a conversation. Messages without content are omitted: the server rejects
+// them. The caller holds the lock.
 func (m *Model) messages(list []model.Message) []message {
 	sees := m.client.SendsImages()
 	var out []message

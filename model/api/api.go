@@ -1,5 +1,6 @@
-// Package api is shared by the adapters of model APIs: requests over HTTP, server-sent events, timeouts, retries, classes of
-// failures, lists of models and simplified schemas. An adapter encodes a request and decodes the events of its answer:
+// Package api is shared by the adapters of model APIs: requests over HTTP, server-sent events, timeouts, retries,
+// classes of failures, lists of models and simplified schemas. An adapter encodes a request and decodes the events of
+// its answer:
 //
 //	var service = api.API{Name: "anthropic", BaseURL: "https://api.anthropic.com", Version: "/v1", …}
 //
@@ -56,8 +57,9 @@ type API struct {
 	BaseURL string // of its own server
 	Version string // path such as "/v1", added to a base URL that has none
 	// TryPlain first sends requests to a base URL as given, and adds Version only after a 404.
-	TryPlain      bool
-	NextByte      time.Duration                // default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
+	TryPlain bool
+	// default of Options.NextByte, for servers that are silent while a model thinks; 0 is 60 s
+	NextByte      time.Duration
 	Models        string                       // path of the list of models
 	ModelVariable string                       // what a user sets for the model, such as OPENAI_MODEL. Errors name it.
 	Header        func(key string) http.Header // of each request; the key may be ""
@@ -92,7 +94,8 @@ func New(o Options, a API) (*Client, error) {
 		if strings.Contains(text, "@") {
 			text = "with a user name" // it may contain a password
 		}
-		return nil, model.Errorf(model.ErrRejected, "invalid base URL %q (expected a URL such as http://127.0.0.1:11434/v1)", text)
+		return nil, model.Errorf(model.ErrRejected,
+			"invalid base URL %q (expected a URL such as http://127.0.0.1:11434/v1)", text)
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	o.Key = strings.TrimSpace(o.Key) // a newline from a file would make an invalid header
@@ -125,9 +128,9 @@ func prefixes(path string, a API) []string {
 	return []string{a.Version, ""}
 }
 
-// newClient shares nothing with http.DefaultClient. Compression is off, because proxies that compress a stream delay it. The
-// time until the response's header is bounded by patience, which knows why it stopped a request. Redirects to another server
-// aren't followed: it would receive the key.
+// newClient shares nothing with http.DefaultClient. Compression is off, because proxies that compress a stream delay
+// it. The time until the response's header is bounded by patience, which knows why it stopped a request. Redirects to
+// another server aren't followed: it would receive the key.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -141,7 +144,8 @@ func newClient() *http.Client {
 		},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			first := via[0]
-			if len(via) > 5 || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host || r.Method != first.Method {
+			if len(via) > 5 || r.URL.Scheme != first.URL.Scheme || r.URL.Host != first.URL.Host ||
+				r.Method != first.Method {
 				return http.ErrUseLastResponse
 			}
 			return nil

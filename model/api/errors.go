@@ -34,8 +34,8 @@ type errorDetail struct {
 	} `json:"violations"`
 }
 
-// readError reads {"error":{…}}, {"error":"…"}, {"message":"…"} or {"detail":…}, a list with one of them, or plain text. For
-// a web page it takes the title.
+// readError reads {"error":{…}}, {"error":"…"}, {"message":"…"} or {"detail":…}, a list with one of them, or plain
+// text. For a web page it takes the title.
 func readError(body []byte) errorObject {
 	body = bytes.TrimSpace(body)
 	if bytes.HasPrefix(body, []byte("[")) {
@@ -113,7 +113,8 @@ func kindOf(status int, e errorObject) model.Kind {
 		return model.ErrQuota
 	case e.unknownModel(status):
 		return model.ErrUnknownModel
-	case status == http.StatusUnauthorized || status == http.StatusForbidden && !e.page || is("invalid_api_key") || is("authentication_error") ||
+	case status == http.StatusUnauthorized || status == http.StatusForbidden && !e.page || is("invalid_api_key") ||
+		is("authentication_error") ||
 		status == http.StatusBadRequest && e.has(badKey):
 		return model.ErrCredentials
 	case status == http.StatusTooManyRequests || is("rate_limit") || is("resource_exhausted"):
@@ -137,7 +138,8 @@ var badKey = []string{"api key not valid", "api_key_invalid", "incorrect api key
 
 // tooLong are error texts for a conversation that is too long.
 var tooLong = []string{
-	"context length", "context_length", "context window", "context size", "context limit", "maximum context", // most servers
+	// most servers
+	"context length", "context_length", "context window", "context size", "context limit", "maximum context",
 	"context_size",                          // llama.cpp's type
 	"maximum model length", "max_model_len", // vLLM
 	"longer than the model's context",         // SGLang
@@ -163,8 +165,8 @@ var used = []string{
 	"monthly", "spending limit",
 }
 
-// spent reports whether a quota is used up for so long that waiting doesn't help. Gemini's text is the same for a minute's
-// quota and a day's; only its details differ.
+// spent reports whether a quota is used up for so long that waiting doesn't help. Gemini's text is the same for a
+// minute's quota and a day's; only its details differ.
 func (e errorObject) spent(status int) bool {
 	switch status {
 	case http.StatusPaymentRequired:
@@ -186,7 +188,8 @@ func (e errorObject) spent(status int) bool {
 }
 
 // notThere are error texts for a model that a server doesn't have. They apply only to errors that mention a model.
-var notThere = []string{"not found", "not exist", "not a valid model", "no such model", "unknown model", "invalid model", "model not", "not_found"}
+var notThere = []string{"not found", "not exist", "not a valid model", "no such model", "unknown model",
+	"invalid model", "model not", "not_found"}
 
 func (e errorObject) unknownModel(status int) bool {
 	if strings.Contains(e.words(), "model_not_found") {

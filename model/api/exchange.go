@@ -20,9 +20,9 @@ type Exchange struct {
 	Merged bool                      // Encode merged Options.Extra into the body, which is faster with [Kept]
 	Decode func(out *Output) Decoder // a new decoder for each attempt
 	Effort string                    // the requested effort, for errors; "": none
-	// Learn reports whether a failure shows how to change the request so that the server accepts it; nil: never. Then the
-	// request is sent again at once. It must not report true twice for the same reason. If it sets Failure.Note, the user
-	// sees it.
+	// Learn reports whether a failure shows how to change the request so that the server accepts it; nil: never. Then
+	// the request is sent again at once. It must not report true twice for the same reason. If it sets Failure.Note,
+	// the user sees it.
 	Learn func(*Failure) bool
 }
 
@@ -79,7 +79,8 @@ func (c *Client) Stream(ctx context.Context, x Exchange) iter.Seq2[model.Event, 
 				yield(nil, err)
 				return
 			}
-			if !out.begun && learned < maxLearned && (c.nextPrefix(f) || x.Learn != nil && x.Learn(f) || c.withoutImages(f)) {
+			if !out.begun && learned < maxLearned && (c.nextPrefix(f) || x.Learn != nil && x.Learn(f) ||
+				c.withoutImages(f)) {
 				learned++
 				if f.Note != nil && !yield(model.Retry{Attempt: learned, Err: f.Note}, nil) {
 					return
@@ -151,8 +152,8 @@ func unzipped(in *bufio.Reader) *bufio.Reader {
 	return bufio.NewReader(z)
 }
 
-// isStream reports whether a response is a stream by its first byte that isn't whitespace: JSON begins with a bracket, and a
-// stream never does. Content-Type is less reliable.
+// isStream reports whether a response is a stream by its first byte that isn't whitespace: JSON begins with a bracket,
+// and a stream never does. Content-Type is less reliable.
 func isStream(in *bufio.Reader) (bool, error) {
 	for {
 		b, err := in.ReadByte()
@@ -173,7 +174,8 @@ func isStream(in *bufio.Reader) (bool, error) {
 }
 
 // errWebPage reports a web page instead of an answer.
-var errWebPage = model.Errorf(model.ErrWire, "the server answered with a web page\nCheck the base URL (it usually ends in /v1).")
+var errWebPage = model.Errorf(model.ErrWire, "the server answered with a web page\nCheck the base URL (it usually "+
+	"ends in /v1).")
 
 // reading is one answer that is being read.
 type reading struct {
@@ -239,7 +241,8 @@ func (r reading) readBody(in io.Reader) (done bool, err error) {
 	return true, r.Body(data)
 }
 
-// broken returns the error for a body that could not be read to its end. Timeouts and cancellations are returned unchanged.
+// broken returns the error for a body that could not be read to its end. Timeouts and cancellations are returned
+// unchanged.
 func (r reading) broken(err error) error {
 	var known *model.Error
 	if errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -256,8 +259,8 @@ func (r reading) said() string {
 	return ""
 }
 
-// patience cancels a request whose server is silent. Its timer runs until the first byte, and then only while a read waits,
-// because the consumer of the events may be slow.
+// patience cancels a request whose server is silent. Its timer runs until the first byte, and then only while a read
+// waits, because the consumer of the events may be slow.
 type patience struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
@@ -266,7 +269,8 @@ type patience struct {
 	next   time.Duration
 }
 
-// newPatience returns a context that ends after silence: for first until the first byte, and for next between two bytes.
+// newPatience returns a context that ends after silence: for first until the first byte, and for next between two
+// bytes.
 func newPatience(ctx context.Context, first, next time.Duration) (context.Context, *patience) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	p := &patience{cancel: cancel, next: next}

@@ -33,8 +33,8 @@ type Failure struct {
 	images bool          // the request had images
 }
 
-// Rejected reports whether the server rejected the content of the request, so that another request may succeed: status 400
-// or 422, and not because of its length.
+// Rejected reports whether the server rejected the content of the request, so that another request may succeed: status
+// 400 or 422, and not because of its length.
 func (f *Failure) Rejected() bool {
 	var e *model.Error
 	return errors.As(f.Err, &e) && e.Kind == model.ErrRejected &&
@@ -43,10 +43,14 @@ func (f *Failure) Rejected() bool {
 
 // statusFailure returns the failure of a response that is not 200 OK.
 func (c *Client) statusFailure(req string, resp *http.Response, now time.Time) *Failure {
-	body, _ := io.ReadAll(io.LimitReader(unzipped(bufio.NewReader(resp.Body)), 64<<10)) // the status alone is useful too
+	// the status alone is useful too
+	body, _ := io.ReadAll(io.LimitReader(unzipped(bufio.NewReader(resp.Body)), 64<<10))
 	e := readError(body)
 	kind := kindOf(resp.StatusCode, e)
-	f := &Failure{Message: e.Message, Code: Scalar(e.Code), Param: Scalar(e.Param), after: max(retryAfter(resp.Header, now), e.retryDelay())}
+	f := &Failure{
+		Message: e.Message, Code: Scalar(e.Code), Param: Scalar(e.Param),
+		after: max(retryAfter(resp.Header, now), e.retryDelay()),
+	}
 	f.busy = isBusy(resp.StatusCode) && kind != model.ErrQuota
 	f.again = f.busy || isTransient(resp.StatusCode) && kind != model.ErrContextLength
 	said := cmp.Or(e.Message, http.StatusText(resp.StatusCode))
@@ -67,12 +71,14 @@ func (f *Failure) aboutEffort(effort string) error {
 	if effort == "" || !f.Rejected() || !strings.Contains(strings.ToLower(f.Message+" "+f.Param), "effort") {
 		return f.Err
 	}
-	return withNextStep(f.Err, fmt.Sprintf("The model doesn't accept effort %q. Use another value for --effort, or none.", effort))
+	return withNextStep(f.Err, fmt.Sprintf("The model doesn't accept effort %q. Use another value for "+
+		"--effort, or none.", effort))
 }
 
 // isTransient reports whether the same request may succeed after a failure with this status.
 func isTransient(status int) bool {
-	return status == http.StatusRequestTimeout || status == http.StatusTooEarly || status >= 500 && status != http.StatusNotImplemented
+	return status == http.StatusRequestTimeout || status == http.StatusTooEarly || status >= 500 &&
+		status != http.StatusNotImplemented
 }
 
 // isBusy reports whether a status means that the server is overloaded: 429, 503, and 529, which several servers use.
@@ -81,7 +87,8 @@ func isBusy(status int) bool {
 }
 
 // shorten is the next step for a conversation that is too long for the model.
-const shorten = "The conversation exceeds the model's context window. Start a new session with a shorter prompt and smaller tool " +
+const shorten = "The conversation exceeds the model's context window. Start a new session with a shorter prompt and " +
+	"smaller tool " +
 	"results, or use a model with a larger window. If the server limits the window, set " +
 	"model.generationConfig.contextWindowSize."
 
@@ -131,7 +138,8 @@ func StreamError(raw []byte) error {
 	if status == 0 && strings.Contains(e.words(), "overloaded") {
 		status = http.StatusServiceUnavailable
 	}
-	err := &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server stopped its answer: %s", e.Message)}
+	err := &model.Error{Kind: kindOf(status, e), Status: status, Err: fmt.Errorf("the server stopped its answer: %s",
+		e.Message)}
 	if err.Kind == model.ErrContextLength {
 		return withNextStep(err, shorten)
 	}
@@ -158,13 +166,15 @@ func (c *Client) dialFailure(req string, err error) *Failure {
 	return f
 }
 
-// tlsAdvice returns the next step if the server's certificate or protocol is the problem; "" if it isn't. Retrying doesn't help.
+// tlsAdvice returns the next step if the server's certificate or protocol is the problem; "" if it isn't. Retrying
+// doesn't help.
 func tlsAdvice(err error) string {
 	var untrusted *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &untrusted):
-		return "\nIf a proxy inspects TLS, add its certificate to the system's, or set SSL_CERT_FILE to a file that has it."
+		return "\nIf a proxy inspects TLS, add its certificate to the system's, or set SSL_CERT_FILE to a file " +
+			"that has it."
 	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return "\nThe server doesn't use TLS. Use a base URL with http://."
 	}
@@ -180,5 +190,8 @@ func answerFailure(err error) *Failure {
 	var broken *json.SyntaxError // damaged on the way: once more, as after a cut
 	quick := known.Kind == model.ErrWire && errors.As(err, &broken)
 	again := quick || known.Kind == model.ErrCut || known.Kind == model.ErrRateLimit || known.Kind == model.ErrServer
-	return &Failure{Err: err, again: again, quick: quick, busy: known.Kind == model.ErrRateLimit || isBusy(known.Status) && known.Kind != model.ErrQuota}
+	return &Failure{
+		Err: err, again: again, quick: quick, busy: known.Kind == model.ErrRateLimit || isBusy(known.Status) &&
+			known.Kind != model.ErrQuota,
+	}
 }

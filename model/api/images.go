@@ -17,15 +17,17 @@ const (
 	ImagesNoted
 )
 
-// blind are parts of names of models that don't accept images. Models of other names get them: a rejection shows that they
-// can't read them.
+// blind are parts of names of models that don't accept images. Models of other names get them: a rejection shows that
+// they can't read them.
 var blind = []string{
-	"gpt-3.5", "gpt-oss", "o1-mini", "o3-mini", "deepseek-chat", "deepseek-coder", "deepseek-r1", "deepseek-reasoner", "deepseek-v3",
+	"gpt-3.5", "gpt-oss", "o1-mini", "o3-mini", "deepseek-chat", "deepseek-coder", "deepseek-r1", "deepseek-reasoner",
+	"deepseek-v3",
 	"qwen2.5-coder", "qwen3-coder", "codestral", "codellama", "mixtral", "starcoder",
 }
 
 // errImages reports that images aren't sent anymore.
-var errImages = errors.New("the server doesn't accept images for this model; the model gets a note in place of each image")
+var errImages = errors.New("the server doesn't accept images for this model; the model gets a note in place " +
+	"of each image")
 
 // SendsImages reports whether images are sent to the model.
 func (c *Client) SendsImages() bool {
@@ -60,11 +62,14 @@ func hasImages(body []byte) bool {
 	return bytes.Contains(body, []byte("data:image/")) || bytes.Contains(body, []byte(`"image/`))
 }
 
-// aboutImages reports whether an error may be about an image: servers of models without images describe it in many ways.
+// aboutImages reports whether an error may be about an image: servers of models without images describe it in many
+// ways.
 func aboutImages(message string) bool {
 	message = strings.ToLower(message)
 	return slices.ContainsFunc([]string{
-		"image", "vision", "multimodal", "multi-modal", "modalit", "media", "mime", "inlinedata", "inline_data", "mmproj",
-		"must be a string", "expected string", "expected a string", "valid string", "str type", "content type", "unknown variant",
+		"image", "vision", "multimodal", "multi-modal", "modalit", "media", "mime", "inlinedata", "inline_data",
+		"mmproj",
+		"must be a string", "expected string", "expected a string", "valid string", "str type", "content type",
+		"unknown variant",
 	}, func(part string) bool { return strings.Contains(message, part) })
 }

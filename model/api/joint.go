@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Servers split text between bytes, not between characters: half a UTF-8 sequence may end one JSON string and the other half
-// begin the next one, and so may the two \u escapes of a surrogate pair. encoding/json would replace both halves by U+FFFD.
-// So Unquote keeps incomplete characters, and Joint joins them.
+// Servers split text between bytes, not between characters: half a UTF-8 sequence may end one JSON string and the other
+// half begin the next one, and so may the two \u escapes of a surrogate pair. encoding/json would replace both halves
+// by U+FFFD. So Unquote keeps incomplete characters, and Joint joins them.
 
 // Unquote decodes a valid JSON string and keeps bytes that are not UTF-8. A lone surrogate becomes the three bytes that
 // UTF-8 would give it, which [Joint] understands.
@@ -88,8 +88,8 @@ func unfinished(b []byte) int {
 	return 0
 }
 
-// open reports whether b, of at most five bytes, is the beginning of a UTF-8 sequence, or the first half of a surrogate pair
-// with or without the beginning of the second.
+// open reports whether b, of at most five bytes, is the beginning of a UTF-8 sequence, or the first half of a surrogate
+// pair with or without the beginning of the second.
 func open(b []byte) bool {
 	switch len(b) {
 	case 1:

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Kept caches the JSON of conversations between requests: only the end is new. Encoding 500 messages again would take longer
-// than everything else between an answer and the next request. The zero value is empty.
+// Kept caches the JSON of conversations between requests: only the end is new. Encoding 500 messages again would take
+// longer than everything else between an answer and the next request. The zero value is empty.
 type Kept struct {
 	mu    sync.Mutex
 	lists []keptList // the last used one at the end
@@ -41,11 +41,12 @@ type Verbatim interface{ JSON() ([]byte, error) }
 // maxKept is the maximum number of cached conversations: one, and those of a few subagents.
 const maxKept = 4
 
-// Object writes an object with the list of a conversation in place of a member that is null: the last one, or one with only
-// texts before it. key identifies the conversation. how is a comparable value: everything that the list depends on besides
-// its messages. Messages at the same position as in the last request of the conversation aren't encoded again. more are
-// further members, merged before the list is inserted, because merging reads the whole object.
-func (k *Kept) Object(object any, member, key string, how any, entries []Entry, more ...map[string]json.RawMessage) ([]byte, error) {
+// Object writes an object with the list of a conversation in place of a member that is null: the last one, or one with
+// only texts before it. key identifies the conversation. how is a comparable value: everything that the list depends on
+// besides its messages. Messages at the same position as in the last request of the conversation aren't encoded again.
+// more are further members, merged before the list is inserted, because merging reads the whole object.
+func (k *Kept) Object(object any, member, key string, how any, entries []Entry,
+	more ...map[string]json.RawMessage) ([]byte, error) {
 	body, err := Marshal(object)
 	for _, members := range more {
 		if err == nil {
@@ -160,7 +161,8 @@ func samePart(a, b model.Part) bool {
 		return ok && a.API == b.API && a.Model == b.Model && bytes.Equal(a.JSON, b.JSON)
 	case model.Response:
 		b, ok := b.(model.Response)
-		return ok && a.ID == b.ID && a.Name == b.Name && a.IsError == b.IsError && slices.EqualFunc(a.Content, b.Content, sameContent)
+		return ok && a.ID == b.ID && a.Name == b.Name && a.IsError == b.IsError &&
+			slices.EqualFunc(a.Content, b.Content, sameContent)
 	case model.Media:
 		b, ok := b.(model.Media)
 		return ok && sameMedia(a.Media, b.Media)

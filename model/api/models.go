@@ -82,14 +82,16 @@ func (c *Client) ModelName(ctx context.Context) (string, error) {
 		return c.Options.Model, nil
 	}
 	if strings.TrimSpace(c.Options.BaseURL) == "" {
-		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet %s.", c.API.BaseURL, c.API.ModelVariable)
+		return "", model.Errorf(model.ErrRejected, "no model name set for %s\nSet %s.", c.API.BaseURL,
+			c.API.ModelVariable)
 	}
 	list, err := c.Models(ctx)
 	if err != nil {
 		return "", err
 	}
 	if len(list) == 0 {
-		return "", model.Errorf(model.ErrRejected, "%s lists no models\nLoad a model in the server, or set %s.", c.Address(), c.API.ModelVariable)
+		return "", model.Errorf(model.ErrRejected, "%s lists no models\nLoad a model in the server, or set %s.",
+			c.Address(), c.API.ModelVariable)
 	}
 	return list[0].ID, nil
 }
@@ -111,7 +113,8 @@ func (c *Client) askModels(ctx context.Context) ([]Info, *Failure) {
 	}
 	list, err := readModels(data)
 	if err != nil {
-		err = &model.Error{Kind: model.ErrWire, Err: fmt.Errorf("invalid model list from %s: %w: %s", c.Address(), err, Excerpt(data))}
+		err = &model.Error{Kind: model.ErrWire, Err: fmt.Errorf("invalid model list from %s: %w: %s", c.Address(), err,
+			Excerpt(data))}
 		if strings.HasPrefix(strings.TrimSpace(string(data)), "<") {
 			err = errWebPage
 		}
@@ -149,7 +152,8 @@ func readModels(data []byte) ([]Info, error) {
 	var out []Info
 	for _, d := range list.Data {
 		if d.ID != "" {
-			out = append(out, Info{d.ID, cmp.Or(d.ContextLength, d.ContextWindow, d.MaxModelLen, d.MaxInput, d.Meta.Context)})
+			out = append(out, Info{d.ID, cmp.Or(d.ContextLength, d.ContextWindow, d.MaxModelLen, d.MaxInput,
+				d.Meta.Context)})
 		}
 	}
 	if len(out) > 0 {

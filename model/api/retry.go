@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Retry configures how often a request is sent again, and how long to wait. A request is sent again only while nothing of
-// its answer was emitted: otherwise text would be repeated, and a call might run twice.
+// Retry configures how often a request is sent again, and how long to wait. A request is sent again only while nothing
+// of its answer was emitted: otherwise text would be repeated, and a call might run twice.
 //
-// A busy server (429, 503, 529, or any failure with Retry-After) is tried again until Budget is spent, with any number of
-// attempts. Other failures are retried Times times.
+// A busy server (429, 503, 529, or any failure with Retry-After) is tried again until Budget is spent, with any number
+// of attempts. Other failures are retried Times times.
 type Retry struct {
 	Times   int           // after the first attempt; 0 is 6, <0 turns all retries off
 	Most    int           // retries for any reason; 0: no limit
@@ -49,8 +49,8 @@ type retries struct {
 	waited   time.Duration
 }
 
-// next records a failed attempt and returns how long to wait before the next one, or false if there is none: then f.Err says
-// why. Waits are randomized over their second half, so that many clients don't retry at once.
+// next records a failed attempt and returns how long to wait before the next one, or false if there is none: then f.Err
+// says why. Waits are randomized over their second half, so that many clients don't retry at once.
 func (r *retries) next(f *Failure) (time.Duration, bool) {
 	r.attempts++
 	busy := f.busy || f.after > 0
@@ -61,7 +61,8 @@ func (r *retries) next(f *Failure) (time.Duration, bool) {
 		return 0, false
 	}
 	if f.after > r.Budget {
-		f.Err = withNextStep(f.Err, fmt.Sprintf("The server asks to wait %v, longer than the limit of %v. Run again later, or use another model.",
+		f.Err = withNextStep(f.Err, fmt.Sprintf("The server asks to wait %v, longer than the limit of %v. Run again "+
+			"later, or use another model.",
 			f.after.Round(time.Second), r.Budget))
 		return 0, false
 	}
@@ -74,7 +75,8 @@ func (r *retries) next(f *Failure) (time.Duration, bool) {
 		wait = d/2 + rand.N(d/2+1)
 	}
 	if r.waited+wait > r.Budget {
-		f.Err = withNextStep(f.Err, fmt.Sprintf("Gave up after %d attempts in %v. Run again later, or use another model.",
+		f.Err = withNextStep(f.Err, fmt.Sprintf("Gave up after %d attempts in %v. Run again later, or use "+
+			"another model.",
 			r.attempts, r.waited.Round(time.Second)))
 		return 0, false
 	}
@@ -82,8 +84,8 @@ func (r *retries) next(f *Failure) (time.Duration, bool) {
 	return wait, true
 }
 
-// retryAfter reads how long the server asks to wait: seconds, or a date. OpenAI also sends milliseconds. A date is relative
-// to the server's own clock, if it sends one.
+// retryAfter reads how long the server asks to wait: seconds, or a date. OpenAI also sends milliseconds. A date is
+// relative to the server's own clock, if it sends one.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	const most = 1e6 // seconds; larger values would overflow
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {

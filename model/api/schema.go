@@ -15,10 +15,10 @@ import (
 // anyObject is the schema of a tool without declared parameters.
 const anyObject = `{"type":"object","properties":{}}`
 
-// Lowered converts a tool's schema to one that servers accept: an object with properties at the top, no references, and the
-// keywords of the newest drafts that servers support. External schemas can be of any draft, refer to themselves and have
-// errors, and a server that rejects one rejects the whole request. Omitted keywords are still enforced: arguments are
-// checked against the original.
+// Lowered converts a tool's schema to one that servers accept: an object with properties at the top, no references, and
+// the keywords of the newest drafts that servers support. External schemas can be of any draft, refer to themselves and
+// have errors, and a server that rejects one rejects the whole request. Omitted keywords are still enforced: arguments
+// are checked against the original.
 func Lowered(raw json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -109,7 +109,8 @@ func (l *lowering) node(v any, depth int) any {
 	return out
 }
 
-// reference replaces a reference by its target. For a circular or invalid reference, only the keywords beside it are kept.
+// reference replaces a reference by its target. For a circular or invalid reference, only the keywords beside it are
+// kept.
 func (l *lowering) reference(ref string, in map[string]any, depth int) any {
 	rest := maps.Clone(in)
 	delete(rest, "$ref")
@@ -178,8 +179,8 @@ func (l *lowering) values(in, out map[string]any) {
 	}
 }
 
-// typesOf returns the types of a schema by their names in JSON Schema: Gemini writes them in upper case, and authors use
-// names of their programming language.
+// typesOf returns the types of a schema by their names in JSON Schema: Gemini writes them in upper case, and authors
+// use names of their programming language.
 func typesOf(in map[string]any) []string {
 	var said []any
 	switch t := in["type"].(type) {
@@ -227,7 +228,8 @@ func jsonType(name string) string {
 // limits lowers the limits of numbers, strings and lists. A pattern that not every server supports is moved to the
 // description.
 func limits(in, out map[string]any) {
-	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems"} {
+	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+		"minItems", "maxItems"} {
 		if n, ok := in[key].(json.Number); ok {
 			out[key] = n
 		}
@@ -242,7 +244,8 @@ func limits(in, out map[string]any) {
 	if !ok || pattern == "" {
 		return
 	}
-	if _, err := regexp.Compile(pattern); err == nil && strings.HasPrefix(pattern, "^") && strings.HasSuffix(pattern, "$") {
+	if _, err := regexp.Compile(pattern); err == nil && strings.HasPrefix(pattern, "^") &&
+		strings.HasSuffix(pattern, "$") {
 		out["pattern"] = pattern
 		return
 	}
@@ -368,8 +371,8 @@ func join(out, more map[string]any) {
 	}
 }
 
-// object returns the top of a schema: an object with properties and without choices, which servers reject there. The choices
-// of an object are merged into one, in which only names that all of them require are required.
+// object returns the top of a schema: an object with properties and without choices, which servers reject there. The
+// choices of an object are merged into one, in which only names that all of them require are required.
 func (l *lowering) object(n map[string]any) map[string]any {
 	out := map[string]any{"type": "object", "properties": map[string]any{}}
 	for _, key := range []string{"title", "description", "properties", "required", "additionalProperties"} {
@@ -392,7 +395,8 @@ func (l *lowering) object(n map[string]any) map[string]any {
 		if i == 0 {
 			common = names
 		}
-		common = slices.DeleteFunc(slices.Clone(common), func(name string) bool { return !slices.Contains(names, name) })
+		common = slices.DeleteFunc(slices.Clone(common),
+			func(name string) bool { return !slices.Contains(names, name) })
 	}
 	if len(common) > 0 {
 		join(out, map[string]any{"required": common})

@@ -53,7 +53,8 @@ func (c *Client) currentPrefix() int {
 	return c.prefix
 }
 
-// nextPrefix reports whether the path was wrong and another one is left to try. If all are wrong, the first is used again.
+// nextPrefix reports whether the path was wrong and another one is left to try. If all are wrong, the first is used
+// again.
 func (c *Client) nextPrefix(f *Failure) bool {
 	if len(c.prefixes) == 1 || !f.wrongPath() {
 		return false

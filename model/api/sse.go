@@ -12,8 +12,8 @@ const maxEvent = 16 << 20
 
 var errEventTooLong = errors.New("one event is longer than 16 MB")
 
-// sseReader reads server-sent events: lines that end with LF, CRLF or CR, of which those that begin with "data:" are joined
-// up to a blank line. Comments and other fields are skipped.
+// sseReader reads server-sent events: lines that end with LF, CRLF or CR, of which those that begin with "data:" are
+// joined up to a blank line. Comments and other fields are skipped.
 type sseReader struct {
 	r     *bufio.Reader
 	line  []byte
@@ -28,8 +28,8 @@ func newSSEReader(r io.Reader) *sseReader {
 	return &sseReader{r: bufio.NewReaderSize(r, 16<<10), limit: maxEvent}
 }
 
-// next returns the data of the next event that has data, until io.EOF. At the end of the input, an event without a blank
-// line counts too: some servers omit it. The bytes are valid until the next call.
+// next returns the data of the next event that has data, until io.EOF. At the end of the input, an event without a
+// blank line counts too: some servers omit it. The bytes are valid until the next call.
 func (s *sseReader) next() ([]byte, error) {
 	s.data = s.data[:0]
 	found := false

@@ -113,7 +113,8 @@ func ID(id string) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// Name returns a tool's name for a server with the same restrictions on names. Only names that the model made up need it.
+// Name returns a tool's name for a server with the same restrictions on names. Only names that the model made up need
+// it.
 func Name(name string) string {
 	if plain(name) {
 		return name

@@ -44,7 +44,8 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 			return false, nil
 		}
 		if err != nil {
-			return false, model.Errorf(model.ErrWire, "the server sent an invalid chunk: %w: %s", err, api.Excerpt(data))
+			return false, model.Errorf(model.ErrWire, "the server sent an invalid chunk: %w: %s", err,
+				api.Excerpt(data))
 		}
 		if err := a.add(c); err != nil {
 			return false, err
@@ -170,14 +171,15 @@ func (a *answer) thought(p piece, raw json.RawMessage) error {
 	return a.alone(raw)
 }
 
-// call emits a call, with its ID and signature, which are sent back. The API sends a call in one piece. A repeated call is
-// the same call.
+// call emits a call, with its ID and signature, which are sent back. The API sends a call in one piece. A repeated call
+// is the same call.
 func (a *answer) call(p piece) error {
 	if err := a.flush(); err != nil {
 		return err
 	}
 	if p.Call.Continue || !api.IsNull(p.Call.Partial) {
-		return model.Errorf(model.ErrWire, "the server sent the call %s in pieces\nDon't set streamFunctionCallArguments.", p.Call.Name)
+		return model.Errorf(model.ErrWire, "the server sent the call %s in pieces\nDon't set "+
+			"streamFunctionCallArguments.", p.Call.Name)
 	}
 	c := tool.Call{ID: p.Call.ID, Name: p.Call.Name, Args: bytes.Clone(p.Call.Args)}
 	if api.IsNull(c.Args) {
@@ -248,7 +250,8 @@ func (a *answer) Finish() error {
 		return err
 	}
 	if invalid(a.reason) {
-		return model.Errorf(model.ErrServer, "the model wrote an invalid call or answer: %s", withMessage(a.reason, a.message))
+		return model.Errorf(model.ErrServer, "the model wrote an invalid call or answer: %s",
+			withMessage(a.reason, a.message))
 	}
 	if a.counted {
 		if err := a.out.Emit(a.usage.event()); err != nil {

@@ -63,7 +63,8 @@ func (u usage) event() model.Usage {
 
 // blocked returns the error for a prompt that the server didn't pass to the model.
 func (f feedback) blocked() error {
-	return model.Errorf(model.ErrRejected, "the server blocked the prompt: %s\nRephrase the prompt. If it stays blocked, start a new session.",
+	return model.Errorf(model.ErrRejected, "the server blocked the prompt: %s\nRephrase the prompt. If it stays "+
+		"blocked, start a new session.",
 		withMessage(f.Reason, f.Message))
 }
 
@@ -78,8 +79,8 @@ func withMessage(word, message string) string {
 // unspecified is the API's name for a missing reason.
 const unspecified = "FINISH_REASON_UNSPECIFIED"
 
-// invalid reports whether a finishReason means that the model wrote a call or an answer that the server can't parse. Another
-// attempt is likely to succeed.
+// invalid reports whether a finishReason means that the model wrote a call or an answer that the server can't parse.
+// Another attempt is likely to succeed.
 func invalid(reason string) bool {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":

@@ -131,7 +131,8 @@ func (e *encoder) withID(m model.Message) uint64 {
 	return bits
 }
 
-// responses returns the responses of one turn, in the order of their calls. Media that can't be part of a response follow.
+// responses returns the responses of one turn, in the order of their calls. Media that can't be part of a response
+// follow.
 func (e *encoder) responses(m model.Message) []any {
 	var parts, beside []any
 	for _, p := range m.Parts {
@@ -174,7 +175,8 @@ func (e *encoder) responses(m model.Message) []any {
 // media returns the image, the sound or the document, or a note in its place.
 func (e *encoder) media(m tool.Media) *part {
 	if !e.sees || !readable(m.MIMEType) {
-		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))
+		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"),
+			len(m.Data)))
 	}
 	return &part{Inline: &blob{m.MIMEType, m.Data}}
 }

@@ -5,8 +5,8 @@
 //	defer m.Close()
 //	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
 //
-// The model signs its thoughts. A signature is sent back in the part it came in; calls from other models get one that turns
-// the server's check off. An answer that breaks off is an error, never a shorter answer.
+// The model signs its thoughts. A signature is sent back in the part it came in; calls from other models get one that
+// turns the server's check off. An answer that breaks off is an error, never a shorter answer.
 package gemini
 
 import (
@@ -29,8 +29,9 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000", ModelVariable: "GEMINI_MODEL",
-	Header: api.KeyHeader("X-Goog-Api-Key", ""),
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1beta", Models: "/models?pageSize=1000",
+	ModelVariable: "GEMINI_MODEL",
+	Header:        api.KeyHeader("X-Goog-Api-Key", ""),
 }
 
 // Model is a model behind a server with the Gemini API.

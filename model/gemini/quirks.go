@@ -22,9 +22,11 @@ type quirks struct {
 }
 
 // errDropped reports that signatures aren't sent back.
-var errDropped = errors.New("the server rejected the signature of an earlier thought, and signatures are removed from the conversation")
+var errDropped = errors.New("the server rejected the signature of an earlier thought, and signatures are removed " +
+	"from the conversation")
 
-// plain removes the differences between spellings of a field: thought_signature, thoughtSignature and "thought signature".
+// plain removes the differences between spellings of a field: thought_signature, thoughtSignature and "thought
+// signature".
 var plain = strings.NewReplacer("_", "", " ", "", "`", "")
 
 // learn reports whether a rejection shows how to change the request.
@@ -73,14 +75,15 @@ func (m *Model) learnSignature(f *api.Failure, r model.Request, missing bool) bo
 	return true
 }
 
-// drop marks all signatures of a conversation as rejected, and reports whether there was any. The server doesn't say which
-// one it rejects. Later signatures are sent back.
+// drop marks all signatures of a conversation as rejected, and reports whether there was any. The server doesn't say
+// which one it rejects. Later signatures are sent back.
 func (m *Model) drop(messages []model.Message) bool {
 	found := false
 	for _, msg := range messages {
 		for _, p := range msg.Parts {
 			s, ok := p.(model.Sealed)
-			if ok && s.For(Name, m.name) && strings.Contains(string(s.JSON), "thoughtSignature") && !m.rejected[digestOf(s)] {
+			if ok && s.For(Name, m.name) && strings.Contains(string(s.JSON), "thoughtSignature") &&
+				!m.rejected[digestOf(s)] {
 				m.rejected[digestOf(s)] = true
 				found = true
 			}
@@ -96,7 +99,8 @@ func aboutEffort(err error, effort string) error {
 	if errors.As(err, &known) {
 		out = *known
 	}
-	out.Err = fmt.Errorf("%w\nThe model doesn't accept effort %q. Use another value for --effort, or none.", err, effort)
+	out.Err = fmt.Errorf("%w\nThe model doesn't accept effort %q. Use another value for --effort, or none.", err,
+		effort)
 	return &out
 }
 
@@ -123,7 +127,8 @@ func (q quirks) think(name, effort string) (*thinkingConfig, error) {
 	budget, ok := budgets[strings.ToLower(effort)]
 	if !ok {
 		known := slices.SortedFunc(maps.Keys(budgets), func(a, b string) int { return budgets[a] - budgets[b] })
-		return nil, model.Errorf(model.ErrRejected, "%s doesn't accept effort %q\nUse one of %s for --effort, or none.", name, effort, strings.Join(known, ", "))
+		return nil, model.Errorf(model.ErrRejected, "%s doesn't accept effort %q\nUse one of %s for --effort, or none.",
+			name, effort, strings.Join(known, ", "))
 	}
 	return &thinkingConfig{IncludeThoughts: true, Budget: &budget}, nil
 }

@@ -74,7 +74,10 @@ type encoding struct {
 // encode writes the request's body. The API has no cache key: its server finds the prefix itself.
 func (m *Model) encode(r model.Request) ([]byte, error) {
 	m.mu.Lock()
-	e := encoder{quirks: m.quirks, model: m.name, sees: m.client.SendsImages(), sent: map[string]bool{}, rejected: map[digest]bool{}}
+	e := encoder{
+		quirks: m.quirks, model: m.name, sees: m.client.SendsImages(), sent: map[string]bool{},
+		rejected: map[digest]bool{},
+	}
 	for d := range m.rejected {
 		e.rejected[d] = true
 	}
@@ -102,7 +105,8 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	if out.Config, err = m.config(r, e.quirks); err != nil {
 		return nil, err
 	}
-	body, err := m.kept.Object(out, "contents", r.CacheKey, encoding{e.quirks, len(e.rejected), e.sees}, contents, m.client.Options.Extra)
+	body, err := m.kept.Object(out, "contents", r.CacheKey, encoding{e.quirks, len(e.rejected), e.sees}, contents,
+		m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// openAPI converts a JSON Schema for servers without parametersJsonSchema to a subset of OpenAPI 3.0. Other keywords are
-// omitted: arguments are checked against the original.
+// openAPI converts a JSON Schema for servers without parametersJsonSchema to a subset of OpenAPI 3.0. Other keywords
+// are omitted: arguments are checked against the original.
 func openAPI(raw json.RawMessage) json.RawMessage {
 	var root map[string]any
 	if json.Unmarshal(api.Lowered(raw), &root) != nil {
@@ -28,7 +28,8 @@ func subset(in map[string]any) map[string]any {
 	out := map[string]any{}
 	for key, value := range in {
 		switch key {
-		case "description", "title", "required", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern":
+		case "description", "title", "required", "minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength",
+			"pattern":
 			out[key] = value
 		case "type":
 			typeOf(value, out)

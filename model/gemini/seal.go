@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/model/api"
 )
 
-// seal is the content of sealed data. It belongs to the text or the call before it, or has its own part. An empty one after
-// a call means that the call came from this model, and one between two texts keeps them separate.
+// seal is the content of sealed data. It belongs to the text or the call before it, or has its own part. An empty one
+// after a call means that the call came from this model, and one between two texts keeps them separate.
 type seal struct {
 	ID        string          `json:"id,omitempty"` // of the call, as the server sent it
 	Signature json.RawMessage `json:"thoughtSignature,omitempty"`

@@ -194,8 +194,8 @@ func number(raw json.RawMessage) string {
 	return s
 }
 
-// objectScan scans JSON as it arrives and detects the end of an object. Scanning everything again with each piece would take
-// quadratic time.
+// objectScan scans JSON as it arrives and detects the end of an object. Scanning everything again with each piece would
+// take quadratic time.
 type objectScan struct {
 	depth     int
 	inString  bool

@@ -25,10 +25,11 @@ type choice struct {
 
 // words are kept raw, because a character may be split between two strings: see [api.Joint].
 type words struct {
-	Content          json.RawMessage   `json:"content"` // a string; some servers send a list of parts
-	Refusal          json.RawMessage   `json:"refusal"`
-	ReasoningContent json.RawMessage   `json:"reasoning_content"`
-	Reasoning        json.RawMessage   `json:"reasoning"`         // the same under another name; if a server sends both, one is used
+	Content          json.RawMessage `json:"content"` // a string; some servers send a list of parts
+	Refusal          json.RawMessage `json:"refusal"`
+	ReasoningContent json.RawMessage `json:"reasoning_content"`
+	// the same under another name; if a server sends both, one is used
+	Reasoning        json.RawMessage   `json:"reasoning"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"` // OpenRouter: sent back instead of the text
 	ToolCalls        []callDelta       `json:"tool_calls"`
 }
@@ -99,8 +100,8 @@ func reason(s string) model.Reason {
 // done marks the end of a stream.
 var done = []byte("[DONE]")
 
-// decodeChunks reads the data of one event: one JSON object or, if a server separates its events by one newline instead of
-// two, one on each line.
+// decodeChunks reads the data of one event: one JSON object or, if a server separates its events by one newline instead
+// of two, one on each line.
 func decodeChunks(data []byte, each func(chunk) error) (sawDone bool, err error) {
 	data = bytes.TrimSpace(data)
 	if bytes.IndexByte(data, '\n') < 0 || json.Valid(data) {

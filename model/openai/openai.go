@@ -6,9 +6,9 @@
 //	defer m.Close()
 //	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
 //
-// Those servers differ in every field, so their answers are read leniently: pieces of calls without index or ID, a whole
-// answer where a stream was requested, streams without their last event. An answer that breaks off is an error, never a
-// shorter answer; the calls that were complete by then are emitted before the error.
+// Those servers differ in every field, so their answers are read leniently: pieces of calls without index or ID, a
+// whole answer where a stream was requested, streams without their last event. An answer that breaks off is an error,
+// never a shorter answer; the calls that were complete by then are emitted before the error.
 package openai
 
 import (
@@ -30,8 +30,9 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", ModelVariable: "OPENAI_MODEL",
-	Header: api.KeyHeader("Authorization", "Bearer "),
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models",
+	ModelVariable: "OPENAI_MODEL",
+	Header:        api.KeyHeader("Authorization", "Bearer "),
 }
 
 // Model is a model behind a server with the chat completions API.
@@ -72,7 +73,9 @@ func (m *Model) Stream(ctx context.Context, r model.Request) iter.Seq2[model.Eve
 		Encode: func() ([]byte, error) { return m.encode(r) },
 		Merged: true,
 		Decode: func(out *api.Output) api.Decoder {
-			return &answer{out: out, name: m.name, written: newWritten(r.Tools), thought: sealed{Server: m.client.Address()}}
+			return &answer{
+				out: out, name: m.name, written: newWritten(r.Tools), thought: sealed{Server: m.client.Address()},
+			}
 		},
 		Effort: r.Effort,
 		Learn:  m.learn,

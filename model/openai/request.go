@@ -97,7 +97,8 @@ func (m *Model) learn(f *api.Failure) bool {
 	if strings.Contains(f.Message, "prompt_cache_key") {
 		m.quirks.noCacheKey = true
 	}
-	if strings.Contains(f.Message, fieldReasoning) && !strings.Contains(f.Message, "reasoning_effort") { // the longer name contains it too
+	// the longer name contains it too
+	if strings.Contains(f.Message, fieldReasoning) && !strings.Contains(f.Message, "reasoning_effort") {
 		m.quirks.thoughts = min(m.quirks.thoughts+1, thoughtsNever)
 	}
 	return m.quirks != before
@@ -129,7 +130,13 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 	}
 	var entries []api.Entry
 	if r.System != "" {
-		entries = append(entries, api.Entry{From: model.Prompt(r.System), Values: func() []any { return []any{chatMessage{Role: "system", Content: r.System}} }})
+		entries = append(entries, api.Entry{
+			From: model.Prompt(r.System), Values: func() []any {
+				return []any{chatMessage{
+					Role: "system", Content: r.System,
+				}}
+			},
+		})
 	}
 	sees := m.client.SendsImages()
 	back := m.thoughts(q.thoughts, r.Messages)
@@ -137,17 +144,19 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		entries = append(entries, api.Entry{From: msg, Values: func() []any { return encodeMessage(msg, sees, back) }})
 	}
 	for _, d := range r.Tools {
-		out.Tools = append(out.Tools, chatTool{"function", chatDeclaration{d.Name, d.Description, m.client.Parameters(d)}})
+		out.Tools = append(out.Tools, chatTool{"function",
+			chatDeclaration{d.Name, d.Description, m.client.Parameters(d)}})
 	}
-	body, err := m.kept.Object(out, "messages", r.CacheKey, encoding{sees, back}, entries, m.client.Options.Sampling, m.client.Options.Extra)
+	body, err := m.kept.Object(out, "messages", r.CacheKey, encoding{sees, back}, entries, m.client.Options.Sampling,
+		m.client.Options.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
 	return body, nil
 }
 
-// encodeMessage converts a message: each response becomes one message, and their images follow in a user message, because
-// tool messages can't have images.
+// encodeMessage converts a message: each response becomes one message, and their images follow in a user message,
+// because tool messages can't have images.
 func encodeMessage(m model.Message, sees bool, back thoughts) []any {
 	switch m.Role {
 	case model.Tool:
@@ -177,7 +186,8 @@ func encodeAssistant(m model.Message, back thoughts) chatMessage {
 		if fixed, ok := schema.RepairJSON(args); ok { // servers that parse the history reject it as the model wrote it
 			args = fixed
 		}
-		out.ToolCalls = append(out.ToolCalls, chatCall{c.ID, "function", chatFunction{c.Name, cmp.Or(string(args), "{}")}})
+		out.ToolCalls = append(out.ToolCalls,
+			chatCall{c.ID, "function", chatFunction{c.Name, cmp.Or(string(args), "{}")}})
 	}
 	if out.Content == nil && len(out.ToolCalls) == 0 {
 		out.Content = "" // null is only allowed with calls
@@ -234,7 +244,8 @@ func textPart(s string) chatPart { return chatPart{Type: "text", Text: s} }
 // mediaPart returns the image, or a note in its place.
 func mediaPart(m tool.Media, sees bool) chatPart {
 	if !sees || !strings.HasPrefix(m.MIMEType, "image/") {
-		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"), len(m.Data)))
+		return textPart(fmt.Sprintf("[%s, %d bytes: this model can't read it]", cmp.Or(m.MIMEType, "media"),
+			len(m.Data)))
 	}
 	url := "data:" + m.MIMEType + ";base64," + base64.StdEncoding.EncodeToString(m.Data)
 	return chatPart{Type: "image_url", ImageURL: &imageURL{url}}

@@ -16,8 +16,9 @@ const (
 	fieldReasoningDetails = "reasoning_details"
 )
 
-// thoughtMode is how thoughts are sent back. DeepSeek, Kimi and others reject a message with calls whose thought is missing,
-// even if it was empty; Cerebras and Groq reject an unknown field. An error that names the field switches to the next mode.
+// thoughtMode is how thoughts are sent back. DeepSeek, Kimi and others reject a message with calls whose thought is
+// missing, even if it was empty; Cerebras and Groq reject an unknown field. An error that names the field switches to
+// the next mode.
 type thoughtMode int
 
 const (
@@ -26,7 +27,8 @@ const (
 	thoughtsNever
 )
 
-// sealed is the data of a [model.Sealed] part: the thoughts to send back in the assistant's message, and to which server.
+// sealed is the data of a [model.Sealed] part: the thoughts to send back in the assistant's message, and to which
+// server.
 type sealed struct {
 	Server  string            `json:"server"`
 	Field   string            `json:"field"`
@@ -67,13 +69,15 @@ func (s *sealed) addDetails(list []json.RawMessage) {
 	}
 }
 
-// joinDetails adds a piece to a detail that it continues: of the same type and index, and with a text or a summary, or only
-// with the final signature.
+// joinDetails adds a piece to a detail that it continues: of the same type and index, and with a text or a summary, or
+// only with the final signature.
 func joinDetails(first, more json.RawMessage) (json.RawMessage, bool) {
 	var a, b detail
 	var have, add map[string]json.RawMessage
-	if json.Unmarshal(first, &a) != nil || json.Unmarshal(more, &b) != nil || a.Type != b.Type || string(a.Index) != string(b.Index) ||
-		api.IsNull(a.Index) || strings.HasSuffix(a.Type, ".encrypted") || json.Unmarshal(first, &have) != nil || json.Unmarshal(more, &add) != nil {
+	if json.Unmarshal(first, &a) != nil || json.Unmarshal(more, &b) != nil || a.Type != b.Type ||
+		string(a.Index) != string(b.Index) ||
+		api.IsNull(a.Index) || strings.HasSuffix(a.Type, ".encrypted") || json.Unmarshal(first, &have) != nil ||
+		json.Unmarshal(more, &add) != nil {
 		return nil, false
 	}
 	if !api.IsNull(have["signature"]) {
@@ -120,7 +124,8 @@ func (m *Model) thoughts(mode thoughtMode, messages []model.Message) thoughts {
 func (t thoughts) of(m model.Message) (sealed, bool) {
 	for _, p := range m.Parts {
 		var s sealed
-		if data, ok := p.(model.Sealed); ok && data.For(Name, t.model) && json.Unmarshal(data.JSON, &s) == nil && s.Server == t.server {
+		if data, ok := p.(model.Sealed); ok && data.For(Name, t.model) && json.Unmarshal(data.JSON, &s) == nil &&
+			s.Server == t.server {
 			return s, true
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Some servers don't recognize the calls of a model and leave them in the text, in the markup that the model was trained
-// with. Such text is held back, and becomes calls if the answer ends with it, has no other call, and all of them name
-// declared tools. Otherwise it is emitted as text.
+// Some servers don't recognize the calls of a model and leave them in the text, in the markup that the model was
+// trained with. Such text is held back, and becomes calls if the answer ends with it, has no other call, and all of
+// them name declared tools. Otherwise it is emitted as text.
 
 // markup are the tags that start calls in a text.
 var markup = []string{"<tool_call>", "<function=", "<function_calls>", "<invoke name=", "<minimax:tool_call>"}
@@ -98,7 +98,8 @@ var ends = []string{"</tool_call>", "</function>", "</invoke>", "</function_call
 
 const longestEnd = "</minimax:tool_call>"
 
-// possible reports whether held may still become calls at the end of the answer: it begins like a call, and no text follows.
+// possible reports whether held may still become calls at the end of the answer: it begins like a call, and no text
+// follows.
 func (w *written) possible() bool {
 	const longName = 200
 	start := string(w.held[:min(len(w.held), longName)])
@@ -157,7 +158,8 @@ func readWritten(s string) (calls []model.Call, ok bool) {
 			return calls, true
 		}
 		before := s
-		for _, tag := range []string{"<function_calls>", "</function_calls>", "<minimax:tool_call>", "</minimax:tool_call>", "<tool_call>", "</tool_call>"} {
+		for _, tag := range []string{"<function_calls>", "</function_calls>", "<minimax:tool_call>",
+			"</minimax:tool_call>", "<tool_call>", "</tool_call>"} {
 			s = strings.TrimPrefix(s, tag)
 		}
 		if s != before {

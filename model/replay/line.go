@@ -117,7 +117,8 @@ func parseLine(raw []byte) (line, error) {
 		return line{}, err
 	}
 	if l == (line{}) {
-		return line{}, fmt.Errorf("unknown key %q (expected model, request, text, thought, call, sealed, usage or end)", slices.Collect(maps.Keys(keys))[0])
+		return line{}, fmt.Errorf("unknown key %q (expected model, request, text, thought, call, sealed, usage or end)",
+			slices.Collect(maps.Keys(keys))[0])
 	}
 	return l, nil
 }

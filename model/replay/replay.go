@@ -14,9 +14,9 @@
 //	{"usage":{"input":812,"output":40}}
 //	{"end":"calls"}
 //
-// A request has the messages that were added to the conversation before the turn, beginning with message number from. It may
-// be omitted, and only [Options].Strict checks it. Blank lines are skipped. Names such as $WORK, given when the recording is
-// opened, are replaced inside strings.
+// A request has the messages that were added to the conversation before the turn, beginning with message number from.
+// It may be omitted, and only [Options].Strict checks it. Blank lines are skipped. Names such as $WORK, given when the
+// recording is opened, are replaced inside strings.
 //
 // The package runs nothing: the program that replays a recording makes its calls again, with real tools.
 package replay
@@ -120,12 +120,14 @@ func (m *Model) take(r model.Request) (turn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.next == len(m.turns) {
-		return turn{}, model.Errorf(model.ErrRejected, "replay %s: the recording has only %d turns, but the conversation continues", m.name, len(m.turns))
+		return turn{}, model.Errorf(model.ErrRejected, "replay %s: the recording has only %d turns, but the "+
+			"conversation continues", m.name, len(m.turns))
 	}
 	t := m.turns[m.next]
 	if m.strict && t.request != nil {
 		if err := t.request.match(r.Messages); err != nil {
-			return turn{}, model.Errorf(model.ErrRejected, "replay %s, line %d: turn %d was recorded in a different conversation: %w", m.name, t.line, m.next+1, err)
+			return turn{}, model.Errorf(model.ErrRejected, "replay %s, line %d: turn %d was recorded in a different "+
+				"conversation: %w", m.name, t.line, m.next+1, err)
 		}
 	}
 	m.next++

@@ -16,8 +16,8 @@ const between = "\n\n"
 
 // answer turns a server's response into events.
 //
-// An item is complete when its output_item.done comes. Its texts are emitted before, as they stream. Reasoning is held back
-// until something visible follows, because until then the request can be sent again.
+// An item is complete when its output_item.done comes. Its texts are emitted before, as they stream. Reasoning is held
+// back until something visible follows, because until then the request can be sent again.
 type answer struct {
 	out   *api.Output
 	name  string           // of the model
@@ -60,7 +60,8 @@ func (a *answer) Event(data []byte) (done bool, err error) {
 	}
 	var e streamEvent
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, model.Errorf(model.ErrWire, "can't read an event of the server's answer: %w: %s", err, api.Excerpt(data))
+		return false, model.Errorf(model.ErrWire, "can't read an event of the server's answer: %w: %s", err,
+			api.Excerpt(data))
 	}
 	switch e.Type {
 	case "response.output_item.added":

@@ -54,7 +54,8 @@ type item struct {
 func readItem(raw json.RawMessage) (item, error) {
 	var it item
 	if err := json.Unmarshal(raw, &it); err != nil {
-		return it, model.Errorf(model.ErrWire, "can't read an item of the server's answer: %w: %s", err, api.Excerpt(raw))
+		return it, model.Errorf(model.ErrWire, "can't read an item of the server's answer: %w: %s", err,
+			api.Excerpt(raw))
 	}
 	return it, nil
 }
@@ -120,7 +121,8 @@ func (u usage) event() model.Usage {
 }
 
 // rejections are prefixes of codes in events that reject the content of a request. As an HTTP status they would be 400.
-var rejections = []string{"invalid_", "unsupported_", "image_", "empty_image", "failed_to_download_image", "bio_policy", "cyber_policy"}
+var rejections = []string{"invalid_", "unsupported_", "image_", "empty_image", "failed_to_download_image", "bio_policy",
+	"cyber_policy"}
 
 // streamError returns the error for an error object in an event, which may have a code and no type.
 func streamError(raw json.RawMessage) error {

@@ -9,7 +9,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// finish completes an item: it emits the rest, and seals the data to send back. It does nothing for an item that is done.
+// finish completes an item: it emits the rest, and seals the data to send back. It does nothing for an item that is
+// done.
 func (a *answer) finish(p *part, raw json.RawMessage) error {
 	if p.done {
 		return nil
@@ -176,8 +177,8 @@ func (a *answer) release() error {
 	return nil
 }
 
-// Sealed data has one of two forms. Reasoning is the item to send back. A message's phase, which newer models require, is
-// {"type":"message","phase":…}; it belongs to the text before it.
+// Sealed data has one of two forms. Reasoning is the item to send back. A message's phase, which newer models require,
+// is {"type":"message","phase":…}; it belongs to the text before it.
 
 func sealedType(s model.Sealed) string {
 	var v struct{ Type string }
@@ -200,9 +201,9 @@ func (a *answer) sealPhase(phase string) (model.Sealed, bool) {
 	return model.Sealed{API: Name, Model: a.name, JSON: raw}, err == nil && phase != ""
 }
 
-// sealReasoning seals an item of reasoning; false if it has nothing that the server could use. The item's ID is omitted,
-// because the server would look for it among stored items; so are its status and all nulls, which the server rejects. Other
-// members are kept byte for byte.
+// sealReasoning seals an item of reasoning; false if it has nothing that the server could use. The item's ID is
+// omitted, because the server would look for it among stored items; so are its status and all nulls, which the server
+// rejects. Other members are kept byte for byte.
 func (a *answer) sealReasoning(raw json.RawMessage) (model.Sealed, bool) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {

@@ -116,9 +116,12 @@ func (m *Model) encode(r model.Request) ([]byte, error) {
 		input = append(input, api.Entry{From: msg, Values: func() []any { return m.items(msg) }})
 	}
 	for _, d := range r.Tools {
-		out.Tools = append(out.Tools, declaration{Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d)})
+		out.Tools = append(out.Tools, declaration{
+			Type: "function", Name: d.Name, Description: d.Description, Parameters: m.client.Parameters(d),
+		})
 	}
-	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected), m.client.SendsImages()}, input, sampling(o.Sampling), o.Extra)
+	body, err := m.kept.Object(out, "input", r.CacheKey, encoding{q, len(m.rejected), m.client.SendsImages()}, input,
+		sampling(o.Sampling), o.Extra)
 	if err != nil {
 		return nil, fmt.Errorf("write the request to %s: %w", m.name, err)
 	}
@@ -175,7 +178,9 @@ func (m *Model) said(msg model.Message) []any {
 				continue
 			}
 			if text == nil {
-				text = &messageItem{Type: typeMessage, Role: "assistant", Content: []content{{Type: "output_text", Text: new(string)}}}
+				text = &messageItem{
+					Type: typeMessage, Role: "assistant", Content: []content{{Type: "output_text", Text: new(string)}},
+				}
 				out = append(out, text)
 			}
 			*text.Content[0].Text += s
@@ -312,7 +317,8 @@ func (m *Model) learn(f *api.Failure, messages []model.Message) bool {
 	switch {
 	case has("encrypted content is not supported") || f.Param == "include":
 		m.quirks.noEncrypted = true
-	case has("invalid_encrypted_content") || has("encrypted content") || has("required following item") || has("required 'reasoning' item"):
+	case has("invalid_encrypted_content") || has("encrypted content") || has("required following item") ||
+		has("required 'reasoning' item"):
 		if !m.drop(messages) {
 			return false
 		}
@@ -334,12 +340,14 @@ func (m *Model) learn(f *api.Failure, messages []model.Message) bool {
 	return m.quirks != before
 }
 
-// drop marks all reasoning of a conversation as rejected, and reports whether there was any. Later reasoning is sent back.
+// drop marks all reasoning of a conversation as rejected, and reports whether there was any. Later reasoning is sent
+// back.
 func (m *Model) drop(messages []model.Message) bool {
 	found := false
 	for _, msg := range messages {
 		for _, p := range msg.Parts {
-			if s, ok := p.(model.Sealed); ok && s.For(Name, m.name) && sealedType(s) == typeReasoning && !m.rejected[digestOf(s)] {
+			if s, ok := p.(model.Sealed); ok && s.For(Name, m.name) && sealedType(s) == typeReasoning &&
+				!m.rejected[digestOf(s)] {
 				m.rejected[digestOf(s)] = true
 				found = true
 			}

@@ -5,8 +5,9 @@
 //	defer m.Close()
 //	for e, err := range m.Stream(ctx, model.Request{Messages: messages}) { … }
 //
-// The server stores nothing: each request has the whole conversation, with the model's reasoning as the server encrypted it.
-// If the server rejects the reasoning, the reasoning of the conversation so far is removed, and a [model.Retry] reports it.
+// The server stores nothing: each request has the whole conversation, with the model's reasoning as the server
+// encrypted it. If the server rejects the reasoning, the reasoning of the conversation so far is removed, and a
+// [model.Retry] reports it.
 package responses
 
 import (
@@ -29,9 +30,10 @@ const DefaultBaseURL = "https://api.openai.com/v1"
 type Options = api.Options
 
 var service = api.API{
-	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models", ModelVariable: "OPENAI_MODEL",
-	NextByte: 300 * time.Second, // the server is silent while the model thinks
-	Header:   api.KeyHeader("Authorization", "Bearer "),
+	Name: Name, BaseURL: DefaultBaseURL, Version: "/v1", TryPlain: true, Models: "/models",
+	ModelVariable: "OPENAI_MODEL",
+	NextByte:      300 * time.Second, // the server is silent while the model thinks
+	Header:        api.KeyHeader("Authorization", "Bearer "),
 }
 
 // Model is a model behind a server with the Responses API.

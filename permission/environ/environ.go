@@ -20,12 +20,13 @@ import (
 type Unapproved struct {
 	// Roots is the workspace, for a read-only command.
 	Roots []string
-	// Tried is for a command in a trial. It runs code of the project anyway, so it also gets the variables that build tools
-	// read, and PATH as it is.
+	// Tried is for a command in a trial. It runs code of the project anyway, so it also gets the variables that build
+	// tools read, and PATH as it is.
 	Tried bool
 	// Pass are further variables of a tried command: names, or NAME=value.
 	Pass []string
-	// Secret reports whether a variable (NAME=value) has a credential: then it is withheld even if Pass names it. nil: none.
+	// Secret reports whether a variable (NAME=value) has a credential: then it is withheld even if Pass names it. nil:
+	// none.
 	Secret func(variable string) bool
 }
 
@@ -34,9 +35,9 @@ type Unapproved struct {
 //
 // The proof that a command is read-only is only valid in the environment of such a command: a BASH_ENV, an exported
 // function, a GIT_EXTERNAL_DIFF or a PATH with ./bin would run something else. So it has the variables that change how
-// programs look, not what they do, a PATH without directories that lead into the workspace, and settings that keep git from
-// running monitors, hooks, pagers, external diffs and signature checks, from taking locks, from fetching, and from opening
-// a bare repository that happens to be there.
+// programs look, not what they do, a PATH without directories that lead into the workspace, and settings that keep git
+// from running monitors, hooks, pagers, external diffs and signature checks, from taking locks, from fetching, and from
+// opening a bare repository that happens to be there.
 func (u Unapproved) Environ(base []string) (env, withheld []string) {
 	for _, kv := range u.with(base) {
 		name, value, _ := strings.Cut(kv, "=")
@@ -89,7 +90,8 @@ func (u Unapproved) gets(name, value string) bool {
 	case name == "PATH" || kept[name]:
 		return true
 	}
-	return u.Tried && (tried()[name] || slices.ContainsFunc(u.Pass, func(p string) bool { return p == name || strings.HasPrefix(p, name+"=") }))
+	return u.Tried && (tried()[name] || slices.ContainsFunc(u.Pass,
+		func(p string) bool { return p == name || strings.HasPrefix(p, name+"=") }))
 }
 
 //go:embed names.txt
@@ -120,12 +122,13 @@ var noise = sync.OnceValue(func() *regexp.Regexp {
 		`.*_?PAGER|EDITOR|VISUAL|BROWSER|BASH_FUNC.*|(?i:(http|https|ftp|all|no)_proxy)|ADZE.*|container|LS_OPTIONS|DEBIAN_FRONTEND)$`)
 })
 
-// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a directory
-// in which one of the everyday commands leads there.
+// Path is the PATH of such a command. It leaves out what is not absolute, what lies in a root or leads there, and a
+// directory in which one of the everyday commands leads there.
 func Path(path string, roots ...string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) && !holdsLinkInto(dir, roots) {
+		if filepath.IsAbs(dir) && !inRoots(filepath.Clean(dir), roots) && !leadsInto(dir, roots) &&
+			!holdsLinkInto(dir, roots) {
 			kept = append(kept, dir)
 		}
 	}
@@ -135,7 +138,8 @@ func Path(path string, roots ...string) string {
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
 
-// WithoutManagers returns env with a PATH without directories of version managers, whose programs run what a project chooses.
+// WithoutManagers returns env with a PATH without directories of version managers, whose programs run what a project
+// chooses.
 func WithoutManagers(env []string) []string {
 	out := slices.Clone(env)
 	for i, kv := range out {
@@ -188,13 +192,17 @@ func inRoots(dir string, roots []string) bool {
 func quiet() []string {
 	config := [][2]string{
 		{"core.fsmonitor", "false"}, {"core.hooksPath", "/dev/null"}, {"core.pager", "cat"},
-		{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.ssh.program", "false"}, {"gpg.x509.program", "false"},
-		{"diff.autoRefreshIndex", "false"}, {"core.untrackedCache", "keep"}, {"submodule.recurse", "false"}, {"diff.submodule", "short"}, {"safe.bareRepository", "explicit"}, {"credential.helper", ""},
+		{"log.showSignature", "false"}, {"gpg.program", "false"}, {"gpg.ssh.program", "false"},
+		{"gpg.x509.program", "false"},
+		{"diff.autoRefreshIndex", "false"}, {"core.untrackedCache", "keep"}, {"submodule.recurse", "false"},
+		{"diff.submodule", "short"}, {"safe.bareRepository", "explicit"}, {"credential.helper", ""},
 		{"core.sshCommand", "false"}, {"core.askPass", "false"}, {"core.alternateRefsCommand", ""},
 	}
 	env := []string{
-		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none",
-		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0", "JAVA_TOOL_OPTIONS=-XX:-UsePerfData",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none",
+		"GIT_EDITOR=false", "GIT_ASKPASS=false", "GOTOOLCHAIN=local", "GOFLAGS=", "RUSTUP_AUTO_INSTALL=0",
+		"JAVA_TOOL_OPTIONS=-XX:-UsePerfData",
 		"TEST_TELEMETRY_DIR=/dev/null", // where go would write counters
 	}
 	for n, kv := range config {
@@ -203,8 +211,8 @@ func quiet() []string {
 	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(config)))
 }
 
-// plainLocale reports whether a backslash is always a backslash in a locale: in Big5, GBK and Shift JIS it may be the second
-// half of a character, so that quotes would end elsewhere.
+// plainLocale reports whether a backslash is always a backslash in a locale: in Big5, GBK and Shift JIS it may be the
+// second half of a character, so that quotes would end elsewhere.
 func plainLocale(v string) bool {
 	name, set, _ := strings.Cut(v, ".")
 	set = strings.ToUpper(strings.ReplaceAll(set, "-", ""))
@@ -214,6 +222,8 @@ func plainLocale(v string) bool {
 
 // kept are the variables that commands without approval inherit.
 var kept = map[string]bool{
-	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true, "TERM": true, "COLORTERM": true,
-	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true, "USERPROFILE": true, "TEMP": true, "TMP": true,
+	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true,
+	"TERM": true, "COLORTERM": true,
+	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true,
+	"USERPROFILE": true, "TEMP": true, "TMP": true,
 }

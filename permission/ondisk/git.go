@@ -14,11 +14,10 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
-// Git returns the top of the working tree that git would use in dir, and why git may run a program, or show files elsewhere; ""
-// if it doesn't: the repository around dir is a plain
-// one, with its own objects, no links, no submodules and everyday settings, or dir is in no repository. The user's and the system's
-// configuration may name any program, except by a relative path, which would be in the repository. known is false if that
-// couldn't be determined.
+// Git returns the top of the working tree that git would use in dir, and why git may run a program, or show files
+// elsewhere; "" if it doesn't: the repository around dir is a plain one, with its own objects, no links, no submodules
+// and everyday settings, or dir is in no repository. The user's and the system's configuration may name any program,
+// except by a relative path, which would be in the repository. known is false if that couldn't be determined.
 func (d *disk) Git(dir string) (top, why string, known bool) {
 	top, known = d.worktree(dir)
 	if !known {
@@ -45,8 +44,8 @@ const (
 	maxGitNames = 4000 // in a git directory, without objects
 )
 
-// worktree returns the top of the working tree of the repository that git would use in dir; "" if dir is in no repository. known is
-// false if that couldn't be determined: git would use a bare repository, or one that is elsewhere.
+// worktree returns the top of the working tree of the repository that git would use in dir; "" if dir is in no
+// repository. known is false if that couldn't be determined: git would use a bare repository, or one that is elsewhere.
 func (d *disk) worktree(dir string) (top string, known bool) {
 	at, _, err := realpath.Resolve(dir)
 	if err != nil || !filepath.IsAbs(dir) || d.remote(dir) {
@@ -109,7 +108,8 @@ func odd(gitDir string) (why string, err error) {
 		case e.Type()&fs.ModeSymlink != 0, slices.Contains(oddFiles, filepath.ToSlash(rel)):
 			why = path
 			return fs.SkipAll
-		case e.IsDir() && filepath.ToSlash(rel) == "objects/info" || !strings.HasPrefix(filepath.ToSlash(rel), "objects/"):
+		case e.IsDir() && filepath.ToSlash(rel) == "objects/info" ||
+			!strings.HasPrefix(filepath.ToSlash(rel), "objects/"):
 			return nil
 		case e.IsDir():
 			return fs.SkipDir
@@ -140,10 +140,14 @@ func (d *disk) everyday(file string) (why string, err error) {
 	return "", err
 }
 
-var everydaySettings = strings.Fields("core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode " +
-	"core.autocrlf core.eol core.safecrlf core.symlinks core.longpaths core.quotepath core.abbrev core.pager core.sshcommand core.askpass credential.helper " +
-	"remote.*.url remote.*.fetch remote.*.pushurl remote.*.tagopt remote.*.prune branch.*.remote branch.*.merge branch.*.rebase branch.*.description " +
-	"user.name user.email user.signingkey init.defaultbranch pull.rebase pull.ff push.default push.autosetupremote fetch.prune color.ui gc.auto commit.gpgsign rerere.enabled merge.ff")
+var everydaySettings = strings.Fields("core.repositoryformatversion core.filemode core.bare core.logallrefupdates " +
+	"core.ignorecase core.precomposeunicode " +
+	"core.autocrlf core.eol core.safecrlf core.symlinks core.longpaths core.quotepath core.abbrev core.pager " +
+	"core.sshcommand core.askpass credential.helper " +
+	"remote.*.url remote.*.fetch remote.*.pushurl remote.*.tagopt remote.*.prune branch.*.remote branch.*.merge " +
+	"branch.*.rebase branch.*.description " +
+	"user.name user.email user.signingkey init.defaultbranch pull.rebase pull.ff push.default push.autosetupremote " +
+	"fetch.prune color.ui gc.auto commit.gpgsign rerere.enabled merge.ff")
 
 // settingsOf reads a file of git's configuration. A missing one has no settings.
 func settingsOf(file string) ([]gitconfig.Setting, error) {
@@ -181,18 +185,21 @@ func (d *disk) ofUser(file string, depth int) (why string, err error) {
 			if why, err := d.ofUser(path, depth+1); why != "" || err != nil {
 				return why, err
 			}
-		case slices.Contains([]string{"diff", "filter", "core", "merge", "gpg"}, s.Key.Section) && relativeProgram(s.Value):
+		case slices.Contains([]string{"diff", "filter", "core", "merge", "gpg"}, s.Key.Section) &&
+			relativeProgram(s.Value):
 			return short(s.Value) + " (" + s.Key.String() + ")", nil
 		}
 	}
 	return "", nil
 }
 
-// relativeProgram reports whether a word of a command line is a path that is neither absolute nor in the home directory.
+// relativeProgram reports whether a word of a command line is a path that is neither absolute nor in the home
+// directory.
 func relativeProgram(line string) bool {
 	return slices.ContainsFunc(strings.Fields(line), func(w string) bool {
 		w = strings.Trim(w, `"'`)
-		return strings.Contains(w, "/") && !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, "~/") && !strings.HasPrefix(w, "$HOME/")
+		return strings.Contains(w, "/") && !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, "~/") &&
+			!strings.HasPrefix(w, "$HOME/")
 	})
 }
 

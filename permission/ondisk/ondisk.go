@@ -2,9 +2,9 @@
 //
 //	world := permission.World{Roots: roots, Home: home, Disk: ondisk.New(roots)}
 //
-// It resolves links, and finds the programs that the configuration of a repository makes git run. It only reads, and runs
-// nothing, not even git. The answers of one decision check a bounded number of files; beyond the bounds the answer is "not
-// known", so that the policy asks.
+// It resolves links, and finds the programs that the configuration of a repository makes git run. It only reads, and
+// runs nothing, not even git. The answers of one decision check a bounded number of files; beyond the bounds the answer
+// is "not known", so that the policy asks.
 //
 // It doesn't know the environment, such as GIT_DIR.
 package ondisk
@@ -65,11 +65,11 @@ func open(o options) *disk {
 	return d
 }
 
-// Resolve makes an absolute path canonical: it follows links and .. like the system, even if the rest doesn't exist yet. A
-// path that the system would reject (a file in place of a directory, a name that is too long) is only cleaned of . and ..,
-// and a relative one stays relative. A path that differs between processes, such as /proc/self/cwd, is "*": unknown. So is a
-// path that a process could follow in several steps but not in one: through too many links, or longer than the system
-// allows.
+// Resolve makes an absolute path canonical: it follows links and .. like the system, even if the rest doesn't exist
+// yet. A path that the system would reject (a file in place of a directory, a name that is too long) is only cleaned of
+// . and .., and a relative one stays relative. A path that differs between processes, such as /proc/self/cwd, is "*":
+// unknown. So is a path that a process could follow in several steps but not in one: through too many links, or longer
+// than the system allows.
 func (d *disk) Resolve(path string) string {
 	if d.remote(path) {
 		return "*"
@@ -81,20 +81,22 @@ func (d *disk) Resolve(path string) string {
 	switch {
 	case err == nil:
 		return abs
-	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG) && slices.ContainsFunc(strings.Split(path, "/"), unnameable):
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG) &&
+		slices.ContainsFunc(strings.Split(path, "/"), unnameable):
 		return filepath.Clean(path)
 	}
 	return "*"
 }
 
-// remote reports whether a path names another machine that isn't part of the workspace: looking at //server/share connects
-// to the server, and logs in there.
+// remote reports whether a path names another machine that isn't part of the workspace: looking at //server/share
+// connects to the server, and logs in there.
 func (d *disk) remote(path string) bool {
 	slashed := func(path string) string { return strings.ToLower(strings.ReplaceAll(path, `\`, "/")) }
 	path = slashed(path)
-	return d.options.windows && strings.HasPrefix(path, "//") && !slices.ContainsFunc(d.options.roots, func(root string) bool {
-		return strings.HasPrefix(path+"/", slashed(root)+"/")
-	})
+	return d.options.windows && strings.HasPrefix(path, "//") &&
+		!slices.ContainsFunc(d.options.roots, func(root string) bool {
+			return strings.HasPrefix(path+"/", slashed(root)+"/")
+		})
 }
 
 // unnameable reports whether a name is longer than file systems allow.

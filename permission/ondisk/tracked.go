@@ -7,8 +7,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/gitindex"
 )
 
-// Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false. known is
-// false if that couldn't be determined.
+// Tracked calls visit with the path of each file in the index of the repository around dir, until it returns false.
+// known is false if that couldn't be determined.
 func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 	if d.remote(dir) {
 		return false

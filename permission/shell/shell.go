@@ -1,7 +1,8 @@
 // Package shell reads a bash command line and says what it would do: which simple commands run, in which directory,
 // with which words after quote removal, which files they would open, and whether all of it is provably read-only.
 //
-//	script, err := shell.Read("cd src && git log --oneline | head -5", bash.Options{Dir: "/home/me/app", Home: "/home/me"})
+//	options := bash.Options{Dir: "/home/me/app", Home: "/home/me"}
+//	script, err := shell.Read("cd src && git log --oneline | head -5", options)
 //	for _, c := range script.Commands {
 //		fmt.Println(c.Argv(), c.Dirs)
 //	}

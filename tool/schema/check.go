@@ -58,8 +58,8 @@ type checker struct {
 	steps int
 }
 
-// maxSteps bounds the work on one call: a small external schema can refer to itself twice at every level. Values beyond the
-// bound are not checked.
+// maxSteps bounds the work on one call: a small external schema can refer to itself twice at every level. Values beyond
+// the bound are not checked.
 const maxSteps = 300_000
 
 // check reports all violations of v. Numbers in v are json.Number.

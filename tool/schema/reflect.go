@@ -41,8 +41,9 @@ type Struct struct {
 }
 
 // Of writes the JSON Schema of a struct type. A field is a property under its JSON name, required unless its tag says
-// omitempty or omitzero. Further tags become keywords: description, enum, minimum, maximum, minLength, maxLength, minItems,
-// maxItems and default. The tags alias, lenient and ignored aren't in the JSON; they apply to the schema that Parse returns.
+// omitempty or omitzero. Further tags become keywords: description, enum, minimum, maximum, minLength, maxLength,
+// minItems, maxItems and default. The tags alias, lenient and ignored aren't in the JSON; they apply to the schema that
+// Parse returns.
 func Of(t reflect.Type) (*Struct, error) {
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the arguments are %s, not a struct", t)

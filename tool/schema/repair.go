@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Arguments reads a model's arguments: it decodes them, repairs unambiguous mistakes, adds defaults and checks the result.
-// notes describe each repair for the model. The error is an *[Error] that lists all violations.
+// Arguments reads a model's arguments: it decodes them, repairs unambiguous mistakes, adds defaults and checks the
+// result. notes describe each repair for the model. The error is an *[Error] that lists all violations.
 func (s *Schema) Arguments(raw json.RawMessage) (args json.RawMessage, notes []string, err error) {
 	v, notes, err := s.Values(raw)
 	if err != nil {
@@ -84,8 +84,8 @@ func decodeArguments(raw json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// RepairJSON removes trailing commas from JSON that is invalid because of them. It reports false, and returns nothing, if
-// raw is valid or has another error.
+// RepairJSON removes trailing commas from JSON that is invalid because of them. It reports false, and returns nothing,
+// if raw is valid or has another error.
 func RepairJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	if json.Valid(raw) {
 		return nil, false
@@ -187,7 +187,8 @@ func (r *repairer) repairObject(n *node, v map[string]any, at string, depth int)
 				continue
 			}
 			if v[name] != nil && given != nil {
-				r.clashes = append(r.clashes, Violation{join(at, alias), fmt.Sprintf("is an alias of %s, which is also given. Pass only one of them.", name)})
+				r.clashes = append(r.clashes, Violation{join(at, alias),
+					fmt.Sprintf("is an alias of %s, which is also given. Pass only one of them.", name)})
 			} else if given != nil {
 				v[name] = given
 				r.note(join(at, name), "was given as %s", alias)

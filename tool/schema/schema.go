@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Schema is a JSON Schema that arguments are checked against. It knows the keywords that tools use. Unknown keywords are
-// ignored, so that an external tool with one still works.
+// Schema is a JSON Schema that arguments are checked against. It knows the keywords that tools use. Unknown keywords
+// are ignored, so that an external tool with one still works.
 type Schema struct {
 	root *node
 	refs map[string]*node // targets of references within the schema
@@ -115,8 +115,10 @@ func parseNode(raw json.RawMessage, depth int) (*node, error) {
 	}
 	n := &node{
 		types: parseTypes(in.Type, in.Nullable), required: parseNames(in.Required),
-		minimum: parseFloat(in.Minimum), maximum: parseFloat(in.Maximum), above: parseFloat(in.Above), below: parseFloat(in.Below),
-		minLength: parseInt(in.MinLength), maxLength: parseInt(in.MaxLength), minItems: parseInt(in.MinItems), maxItems: parseInt(in.MaxItems),
+		minimum: parseFloat(in.Minimum), maximum: parseFloat(in.Maximum), above: parseFloat(in.Above),
+		below:     parseFloat(in.Below),
+		minLength: parseInt(in.MinLength), maxLength: parseInt(in.MaxLength), minItems: parseInt(in.MinItems),
+		maxItems: parseInt(in.MaxItems),
 	}
 	if string(in.Default) != "null" { // some generators write null for no default
 		n.fallback = in.Default

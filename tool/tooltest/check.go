@@ -1,5 +1,5 @@
-// Package tooltest checks tools: [Check] tests the contract that every tool must meet, and [Stories] runs calls written as
-// txtar files.
+// Package tooltest checks tools: [Check] tests the contract that every tool must meet, and [Stories] runs calls written
+// as txtar files.
 //
 //	func TestUUID(t *testing.T) {
 //		tooltest.Check(t, func(dir string) tool.Tool { return newUUID() }, tooltest.Try{Args: `{"version":4}`})
@@ -31,13 +31,14 @@ type Try struct {
 	stop time.Duration // how long a canceled Run may take; 0 is stopTime
 }
 
-// stopTime bounds the time that a canceled Run may take. It is generous, so that only hangs exceed it on a busy machine.
+// stopTime bounds the time that a canceled Run may take. It is generous, so that only hangs exceed it on a busy
+// machine.
 const stopTime = 30 * time.Second
 
-// Check tests a tool: its schema is of an object and rejects unknown parameters; every parameter has a description; Prepare
-// changes no byte on disk and can be repeated; every file that Run changed is in the declared access; a Run whose context
-// was cancelled before it started changes nothing; one that is cancelled midway returns in bounded time. build makes a new
-// tool for a working directory.
+// Check tests a tool: its schema is of an object and rejects unknown parameters; every parameter has a description;
+// Prepare changes no byte on disk and can be repeated; every file that Run changed is in the declared access; a Run
+// whose context was cancelled before it started changes nothing; one that is cancelled midway returns in bounded time.
+// build makes a new tool for a working directory.
 func Check(t *testing.T, build func(dir string) tool.Tool, tries ...Try) {
 	t.Helper()
 	t.Run("declaration", func(t *testing.T) { checkDeclaration(t, build(t.TempDir())) })

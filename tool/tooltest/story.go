@@ -14,8 +14,8 @@ import (
 )
 
 // Stories runs every file that matches pattern, each as a subtest in a new directory. A story is a txtar archive: its
-// comment is a script with one command per line, and its files are the initial files. build makes the executor whose tools
-// are called.
+// comment is a script with one command per line, and its files are the initial files. build makes the executor whose
+// tools are called.
 //
 //	call NAME JSON    run a tool; $WORK in the JSON is the directory. It must succeed, unless the next command is
 //	                  error, denied or dry
@@ -137,7 +137,8 @@ func (s *story) do(text, next string) error {
 	if verb == "call" {
 		return s.call(rest, next)
 	}
-	if s.last == nil && (verb == "content" || verb == "display" || verb == "error" || verb == "denied" || verb == "type" || verb == "same") {
+	if s.last == nil && (verb == "content" || verb == "display" || verb == "error" || verb == "denied" ||
+		verb == "type" || verb == "same") {
 		return fmt.Errorf("there was no call before")
 	}
 	switch verb {

@@ -1,5 +1,5 @@
-// Package clean makes external text safe to show and to pass on: names, descriptions and schemas of tools that servers and
-// commands declare. It bounds their length and removes invisible characters.
+// Package clean makes external text safe to show and to pass on: names, descriptions and schemas of tools that servers
+// and commands declare. It bounds their length and removes invisible characters.
 package clean
 
 import (
@@ -18,9 +18,9 @@ import (
 // MaxName is the longest name that every model provider accepts.
 const MaxName = 63
 
-// Name returns the name by which a model calls a tool of a server: alias__tool, or the tool's own name without an alias.
-// Every provider accepts it, and two different tools never get the same name: if a name had to be changed or cut, a short
-// hash of the original is appended.
+// Name returns the name by which a model calls a tool of a server: alias__tool, or the tool's own name without an
+// alias. Every provider accepts it, and two different tools never get the same name: if a name had to be changed or
+// cut, a short hash of the original is appended.
 func Name(alias, name string) string {
 	full := name
 	if alias != "" {
@@ -69,7 +69,8 @@ func Text(s string, most int) (cleaned string, hidden int) {
 	return humanize.Shorten(s, most), hidden
 }
 
-// maxSchema is the maximum size of a schema. A larger one is replaced by one that accepts everything: the server checks.
+// maxSchema is the maximum size of a schema. A larger one is replaced by one that accepts everything: the server
+// checks.
 const maxSchema = 256 << 10
 
 // Schema returns a schema as JSON, with invisible characters removed from its descriptions and titles.

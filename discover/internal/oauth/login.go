@@ -28,7 +28,8 @@ func Redirect(configured string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if ip := net.ParseIP(u.Hostname()); u.Scheme != "http" || u.Hostname() != "localhost" &&
+			(ip == nil || !ip.IsLoopback()) {
 			return "", fmt.Errorf("redirectUri %s is not a loopback address", configured)
 		}
 		return configured, nil
@@ -42,7 +43,8 @@ func Redirect(configured string) (string, error) {
 }
 
 // Browse opens address in a browser and waits for the redirect to back.
-func Browse(ctx context.Context, back, address string, open func(address string) error) (*auth.AuthorizationResult, error) {
+func Browse(ctx context.Context, back, address string, open func(address string) error) (*auth.AuthorizationResult,
+	error) {
 	u, err := url.Parse(back)
 	if err != nil {
 		return nil, err
@@ -54,19 +56,20 @@ func Browse(ctx context.Context, back, address string, open func(address string)
 	ctx, cancel := context.WithTimeout(ctx, loginWait)
 	defer cancel()
 	came := make(chan url.Values, 1)
-	server := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if r.URL.Path != u.Path || q.Get("code") == "" && q.Get("error") == "" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		io.WriteString(w, "Login complete. You can close this window.\n")
-		select {
-		case came <- q:
-		default:
-		}
-	})}
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			if r.URL.Path != u.Path || q.Get("code") == "" && q.Get("error") == "" {
+				http.NotFound(w, r)
+				return
+			}
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			io.WriteString(w, "Login complete. You can close this window.\n")
+			select {
+			case came <- q:
+			default:
+			}
+		})}
 	go server.Serve(l)
 	defer func() { // the browser still gets its response
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -92,8 +95,9 @@ func Browse(ctx context.Context, back, address string, open func(address string)
 	}
 }
 
-// Registration adds to the registration at an authorization server a client authentication method that the server supports.
-// The SDK requests none, and then some servers, such as the official TypeScript one, choose a method that they don't accept.
+// Registration adds to the registration at an authorization server a client authentication method that the server
+// supports. The SDK requests none, and then some servers, such as the official TypeScript one, choose a method that
+// they don't accept.
 type Registration struct {
 	Meta *oauthex.ClientRegistrationMetadata // sent after the server's metadata was received
 	Next http.RoundTripper
@@ -121,10 +125,12 @@ func (r *Registration) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func describesServer(path string) bool {
-	return strings.Contains(path, "/.well-known/oauth-authorization-server") || strings.Contains(path, "/.well-known/openid-configuration")
+	return strings.Contains(path, "/.well-known/oauth-authorization-server") ||
+		strings.Contains(path, "/.well-known/openid-configuration")
 }
 
-// authMethod returns the client authentication to request. A program on a user's machine can't keep a secret, so none is best.
+// authMethod returns the client authentication to request. A program on a user's machine can't keep a secret, so none
+// is best.
 func authMethod(supported []string) string {
 	for _, method := range []string{"none", "client_secret_basic", "client_secret_post"} {
 		if slices.Contains(supported, method) {
@@ -170,6 +176,7 @@ func answerJSON(req *http.Request, v any) (*http.Response, error) {
 	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Status: "200 OK", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(raw)), ContentLength: int64(len(raw)),
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(raw)),
+		ContentLength: int64(len(raw)),
 	}, nil
 }

@@ -144,8 +144,8 @@ func (s *Source) Renew(refused string) (*oauth2.Token, error) {
 	return s.fetch(refused)
 }
 
-// fetch reads the token from the file, and refreshes it there if it has expired or was rejected. One of several processes
-// refreshes it and the others read the new token: a refresh token works only once. The caller holds mu.
+// fetch reads the token from the file, and refreshes it there if it has expired or was rejected. One of several
+// processes refreshes it and the others read the new token: a refresh token works only once. The caller holds mu.
 func (s *Source) fetch(refused string) (*oauth2.Token, error) {
 	if s.Dir == "" {
 		return nil, nil

@@ -106,8 +106,8 @@ var (
 	})
 )
 
-// answered returns the ID, as JSON, of the request that a too long line seems to answer. It is only a guess: an ID without a
-// request is dropped later.
+// answered returns the ID, as JSON, of the request that a too long line seems to answer. It is only a guess: an ID
+// without a request is dropped later.
 func (fr frame) answered() []byte {
 	if m := idAtStart().FindSubmatch(fr.line); m != nil {
 		return m[1]

@@ -46,7 +46,8 @@ func (l *Log) Printf(format string, args ...any) { l.Add("adze", fmt.Sprintf(for
 
 // Add adds a line, with its source: stderr, stdout, a log level.
 func (l *Log) Add(source, text string) {
-	line := time.Now().Format("2006-01-02 15:04:05.000") + " " + source + ": " + tool.Visible(humanize.Shorten(strings.ReplaceAll(text, "\n", " "), logLine))
+	line := time.Now().Format("2006-01-02 15:04:05.000") + " " + source + ": " +
+		tool.Visible(humanize.Shorten(strings.ReplaceAll(text, "\n", " "), logLine))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.ring) == LogLines {

@@ -20,7 +20,8 @@ const (
 	endlessLine = 4 << 30 // a longer line is an error
 )
 
-// strayOutput counts output that isn't a message: many servers print a banner, some their log, and "yes" prints without end.
+// strayOutput counts output that isn't a message: many servers print a banner, some their log, and "yes" prints without
+// end.
 type strayOutput struct {
 	log   *Log
 	spoke bool // a valid message was received
@@ -61,8 +62,8 @@ const (
 	tailLine  = 300 // characters of each line
 )
 
-// exitReason keeps the end of a server's stderr, and the line that best explains the exit: the last one that mentions an
-// error, otherwise the last one. After an error there is often a stack trace and a version.
+// exitReason keeps the end of a server's stderr, and the line that best explains the exit: the last one that mentions
+// an error, otherwise the last one. After an error there is often a stack trace and a version.
 type exitReason struct {
 	mu          sync.Mutex
 	last, error string
@@ -83,7 +84,8 @@ func (w *exitReason) add(line string) {
 		w.tail = append(w.tail, tool.Visible(humanize.Shorten(whole, tailLine)))
 	}
 	w.last = line
-	if low := strings.ToLower(line); strings.Contains(low, "error:") || strings.Contains(low, "fatal") || strings.Contains(low, "panic:") {
+	if low := strings.ToLower(line); strings.Contains(low, "error:") || strings.Contains(low, "fatal") ||
+		strings.Contains(low, "panic:") {
 		w.error = line
 	}
 }

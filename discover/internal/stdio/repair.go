@@ -14,8 +14,9 @@ import (
 // maxRepaired is the maximum length of a message that is checked for errors: it is parsed twice.
 const maxRepaired = 1 << 20
 
-// readable repairs responses with entries that the SDK can't parse, because it would drop the whole response. Such a tool
-// becomes null, and such a piece of content a text about the error; content that is a string becomes a list with it.
+// readable repairs responses with entries that the SDK can't parse, because it would drop the whole response. Such a
+// tool becomes null, and such a piece of content a text about the error; content that is a string becomes a list with
+// it.
 func (p *Process) readable(raw json.RawMessage) json.RawMessage {
 	if len(raw) > maxRepaired || !bytes.Contains(raw, []byte(`"result"`)) {
 		return raw
@@ -107,8 +108,8 @@ func repairEach(result map[string]json.RawMessage, key string, repair func(int, 
 // TaskKey is the key in a tool's _meta by which marked notes that the tool can only be called as a task.
 const TaskKey = "adze.dev/taskSupport"
 
-// marked moves a tool's execution.taskSupport, which the SDK doesn't know, to _meta, which the SDK passes on. Tools that can
-// only be called as tasks are not supported, so they are not offered.
+// marked moves a tool's execution.taskSupport, which the SDK doesn't know, to _meta, which the SDK passes on. Tools
+// that can only be called as tasks are not supported, so they are not offered.
 func marked(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`"taskSupport"`)) || !bytes.Contains(raw, []byte(`"required"`)) {
 		return raw
@@ -116,7 +117,8 @@ func marked(raw json.RawMessage) json.RawMessage {
 	var msg map[string]json.RawMessage
 	var result map[string]json.RawMessage
 	var tools []map[string]json.RawMessage
-	if json.Unmarshal(raw, &msg) != nil || json.Unmarshal(msg["result"], &result) != nil || json.Unmarshal(result["tools"], &tools) != nil {
+	if json.Unmarshal(raw, &msg) != nil || json.Unmarshal(msg["result"], &result) != nil ||
+		json.Unmarshal(result["tools"], &tools) != nil {
 		return raw
 	}
 	for _, t := range tools {

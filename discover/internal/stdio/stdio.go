@@ -29,14 +29,15 @@ const (
 	writeGrace  = 50 * time.Millisecond
 	exitWait    = 5 * time.Second // for the exit of a server that closed its pipes, which explains more
 
-	// Drain is how long output is read after a command has exited, if a process that it left behind keeps the pipe open.
+	// Drain is how long output is read after a command has exited, if a process that it left behind keeps the pipe
+	// open.
 	Drain = 250 * time.Millisecond
 
-	// A launcher that has not answered may be installing the server. If it isn't disturbed it finishes, and the server then
-	// finds its input closed and exits. A command that has not answered and isn't known as a launcher may be a script that
-	// runs one. npm rolls an install back at the first SIGTERM, which takes a moment, and at the second one releases its
-	// locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next start for a minute. InstallGrace is
-	// the usual Command.Install.
+	// A launcher that has not answered may be installing the server. If it isn't disturbed it finishes, and the server
+	// then finds its input closed and exits. A command that has not answered and isn't known as a launcher may be a
+	// script that runs one. npm rolls an install back at the first SIGTERM, which takes a moment, and at the second one
+	// releases its locks and exits. A SIGKILL leaves a broken cache, or a lock that delays the next start for a minute.
+	// InstallGrace is the usual Command.Install.
 	InstallGrace = 10 * time.Second // to finish, before SIGTERM
 	rollback     = 5 * time.Second  // between SIGTERM and a second one for a command that has not answered
 	insistence   = 2 * time.Second  // between that and SIGKILL
@@ -280,8 +281,9 @@ func (p *Process) tooLong(fr frame) error {
 		return nil
 	}
 	p.queue = append(p.queue, &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
-		Code:    jsonrpc.CodeInternalError,
-		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20, MaxMessage>>20),
+		Code: jsonrpc.CodeInternalError,
+		Message: fmt.Sprintf("dropped a response of %d MB (limit: %d MB). Request less data", fr.size>>20,
+			MaxMessage>>20),
 	}})
 	return nil
 }
@@ -327,7 +329,8 @@ func (p *Process) Write(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// Close implements [mcp.Connection]. It closes stdin, which asks the server to exit, and then stops the remaining processes.
+// Close implements [mcp.Connection]. It closes stdin, which asks the server to exit, and then stops the remaining
+// processes.
 func (p *Process) Close() error {
 	p.end()
 	return nil
@@ -452,7 +455,8 @@ func StartError(name string, err error) error {
 	switch {
 	case errors.Is(err, exec.ErrNotFound) && len(words) > 1:
 		args, _ := json.Marshal(words[1:])
-		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}", name, words[0], args)
+		return fmt.Errorf("command %q not found in PATH. Put arguments in \"args\": {\"command\": %q, \"args\": %s}",
+			name, words[0], args)
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("command %q not found in PATH. Install it, or use its full path", name)
 	case errors.Is(err, fs.ErrPermission):

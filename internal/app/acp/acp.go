@@ -1,10 +1,11 @@
-// Package acp serves sessions to an editor, by the Agent Client Protocol (version 1): JSON-RPC 2.0, one message per line.
+// Package acp serves sessions to an editor, by the Agent Client Protocol (version 1): JSON-RPC 2.0, one message per
+// line.
 //
 //	err := acp.Serve(ctx, acp.Options{In: os.Stdin, Out: os.Stdout, Open: open})
 //
-// The editor shows the conversation and asks the user. Files are read and written on disk, and commands run in Adze's own
-// sandbox: the editor's files and terminals would lose bytes, hashes and the sandbox. The editor is only asked whether a
-// file that is about to be edited has unsaved changes.
+// The editor shows the conversation and asks the user. Files are read and written on disk, and commands run in Adze's
+// own sandbox: the editor's files and terminals would lose bytes, hashes and the sandbox. The editor is only asked
+// whether a file that is about to be edited has unsaved changes.
 package acp
 
 import (
@@ -100,7 +101,8 @@ func (s *server) read(in io.Reader) error {
 		case err != nil:
 			return err
 		case long:
-			s.conn.reject(idIn(line), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large files as links: resource_link with a file URI.", maxLine>>20))
+			s.conn.reject(idIn(line), errorf(codeInvalidRequest, "a message has more than %d MB\nSend large files as "+
+				"links: resource_link with a file URI.", maxLine>>20))
 		case len(line) > 0:
 			s.handle(line)
 		}
@@ -123,7 +125,8 @@ func (s *server) handle(line []byte) {
 		return
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response: %s", misfit(err)))
+		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response: %s",
+			misfit(err)))
 		return
 	}
 	switch {
@@ -132,7 +135,8 @@ func (s *server) handle(line []byte) {
 	case m.Method == nil && len(m.ID) > 0:
 		s.conn.answered(string(m.ID), m)
 	case m.Method == nil:
-		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response, got an object without method and id"))
+		s.conn.reject(nil, errorf(codeInvalidRequest, "expected a JSON-RPC request, notification or response, got an "+
+			"object without method and id"))
 	case len(m.ID) == 0 || string(m.ID) == "null":
 		s.notified(*m.Method, m.Params)
 	default:

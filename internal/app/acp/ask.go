@@ -94,7 +94,8 @@ func (t *talk) permission(ctx context.Context, r tool.Request, options []permiss
 			return o.ID, nil
 		}
 	}
-	return "", errors.New("the editor answered with an option that was not offered: " + strconv.Quote(response.Outcome.OptionID))
+	return "", errors.New("the editor answered with an option that was not offered: " +
+		strconv.Quote(response.Outcome.OptionID))
 }
 
 // unanswered returns the error of a question without an answer.
@@ -145,7 +146,8 @@ func (t *talk) askChoice(ctx context.Context, q *approval.Question) (tool.Decisi
 	}
 	var options []permissionOption
 	for i, c := range fields[0].Choices() {
-		options = append(options, permissionOption{choicePrefix + strconv.Itoa(i+1), tool.Visible(c.Title), "allow_once"})
+		options = append(options, permissionOption{choicePrefix + strconv.Itoa(i+1), tool.Visible(c.Title),
+			"allow_once"})
 	}
 	chosen, err := t.permission(ctx, q.Request, append(options, permissionOption{answerNo, "No answer", "reject_once"}))
 	if err != nil {

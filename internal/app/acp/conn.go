@@ -62,7 +62,9 @@ func (c *conn) send(m any) { c.write(encode(m)) }
 func encode(m any) []byte {
 	b, err := json.Marshal(m)
 	if err != nil {
-		b, _ = json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "_adze/unsendable", "params": map[string]string{"error": err.Error()}})
+		b, _ = json.Marshal(map[string]any{
+			"jsonrpc": "2.0", "method": "_adze/unsendable", "params": map[string]string{"error": err.Error()},
+		})
 	}
 	return append(b, '\n')
 }
@@ -194,8 +196,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next reads a line. long reports that it is only the start of a line that is too long. The line is valid until the next
-// call.
+// next reads a line. long reports that it is only the start of a line that is too long. The line is valid until the
+// next call.
 func (l *lines) next() (line []byte, long bool, err error) {
 	if l.buf = l.buf[:0]; cap(l.buf) > 1<<20 {
 		l.buf = nil // release the memory of a long message

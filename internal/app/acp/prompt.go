@@ -33,7 +33,8 @@ func readPrompt(blocks []content) (prompted, error) {
 		case "image":
 			data, err := base64.StdEncoding.DecodeString(b.Data)
 			if err != nil || len(data) == 0 || !strings.HasPrefix(b.MIMEType, "image/") {
-				return p, errorf(codeInvalidParams, "prompt[%d]: expected an image: base64 data, and a mimeType such as image/png", i)
+				return p, errorf(codeInvalidParams, "prompt[%d]: expected an image: base64 data, and a mimeType such "+
+					"as image/png", i)
 			}
 			p.parts = append(p.parts, model.Media{Media: tool.Media{MIMEType: b.MIMEType, Data: data}})
 		case "resource":
@@ -46,7 +47,8 @@ func readPrompt(blocks []content) (prompted, error) {
 		case "audio":
 			return p, errorf(codeInvalidParams, "prompt[%d]: audio isn't supported", i)
 		default:
-			return p, errorf(codeInvalidParams, "prompt[%d].type: expected text, image, resource or resource_link, got %q", i, b.Type)
+			return p, errorf(codeInvalidParams, "prompt[%d].type: expected text, image, resource or "+
+				"resource_link, got %q", i, b.Type)
 		}
 	}
 	if strings.TrimSpace(p.text) == "" && len(p.parts) == 0 {
@@ -55,8 +57,8 @@ func readPrompt(blocks []content) (prompted, error) {
 	return p, nil
 }
 
-// add adds the text of a block, separated from the text before it: by a line break if both are texts. Otherwise words and
-// paths would be joined, and a mention is only one after whitespace.
+// add adds the text of a block, separated from the text before it: by a line break if both are texts. Otherwise words
+// and paths would be joined, and a mention is only one after whitespace.
 func (p *prompted) add(text string, line bool) {
 	before, _ := utf8.DecodeLastRuneInString(p.text)
 	after, _ := utf8.DecodeRuneInString(text)

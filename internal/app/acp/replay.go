@@ -39,8 +39,8 @@ func (t *talk) replay(all journal.Sessions) error {
 	return nil
 }
 
-// replayed returns the entries of the first agent that a replay uses, without those that were rewound. If the rest can't be
-// read, the session continues without it.
+// replayed returns the entries of the first agent that a replay uses, without those that were rewound. If the rest
+// can't be read, the session continues without it.
 func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 	var out []journal.Entry
 	for e, err := range log.Read(1) {
@@ -51,13 +51,15 @@ func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 		case journal.TypeUndone:
 			data, err := journal.Decode(e, store)
 			if u, ok := data.(journal.Undone); err == nil && ok && u.To > 0 {
-				after, _ := slices.BinarySearchFunc(out, u.To+1, func(e journal.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
+				after, _ := slices.BinarySearchFunc(out, u.To+1,
+					func(e journal.Entry, seq int64) int { return cmp.Compare(e.Seq, seq) })
 				out = out[:after]
 			}
 			continue
 		case journal.TypeResponses, journal.TypeCompacted: // their contents were sent before
 			e.Data = nil
-		case journal.TypeOpened, journal.TypeAsked, journal.TypeMessage, journal.TypeStarted, journal.TypeFinished, journal.TypeAnswer:
+		case journal.TypeOpened, journal.TypeAsked, journal.TypeMessage, journal.TypeStarted, journal.TypeFinished,
+			journal.TypeAnswer:
 		default:
 			continue
 		}
@@ -68,8 +70,8 @@ func replayed(log journal.Log, store journal.Blobs) []journal.Entry {
 	return out
 }
 
-// replayer turns entries into updates. Calls can end before the answer that has them, and in any order. They are sent after
-// it, in its order, each with its result.
+// replayer turns entries into updates. Calls can end before the answer that has them, and in any order. They are sent
+// after it, in its order, each with its result.
 type replayer struct {
 	talk    *talk
 	tools   map[string]tool.Declaration

@@ -52,7 +52,10 @@ func misfit(err error) string {
 	if !errors.As(err, &e) {
 		return err.Error()
 	}
-	want := map[reflect.Kind]string{reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string", reflect.Bool: "a boolean"}[e.Type.Kind()]
+	want := map[reflect.Kind]string{
+		reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "an array", reflect.String: "a string",
+		reflect.Bool: "a boolean",
+	}[e.Type.Kind()]
 	if want == "" {
 		want = "a number"
 	}
@@ -85,10 +88,15 @@ func (s *server) initialize(raw json.RawMessage) (runner, error) {
 			LoadSession: true,
 			Prompt:      promptCapabilities{Image: true, EmbeddedContext: true},
 			MCP:         mcpCapabilities{HTTP: true, SSE: true},
-			Session:     map[string]struct{}{"list": {}, "delete": {}, "additionalDirectories": {}, "resume": {}, "close": {}},
+			Session: map[string]struct{}{
+				"list": {}, "delete": {}, "additionalDirectories": {}, "resume": {}, "close": {},
+			},
 		},
-		AgentInfo:   implementation{Name: "adze", Title: "Adze", Version: s.o.Version},
-		AuthMethods: []authMethod{{ID: setup, Name: "Set a model", Description: "Set the variables of a provider, such as OPENAI_API_KEY, or start a local model server. 'adze doctor' shows what was found."}},
+		AgentInfo: implementation{Name: "adze", Title: "Adze", Version: s.o.Version},
+		AuthMethods: []authMethod{{
+			ID: setup, Name: "Set a model", Description: "Set the variables of a provider, such as OPENAI_API_KEY, " +
+				"or start a local model server. 'adze doctor' shows what was found.",
+		}},
 	}, nil)
 }
 
@@ -158,7 +166,8 @@ func checked(raw json.RawMessage) (p sessionParams, servers map[string]discover.
 		case m.Type == "sse":
 			server.URL = m.URL
 		case m.Type != "" && m.Type != "stdio":
-			return p, nil, errorf(codeInvalidParams, "mcpServers[%d].type: expected stdio, http or sse, got %q", i, m.Type)
+			return p, nil, errorf(codeInvalidParams, "mcpServers[%d].type: expected stdio, http or sse, got %q", i,
+				m.Type)
 		}
 		if (server.Command == "") == (m.URL == "") {
 			return p, nil, errorf(codeInvalidParams, "mcpServers[%d]: expected a command or a url", i)
@@ -202,7 +211,8 @@ func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
 		return nil, err
 	}
 	if t := s.current(p.SessionID); t != nil && t.busy() {
-		return nil, errorf(codeInvalidRequest, "session %s is open, and a prompt is being answered in it\nCancel it with session/cancel first.", p.SessionID)
+		return nil, errorf(codeInvalidRequest, "session %s is open, and a prompt is being answered in it\nCancel it "+
+			"with session/cancel first.", p.SessionID)
 	}
 	o := &opening{ready: make(chan struct{})}
 	s.mu.Lock()
@@ -226,7 +236,8 @@ func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
 }
 
 // continued opens a recorded session and replays it.
-func (s *server) continued(ctx context.Context, p sessionParams, servers map[string]discover.Server, replay bool) (*talk, error) {
+func (s *server) continued(ctx context.Context, p sessionParams, servers map[string]discover.Server,
+	replay bool) (*talk, error) {
 	directory, err := s.o.Directory(session.Canonical(p.CWD))
 	if err != nil {
 		return nil, err
@@ -256,9 +267,13 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 }
 
 // open opens a session and its model, and starts its servers.
-func (s *server) open(ctx context.Context, p sessionParams, servers map[string]discover.Server, record *session.Recording) (*talk, error) {
+func (s *server) open(ctx context.Context, p sessionParams, servers map[string]discover.Server,
+	record *session.Recording) (*talk, error) {
 	t := &talk{server: s, listed: make(chan struct{})}
-	one, err := s.o.Open(Start{Dir: session.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note, Front: session.Lasts | session.Answers})
+	one, err := s.o.Open(Start{
+		Dir: session.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,
+		Front: session.Lasts | session.Answers,
+	})
 	if err != nil {
 		return nil, errorf(codeInternal, "%v", err)
 	}
@@ -293,7 +308,8 @@ func (s *server) named(ctx context.Context, id string) (*talk, *opening, error) 
 	o := s.sessions[id]
 	s.mu.Unlock()
 	if o == nil {
-		return nil, nil, errorf(codeNotFound, "sessionId: no open session %q\nOpen one with session/new or session/load.", id)
+		return nil, nil, errorf(codeNotFound, "sessionId: no open session %q\nOpen one with session/new or "+
+			"session/load.", id)
 	}
 	select {
 	case <-o.ready:
@@ -317,7 +333,8 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 	from := 0
 	if p.Cursor != "" {
 		if from, err = strconv.Atoi(p.Cursor); err != nil || from < 0 {
-			return nil, errorf(codeInvalidParams, "cursor: expected the nextCursor of an earlier response, got %q", p.Cursor)
+			return nil, errorf(codeInvalidParams, "cursor: expected the nextCursor of an earlier response, got %q",
+				p.Cursor)
 		}
 	}
 	if p.CWD != "" && !filepath.IsAbs(p.CWD) {
@@ -348,7 +365,9 @@ func page(found []journal.Info, from int) map[string]any {
 			next["nextCursor"] = strconv.Itoa(i)
 			break
 		}
-		list = append(list, sessionInfo{SessionID: f.ID, CWD: f.CWD, Title: f.Title, UpdatedAt: f.Updated.UTC().Format(time.RFC3339)})
+		list = append(list, sessionInfo{
+			SessionID: f.ID, CWD: f.CWD, Title: f.Title, UpdatedAt: f.Updated.UTC().Format(time.RFC3339),
+		})
 	}
 	next["sessions"] = list
 	return next

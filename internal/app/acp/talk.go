@@ -160,7 +160,8 @@ func (s *server) prompt(raw json.RawMessage) (runner, error) {
 		t.mu.Lock()
 		if t.stop != nil {
 			t.mu.Unlock()
-			return nil, nil, errorf(codeInvalidRequest, "session %s is answering another prompt\nWait for its response, or send session/cancel.", t.id)
+			return nil, nil, errorf(codeInvalidRequest, "session %s is answering another prompt\nWait for its "+
+				"response, or send session/cancel.", t.id)
 		}
 		t.stop = stop
 		t.mu.Unlock()
@@ -239,7 +240,9 @@ func (t *talk) conversation(ctx context.Context) (*session.Conversation, error) 
 	if err != nil {
 		return nil, t.server.noModel(ctx, t.session.Directory.Path, err)
 	}
-	talk := t.session.Converse(t.server.ctx, session.ConversationOptions{Model: m, Limits: t.server.o.Limits, Observe: t.observe})
+	talk := t.session.Converse(t.server.ctx, session.ConversationOptions{
+		Model: m, Limits: t.server.o.Limits, Observe: t.observe,
+	})
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.talk = talk
@@ -252,7 +255,9 @@ func (t *talk) title(text string) {
 		return
 	}
 	t.titled = true
-	t.send(infoUpdate{Kind: "session_info_update", Title: journal.Title(text), Updated: time.Now().UTC().Format(time.RFC3339)})
+	t.send(infoUpdate{
+		Kind: "session_info_update", Title: journal.Title(text), Updated: time.Now().UTC().Format(time.RFC3339),
+	})
 }
 
 // modes returns the modes that the editor can select.
@@ -302,8 +307,8 @@ func (t *talk) refresh() (mode, options bool) {
 	return mode, options
 }
 
-// menuTime is how long the response that opens a session waits for the list of models. Editors update their menus later, but
-// scripts may only read the response.
+// menuTime is how long the response that opens a session waits for the list of models. Editors update their menus
+// later, but scripts may only read the response.
 const menuTime = 20 * time.Millisecond
 
 // result returns the response to a request that opened the session.

@@ -13,7 +13,8 @@ import (
 // unsavedTime bounds the request for unsaved changes. Without an answer there are none.
 const unsavedTime = 5 * time.Second
 
-// guardUnsaved denies edits of files that have unsaved changes in the editor: either the changes or the edit would be lost.
+// guardUnsaved denies edits of files that have unsaved changes in the editor: either the changes or the edit would be
+// lost.
 func (t *talk) guardUnsaved() {
 	t.server.mu.Lock()
 	can := t.server.client.FS.ReadTextFile
@@ -57,7 +58,8 @@ func (t *talk) unsaved(ctx context.Context, c tool.Call, d tool.Declaration) err
 			Content *string `json:"content"`
 		}
 		limited, cancel := context.WithTimeout(ctx, unsavedTime)
-		err = t.server.conn.call(limited, "fs/read_text_file", map[string]string{"sessionId": t.id, "path": a.Target}, &shown)
+		err = t.server.conn.call(limited, "fs/read_text_file", map[string]string{"sessionId": t.id, "path": a.Target},
+			&shown)
 		cancel()
 		if err == nil && shown.Content != nil && plain(*shown.Content) != plain(string(disk)) {
 			return fmt.Errorf("%s has unsaved changes in the editor. Ask the user to save or discard them", a.Target)

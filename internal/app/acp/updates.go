@@ -78,7 +78,9 @@ func (t *talk) compacted(c agent.Compacted) {
 		t.note(c.String())
 		return
 	}
-	u := compactionUpdate{Kind: "compaction_update", ID: fmt.Sprintf("%s/compaction/%d", t.id, c.Turn), Status: "completed"}
+	u := compactionUpdate{
+		Kind: "compaction_update", ID: fmt.Sprintf("%s/compaction/%d", t.id, c.Turn), Status: "completed",
+	}
 	if c.Summary != "" {
 		u.Summary = []content{textContent(c.Summary)}
 	}
@@ -149,7 +151,10 @@ func (t *talk) announce(r tool.Request) {
 
 // describe returns a call before it runs.
 func describe(r tool.Request) toolCall {
-	c := toolCall{ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r), Locations: locations(r)}
+	c := toolCall{
+		ID: callID(r.Call), Name: r.Call.Name, Title: tool.Visible(r.Call.Name), Kind: kindOf(r),
+		Locations: locations(r),
+	}
 	if r.Declaration.Name != "" {
 		c.Name, c.Title = r.Declaration.Name, r.Declaration.Title()
 	}
@@ -183,7 +188,8 @@ func kindOf(r tool.Request) string {
 func locations(r tool.Request) []location {
 	var out []location
 	for _, a := range r.Access {
-		if a.Verb != tool.Reads && a.Verb != tool.Writes || !filepath.IsAbs(a.Target) || strings.HasSuffix(a.Target, "/") {
+		if a.Verb != tool.Reads && a.Verb != tool.Writes || !filepath.IsAbs(a.Target) ||
+			strings.HasSuffix(a.Target, "/") {
 			continue
 		}
 		at := location{Path: a.Target}
@@ -249,7 +255,8 @@ func (t *talk) done(e tool.Event) {
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
 	t.send(callUpdate{"tool_call_update", ended(callID(e.Request.Call), *e.Outcome)})
-	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil && e.Request.Call.By == "" {
+	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil &&
+		e.Request.Call.By == "" {
 		t.send(planOf(list))
 	}
 	t.tellState()
@@ -272,7 +279,9 @@ func ended(id string, o tool.Outcome) toolCall {
 	}
 	for _, p := range o.Result.Content {
 		if m, ok := p.(tool.Media); ok && strings.HasPrefix(m.MIMEType, "image/") {
-			c.Content = append(c.Content, block(content{Type: "image", MIMEType: m.MIMEType, Data: base64.StdEncoding.EncodeToString(m.Data)}))
+			c.Content = append(c.Content, block(content{
+				Type: "image", MIMEType: m.MIMEType, Data: base64.StdEncoding.EncodeToString(m.Data),
+			}))
 		}
 	}
 	return c
@@ -297,7 +306,8 @@ func shown(d tool.Display) []toolContent {
 		if d.Original == nil && d.New == "" && d.Diff != "" { // a large file
 			return []toolContent{block(textContent(d.Markdown()))}
 		}
-		return append([]toolContent{{Type: "diff", Path: d.Path, OldText: d.Original, NewText: &d.New}}, warnings(d.Warnings)...)
+		return append([]toolContent{{Type: "diff", Path: d.Path, OldText: d.Original, NewText: &d.New}},
+			warnings(d.Warnings)...)
 	case tool.Effects:
 		return effects(d)
 	case builtin.TodoList:

@@ -55,11 +55,13 @@ func (q *Question) choices() []Choice {
 		Keys: [4]Key{{"y", "once"}, {"y", "yes, once"}, {"1", "yes"}, {"once", "Allow once"}},
 	}
 	if len(q.Request.Form) > 0 {
-		once.Keys[Screen].Label, once.Keys[Spoken].Label, once.Help = "answer", "answer", "answer the questions of this form"
+		once.Keys[Screen].Label, once.Keys[Spoken].Label, once.Help = "answer", "answer",
+			"answer the questions of this form"
 	}
 	explain := Choice{Act: Explain, Keys: [4]Key{{"w", "why"}}}
 	if q.Tried() {
-		once.Help, once.Keys = "keep what the command changed", [4]Key{{"y", "keep"}, {"y", "keep"}, {"1", "keep"}, {"once", "Keep"}}
+		once.Help, once.Keys = "keep what the command changed", [4]Key{{"y", "keep"}, {"y", "keep"}, {"1", "keep"},
+			{"once", "Keep"}}
 		out := []Choice{once}
 		if len(q.Parts) > 1 {
 			out = append(out, Choice{
@@ -74,7 +76,8 @@ func (q *Question) choices() []Choice {
 		if q.Effects.CanRunAgain() {
 			const again = "run again with network"
 			out = append(out, Choice{
-				Act: Rerun, Help: "discard it and run the command again, with your permissions and the network; asks first",
+				Act: Rerun, Help: "discard it and run the command again, with your permissions and the " +
+					"network; asks first",
 				Keys: [4]Key{{"r", again + " …"}, {"r", again}, {"6", again}, {"run", "Discard, and " + again + " …"}},
 			})
 		}
@@ -96,7 +99,8 @@ func (q *Question) choices() []Choice {
 	}, explain, Choice{Act: View, Keys: [4]Key{{"v", "view"}, {}, {"4", "read it"}}})
 }
 
-// always returns the choices that apply a rule. On a screen it is one, and the user then chooses the rule and the scope.
+// always returns the choices that apply a rule. On a screen it is one, and the user then chooses the rule and the
+// scope.
 func (q *Question) always(yes, approve string) []Choice {
 	if len(q.Why.Offer) == 0 {
 		return nil
@@ -114,15 +118,18 @@ func (q *Question) always(yes, approve string) []Choice {
 	}
 	return append(out, Choice{
 		Act: Always, Rule: narrow, Scope: ForProject, Help: "the same, and save the rule in this project's settings",
-		Keys: [4]Key{Lines: {"p", yes + ", always in this project"}, Editor: {"always", "Always allow " + RuleList(narrow)}},
+		Keys: [4]Key{
+			Lines: {"p", yes + ", always in this project"}, Editor: {"always", "Always allow " + RuleList(narrow)},
+		},
 	}, Choice{
-		Act: Always, Rule: narrow, Scope: ForUser, Help: "the same, and save the rule in your own settings, for all projects",
+		Act: Always, Rule: narrow, Scope: ForUser, Help: "the same, and save the rule in your own settings, for " +
+			"all projects",
 		Keys: [4]Key{Lines: {"u", yes + ", always, all projects"}},
 	})
 }
 
-// sessionRule returns the rule that an approval for the session applies: the widest that was offered. For hosts it is the
-// narrowest: an approval of one page is not an approval of every host.
+// sessionRule returns the rule that an approval for the session applies: the widest that was offered. For hosts it is
+// the narrowest: an approval of one page is not an approval of every host.
 func (q *Question) sessionRule() string {
 	for _, a := range q.Request.Access {
 		if a.Verb == tool.Reaches {

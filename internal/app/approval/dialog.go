@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Dialog asks questions in lines: it prints, and reads what the user types. The front end draws what a question is about
-// before that.
+// Dialog asks questions in lines: it prints, and reads what the user types. The front end draws what a question is
+// about before that.
 type Dialog struct {
 	Out   io.Writer
 	Read  func(ctx context.Context, prompt string) (string, error) // prints a prompt and reads a line after it
@@ -91,7 +91,8 @@ func (l Dialog) answer(ctx context.Context, q *Question, typed string) (a Answer
 func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
 	line := strings.ReplaceAll(tool.Visible(q.Command.Line), "\n", "\n  ")
 	if l.Style == Spoken {
-		fmt.Fprintf(l.Out, "run again: %s\nnote: this discards the changes and runs the command with your permissions and the network\n", line)
+		fmt.Fprintf(l.Out, "run again: %s\nnote: this discards the changes and runs the command with your "+
+			"permissions and the network\n", line)
 		typed, err := l.Read(ctx, "1 run it, 2 back. Number: ")
 		return typed == "1", err
 	}

@@ -12,8 +12,8 @@ import (
 // notFound is the exit code of a shell that can't find a program.
 const notFound = 127
 
-// EditText has the user edit a text in a file of that name. editor is a shell command as in git: "code --wait". run runs it
-// with access to the terminal.
+// EditText has the user edit a text in a file of that name. editor is a shell command as in git: "code --wait". run
+// runs it with access to the terminal.
 func EditText(ctx context.Context, editor, name, text string, run func(*exec.Cmd) error) (string, error) {
 	dir, err := os.MkdirTemp("", "adze-edit-")
 	if err != nil {

@@ -78,7 +78,8 @@ func ReadForm(schema json.RawMessage) ([]Field, error) {
 
 // isOwnAnswerOf reports whether a field is for a free-text answer to the choice before it. One line asks for both.
 func (f Field) isOwnAnswerOf(before Field) bool {
-	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.Choices()) == 0 && len(before.Choices()) > 0
+	return f.name == before.name+"_other" && f.Type == "string" && !f.required && len(f.Choices()) == 0 &&
+		len(before.Choices()) > 0
 }
 
 // Choices returns the choices, if the field is a choice.
@@ -106,8 +107,8 @@ func (f Field) Label() string {
 // Name returns the field's name, for errors.
 func (f Field) Name() string { return tool.Visible(f.name) }
 
-// Answer reads a typed line into the answer of a form. For an empty line the field is omitted, or has its default. The error
-// says what to type instead.
+// Answer reads a typed line into the answer of a form. For an empty line the field is omitted, or has its default. The
+// error says what to type instead.
 func (f Field) Answer(line string, answer map[string]any) error {
 	typed, words := f.split(line)
 	value, err := f.parse(typed, words)
@@ -313,9 +314,9 @@ func (l limits) count(n int) error {
 	return nil
 }
 
-// Match returns the answer of a form from the answers of a program. Programs name a question by its field, by its number
-// from 0, by its text or by its header. A text that isn't one of the choices is put into the field for other answers, if
-// there is one.
+// Match returns the answer of a form from the answers of a program. Programs name a question by its field, by its
+// number from 0, by its text or by its header. A text that isn't one of the choices is put into the field for other
+// answers, if there is one.
 func Match(fields []Field, answers map[string]json.RawMessage) map[string]json.RawMessage {
 	var all []Field
 	for _, f := range fields {
@@ -332,7 +333,10 @@ func Match(fields []Field, answers map[string]json.RawMessage) map[string]json.R
 			i = named("q" + strconv.Itoa(n+1))
 		}
 		if i < 0 && name != "" {
-			i = slices.IndexFunc(all, func(f Field) bool { return (f.About == name || f.Title == name) && len(f.Choices()) > 0 })
+			i = slices.IndexFunc(all, func(f Field) bool {
+				return (f.About == name || f.Title == name) &&
+					len(f.Choices()) > 0
+			})
 		}
 		if i < 0 {
 			continue
@@ -341,7 +345,8 @@ func Match(fields []Field, answers map[string]json.RawMessage) map[string]json.R
 		field := f.name
 		switch {
 		case json.Unmarshal(value, &text) != nil:
-		case len(choices) > 0 && named(f.name+"_other") >= 0 && !slices.ContainsFunc(choices, func(o Option) bool { return o.Const == text }):
+		case len(choices) > 0 && named(f.name+"_other") >= 0 &&
+			!slices.ContainsFunc(choices, func(o Option) bool { return o.Const == text }):
 			field += "_other"
 		case f.Type == "array":
 			value, _ = json.Marshal([]string{text})

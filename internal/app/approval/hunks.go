@@ -94,7 +94,8 @@ func Take(d tool.FileDiff, hunks []Hunk, take []bool) (text string, ok bool) {
 		if len(h.old) == 0 && *d.Original != "" { // lines are inserted after the named one
 			from++
 		}
-		if from < at || from+len(h.old) > len(lines) || strings.Join(lines[from:from+len(h.old)], "") != strings.Join(h.old, "") {
+		if from < at || from+len(h.old) > len(lines) ||
+			strings.Join(lines[from:from+len(h.old)], "") != strings.Join(h.old, "") {
 			return "", false
 		}
 		b.WriteString(strings.Join(lines[at:from], ""))

@@ -1,5 +1,5 @@
-// Package approval is permission questions as data: what a call would do, the possible answers, the rules that an answer
-// applies, forms, and proposals that the user can edit. Front ends draw a question and collect the answer.
+// Package approval is permission questions as data: what a call would do, the possible answers, the rules that an
+// answer applies, forms, and proposals that the user can edit. Front ends draw a question and collect the answer.
 package approval
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Question is a permission question as data: what a call would do, why it needs approval, and the possible answers. A front
-// end draws it, collects an [Answer], and calls Decide.
+// Question is a permission question as data: what a call would do, why it needs approval, and the possible answers. A
+// front end draws it, collects an [Answer], and calls Decide.
 type Question struct {
 	Request tool.Request
 	Why     tool.Decision // of the policy; Offer has the rules that would allow the call
@@ -170,7 +170,8 @@ func (q *Question) allow(rule string, scope Scope) (path string, err error) {
 	return path, nil
 }
 
-// RuleList returns the rules of an offer on one line. A rule for one version of a tool is shown without the fingerprint.
+// RuleList returns the rules of an offer on one line. A rule for one version of a tool is shown without the
+// fingerprint.
 func RuleList(offer string) string {
 	rules := permission.SplitOffer(offer)
 	for i, rule := range rules {

@@ -174,7 +174,8 @@ func verbatim(words []string) bool {
 
 func find(flags []flag, name string) *flag {
 	for i := range flags {
-		if name == "--"+flags[i].long || strings.HasPrefix(name, "--") && slices.Contains(flags[i].also, name[2:]) || flags[i].short != "" && name == "-"+flags[i].short {
+		if name == "--"+flags[i].long || strings.HasPrefix(name, "--") && slices.Contains(flags[i].also, name[2:]) ||
+			flags[i].short != "" && name == "-"+flags[i].short {
 			return &flags[i]
 		}
 	}

@@ -140,17 +140,19 @@ func run(ctx context.Context, env Env) error {
 	return c.run(ctx, env, o, words)
 }
 
-// housed gives a run without a home directory a private one for its state, and removes that in the end: it works without
-// user settings.
+// housed gives a run without a home directory a private one for its state, and removes that in the end: it works
+// without user settings.
 func (env Env) housed() (housed Env, remove func(), err error) {
 	if env.Home != "" || env.homeless == nil || env.Getenv("ADZE_HOME") != "" {
 		return env, func() {}, nil
 	}
 	dir, err := os.MkdirTemp("", "adze-home-")
 	if err != nil {
-		return env, nil, fmt.Errorf("%w\nSet HOME or ADZE_HOME: a temporary directory can't be made: %w", env.homeless, err)
+		return env, nil, fmt.Errorf("%w\nSet HOME or ADZE_HOME: a temporary directory can't be made: %w", env.homeless,
+			err)
 	}
-	env.tell(env.homeless.Error() + "\nContinuing without user settings; nothing is saved. Set HOME or ADZE_HOME to change that.")
+	env.tell(env.homeless.Error() + "\nContinuing without user settings; nothing is saved. Set HOME or ADZE_HOME to " +
+		"change that.")
 	env.Getenv = with(env.Getenv, "ADZE_HOME", dir)
 	return env, func() { _ = os.RemoveAll(dir) }, nil
 }
@@ -179,8 +181,9 @@ func choose(words []string) (command, []string, error) {
 	return prompt, words, nil
 }
 
-// mistyped is an error if words look like a command and aren't one: sending `adze docter` to a model would cost money and
-// surprise. A longer text is a prompt, unless its second word is a command of the group that the first one is close to.
+// mistyped is an error if words look like a command and aren't one: sending `adze docter` to a model would cost money
+// and surprise. A longer text is a prompt, unless its second word is a command of the group that the first one is close
+// to.
 func mistyped(words []string) error {
 	if len(words) == 0 {
 		return nil
@@ -197,10 +200,12 @@ func mistyped(words []string) error {
 			continue
 		}
 		typed := strings.Join(words[:len(names)], " ")
-		return usagef("unknown command %q\nDid you mean 'adze %s'? To send a prompt, use adze -p %q.", typed, c.name, strings.Join(words, " "))
+		return usagef("unknown command %q\nDid you mean 'adze %s'? To send a prompt, use adze -p %q.", typed, c.name,
+			strings.Join(words, " "))
 	}
 	if group, ok := closeGroup(words[0]); ok && len(words) <= 2 {
-		return usagef("unknown command %q\nDid you mean 'adze %s'? To send a prompt, use adze -p %q.", words[0], group, strings.Join(words, " "))
+		return usagef("unknown command %q\nDid you mean 'adze %s'? To send a prompt, use adze -p %q.", words[0], group,
+			strings.Join(words, " "))
 	}
 	return nil
 }
@@ -256,7 +261,9 @@ func printVersion(_ context.Context, env Env, o *options, words []string) error 
 		return err
 	}
 	if o.json {
-		return printJSON(env.Stdout, map[string]string{"version": env.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+		return printJSON(env.Stdout, map[string]string{
+			"version": env.Version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
+		})
 	}
 	_, err := fmt.Fprintf(env.Stdout, "adze %s\n", env.Version)
 	return err

@@ -97,9 +97,15 @@ Put Adze flags before COMMAND; everything after it is passed to the server.
 $VAR is expanded when the server starts.`},
 		{name: "mcp remove", words: "NAME", noun: aServer, about: "remove an MCP server from the settings", run: mcpRemove, help: `
 adze mcp remove files`},
-		{name: "mcp login", words: "NAME", noun: aServer, about: "log in to an MCP server, in a browser", run: mcpLogin},
+		{
+			name: "mcp login", words: "NAME", noun: aServer, about: "log in to an MCP server, in a browser",
+			run: mcpLogin,
+		},
 		{name: "mcp logout", words: "NAME", noun: aServer, about: "log out of an MCP server", run: mcpLogout},
-		{name: "mcp reconnect", words: "[NAME]", noun: aServer, about: "reconnect one or all MCP servers", run: mcpReconnect},
+		{
+			name: "mcp reconnect", words: "[NAME]", noun: aServer, about: "reconnect one or all MCP servers",
+			run: mcpReconnect,
+		},
 		{name: "mcp serve", about: "run Adze as an MCP server", run: mcpServe, help: `
 adze mcp serve --cwd ~/app
 adze mcp serve --tools read_file,grep_search,glob

@@ -16,7 +16,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Scripts for shells. They ask "adze __complete" for each word, so they never differ from the tables of commands and flags.
+// Scripts for shells. They ask "adze __complete" for each word, so they never differ from the tables of commands and
+// flags.
 //
 //go:embed completion
 var completionScripts embed.FS
@@ -276,7 +277,8 @@ func sessionOffers(env Env, n noun) []offer {
 	return out
 }
 
-// splitLine splits a command line like a shell does, up to the cursor: the last word may be empty or have an open quote.
+// splitLine splits a command line like a shell does, up to the cursor: the last word may be empty or have an open
+// quote.
 func splitLine(line string) []string {
 	l := shellwords.Split(line, true)
 	if !l.InWord {

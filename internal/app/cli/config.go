@@ -212,7 +212,8 @@ func modelFlags(o *options) []flag {
 	return []flag{
 		{long: "model", short: "m", value: "NAME", on: cmdAgent + " doctor", about: "model to use (see 'adze models')",
 			to: text(&o.model)},
-		{long: "auth-type", value: "TYPE", on: cmdAgent + " doctor models", about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
+		{long: "auth-type", value: "TYPE", on: cmdAgent + " doctor models",
+			about: "API to use: " + strings.Join(types[:len(types)-1], ", ") + " or " + types[len(types)-1],
 			among: types,
 			to:    text(&o.authType)},
 		{long: "effort", value: "LEVEL", on: cmdAgent, about: "how long the model thinks, such as low, medium or high",
@@ -246,7 +247,8 @@ func listModels(ctx context.Context, env Env, o *options, words []string) error 
 	}
 	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	for _, m := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tokens\n", tool.Visible(m.ID), m.AuthType, m.BaseURL, m.Source, m.ContextWindow)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d tokens\n", tool.Visible(m.ID), m.AuthType, m.BaseURL, m.Source,
+			m.ContextWindow)
 	}
 	return w.Flush()
 }
@@ -321,7 +323,8 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 	if err := store.Trust(dir, items); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.Stdout, "Trusted. You'll be asked again if any of this changes. Undo: adze trust --remove\n")
+	_, err = fmt.Fprintf(env.Stdout, "Trusted. You'll be asked again if any of this changes. Undo: adze "+
+		"trust --remove\n")
 	return err
 }
 

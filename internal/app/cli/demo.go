@@ -32,11 +32,13 @@ import (
 //go:embed demo
 var demoFiles embed.FS
 
-const demoTask = "greet.sh should print \"Hello, world!\" when called without a name, as README.txt says.\nFix it, following the style guide at %s"
+const demoTask = "greet.sh should print \"Hello, world!\" when called without a name, as README.txt says.\nFix it, " +
+	"following the style guide at %s"
 
 // demoEnd is the expected content of the files after the demo.
 var demoEnd = map[string]string{
-	"greet.sh":    "#!/bin/sh\n# Prints a greeting for NAME, or for the world without one.\necho \"Hello, ${1:-world}!\"\n",
+	"greet.sh": "#!/bin/sh\n# Prints a greeting for NAME, or for the world without one.\necho \"Hello, " +
+		"${1:-world}!\"\n",
 	"CHANGES.txt": "greet.sh prints \"Hello, world!\" when called without a name.\n",
 }
 
@@ -73,7 +75,9 @@ func prepareDemo(env Env) (d *demo, end func() error, err error) {
 		return os.RemoveAll(scratch)
 	}
 	scratch = session.Canonical(scratch)
-	d = &demo{env: env, scratch: scratch, work: filepath.Join(scratch, "greeting"), page: page, titles: map[string]string{}}
+	d = &demo{
+		env: env, scratch: scratch, work: filepath.Join(scratch, "greeting"), page: page, titles: map[string]string{},
+	}
 	if err := layOut(d.work, scratch, page.Host); err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("set up the demo: %w", err), end())
 	}
@@ -142,8 +146,8 @@ func servePage() (pageURL, func(), error) {
 	return pageURL{l.Addr().String()}, func() { _ = server.Close(); <-ended }, nil
 }
 
-// layOut copies the demo's project, and allows its page in settings: web_fetch denies private addresses otherwise. The demo
-// looks the same everywhere, so it tries no commands.
+// layOut copies the demo's project, and allows its page in settings: web_fetch denies private addresses otherwise. The
+// demo looks the same everywhere, so it tries no commands.
 func layOut(work, scratch, host string) error {
 	project, err := fs.Sub(demoFiles, "demo/project")
 	if err != nil {
@@ -152,7 +156,9 @@ func layOut(work, scratch, host string) error {
 	if err := os.CopyFS(work, project); err != nil {
 		return err
 	}
-	allowed, err := json.Marshal(map[string]any{"tools": map[string]any{"trial": "off", "webFetch": map[string]any{"allowPrivateHosts": []string{host}}}})
+	allowed, err := json.Marshal(map[string]any{"tools": map[string]any{
+		"trial": "off", "webFetch": map[string]any{"allowPrivateHosts": []string{host}},
+	}})
 	if err != nil {
 		return err
 	}
@@ -170,11 +176,12 @@ func (d *demo) model() (*replay.Model, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return replay.Read(f, "demo/recording.jsonl", replay.Options{Vars: map[string]string{"$WORK": d.work, "$PAGE": d.page.String()}})
+	return replay.Read(f, "demo/recording.jsonl",
+		replay.Options{Vars: map[string]string{"$WORK": d.work, "$PAGE": d.page.String()}})
 }
 
-// demoOnScreen reports whether the demo is a conversation on the screen: there is a terminal that can redraw, and the user
-// hasn't chosen labeled lines.
+// demoOnScreen reports whether the demo is a conversation on the screen: there is a terminal that can redraw, and the
+// user hasn't chosen labeled lines.
 func demoOnScreen(env Env) bool {
 	_, in := terminalFile(env.Stdin)
 	_, out := terminalFile(env.Stdout)
@@ -236,7 +243,8 @@ func (h *demoHost) Status() tui.Status {
 	return st
 }
 
-var errDemoEnds = errors.New("the demo's model is prerecorded and has no more answers\nQuit with Ctrl+D. Then connect a model (adze doctor) and run adze.")
+var errDemoEnds = errors.New("the demo's model is prerecorded and has no more answers\nQuit with Ctrl+D. Then " +
+	"connect a model (adze doctor) and run adze.")
 
 // Run runs the task, and commands.
 func (h *demoHost) Run(ctx context.Context, typed string) (tui.Reply, error) {

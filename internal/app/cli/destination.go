@@ -102,7 +102,8 @@ func mode(o *options) destination {
 	return func(v string) error {
 		if v == "auto" {
 			v = string(permission.AutoEdit)
-			o.notes = append(o.notes, "--approval-mode auto is not supported; using auto-edit, the nearest stricter mode")
+			o.notes = append(o.notes, "--approval-mode auto is not supported; using auto-edit, the nearest "+
+				"stricter mode")
 		}
 		m, err := permission.ParseMode(v)
 		o.mode = m

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui"
 )
 
-// fileNames are paths as they are compared with a pattern. All texts are in two blocks without pointers, so that 100,000 of
-// them cost the garbage collector nothing.
+// fileNames are paths as they are compared with a pattern. All texts are in two blocks without pointers, so that
+// 100,000 of them cost the garbage collector nothing.
 type fileNames struct {
 	texts, lowers []byte
 	names         []fileName

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// freshFor is how long a list of files is used before it is made again. One that took long is used longer: walks take a
-	// twentieth of the time at most, and typing is rarely interrupted by one.
+	// freshFor is how long a list of files is used before it is made again. One that took long is used longer: walks
+	// take a twentieth of the time at most, and typing is rarely interrupted by one.
 	freshFor = 3 * time.Second
 	restFor  = 20
 	// maxFiles is how many files can be completed.
@@ -138,7 +138,8 @@ func (l *fileList) make(ctx context.Context, within time.Duration) (_ *fileNames
 		workers = max(1, runtime.NumCPU()/2)
 	}
 	res, err := search.Files(ctx, search.FilesRequest{
-		Scope: search.Scope{Paths: []string{l.root}, Timeout: within, Workers: workers}, Order: search.ByPath, Limit: l.limit,
+		Scope: search.Scope{Paths: []string{l.root}, Timeout: within, Workers: workers}, Order: search.ByPath,
+		Limit: l.limit,
 	})
 	out := newFileNames(len(res.Files))
 	if err != nil {
@@ -167,8 +168,8 @@ func typeable(path string) bool {
 // maxResources is how many resources are offered beside files.
 const maxResources = 5
 
-// matchResources are the resources whose server, name or URI contains what was typed. first are those that start with it:
-// the user types the name of a server. Without anything typed, files are what is looked for.
+// matchResources are the resources whose server, name or URI contains what was typed. first are those that start with
+// it: the user types the name of a server. Without anything typed, files are what is looked for.
 func matchResources(all []discover.Resource, typed string) (first, rest []tui.Candidate) {
 	typed = strings.ToLower(typed)
 	for _, r := range all {

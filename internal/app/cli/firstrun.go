@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// header is what a conversation starts with: the directory, trust, notices and, for a fresh one, examples. The model is found
-// meanwhile.
+// header is what a conversation starts with: the directory, trust, notices and, for a fresh one, examples. The model is
+// found meanwhile.
 func (h *screenHost) header(notices []string, fresh bool) []tui.Row {
 	place := homeRelative(h.session.Directory.Path, h.env.Home)
 	if branch := h.branch.name(h.session.Directory.Path); branch != "" {
@@ -86,7 +86,8 @@ func testFile(dir string) string {
 	slices.Sort(names)
 	for _, name := range names {
 		base := strings.TrimSuffix(name, filepath.Ext(name))
-		if ext := filepath.Ext(name); ext != "" && (strings.HasSuffix(base, "_test") || strings.HasSuffix(base, ".test") || strings.HasPrefix(base, "test_")) {
+		if ext := filepath.Ext(name); ext != "" &&
+			(strings.HasSuffix(base, "_test") || strings.HasSuffix(base, ".test") || strings.HasPrefix(base, "test_")) {
 			return name
 		}
 	}
@@ -97,9 +98,14 @@ func testFile(dir string) string {
 func (h *screenHost) lookup(ctx context.Context) []tui.Row {
 	m, err := h.open(ctx)
 	if err != nil {
-		return []tui.Row{{Label: "model", Text: "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama. Try: adze demo"}}
+		return []tui.Row{{
+			Label: "model", Text: "none. Set OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY, or start Ollama. " +
+				"Try: adze demo",
+		}}
 	}
-	return []tui.Row{{Label: "model", Text: tool.Visible(m.Name()) + modelPlace(h.session.Models.Where()), Hint: "/model"}}
+	return []tui.Row{{
+		Label: "model", Text: tool.Visible(m.Name()) + modelPlace(h.session.Models.Where()), Hint: "/model",
+	}}
 }
 
 // localPorts are the servers that listen on this machine by default.

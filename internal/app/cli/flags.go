@@ -24,7 +24,8 @@ const (
 
 // flags returns the one table of flags, in the order of the help. They set the fields of o.
 func flags(o *options) []flag {
-	return slices.Concat(workFlags(o), programFlags(o), agentFlags(o), modelFlags(o), sessionFlags(o), replayFlags(o), undoFlags(o), mcpFlags(o), lastFlags(o), unused(o))
+	return slices.Concat(workFlags(o), programFlags(o), agentFlags(o), modelFlags(o), sessionFlags(o), replayFlags(o),
+		undoFlags(o), mcpFlags(o), lastFlags(o), unused(o))
 }
 
 func workFlags(o *options) []flag {
@@ -34,31 +35,46 @@ func workFlags(o *options) []flag {
 				o.prompt, o.hasPrompt = v, true
 				return nil
 			}},
-		{long: "prompt-interactive", short: "i", value: "TEXT", on: cmdPrompt, about: "start a conversation in the terminal with this prompt",
-			to: text(&o.firstPrompt)},
+		{long: "prompt-interactive", short: "i", value: "TEXT", on: cmdPrompt,
+			about: "start a conversation in the terminal with this prompt",
+			to:    text(&o.firstPrompt)},
 		{long: "screen-reader", on: cmdPrompt, about: "hold the conversation in labeled lines that are never redrawn",
 			to: yes(&o.screenReader)},
-		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt, about: "output format: text (default), json or stream-json",
+		{long: "output-format", short: "o", value: "FORMAT", on: cmdPrompt,
+			about: "output format: text (default), json or stream-json",
 			among: []string{string(formatText), string(formatJSON), string(formatStreamJSON)},
 			to:    text(&o.format)},
-		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdAgent + " mcp-serve " + cmdTools, about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in the workspace) or yolo (approve everything)",
+		{long: "approval-mode", value: "MODE", noun: aMode, on: cmdAgent + " mcp-serve " + cmdTools,
+			about: "approval mode: plan (read-only), default (prompt for changes),\nauto-edit (approve file edits in " +
+				"the workspace) or yolo (approve everything)",
 			to: mode(o)},
-		{long: "yolo", short: "y", on: cmdAgent + " mcp-serve " + cmdTools, about: "approve everything (same as --approval-mode yolo)",
-			to: yes(&o.yolo)},
-		{long: "cwd", value: "DIR", noun: aDirectory, on: cmdPrompt + " trust doctor models sandbox-run memory-show permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools, about: "working directory (default: current directory)",
-			to: text(&o.cwd)},
-		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", noun: aDirectory, on: cmdPrompt + " mcp-serve " + cmdTools, about: "additional workspace directory (repeatable)",
+		{long: "yolo", short: "y", on: cmdAgent + " mcp-serve " + cmdTools,
+			about: "approve everything (same as --approval-mode yolo)",
+			to:    yes(&o.yolo)},
+		{long: "cwd", value: "DIR", noun: aDirectory, on: cmdPrompt + " trust doctor models sandbox-run memory-show " +
+			"permission-check " + cmdConfig + " " + cmdSessions + " " + cmdMCP + " " + cmdTools,
+			about: "working directory (default: current directory)",
+			to:    text(&o.cwd)},
+		{long: "add-dir", also: []string{"include-directories"}, value: "DIR", noun: aDirectory,
+			on: cmdPrompt + " mcp-serve " + cmdTools, about: "additional workspace directory (repeatable)",
 			to: texts(&o.addDirs)},
-		{long: "max-turns", also: []string{"max-session-turns"}, value: "N", on: cmdAgent, about: "stop after N model turns (exit code 53)",
-			to: limit(&o.maxTurns)},
-		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdAgent, about: "stop after this time, such as 90s or 10m (exit code 55)",
-			to: duration(&o.maxTime)},
+		{long: "max-turns", also: []string{"max-session-turns"}, value: "N", on: cmdAgent,
+			about: "stop after N model turns (exit code 53)",
+			to:    limit(&o.maxTurns)},
+		{long: "max-time", also: []string{"max-wall-time"}, value: "TIME", on: cmdAgent,
+			about: "stop after this time, such as 90s or 10m (exit code 55)",
+			to:    duration(&o.maxTime)},
 		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if a call failed or was denied",
 			to: yes(&o.strict)},
-		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show session-fork session-delete " + cmdConfig + " " + cmdTools, about: "print JSON; deny calls that require approval",
+		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show " +
+			"session-fork session-delete " + cmdConfig + " " + cmdTools,
+			about:  "print JSON; deny calls that require approval",
 			abouts: jsonAbouts(),
 			to:     yes(&o.json)},
-		{long: "dry-run", on: "tool-call undo redo", about: "show what the call would do and whether it needs approval, without running it", abouts: map[string]string{"undo": "show what would change, and change nothing", "redo": "show what would change, and change nothing"},
+		{long: "dry-run", on: "tool-call undo redo", about: "show what the call would do and whether it needs " +
+			"approval, without running it", abouts: map[string]string{
+			"undo": "show what would change, and change nothing", "redo": "show what would change, and change nothing",
+		},
 			to: yes(&o.dryRun)},
 	}
 }
@@ -67,8 +83,11 @@ func workFlags(o *options) []flag {
 func lastFlags(o *options) []flag {
 	return []flag{
 		{long: "yes", on: "trust undo redo sandbox-run", about: "trust without prompting",
-			abouts: map[string]string{"undo": "don't prompt", "redo": "don't prompt", "sandbox-run": "keep what a trial changed without prompting"},
-			to:     yes(&o.yes)},
+			abouts: map[string]string{
+				"undo": "don't prompt", "redo": "don't prompt",
+				"sandbox-run": "keep what a trial changed without prompting",
+			},
+			to: yes(&o.yes)},
 		{long: "remove", on: "trust", about: "revoke trust",
 			to: yes(&o.remove)},
 		{long: "allow", value: "RULE", on: "permission-check", about: "add an allow rule (repeatable)",
@@ -77,17 +96,24 @@ func lastFlags(o *options) []flag {
 			to: texts(&o.ask)},
 		{long: "deny", value: "RULE", on: "permission-check", about: "add a deny rule (repeatable)",
 			to: texts(&o.deny)},
-		{long: "mode", value: "MODE", noun: aMode, nouns: map[string]noun{"sandbox-run": aSandbox}, on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, auto-edit or yolo",
-			abouts: map[string]string{"sandbox-run": "sandbox mode: off, read-only, workspace (default), workspace+network or trial"},
-			to:     text(&o.tryMode)},
-		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdAgent + " doctor mcp-serve " + cmdTools, about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
+		{long: "mode", value: "MODE", noun: aMode, nouns: map[string]noun{"sandbox-run": aSandbox},
+			on: "permission-check sandbox-run", about: "approval mode to check against: plan, default, " +
+				"auto-edit or yolo",
+			abouts: map[string]string{
+				"sandbox-run": "sandbox mode: off, read-only, workspace (default), workspace+network or trial",
+			},
+			to: text(&o.tryMode)},
+		{long: "sandbox", value: "MODE", bare: "workspace", on: cmdAgent + " doctor mcp-serve " + cmdTools,
+			about: "sandbox for commands: auto (default), off, read-only, workspace or workspace+network",
 			among: []string{"auto", "off", "read-only", "workspace", "workspace+network"},
 			to:    text(&o.sandbox)},
-		{long: "backend", value: "NAME", on: "sandbox-run doctor", about: "sandbox implementation: built-in or bubblewrap",
+		{long: "backend", value: "NAME", on: "sandbox-run doctor",
+			about: "sandbox implementation: built-in or bubblewrap",
 			among: []string{"built-in", session.Bubblewrap},
 			to:    text(&o.backend)},
-		{long: "batch", on: "permission-check", about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode","place"}; ignores settings`,
-			to: yes(&o.batch)},
+		{long: "batch", on: "permission-check",
+			about: `check commands from stdin, JSON Lines {"id","cmd","rules","cwd","mode","place"}; ignores settings`,
+			to:    yes(&o.batch)},
 		{long: "no-read-only", on: "permission-check", about: "ignore the built-in read-only list",
 			to: yes(&o.noReadOnly)},
 		{long: "help", short: "h", on: "*", about: "show help",
@@ -109,30 +135,38 @@ func jsonAbouts() map[string]string {
 // agentFlags are what programs that drive an agent pass: tools, limits, prompts and the form of the result.
 func agentFlags(o *options) []flag {
 	return []flag{
-		{long: "allowed-tools", value: "A,B", on: cmdAgent + " mcp-serve " + cmdTools, about: "rules for calls that run without approval (repeatable)",
-			to: list(&o.allowedTools)},
-		{long: "exclude-tools", also: []string{"disallowed-tools"}, value: "A,B", on: cmdAgent + " mcp-serve " + cmdTools, about: "tools to remove, or rules for denied calls (repeatable)",
+		{long: "allowed-tools", value: "A,B", on: cmdAgent + " mcp-serve " + cmdTools,
+			about: "rules for calls that run without approval (repeatable)",
+			to:    list(&o.allowedTools)},
+		{long: "exclude-tools", also: []string{"disallowed-tools"}, value: "A,B", on: cmdAgent + " mcp-serve " +
+			cmdTools, about: "tools to remove, or rules for denied calls (repeatable)",
 			to: list(&o.excludeTools)},
-		{long: "core-tools", value: "A,B", on: cmdAgent + " " + cmdTools, about: "the only built-in tools to offer (repeatable)",
-			to: list(&o.coreTools)},
-		{long: "allowed-mcp-server-names", value: "A,B", on: cmdAgent + " " + cmdTools, about: "the only MCP servers to start (repeatable)",
-			to: list(&o.mcpServers)},
+		{long: "core-tools", value: "A,B", on: cmdAgent + " " + cmdTools,
+			about: "the only built-in tools to offer (repeatable)",
+			to:    list(&o.coreTools)},
+		{long: "allowed-mcp-server-names", value: "A,B", on: cmdAgent + " " + cmdTools,
+			about: "the only MCP servers to start (repeatable)",
+			to:    list(&o.mcpServers)},
 		{long: "disabled-slash-commands", value: "A,B", on: cmdAgent, about: "slash commands to remove (repeatable)",
 			to: list(&o.noSlashes)},
 		{long: "system-prompt", value: "TEXT", on: cmdAgent, about: "instructions in place of Adze's own",
 			to: text(&o.systemPrompt)},
 		{long: "append-system-prompt", value: "TEXT", on: cmdAgent, about: "instructions to add to the system prompt",
 			to: text(&o.appendPrompt)},
-		{long: "json-schema", value: "TEXT|@FILE", on: cmdPrompt, about: "return a result that matches this JSON Schema, instead of text",
+		{long: "json-schema", value: "TEXT|@FILE", on: cmdPrompt, about: "return a result that matches this JSON " +
+			"Schema, instead of text",
 			to: func(v string) error {
 				o.jsonSchema, o.hasSchema = v, true
 				return nil
 			}},
-		{long: "max-tool-calls", value: "N", on: cmdAgent, about: "stop after N tool calls, including subagents (exit code 55)",
+		{long: "max-tool-calls", value: "N", on: cmdAgent, about: "stop after N tool calls, including subagents " +
+			"(exit code 55)",
 			to: limit(&o.maxCalls)},
-		{long: "max-tokens", value: "N", on: cmdAgent, about: "stop after N tokens, including subagents and sampling (exit code 55)",
+		{long: "max-tokens", value: "N", on: cmdAgent, about: "stop after N tokens, including subagents and sampling " +
+			"(exit code 55)",
 			to: limit(&o.maxTokens)},
-		{long: "max-subagent-depth", value: "N", on: cmdAgent, about: "how deep subagents can be nested (0: no subagents)",
+		{long: "max-subagent-depth", value: "N", on: cmdAgent,
+			about: "how deep subagents can be nested (0: no subagents)",
 			to: func(v string) error {
 				if n, err := strconv.Atoi(v); err != nil || n < 0 {
 					return fmt.Errorf("expected 0 or a number above 0, got %q", v)
@@ -140,7 +174,8 @@ func agentFlags(o *options) []flag {
 				o.maxDepth = v
 				return nil
 			}},
-		{long: "log", value: "FILE", noun: aFile, on: cmdAgent, about: "append requests to models and their answers to this file, as JSON Lines",
+		{long: "log", value: "FILE", noun: aFile, on: cmdAgent, about: "append requests to models and their answers " +
+			"to this file, as JSON Lines",
 			to: func(v string) error {
 				if v == "" {
 					return fmt.Errorf("expected a file name")
@@ -176,10 +211,11 @@ func unused(o *options) []flag {
 		if f.instead != "" {
 			note += "; use " + f.instead
 		}
-		out = append(out, flag{long: f.long, short: f.short, value: f.value, on: cmdPrompt, hidden: true, to: func(string) error {
-			o.notes = append(o.notes, note)
-			return nil
-		}})
+		out = append(out, flag{long: f.long, short: f.short, value: f.value, on: cmdPrompt, hidden: true,
+			to: func(string) error {
+				o.notes = append(o.notes, note)
+				return nil
+			}})
 	}
 	return out
 }
@@ -201,7 +237,9 @@ func sessionFlags(o *options) []flag {
 	return []flag{
 		{long: "continue", short: "c", on: cmdPrompt, about: "continue the newest session of this directory",
 			to: yes(&o.record.latest)},
-		{long: "resume", short: "r", value: "[ID]", noun: aSession, optional: startsUUID, on: cmdPrompt, about: "continue a session; the first 4 or more characters of its ID are enough,\nor, with -p, words of its title. Without an ID, choose from a list",
+		{long: "resume", short: "r", value: "[ID]", noun: aSession, optional: startsUUID, on: cmdPrompt,
+			about: "continue a session; the first 4 or more characters of its ID are enough,\nor, with -p, words of " +
+				"its title. Without an ID, choose from a list",
 			to: func(v string) error {
 				o.record.resume, o.record.id = true, v
 				return nil
@@ -219,10 +257,15 @@ func sessionFlags(o *options) []flag {
 		{long: "no-session", on: cmdAgent + " mcp-serve", about: "don't record the session; it can't be resumed",
 			to: yes(&o.record.off)},
 		{long: "chat-recording", on: cmdAgent, hidden: true, to: recordingSetting(o)}, // of Qwen Code
-		{long: "no-chat-recording", on: cmdAgent, hidden: true, to: func(string) error { return recordingSetting(o)("false") }},
-		{long: "all", on: "session-list undo", about: "list the sessions of all directories", abouts: map[string]string{"undo": "undo all calls of the session"},
-			to: yes(&o.record.all)},
-		{long: "format", value: "FORMAT", on: "session-export", about: "format of the export: md (default), html or json",
+		{
+			long: "no-chat-recording", on: cmdAgent, hidden: true,
+			to: func(string) error { return recordingSetting(o)("false") },
+		},
+		{long: "all", on: "session-list undo", about: "list the sessions of all directories",
+			abouts: map[string]string{"undo": "undo all calls of the session"},
+			to:     yes(&o.record.all)},
+		{long: "format", value: "FORMAT", on: "session-export",
+			about: "format of the export: md (default), html or json",
 			among: []string{"md", "html", "json"},
 			to:    text(&o.record.format)},
 	}
@@ -242,8 +285,8 @@ func startsUUID(word string) bool {
 	return true
 }
 
-// titleWords takes the words beside a prompt that follow --resume: they name the session by its title. Without a prompt, they
-// are the prompt.
+// titleWords takes the words beside a prompt that follow --resume: they name the session by its title. Without a
+// prompt, they are the prompt.
 func titleWords(o *options, words []string) (rest []string) {
 	if o.record.resume && o.record.id == "" && (o.hasPrompt || o.firstPrompt != "") {
 		o.record.id, words = strings.Join(words, " "), nil
@@ -263,7 +306,8 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 	case r.fork && !continues:
 		return nil, usagef("--fork-session needs a session to copy\nAdd --continue or --resume ID.")
 	case r.newID != "" && continues && !r.fork:
-		return nil, usagef("--session-id can't be used with --continue or --resume\nAdd --fork-session to continue a copy under this ID.")
+		return nil, usagef("--session-id can't be used with --continue or --resume\nAdd --fork-session to continue a " +
+			"copy under this ID.")
 	}
 	out := &session.Recording{ID: r.newID, Fork: r.fork, Off: r.off}
 	if !continues {

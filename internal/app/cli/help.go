@@ -186,8 +186,10 @@ func manPage(version string) string {
 	m.text("adze COMMAND [FLAGS] [WORDS...]")
 	m.raw(".fi")
 	m.section("DESCRIPTION")
-	m.text("Adze holds a conversation with a model about the files in a directory. The model reads, searches and edits files and runs " +
-		"commands with the tools that Adze offers; what changes something needs approval. Without arguments it opens a conversation in " +
+	m.text("Adze holds a conversation with a model about the files in a directory. The model reads, searches and " +
+		"edits files and runs " +
+		"commands with the tools that Adze offers; what changes something needs approval. Without arguments it opens " +
+		"a conversation in " +
 		"the terminal; with a prompt it answers that and exits.")
 	m.section("COMMANDS")
 	for _, c := range commands() {
@@ -272,7 +274,8 @@ func (m *roff) fromHelp(text string) {
 
 // roffText makes text literal: no character in it is a request or an escape.
 func roffText(s string) string {
-	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "…", "...").Replace(s)
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`, "…",
+		"...").Replace(s)
 	if strings.HasPrefix(s, ".") {
 		s = `\&` + s
 	}

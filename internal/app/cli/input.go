@@ -40,7 +40,8 @@ const maxLine = 64 << 20
 // eachLine answers the lines of stdin one by one, in one line each. Every answer is out before the next line is read,
 // so that a driver may wait for it. For an invalid line, answer gets the reason. what names the lines
 // in errors.
-func eachLine(ctx context.Context, env Env, what string, answer func(line []byte, number int, bad error) ([]byte, error)) error {
+func eachLine(ctx context.Context, env Env, what string, answer func(line []byte, number int, bad error) ([]byte,
+	error)) error {
 	lines := newLineReader(env.Stdin)
 	for number := 1; ; number++ {
 		line, err := lines.next(ctx)
@@ -200,7 +201,8 @@ func checkPiped(text []byte, err error) (string, error) {
 	case err != nil && !errors.Is(err, io.EOF):
 		return "", exitf(exitInput, "read stdin: %v", err)
 	case len(text) > maxPiped:
-		return "", exitf(exitInput, "stdin is larger than %d MB\nSave it to a file and name the file in the prompt.", maxPiped>>20)
+		return "", exitf(exitInput, "stdin is larger than %d MB\nSave it to a file and name the file in the prompt.",
+			maxPiped>>20)
 	}
 	return strings.ToValidUTF8(string(text), "\uFFFD"), nil
 }
@@ -222,7 +224,8 @@ func (w wish) text() string {
 // promptText reads the text that the user sends. Piped text alone is the prompt.
 func promptText(env Env, o *options, words []string) (wish, error) {
 	if o.hasPrompt && len(words) > 0 {
-		return wish{}, usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt, strings.Join(words, " "))
+		return wish{}, usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt,
+			strings.Join(words, " "))
 	}
 	prompt := o.prompt
 	if len(words) > 0 {
@@ -237,7 +240,8 @@ func promptText(env Env, o *options, words []string) (wish, error) {
 	case strings.TrimSpace(before) == "" && strings.TrimSpace(prompt) == "" && given:
 		return wish{}, exitf(exitInput, "the prompt is empty")
 	case strings.TrimSpace(before) == "" && !given:
-		return wish{}, usagef("no prompt given, and standard input and output aren't a terminal\nRun adze -p \"explain this project\", or see adze --help.")
+		return wish{}, usagef("no prompt given, and standard input and output aren't a terminal\nRun adze -p " +
+			"\"explain this project\", or see adze --help.")
 	case strings.TrimSpace(before) == "":
 		return wish{prompt: prompt}, nil
 	case !given:

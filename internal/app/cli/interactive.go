@@ -83,9 +83,11 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			h.note("warning: " + problem)
 		}
 		h.front = tui.New(tui.Options{
-			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""), Lookup: h.lookup,
+			In: in, Out: out, Host: h, Header: h.header(h.early, command == "" && record.Resume == ""),
+			Lookup: h.lookup,
 			Prompt: o.firstPrompt, Command: command, Earlier: earlier(s),
-			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications, HideTitle: ui.HideTitle, Terminal: env.Getenv,
+			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications,
+			HideTitle: ui.HideTitle, Terminal: env.Getenv,
 			History: promptHistory(s.Directory.Home), Editor: editorOf(env), Keys: ui.Keys,
 		})
 	}
@@ -229,7 +231,8 @@ func turnError(ctx context.Context, err error) error {
 type rejectedKey struct{ cause *model.Error }
 
 func (e *rejectedKey) Error() string {
-	return fmt.Sprintf("The API rejected the key (%d from %s).\nIt came from %s. /model selects another model, Enter retries.", e.cause.Status, e.cause.Server, e.cause.KeyName)
+	return fmt.Sprintf("The API rejected the key (%d from %s).\nIt came from %s. /model selects another model, "+
+		"Enter retries.", e.cause.Status, e.cause.Server, e.cause.KeyName)
 }
 
 // Unwrap returns the model's error.
@@ -253,8 +256,8 @@ func (h *screenHost) conversation(ctx context.Context) (*session.Conversation, e
 	return talk, nil
 }
 
-// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the model gets
-// the text.
+// typed are the prompts that the user typed since the last turn. Of one with an attachment that can't be read, the
+// model gets the text.
 func (h *screenHost) typed(ctx context.Context) [][]model.Part {
 	var out [][]model.Part
 	for _, text := range h.front.Typed() {
@@ -291,8 +294,9 @@ func (h *screenHost) runCommand(ctx context.Context, command string) (tui.Reply,
 // Status is what the status line shows.
 func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
-		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(), Directory: filepath.Base(h.session.Directory.Path),
-		Branch: h.branch.name(h.session.Directory.Path), Jobs: h.session.Running(),
+		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(),
+		Directory: filepath.Base(h.session.Directory.Path),
+		Branch:    h.branch.name(h.session.Directory.Path), Jobs: h.session.Running(),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if cost, ok := h.session.Cost(); ok && cost > 0 {
@@ -335,7 +339,9 @@ func (h *screenHost) Todos() builtin.TodoList { return h.session.Todos() }
 
 // NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.
 func (h *screenHost) NextMode() {
-	next := map[permission.Mode]permission.Mode{permission.Plan: permission.Default, permission.Default: permission.AutoEdit}[h.session.Policy.Mode()]
+	next := map[permission.Mode]permission.Mode{
+		permission.Plan: permission.Default, permission.Default: permission.AutoEdit,
+	}[h.session.Policy.Mode()]
 	if next == "" {
 		next = permission.Plan
 	}
@@ -369,7 +375,8 @@ func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.
 	show(completeSlash(ctx, h.session, word))
 }
 
-// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start one.
+// Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start
+// one.
 func (h *screenHost) Aside(typed string) bool {
 	c, ok := h.session.FindSlash(typed)
 	return ok && c.Aside && h.current() != nil

@@ -45,7 +45,9 @@ var turning = []string{"◐", "◓", "◑", "◒"}
 
 // begin notes that a call runs.
 func (l *live) begin(r tool.Request, now time.Time) {
-	l.calls = append(l.calls, liveCall{by: r.Call.By, id: r.Call.ID, title: r.Declaration.Title() + ": " + r.Description, began: now})
+	l.calls = append(l.calls, liveCall{
+		by: r.Call.By, id: r.Call.ID, title: r.Declaration.Title() + ": " + r.Description, began: now,
+	})
 }
 
 // show notes what a call shows of itself: of a command, the end of its output.

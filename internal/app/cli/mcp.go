@@ -67,7 +67,8 @@ func describeServers(all []session.ListedServer) string {
 		case l.Seen != nil:
 			started = "last read " + l.Seen.Local().Format(time.DateTime)
 		}
-		rows = append(rows, []string{tool.Visible(l.Name), l.State, tools, tool.Visible(strings.TrimSpace(l.Transport + " " + l.Target)), started})
+		rows = append(rows, []string{tool.Visible(l.Name), l.State, tools,
+			tool.Visible(strings.TrimSpace(l.Transport + " " + l.Target)), started})
 		if l.Error != "" {
 			fmt.Fprintf(&below, "%s: %s\n", tool.Visible(l.Name), tool.Visible(l.Error))
 		}
@@ -107,7 +108,8 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 	if len(problems) > 0 {
 		return errors.New(strings.Join(problems, "\n"))
 	}
-	all := slices.DeleteFunc(s.Executor.Registry.All(), func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
+	all := slices.DeleteFunc(s.Executor.Registry.All(),
+		func(d tool.Declaration) bool { return d.Origin != discover.Origin(words[0]) })
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
@@ -182,7 +184,8 @@ func mcpReconnect(ctx context.Context, env Env, o *options, words []string) erro
 			return "", fmt.Errorf("MCP server %s: %w", alias, err)
 		}
 		st := s.List()[0]
-		return fmt.Sprintf("%s: %s, %s, %d ms", alias, st.State, humanize.Count(len(st.Tools), "tool"), st.Took.Milliseconds()), nil
+		return fmt.Sprintf("%s: %s, %s, %d ms", alias, st.State, humanize.Count(len(st.Tools), "tool"),
+			st.Took.Milliseconds()), nil
 	})
 }
 
@@ -209,7 +212,8 @@ func reconnectAll(ctx context.Context, env Env, o *options) error {
 }
 
 // withServer does something with one server and prints what came of it.
-func withServer(env Env, o *options, words []string, usage string, do func(*discover.Servers, string) (string, error)) error {
+func withServer(env Env, o *options, words []string, usage string,
+	do func(*discover.Servers, string) (string, error)) error {
 	if err := takes(words, 1, usage); err != nil {
 		return err
 	}
@@ -229,7 +233,8 @@ func withServer(env Env, o *options, words []string, usage string, do func(*disc
 // mcpFlags are the flags of adze mcp alone.
 func mcpFlags(o *options) []flag {
 	return []flag{
-		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path", about: "settings file: user (default) or project",
+		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path",
+			about: "settings file: user (default) or project",
 			among: []string{string(session.ForUser), string(session.ForProject)},
 			to:    text(&o.scope)},
 		{long: "env", value: "K=V", on: "mcp-add", about: "environment variable for the server (repeatable)",
@@ -241,7 +246,8 @@ func mcpFlags(o *options) []flag {
 			to:     text(&o.http)},
 		{long: "sse", value: "URL", on: "mcp-add", about: "server URL (server-sent events)",
 			to: text(&o.sse)},
-		{long: "tools", value: "A,B", on: "mcp-serve", about: "tools to offer (default: all that need no user, model or conversation)",
+		{long: "tools", value: "A,B", on: "mcp-serve", about: "tools to offer (default: all that need no user, model " +
+			"or conversation)",
 			to: text(&o.tools)},
 	}
 }
@@ -302,7 +308,8 @@ func serverOf(o *options, command []string) (discover.Server, error) {
 	remote := o.http != "" || o.sse != ""
 	switch {
 	case o.http != "" && o.sse != "", remote && len(command) > 0, !remote && len(command) == 0:
-		return server, usagef("mcp add needs a command, --http URL or --sse URL (one of them)\nUsage: adze %s", addUsage)
+		return server, usagef("mcp add needs a command, --http URL or --sse URL (one of them)\nUsage: adze %s",
+			addUsage)
 	case remote && len(o.env) > 0:
 		return server, usagef("--env applies only to a command; use --header with --http and --sse")
 	case !remote && len(o.headers) > 0:
@@ -314,7 +321,8 @@ func serverOf(o *options, command []string) (discover.Server, error) {
 			return server, usagef("%q is not an http(s) URL", o.http+o.sse)
 		}
 	case strings.HasPrefix(command[0], "http://"), strings.HasPrefix(command[0], "https://"):
-		return server, usagef("%q is a URL, not a command\nUse --http %[1]s (or --sse for server-sent events).", command[0])
+		return server, usagef("%q is a URL, not a command\nUse --http %[1]s (or --sse for server-sent events).",
+			command[0])
 	default:
 		server = discover.Server{Command: command[0], Args: command[1:]}
 	}

@@ -43,12 +43,13 @@ func newOutput(env Env, o *options, s *session.Session, side *screen, modelName 
 
 func newPrinter(env Env, o *options, s *session.Session, modelName string) *headless.Printer {
 	return headless.NewPrinter(headless.PrinterOptions{
-		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == formatStreamJSON, Partial: o.partial, Structured: o.hasSchema,
+		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == formatStreamJSON,
+		Partial: o.partial, Structured: o.hasSchema,
 	})
 }
 
-// textOutput prints the answer: as it comes where stdout is a terminal, else when it is complete. On a terminal it shows
-// beside it what happens.
+// textOutput prints the answer: as it comes where stdout is a terminal, else when it is complete. On a terminal it
+// shows beside it what happens.
 type textOutput struct {
 	env    Env
 	screen *screen
@@ -93,7 +94,8 @@ func (t *textOutput) event(e agent.Event) {
 	case agent.Stuck:
 		t.screen.tell("adze: " + tool.Visible(e.String()))
 	case agent.Resumed:
-		t.screen.tell(fmt.Sprintf("adze: answer truncated, asking the model to continue (%d of %d): %s", e.Times, e.Most, tool.Visible(e.Err.Error())))
+		t.screen.tell(fmt.Sprintf("adze: answer truncated, asking the model to continue (%d of %d): %s", e.Times,
+			e.Most, tool.Visible(e.Err.Error())))
 	}
 }
 
@@ -236,7 +238,8 @@ const mostSteps = 20
 // checklist is a list of steps, each on a line behind margin; of a long one, what is done is left out first.
 func checklist(list builtin.TodoList, margin string) string {
 	if len(list) > mostSteps {
-		list = append(builtin.TodoList{{Content: fmt.Sprintf("(%d of %d steps done)", len(list)-len(list.Open()), len(list)), Status: builtin.TodoCompleted}}, list.Open()...)
+		list = append(builtin.TodoList{{Content: fmt.Sprintf("(%d of %d steps done)", len(list)-len(list.Open()),
+			len(list)), Status: builtin.TodoCompleted}}, list.Open()...)
 	}
 	more := len(list) - mostSteps
 	list = list[:min(len(list), mostSteps)]
@@ -292,7 +295,8 @@ func (i ink) diff(text string) string {
 	return strings.Join(lines, "")
 }
 
-// commandTail shows the end of the output of the user's own command while it runs. Its whole output is printed afterwards.
+// commandTail shows the end of the output of the user's own command while it runs. Its whole output is printed
+// afterwards.
 type commandTail struct {
 	show func(agent.Event)
 

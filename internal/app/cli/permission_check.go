@@ -80,7 +80,8 @@ func (c *checker) close() {
 
 // one judges a command with the rules of settings and of the line.
 func (c *checker) one(ctx context.Context, command string) error {
-	opened, err := openSession(c.env, c.o, session.Options{SingleCall: true}) // it warns about settings and rules that have no effect
+	// it warns about settings and rules that have no effect
+	opened, err := openSession(c.env, c.o, session.Options{SingleCall: true})
 	if err != nil {
 		return err
 	}
@@ -239,7 +240,8 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 		return tool.Decision{}, nil, err
 	}
 	world := permission.World{
-		Roots: []string{dir}, Home: c.user, State: c.home, Spill: filepath.Join(c.home, "spill"), Disk: ondisk.New([]string{dir}),
+		Roots: []string{dir}, Home: c.user, State: c.home, Spill: filepath.Join(c.home, "spill"),
+		Disk:  ondisk.New([]string{dir}),
 		Place: place, Secrets: c.secrets(dir),
 	}
 	restricted, err := session.Restricted(q.tools, world, r)
@@ -284,7 +286,8 @@ func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Re
 		return tool.Request{}, errors.New(`expected either "cmd" or "tool" and "args"`)
 	}
 	if q.Cmd != nil && c.registry != nil {
-		return commandRequest(c.registry, *q.Cmd, c.set.OtherShell(), dir) // which tool runs commands does not depend on the directory
+		// which tool runs commands does not depend on the directory
+		return commandRequest(c.registry, *q.Cmd, c.set.OtherShell(), dir)
 	}
 	if err := c.work(dir); err != nil {
 		return tool.Request{}, err
@@ -292,7 +295,9 @@ func (c *checker) request(ctx context.Context, q checkLine, dir string) (tool.Re
 	if q.Cmd != nil {
 		return commandRequest(c.registry, *q.Cmd, c.set.OtherShell(), dir)
 	}
-	all := &tool.Executor{Registry: c.registry, Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }}
+	all := &tool.Executor{
+		Registry: c.registry, Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} },
+	}
 	r, _, err := all.Preview(ctx, tool.Call{Name: q.Tool, Args: q.Args})
 	if err != nil && len(r.Access) == 0 {
 		return tool.Request{}, err

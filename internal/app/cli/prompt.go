@@ -82,12 +82,13 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	}
 	out := newOutput(env, o, s, side, m.Name())
 	failed := false
-	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), History: said.History, Below: out.below, Observe: func(e agent.Event) {
-		if r, ok := e.(agent.Responded); ok {
-			failed = failed || anyFailed(r.Outcomes)
-		}
-		out.event(e)
-	}})
+	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), History: said.History,
+		Below: out.below, Observe: func(e agent.Event) {
+			if r, ok := e.(agent.Responded); ok {
+				failed = failed || anyFailed(r.Outcomes)
+			}
+			out.event(e)
+		}})
 	answer, err := talk.Run(ctx, said.Parts...)
 	if printed := out.end(answer, err); printed != nil {
 		return printed
@@ -124,7 +125,8 @@ func anyFailed(outcomes []tool.Outcome) bool {
 // refuse reports an error of a run that failed before the model was asked. A program gets a result, too.
 func refuse(env Env, o *options, err error) error {
 	if o.format == formatJSON || o.format == formatStreamJSON {
-		if printed := headless.Refused(env.Stdout, o.format == formatStreamJSON, cmp.Or(o.record.newID, o.record.id), err); printed != nil {
+		if printed := headless.Refused(env.Stdout, o.format == formatStreamJSON, cmp.Or(o.record.newID, o.record.id),
+			err); printed != nil {
 			return printed
 		}
 	}
@@ -146,7 +148,9 @@ func report(env Env, o *options, err error) error {
 	if errors.As(err, &failure) {
 		kind = strings.ReplaceAll(string(failure.Kind), " ", "_")
 	}
-	if err := printJSON(env.Stderr, map[string]any{"error": map[string]any{"type": kind, "message": text, "code": code}}); err != nil {
+	if err := printJSON(env.Stderr, map[string]any{"error": map[string]any{
+		"type": kind, "message": text, "code": code,
+	}}); err != nil {
 		return err
 	}
 	return exitf(code, "")

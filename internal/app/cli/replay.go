@@ -40,10 +40,12 @@ func replayFlags(o *options) []flag {
 				o.replay.speed = n
 				return nil
 			}},
-		{long: "cast", value: "FILE", noun: aFile, on: "session-replay", about: "write an asciicast (version 2) instead; - is stdout",
-			to: fileOrStdout(&o.replay.cast)},
-		{long: "svg", value: "FILE", noun: aFile, on: "session-replay", about: "write an animated SVG instead; - is stdout",
-			to: fileOrStdout(&o.replay.svg)},
+		{long: "cast", value: "FILE", noun: aFile, on: "session-replay",
+			about: "write an asciicast (version 2) instead; - is stdout",
+			to:    fileOrStdout(&o.replay.cast)},
+		{long: "svg", value: "FILE", noun: aFile, on: "session-replay",
+			about: "write an animated SVG instead; - is stdout",
+			to:    fileOrStdout(&o.replay.svg)},
 	}
 }
 
@@ -112,7 +114,8 @@ func replayTerminal(env Env, r replayOptions) (in, out *os.File, err error) {
 		return nil, nil, usagef("session replay needs a terminal, or a file to write\nAdd --cast FILE or --svg FILE.")
 	}
 	if env.Getenv("TERM") == "dumb" {
-		return nil, nil, usagef("session replay can't redraw a terminal with TERM=dumb\nAdd --cast FILE or --svg FILE, or use 'adze session show ID'.")
+		return nil, nil, usagef("session replay can't redraw a terminal with TERM=dumb\nAdd --cast FILE or --svg " +
+			"FILE, or use 'adze session show ID'.")
 	}
 	return in, out, nil
 }
@@ -126,7 +129,8 @@ func replayError(err error) error {
 }
 
 // writeReplay plays a session into files.
-func writeReplay(ctx context.Context, env Env, r replayOptions, all journal.Sessions, id string, log *journal.File) (err error) {
+func writeReplay(ctx context.Context, env Env, r replayOptions, all journal.Sessions, id string,
+	log *journal.File) (err error) {
 	info, _ := all.Info(id) // of a broken journal nothing is known
 	rec := &playback.Recording{Title: "adze: " + tool.Visible(info.Title), Began: info.Created}
 	var files []*replayFile

@@ -148,7 +148,8 @@ func (s *screen) current() []liveLine {
 	if columns == 0 {
 		return nil
 	}
-	if s.column > 0 && (s.now().Sub(s.spoke) < silence || s.column%columns == 0) { // at the edge the cursor can't come back
+	// at the edge the cursor can't come back
+	if s.column > 0 && (s.now().Sub(s.spoke) < silence || s.column%columns == 0) {
 		return nil
 	}
 	return s.live.lines(s.now(), columns, rows)

@@ -61,8 +61,8 @@ type kept struct{ io.Writer }
 
 func (kept) Close() error { return nil }
 
-// offered are the names of the tools to offer, nil for all, and the directory they work in. It opens a session to find out, so that
-// settings that cannot be used stop the start and not the first call.
+// offered are the names of the tools to offer, nil for all, and the directory they work in. It opens a session to find
+// out, so that settings that cannot be used stop the start and not the first call.
 func offered(env Env, o *options) (names []string, dir string, err error) {
 	s, err := openSession(env, o, session.Options{})
 	if err != nil {
@@ -104,7 +104,8 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	}
 	elsewhere := func(root string) bool {
 		real := session.Canonical(root)
-		return !names.Below(dir, real) && !slices.ContainsFunc(append(added, dir), func(dir string) bool { return names.Below(real, dir) })
+		return !names.Below(dir, real) && !slices.ContainsFunc(append(added, dir),
+			func(dir string) bool { return names.Below(real, dir) })
 	}
 	if len(c.Roots) > 0 && !slices.ContainsFunc(c.Roots, func(root string) bool { return !elsewhere(root) }) {
 		env.tell(fmt.Sprintf("the client works in %s, outside %s; the tools work in %[2]s",
@@ -120,8 +121,8 @@ func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Exec
 	return s.Executor, func() { closeSession(env, s) }, nil
 }
 
-// remembering keeps the rules of saved approvals while the connection is open. The result of a denied call names the rule
-// that would allow it.
+// remembering keeps the rules of saved approvals while the connection is open. The result of a denied call names the
+// rule that would allow it.
 func remembering(ask tool.Asker, policy *permission.Policy, settings string) approval.Front {
 	return func(ctx context.Context, q *approval.Question) (tool.Decision, error) {
 		d, err := ask(ctx, q.Request, q.Why)
@@ -218,7 +219,8 @@ func serveEditor(ctx context.Context, env Env, o *options, words []string) error
 				start.Record = &session.Recording{Off: true}
 			}
 			return session.Open(own.session(), session.Options{
-				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record, Front: start.Front, Flags: settingFlags(o), Sampling: true, Log: record,
+				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record, Front: start.Front,
+				Flags: settingFlags(o), Sampling: true, Log: record,
 				SystemPrompt: o.systemPrompt, AppendSystemPrompt: o.appendPrompt,
 			})
 		},
@@ -249,7 +251,8 @@ func editorText(x session.Expansion) string {
 // runProgram lets another program drive the session: it sends prompts and requests, and answers instead of a user.
 func runProgram(ctx context.Context, env Env, o *options, words []string) error {
 	if o.hasPrompt && len(words) > 0 {
-		return usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt, strings.Join(words, " "))
+		return usagef("two prompts given: -p %q and %q\nQuote a prompt that contains spaces.", o.prompt,
+			strings.Join(words, " "))
 	}
 	env.driven = true
 	s, end, err := openRun(ctx, env, o, session.Options{Sampling: true, Front: session.Lasts})
@@ -284,12 +287,14 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 // programFlags are for programs that drive Adze.
 func programFlags(o *options) []flag {
 	return []flag{
-		{long: "input-format", value: "FORMAT", on: cmdPrompt, about: "input format: text (default) or stream-json (prompts and control requests, one JSON object per line)",
+		{long: "input-format", value: "FORMAT", on: cmdPrompt, about: "input format: text (default) or stream-json " +
+			"(prompts and control requests, one JSON object per line)",
 			among: []string{"text", "stream-json"},
 			to:    text(&o.input)},
 		{long: "acp", also: []string{"experimental-acp"}, on: cmdPrompt, about: "same as 'adze acp'",
 			to: yes(&o.acp)},
-		{long: "include-partial-messages", on: cmdPrompt, about: "print pieces of messages as they arrive, with --output-format stream-json",
+		{long: "include-partial-messages", on: cmdPrompt, about: "print pieces of messages as they arrive, with " +
+			"--output-format stream-json",
 			to: yes(&o.partial)},
 	}
 }

@@ -57,7 +57,8 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 		if dirs {
 			title = tool.Visible(s.CWD) + "\t" + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)), humanize.Count(s.Turns, "turn"), s.State, title)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)),
+			humanize.Count(s.Turns, "turn"), s.State, title)
 	}
 	_ = w.Flush() // to memory
 	return b.String()
@@ -133,7 +134,8 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 	if len(words) == 2 {
 		n, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil || n < 1 {
-			return usagef("session fork: expected the number of an entry, above 0, got %q\nSee 'adze session show ID --json'.", words[1])
+			return usagef("session fork: expected the number of an entry, above 0, got %q\nSee 'adze session show "+
+				"ID --json'.", words[1])
 		}
 		upTo = n
 	}
@@ -192,8 +194,8 @@ func sessionDelete(_ context.Context, env Env, o *options, words []string) error
 // maxListed is how many sessions the user can choose from.
 const maxListed = 20
 
-// chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given and one
-// session has them, it is that one.
+// chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given
+// and one session has them, it is that one.
 func chooseSession(ctx context.Context, env Env, directory session.Directory, words string) (string, error) {
 	found, err := directory.Recorded(false)
 	if err != nil {
@@ -209,9 +211,11 @@ func chooseSession(ctx context.Context, env Env, directory session.Directory, wo
 		return found[0].ID, nil
 	case !env.Terminal && words != "":
 		list := sessionTable(found[:min(len(found), maxListed)], false, time.Now())
-		return "", fmt.Errorf("%d sessions have %q in their titles\n%sAdd the ID of one of them: --resume ID", len(found), words, list)
+		return "", fmt.Errorf("%d sessions have %q in their titles\n%sAdd the ID of one of them: --resume ID",
+			len(found), words, list)
 	case !env.Terminal:
-		return "", fmt.Errorf("--resume needs an ID or words of a title: this session is non-interactive\nSee 'adze session list', or continue the newest with --continue.")
+		return "", fmt.Errorf("--resume needs an ID or words of a title: this session is non-interactive\nSee 'adze " +
+			"session list', or continue the newest with --continue.")
 	}
 	found = found[:min(len(found), maxListed)]
 	lines := strings.Split(strings.TrimRight(sessionTable(found, false, time.Now()), "\n"), "\n")
@@ -236,7 +240,8 @@ func chooseSession(ctx context.Context, env Env, directory session.Directory, wo
 // hasWords reports whether a title contains all words, in any case.
 func hasWords(title, words string) bool {
 	title = strings.ToLower(title)
-	return !slices.ContainsFunc(strings.Fields(strings.ToLower(words)), func(w string) bool { return !strings.Contains(title, w) })
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(words)),
+		func(w string) bool { return !strings.Contains(title, w) })
 }
 
 // sessionExport prints a session in a format for people or programs.

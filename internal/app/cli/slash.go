@@ -119,7 +119,8 @@ const (
 	maxPromptFile = 4 << 20
 )
 
-// promptHistory is the prompts that the user typed in earlier conversations: a line of JSON each, for the user's eyes only.
+// promptHistory is the prompts that the user typed in earlier conversations: a line of JSON each, for the user's eyes
+// only.
 func promptHistory(home string) tui.History {
 	path := filepath.Join(home, "prompts.jsonl")
 	h := tui.History{Prompts: readPrompts(path)}

@@ -111,14 +111,15 @@ func (h *screenHost) another(o options, record *session.Recording) (*screenHost,
 	return next, nil
 }
 
-// addDir opens the session again, with a further directory in its workspace. It must be closed first. A session that can't be
-// opened with the directory is opened without it.
+// addDir opens the session again, with a further directory in its workspace. It must be closed first. A session that
+// can't be opened with the directory is opened without it.
 func (h *screenHost) addDir(ctx context.Context, dir string) (tui.Reply, error) {
 	record := &session.Recording{Off: h.options.record.off}
 	if h.session.Recorded() {
 		record.Resume = h.session.ID
 	} else if h.current() != nil {
-		return tui.Reply{}, errors.New("/add-dir: this session isn't recorded, so it can't be opened again\nStart adze with --add-dir.")
+		return tui.Reply{}, errors.New("/add-dir: this session isn't recorded, so it can't be opened again\nStart " +
+			"adze with --add-dir.")
 	}
 	ctx = context.WithoutCancel(ctx) // there must be a session
 	wider := *h.options
@@ -222,7 +223,8 @@ func callHead(s *session.Session, c model.Call) string {
 // setTheme shows the theme, or sets and saves it.
 func (h *screenHost) setTheme(name string) (tui.Reply, error) {
 	if name == "" {
-		return tui.Reply{Text: fmt.Sprintf("Theme: %s. Others: /theme %s.", h.session.Settings.UI.Theme, strings.Join(tui.Themes(), ", "))}, nil
+		return tui.Reply{Text: fmt.Sprintf("Theme: %s. Others: /theme %s.", h.session.Settings.UI.Theme,
+			strings.Join(tui.Themes(), ", "))}, nil
 	}
 	if !tui.IsTheme(name) {
 		return tui.Reply{}, errors.New(tui.UnknownTheme(name))
@@ -238,5 +240,6 @@ func (h *screenHost) setTheme(name string) (tui.Reply, error) {
 	if err != nil {
 		return tui.Reply{Theme: name}, fmt.Errorf("the theme applies to this session, but can't be saved: %w", err)
 	}
-	return tui.Reply{Theme: name, Text: fmt.Sprintf("Theme: %s. Saved to %s.", name, homeRelative(path, h.env.Home))}, nil
+	return tui.Reply{Theme: name, Text: fmt.Sprintf("Theme: %s. Saved to %s.", name, homeRelative(path, h.env.Home))},
+		nil
 }

@@ -74,7 +74,8 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 	if len(d.Aliases) > 0 {
 		names = ", also called " + strings.Join(d.Aliases, ", ")
 	}
-	_, err = fmt.Fprintf(env.Stdout, "%s (%s, %s%s)\n\n%s\n\n%s\n", d.Name, tool.Visible(d.Title()), d.Kind, names, d.Description, schema.String())
+	_, err = fmt.Fprintf(env.Stdout, "%s (%s, %s%s)\n\n%s\n\n%s\n", d.Name, tool.Visible(d.Title()), d.Kind, names,
+		d.Description, schema.String())
 	return err
 }
 
@@ -179,7 +180,8 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 		Verdict      string          `json:"verdict"`
 		Why          string          `json:"why"`
 		Confirmation json.RawMessage `json:"confirmation"`
-	}{r.Declaration.Name, r.Description, r.Access, permission.Word(d), strings.Join(s.Policy.Explain(r, d), ". "), json.RawMessage("null")}
+	}{r.Declaration.Name, r.Description, r.Access, permission.Word(d), strings.Join(s.Policy.Explain(r, d), ". "),
+		json.RawMessage("null")}
 	if r.Confirm != nil {
 		if out.Confirmation, err = tool.MarshalDisplay(r.Confirm); err != nil {
 			return err
@@ -190,7 +192,9 @@ func preview(ctx context.Context, env Env, o *options, s *session.Session, call 
 
 // previewText is what a call would do and whether it needs approval, for a user.
 func previewText(p *permission.Policy, r tool.Request, d tool.Decision) string {
-	verdict := map[tool.Verdict]string{tool.Allow: "Allowed", tool.Ask: "Needs approval", tool.Deny: "Denied"}[d.Verdict]
+	verdict := map[tool.Verdict]string{
+		tool.Allow: "Allowed", tool.Ask: "Needs approval", tool.Deny: "Denied",
+	}[d.Verdict]
 	if why := d.Why(); why != "" {
 		verdict += ": " + tool.Visible(why)
 	}

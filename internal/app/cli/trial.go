@@ -25,7 +25,8 @@ import (
 )
 
 // trialRun runs a command in a trial, shows its effects and asks whether to keep them.
-func trialRun(ctx context.Context, env Env, o *options, directory session.Directory, c proc.Command, write []string) (err error) {
+func trialRun(ctx context.Context, env Env, o *options, directory session.Directory, c proc.Command,
+	write []string) (err error) {
 	layers, roots, err := directory.Trials(write, c.Env)
 	if err != nil {
 		return err
@@ -93,13 +94,16 @@ func (r *tried) judge(ctx context.Context, yes bool) error {
 	case r.effects.None():
 		return nil
 	case len(r.effects.Conflicts) > 0:
-		return exitf(exitDenied, "nothing was kept: %s changed since the trial started\nRun the command again.", r.name(r.effects.Conflicts[0]))
+		return exitf(exitDenied, "nothing was kept: %s changed since the trial started\nRun the command again.",
+			r.name(r.effects.Conflicts[0]))
 	case yes && r.out.Limit == "" && len(r.effects.Special) == 0 && len(r.out.Hidden) == 0:
 		return r.keep(ctx, nil)
 	case !r.env.Terminal && yes:
-		return exitf(exitDenied, "nothing was kept: the warnings above require a prompt\nRun the command in a terminal.")
+		return exitf(exitDenied, "nothing was kept: the warnings above require a prompt\nRun the command in "+
+			"a terminal.")
 	case !r.env.Terminal:
-		return exitf(exitDenied, "nothing was kept: requires approval, and this session is non-interactive\nUse --yes to keep the changes without a prompt.")
+		return exitf(exitDenied, "nothing was kept: requires approval, and this session is non-interactive\nUse "+
+			"--yes to keep the changes without a prompt.")
 	}
 	in := newAnswers(r.env.Stdin)
 	for {
@@ -145,7 +149,8 @@ func (r *tried) keep(ctx context.Context, chosen map[string]bool) error {
 func (r *tried) choose(ctx context.Context, in answers) (map[string]bool, error) {
 	chosen := map[string]bool{}
 	for _, c := range r.effects.Changes {
-		answer, err := prompt(ctx, r.env.Stderr, in, tool.Visible(fmt.Sprintf("Keep %s %s? [y/N] ", c.Kind, r.name(c.Path))))
+		answer, err := prompt(ctx, r.env.Stderr, in,
+			tool.Visible(fmt.Sprintf("Keep %s %s? [y/N] ", c.Kind, r.name(c.Path))))
 		if err != nil {
 			return nil, exitf(exitDenied, "nothing was kept")
 		}
@@ -238,7 +243,8 @@ func (r *tried) texts(c trial.Change) (old, now string, ok bool) {
 func (r *tried) diffs() {
 	for _, c := range r.effects.Changes {
 		if old, now, ok := r.texts(c); ok {
-			r.say("%s", strings.TrimRight(edit.Compare(old, now).Unified("a/"+r.name(c.Path), "b/"+r.name(c.Path)), "\n"))
+			r.say("%s", strings.TrimRight(edit.Compare(old, now).Unified("a/"+r.name(c.Path), "b/"+r.name(c.Path)),
+				"\n"))
 		}
 	}
 }
@@ -264,7 +270,8 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	switch o.tryMode {
 	case "":
 	case string(sandbox.Trial):
-		return trialRun(ctx, env, o, directory, proc.Command{Argv: words, Dir: directory.Path, Env: environ}, directory.SandboxWrite(set.Tools))
+		return trialRun(ctx, env, o, directory, proc.Command{Argv: words, Dir: directory.Path, Env: environ},
+			directory.SandboxWrite(set.Tools))
 	default:
 		if mode, err = sandbox.ParseMode(o.tryMode); err != nil {
 			return usagef("--mode: %v", err)
@@ -275,7 +282,9 @@ func sandboxRun(ctx context.Context, env Env, o *options, words []string) error 
 	base.Settle()
 	spec.UnixSockets, spec.Bubblewrap = set.Tools.SandboxUnixSockets, set.Tools.SandboxBackend == session.Bubblewrap
 	// What is typed is for the command to answer, and does not end it here.
-	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{Argv: words, Dir: directory.Path, Env: environ, Sandbox: spec}, env.tell)
+	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, proc.Command{
+		Argv: words, Dir: directory.Path, Env: environ, Sandbox: spec,
+	}, env.tell)
 	if mode == sandbox.Workspace || mode == sandbox.WorkspaceNetwork {
 		for _, note := range base.Aside(filepath.Join(directory.Home, "aside")) {
 			env.tell(tool.Visible(note))

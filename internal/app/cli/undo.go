@@ -27,7 +27,8 @@ type undoOptions struct {
 func undoFlags(o *options) []flag {
 	const both = "undo redo"
 	return []flag{
-		{long: "session", value: "ID", noun: aSession, on: both, about: "session; 4 or more characters of its ID are enough (default: the newest of this directory)",
+		{long: "session", value: "ID", noun: aSession, on: both, about: "session; 4 or more characters of its ID are " +
+			"enough (default: the newest of this directory)",
 			to: text(&o.undo.session)},
 		{long: "call", value: "ID", on: "undo", about: "undo one call",
 			to: text(&o.undo.call)},
@@ -48,7 +49,8 @@ func undoFlags(o *options) []flag {
 }
 
 func runUndo(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "undo [--session ID] [--call ID|--turn N|--all] [--conversation] [--dry-run] [--force] [--yes]"); err != nil {
+	if err := takes(words, 0, "undo [--session ID] [--call ID|--turn N|--all] [--conversation] [--dry-run] "+
+		"[--force] [--yes]"); err != nil {
 		return err
 	}
 	u := o.undo
@@ -61,7 +63,9 @@ func runUndo(ctx context.Context, env Env, o *options, words []string) error {
 	if n > 1 {
 		return usagef("use only one of --call, --turn and --all")
 	}
-	return takeBack(ctx, env, o, session.Selection{Call: u.call, Turn: u.turn, All: o.record.all, Conversation: u.conversation, Force: u.force})
+	return takeBack(ctx, env, o, session.Selection{
+		Call: u.call, Turn: u.turn, All: o.record.all, Conversation: u.conversation, Force: u.force,
+	})
 }
 
 func runRedo(ctx context.Context, env Env, o *options, words []string) error {
@@ -99,7 +103,8 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		return leftAlone(u.Left)
 	}
 	if todo > 0 && !o.yes {
-		if err := confirm(ctx, env, fmt.Sprintf("%s %s?", verb, humanize.Count(todo, "change")), strings.ToLower(verb)); err != nil {
+		if err := confirm(ctx, env, fmt.Sprintf("%s %s?", verb, humanize.Count(todo, "change")),
+			strings.ToLower(verb)); err != nil {
 			return err
 		}
 	}
@@ -128,7 +133,8 @@ func undoSession(directory session.Directory, o *options) (string, error) {
 		return "", err
 	}
 	if len(all) == 0 {
-		return "", exitf(exitError, "no recorded session in %s\nSee 'adze session list --all', and use --session ID.", directory.Path)
+		return "", exitf(exitError, "no recorded session in %s\nSee 'adze session list --all', and use --session ID.",
+			directory.Path)
 	}
 	return all[0].ID, nil
 }

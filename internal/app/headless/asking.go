@@ -85,7 +85,8 @@ type permission struct {
 	RunAgain  bool            `json:"runAgain"` // discard the effects and run the call, with network
 }
 
-// ask is the session's [approval.Front]. The program answers instead of a user; if it can't or doesn't, the call is denied.
+// ask is the session's [approval.Front]. The program answers instead of a user; if it can't or doesn't, the call is
+// denied.
 func (h *host) ask(ctx context.Context, q *approval.Question) (tool.Decision, error) {
 	r, why := q.Request, q.Why
 	h.mu.Lock()
@@ -118,7 +119,8 @@ func (h *host) ask(ctx context.Context, q *approval.Question) (tool.Decision, er
 		}
 		return tool.Decision{Reason: p.Message}, nil
 	default:
-		return tool.Decision{}, tool.Unapproved(r, why, fmt.Sprintf("the program answered with behavior %q (expected allow or deny)", p.Behavior))
+		return tool.Decision{}, tool.Unapproved(r, why,
+			fmt.Sprintf("the program answered with behavior %q (expected allow or deny)", p.Behavior))
 	}
 	d := p.approval(q)
 	if len(r.Form) > 0 && q.Invalid == nil {
@@ -177,7 +179,8 @@ func argsOf(r tool.Request) json.RawMessage {
 		args = fixed
 	}
 	var quoted string
-	if json.Unmarshal(args, &quoted) == nil && isObject(json.RawMessage(quoted)) { // some models encode the object twice
+	// some models encode the object twice
+	if json.Unmarshal(args, &quoted) == nil && isObject(json.RawMessage(quoted)) {
 		args = json.RawMessage(quoted)
 	}
 	return input(args)

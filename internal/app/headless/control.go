@@ -55,7 +55,8 @@ func (h *host) requested(ctx context.Context, id, request json.RawMessage) {
 	known := handlers()
 	todo, ok := known[r.Subtype]
 	if !ok {
-		h.reject(id, fmt.Errorf("unknown control request %q (expected %s)", r.Subtype, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
+		h.reject(id, fmt.Errorf("unknown control request %q (expected %s)", r.Subtype,
+			strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
 		return
 	}
 	if !todo.beside {
@@ -167,7 +168,9 @@ func (h *host) setPermissionMode(_ context.Context, request json.RawMessage) (an
 	if err := h.session.SetMode(r.Mode); err != nil {
 		return nil, fmt.Errorf("set_permission_mode: mode: %w", err)
 	}
-	return map[string]any{"subtype": "set_permission_mode", "status": "updated", "mode": h.session.Policy.Mode().String()}, nil
+	return map[string]any{
+		"subtype": "set_permission_mode", "status": "updated", "mode": h.session.Policy.Mode().String(),
+	}, nil
 }
 
 func (h *host) setModel(ctx context.Context, request json.RawMessage) (any, error) {

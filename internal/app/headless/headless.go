@@ -10,8 +10,8 @@
 //	control_response        the response to a request of Adze: can_use_tool, mcp_message
 //	control_cancel_request  withdraws a request
 //
-// An invalid line is answered with an error, and the run continues. The package makes no decisions about tools: it asks the
-// program instead of a user.
+// An invalid line is answered with an error, and the run continues. The package makes no decisions about tools: it asks
+// the program instead of a user.
 package headless
 
 import (
@@ -72,8 +72,8 @@ type host struct {
 	cut      bool                       // the last prompt was interrupted
 }
 
-// Run answers prompts and requests until stdin is closed and all prompts are answered. Its error is the one that ended the
-// run: a limit, the context, a missing model, or a failed write.
+// Run answers prompts and requests until stdin is closed and all prompts are answered. Its error is the one that ended
+// the run: a limit, the context, a missing model, or a failed write.
 func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -55,7 +55,8 @@ func (h *host) newHooks(raw json.RawMessage) ([]hook.Hook, error) {
 	var out []hook.Hook
 	for _, r := range list {
 		if !slices.Contains(hook.Events(), hook.Event(r.Event)) {
-			return nil, fmt.Errorf("initialize: hooks: unknown or unsupported event %q (expected %s)", r.Event, eventNames())
+			return nil, fmt.Errorf("initialize: hooks: unknown or unsupported event %q (expected %s)", r.Event,
+				eventNames())
 		}
 		ids := r.Several
 		if r.Callback != "" {

@@ -117,7 +117,8 @@ func capabilities() map[string]bool {
 func roles(agents []subagent) ([]agent.Role, error) {
 	var out []agent.Role
 	for i, a := range agents {
-		for _, f := range []struct{ name, value string }{{"name", a.Name}, {"description", a.Description}, {"systemPrompt", a.Prompt}} {
+		for _, f := range []struct{ name, value string }{{"name", a.Name}, {"description", a.Description},
+			{"systemPrompt", a.Prompt}} {
 			if f.value == "" {
 				return nil, fmt.Errorf("initialize: agents[%d].%s: expected a text", i, f.name)
 			}

@@ -58,7 +58,8 @@ func (h *host) take(ctx context.Context, line []byte) {
 		if errors.As(err, &kind) { // its text names Go types
 			err = fmt.Errorf("got %s", strings.TrimSpace(kind.Value+" "+kind.Field))
 		}
-		h.reject(json.RawMessage(requestID(line)), fmt.Errorf("invalid line: expected a JSON object with a type: %w", err))
+		h.reject(json.RawMessage(requestID(line)), fmt.Errorf("invalid line: expected a JSON object with a type: %w",
+			err))
 		return
 	}
 	switch in.Type {
@@ -72,7 +73,8 @@ func (h *host) take(ctx context.Context, line []byte) {
 		h.cancelled(string(in.ID))
 	case "assistant", "system", "result", "stream_event": // output of Adze, sent back
 	default:
-		h.reject(in.ID, fmt.Errorf("unknown type %q (expected user, control_request, control_response or control_cancel_request)", in.Type))
+		h.reject(in.ID, fmt.Errorf("unknown type %q (expected user, control_request, control_response or "+
+			"control_cancel_request)", in.Type))
 	}
 }
 
@@ -147,7 +149,8 @@ func promptParts(raw json.RawMessage) ([]model.Part, error) {
 		case (b.Type == "image" || b.Type == "document") && b.Source.Type == "base64":
 			data, err := base64.StdEncoding.DecodeString(b.Source.Data)
 			if err != nil || b.Source.MediaType == "" {
-				return nil, fmt.Errorf("user message: message.content[%d].source: expected media_type and base64 data", i)
+				return nil, fmt.Errorf("user message: message.content[%d].source: expected media_type and base64 data",
+					i)
 			}
 			media = append(media, model.Media{Media: tool.Media{MIMEType: b.Source.MediaType, Data: data}})
 		default:
@@ -182,8 +185,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10), most: maxLine} }
 
-// next reads a line without its newline; the last one may lack one. long reports that it is only the beginning of a longer
-// line. The line is valid until the next call.
+// next reads a line without its newline; the last one may lack one. long reports that it is only the beginning of a
+// longer line. The line is valid until the next call.
 func (l *lines) next() (line []byte, long bool, err error) {
 	l.buf = l.buf[:0]
 	if cap(l.buf) > 1<<20 {

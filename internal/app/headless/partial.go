@@ -96,7 +96,8 @@ func (j *Printer) piece(parent *string, e agent.Event) {
 	case agent.Called:
 		j.closeBlock(parent)
 		s := j.block(parent, "tool_use", func() any { return toolUse{"tool_use", e.ID, e.Name, json.RawMessage("{}")} })
-		j.stream(parent, blockDelta{"content_block_delta", s.index, inputPiece{"input_json_delta", string(input(e.Args))}})
+		j.stream(parent, blockDelta{"content_block_delta", s.index,
+			inputPiece{"input_json_delta", string(input(e.Args))}})
 		j.closeBlock(parent)
 	case agent.Answered:
 		j.closeBlock(parent)

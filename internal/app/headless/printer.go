@@ -210,8 +210,9 @@ func (j *Printer) said(parent *string, e agent.Event) {
 		j.print(compactedMessage(j.session, parent, e))
 	case agent.Stuck:
 		j.print(map[string]any{
-			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session, "parent_tool_use_id": parent,
-			"message": e.String(),
+			"type": "system", "subtype": "loop_detected", "uuid": session.NewID(), "session_id": j.session,
+			"parent_tool_use_id": parent,
+			"message":            e.String(),
 		})
 	}
 }
@@ -225,7 +226,9 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 		case model.Thought:
 			content = append(content, map[string]any{"type": "thinking", "thinking": string(p)})
 		case model.Call:
-			content = append(content, map[string]any{"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args)})
+			content = append(content, map[string]any{
+				"type": "tool_use", "id": p.ID, "name": p.Name, "input": input(p.Args),
+			})
 		}
 	}
 	j.print(message{"assistant", session.NewID(), j.session, parent, assistantMessage{
@@ -238,8 +241,10 @@ func (j *Printer) answered(parent *string, e agent.Answered) {
 // compactedMessage reports a compaction. A failed one has an error.
 func compactedMessage(id string, parent *string, e agent.Compacted) any {
 	out := map[string]any{
-		"type": "system", "subtype": "chat_compression", "uuid": session.NewID(), "session_id": id, "parent_tool_use_id": parent,
-		"pre_tokens": e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results, "message": e.String(),
+		"type": "system", "subtype": "chat_compression", "uuid": session.NewID(), "session_id": id,
+		"parent_tool_use_id": parent,
+		"pre_tokens":         e.Before, "post_tokens": e.After, "summary": e.Summary, "results_saved": e.Results,
+		"message": e.String(),
 	}
 	if e.Err != nil {
 		out["error"] = map[string]any{"message": e.Err.Error()}
@@ -268,7 +273,8 @@ func (j *Printer) End(a agent.Answer, err error) error {
 	defer j.mu.Unlock()
 	j.ended = true
 	result := map[string]any{
-		"type": "result", "subtype": "success", "uuid": session.NewID(), "session_id": j.session, "is_error": err != nil,
+		"type": "result", "subtype": "success", "uuid": session.NewID(), "session_id": j.session,
+		"is_error":    err != nil,
 		"duration_ms": a.Duration.Milliseconds(), "duration_api_ms": a.ModelTime.Milliseconds(),
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
 	}
@@ -296,7 +302,8 @@ func (j *Printer) End(a agent.Answer, err error) error {
 // requested session, if any.
 func Refused(w io.Writer, stream bool, id string, err error) error {
 	var result any = map[string]any{
-		"type": "result", "subtype": "error_during_execution", "uuid": session.NewID(), "session_id": id, "is_error": true,
+		"type": "result", "subtype": "error_during_execution", "uuid": session.NewID(), "session_id": id,
+		"is_error":    true,
 		"duration_ms": 0, "duration_api_ms": 0, "num_turns": 0, "usage": usage{}, "permission_denials": []denial{},
 		"error": map[string]any{"message": err.Error()},
 	}

@@ -52,7 +52,8 @@ func (h *host) availableModels(ctx context.Context, _ json.RawMessage) (any, err
 	models := []map[string]any{}
 	for _, m := range list {
 		models = append(models, map[string]any{
-			"id": m.ID, "label": m.ID, "authType": m.AuthType, "baseUrl": m.BaseURL, "contextWindowSize": m.ContextWindow,
+			"id": m.ID, "label": m.ID, "authType": m.AuthType, "baseUrl": m.BaseURL,
+			"contextWindowSize": m.ContextWindow,
 		})
 	}
 	return map[string]any{"subtype": "get_available_models", "models": models}, nil
@@ -75,11 +76,13 @@ func (h *host) contextUsage(_ context.Context, request json.RawMessage) (any, er
 		"subtype": "get_context_usage", "modelName": u.Model, "totalTokens": total, "contextWindowSize": u.Window,
 		"isEstimated": total == 0, "showDetails": r.Details,
 		"breakdown": map[string]any{
-			"systemPrompt": u.System, "builtinTools": sum(u.Builtin), "mcpTools": sum(u.External), "memoryFiles": u.Memory,
-			"skills": 0, "startupContext": 0, "messages": u.Messages, "unattributed": max(total-u.Estimated(), 0),
+			"systemPrompt": u.System, "builtinTools": sum(u.Builtin), "mcpTools": sum(u.External),
+			"memoryFiles": u.Memory,
+			"skills":      0, "startupContext": 0, "messages": u.Messages, "unattributed": max(total-u.Estimated(), 0),
 			"cachedTokens": last.CacheRead, "freeSpace": free, "autocompactBuffer": u.Reserved,
 		},
-		"builtinTools": []session.ToolTokens{}, "mcpTools": []session.ToolTokens{}, "memoryFiles": []any{}, "skills": []any{},
+		"builtinTools": []session.ToolTokens{}, "mcpTools": []session.ToolTokens{}, "memoryFiles": []any{},
+		"skills": []any{},
 	}
 	if r.Details {
 		response["builtinTools"], response["mcpTools"] = u.Builtin, u.External

@@ -50,8 +50,8 @@ type failure struct {
 	Error   string          `json:"error"`
 }
 
-// send sends a request. done is called once: with the response, or with errClosed. withdraw cancels the request; done isn't
-// called after it.
+// send sends a request. done is called once: with the response, or with errClosed. withdraw cancels the request; done
+// isn't called after it.
 func (r *requests) send(request any, done func(reply)) (withdraw func()) {
 	id := session.NewID()
 	r.mu.Lock()

@@ -36,17 +36,21 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	byModel, daily := []any{}, []any{}
 	for name, m := range sorted(models, func(a, b *used) int { return cmp.Compare(b.total(), a.total()) }) {
 		byModel = append(byModel, map[string]any{
-			"model": name, "totalTokens": m.total(), "cacheReadRate": rate(m.cached, m.input), "share": rate(m.total(), total.total()),
+			"model": name, "totalTokens": m.total(), "cacheReadRate": rate(m.cached, m.input),
+			"share": rate(m.total(), total.total()),
 		})
 	}
 	for day, d := range sorted(days, nil) {
 		daily = append(daily, map[string]any{"date": day, "tokens": d.total(), "sessions": len(d.sessions)})
 	}
 	return map[string]any{
-		"subtype": "get_usage_info", "generatedAt": now.UTC().Format(time.RFC3339Nano), "range": cmp.Or(r.Range, "today"),
+		"subtype": "get_usage_info", "generatedAt": now.UTC().Format(time.RFC3339Nano),
+		"range": cmp.Or(r.Range, "today"),
 		"summary": map[string]any{
-			"totalTokens": total.total(), "inputTokens": total.input, "outputTokens": total.output, "cachedTokens": total.cached,
-			"thoughtsTokens": total.thoughts, "requests": total.requests, "sessions": len(sessions), "toolCalls": total.calls,
+			"totalTokens": total.total(), "inputTokens": total.input, "outputTokens": total.output,
+			"cachedTokens":   total.cached,
+			"thoughtsTokens": total.thoughts, "requests": total.requests, "sessions": len(sessions),
+			"toolCalls":     total.calls,
 			"cacheReadRate": rate(total.cached, total.input),
 		},
 		"models": byModel, "daily": daily, "skills": []any{},

@@ -111,8 +111,8 @@ const (
 	typeMost   = 2000 // longer prompts are pasted
 )
 
-// prompt shows the user typing and sending a prompt. The typing takes place in the pause before it, which is extended if it
-// is too short.
+// prompt shows the user typing and sending a prompt. The typing takes place in the pause before it, which is extended
+// if it is too short.
 func (p *play) prompt(e journal.Entry, d journal.Message) error {
 	text := typed(d.Message)
 	if text == "" {
@@ -400,10 +400,15 @@ func (p *play) started(e journal.Entry, d journal.Started) {
 func (p *play) finished(e journal.Entry, d journal.Finished) {
 	r, ok := p.calls[key(e.By, d.ID)]
 	if !ok {
-		r = tool.Request{Call: tool.Call{ID: d.ID, Name: d.Outcome.Name, By: e.By}, Declaration: p.declaration(d.Outcome.Name)}
+		r = tool.Request{
+			Call: tool.Call{ID: d.ID, Name: d.Outcome.Name, By: e.By}, Declaration: p.declaration(d.Outcome.Name),
+		}
 	}
 	delete(p.calls, key(e.By, d.ID))
-	o := tool.Outcome{Call: r.Call, Name: d.Outcome.Name, Status: d.Outcome.Status, Result: d.Outcome.Result, Duration: time.Duration(d.Outcome.MS) * time.Millisecond}
+	o := tool.Outcome{
+		Call: r.Call, Name: d.Outcome.Name, Status: d.Outcome.Status, Result: d.Outcome.Result,
+		Duration: time.Duration(d.Outcome.MS) * time.Millisecond,
+	}
 	if f := d.Outcome.Error; f != nil {
 		o.Error = &tool.Failure{Type: f.Type, Message: f.Message, Model: f.Model}
 	}

@@ -39,13 +39,16 @@ type Options struct {
 }
 
 // Play plays entries. If the end of a journal can't be read, it shows and returns a notice.
-func Play(ctx context.Context, entries iter.Seq2[journal.Entry, error], blobs journal.Blobs, o Options) (notices []string, err error) {
+func Play(ctx context.Context, entries iter.Seq2[journal.Entry, error], blobs journal.Blobs,
+	o Options) (notices []string, err error) {
 	f := newFeed(entries)
 	defer f.close()
 	if o.Speed == 0 {
 		o.Speed = 1
 	}
-	p := &play{ctx: ctx, o: o, feed: f, blobs: blobs, tools: map[string]tool.Declaration{}, calls: map[string]tool.Request{}}
+	p := &play{
+		ctx: ctx, o: o, feed: f, blobs: blobs, tools: map[string]tool.Declaration{}, calls: map[string]tool.Request{},
+	}
 	p.status.Context = -1
 	first, ok := f.take()
 	if !ok && f.err != nil {
@@ -139,7 +142,8 @@ func (p *play) all(e journal.Entry) error {
 	for ok := true; ok; e, ok = p.feed.take() {
 		if e.V > journal.Version && !p.newer {
 			p.newer = true
-			p.notice("A newer version of Adze recorded this session. Entries that this version doesn't know are skipped.")
+			p.notice("A newer version of Adze recorded this session. Entries that this version doesn't know " +
+				"are skipped.")
 		}
 		data, _, err := journal.Recover(e, p.blobs)
 		if err != nil {

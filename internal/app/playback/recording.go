@@ -37,7 +37,10 @@ func (r *Recording) Options(speed float64) Options {
 func (r *Recording) open(o tui.PlayerOptions) (*tui.Player, error) {
 	if r.Cast != nil {
 		r.cast = bufio.NewWriter(r.Cast)
-		r.line(castHeader{Version: 2, Width: Columns, Height: Rows, Timestamp: r.Began.Unix(), Title: r.Title, Env: map[string]string{"TERM": "xterm-256color"}})
+		r.line(castHeader{
+			Version: 2, Width: Columns, Height: Rows, Timestamp: r.Began.Unix(), Title: r.Title,
+			Env: map[string]string{"TERM": "xterm-256color"},
+		})
 	}
 	if r.SVG != nil {
 		r.svg = newSVG(r.SVG, r.Title)

@@ -52,8 +52,10 @@ func newSVG(w io.Writer, title string) *svg {
 	height := Rows*cellHeight + 2*margin
 	fmt.Fprintf(s.out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %d" width="%s" height="%d" xml:space="preserve">`+"\n", outer, height, outer, height)
 	fmt.Fprintf(s.out, "<title>%s</title>\n<style>%s</style>\n", escape(title), look)
-	fmt.Fprintf(s.out, `<rect class="w" x=".5" y=".5" width="%s" height="%d" rx="8"/>`+"\n", pixels(Columns*cellWidth+2*margin-1), height-1)
-	fmt.Fprintf(s.out, `<svg x="%d" y="%d" width="%s" height="%d"><g class="a">`+"\n", margin, margin, inner, Rows*cellHeight)
+	fmt.Fprintf(s.out, `<rect class="w" x=".5" y=".5" width="%s" height="%d" rx="8"/>`+"\n",
+		pixels(Columns*cellWidth+2*margin-1), height-1)
+	fmt.Fprintf(s.out, `<svg x="%d" y="%d" width="%s" height="%d"><g class="a">`+"\n", margin, margin, inner,
+		Rows*cellHeight)
 	return s
 }
 
@@ -78,7 +80,8 @@ func (s *svg) show(at time.Duration, f paint.Frame) error {
 		}
 	}
 	if cursor.Row >= 0 && cursor.Row < len(rows) {
-		fmt.Fprintf(&b, `<rect class="k" x="%s" y="%d" width="%s" height="%d"/>`, pixels(float64(cursor.Column)*cellWidth), cursor.Row*cellHeight, pixels(cellWidth), cellHeight)
+		fmt.Fprintf(&b, `<rect class="k" x="%s" y="%d" width="%s" height="%d"/>`,
+			pixels(float64(cursor.Column)*cellWidth), cursor.Row*cellHeight, pixels(cellWidth), cellHeight)
 	}
 	if b.String() == s.shown && s.shown != "" {
 		return nil
@@ -112,7 +115,8 @@ func (s *svg) flush() error {
 		return nil
 	}
 	if len(s.starts) == maxFrames {
-		return fmt.Errorf("the replay is too long for an SVG: more than %d frames\nUse --cast, or a higher --speed.", maxFrames)
+		return fmt.Errorf("the replay is too long for an SVG: more than %d frames\nUse --cast, or a higher --speed.",
+			maxFrames)
 	}
 	_, err := fmt.Fprintf(s.out, `<g transform="translate(%s)">%s</g>`+"\n", pixels(s.left(len(s.starts))), s.frame)
 	s.starts = append(s.starts, s.at)
@@ -130,7 +134,8 @@ func (s *svg) close(at time.Duration) error {
 	}
 	n := len(s.starts)
 	total := max(at, s.at) + lastFrame
-	fmt.Fprintf(s.out, "</g></svg>\n<style>.a{transform:translate(-%spx);animation:p %.3fs steps(1,end) infinite}\n", pixels(s.left(max(0, n-1))), total.Seconds())
+	fmt.Fprintf(s.out, "</g></svg>\n<style>.a{transform:translate(-%spx);animation:p %.3fs steps(1,end) infinite}\n",
+		pixels(s.left(max(0, n-1))), total.Seconds())
 	fmt.Fprint(s.out, "@media(prefers-reduced-motion:reduce){.a{animation:none}}\n@keyframes p{")
 	for i, t := range s.starts {
 		fmt.Fprintf(s.out, "%.4f%%{transform:translate(-%spx)}\n", 100*t.Seconds()/total.Seconds(), pixels(s.left(i)))
@@ -208,7 +213,8 @@ func kindOf(v string, width int) kind {
 // draw writes a piece as an element.
 func draw(b *strings.Builder, p piece, style cell.Style, column int) {
 	if style&cell.Reverse != 0 && p.width > 0 {
-		fmt.Fprintf(b, `<rect class="f" x="%s" width="%s" height="%d"/>`, pixels(float64(column)*cellWidth), pixels(float64(p.width)*cellWidth), cellHeight)
+		fmt.Fprintf(b, `<rect class="f" x="%s" width="%s" height="%d"/>`, pixels(float64(column)*cellWidth),
+			pixels(float64(p.width)*cellWidth), cellHeight)
 	}
 	text := p.text
 	if style&(cell.Underline|cell.Strike) == 0 {
@@ -224,7 +230,8 @@ func draw(b *strings.Builder, p piece, style cell.Style, column int) {
 	if c := classes(style); c != "" {
 		fmt.Fprintf(b, ` class="%s"`, c)
 	}
-	fmt.Fprintf(b, ` textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, pixels(float64(width)*cellWidth), escape(text))
+	fmt.Fprintf(b, ` textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, pixels(float64(width)*cellWidth),
+		escape(text))
 }
 
 // classes returns the classes of a style.
@@ -233,7 +240,8 @@ func classes(s cell.Style) string {
 	for _, a := range []struct {
 		style cell.Style
 		class string
-	}{{cell.Bold, "b"}, {cell.Dim, "d"}, {cell.Italic, "i"}, {cell.Underline, "u"}, {cell.Strike, "x"}, {cell.Reverse, "v"}} {
+	}{{cell.Bold, "b"}, {cell.Dim, "d"}, {cell.Italic, "i"}, {cell.Underline, "u"}, {cell.Strike, "x"},
+		{cell.Reverse, "v"}} {
 		if s&a.style != 0 {
 			out = append(out, a.class)
 		}

@@ -18,8 +18,8 @@ type window struct {
 	drawn         []cell.Line // the live area
 }
 
-// show adds a frame, and returns the visible rows and the cursor position in them. A row below 0 means that the cursor is
-// hidden.
+// show adds a frame, and returns the visible rows and the cursor position in them. A row below 0 means that the cursor
+// is hidden.
 func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 	for _, l := range f.Finished {
 		rows := fold(l, w.columns)
@@ -51,10 +51,11 @@ func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 	return rows, cursor
 }
 
-// pushed returns the number of rows of the old live area that finished lines push down. The painter first makes room for the
-// lines and then draws the new area, unless there are so many lines that it prints them over the old one.
+// pushed returns the number of rows of the old live area that finished lines push down. The painter first makes room
+// for the lines and then draws the new area, unless there are so many lines that it prints them over the old one.
 func (w *window) pushed(finished []cell.Line, live int) int {
-	if len(finished) == 0 || len(w.drawn) == 0 || len(finished)+len(w.drawn) >= w.rows || slices.ContainsFunc(finished, w.wide) {
+	if len(finished) == 0 || len(w.drawn) == 0 || len(finished)+len(w.drawn) >= w.rows ||
+		slices.ContainsFunc(finished, w.wide) {
 		return 0
 	}
 	n := 0 // lines that were the first of the live area, and don't move

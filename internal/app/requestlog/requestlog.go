@@ -69,13 +69,16 @@ type usage struct {
 	CacheCreation int `json:"cache_creation_input_tokens,omitempty"`
 }
 
-// Stream sends a request to m and logs it, passes the answer on, and logs the answer when it has ended. The log omits key,
-// the model's API key, which servers may repeat in errors.
+// Stream sends a request to m and logs it, passes the answer on, and logs the answer when it has ended. The log omits
+// key, the model's API key, which servers may repeat in errors.
 func (l *Log) Stream(ctx context.Context, m model.Model, r model.Request, key string) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		start := time.Now()
 		id := l.next()
-		sent := request{Time: start.UTC(), Type: "request", ID: id, Model: m.Name(), System: r.System, Messages: r.Messages, MaxTokens: r.MaxTokens, Effort: r.Effort}
+		sent := request{
+			Time: start.UTC(), Type: "request", ID: id, Model: m.Name(), System: r.System, Messages: r.Messages,
+			MaxTokens: r.MaxTokens, Effort: r.Effort,
+		}
 		for _, d := range r.Tools {
 			sent.Tools = append(sent.Tools, declaration{d.Name, d.Description, d.Parameters})
 		}

@@ -48,8 +48,8 @@ func newChooser(set settings.Model, vars variables) chooser {
 }
 
 // choose finds the model of a name, or without one the configured model. It uses settings and variables only; without a
-// match, a local server may have it. named reports whether the user chose the name for this run, or a subagent's definition
-// did.
+// match, a local server may have it. named reports whether the user chose the name for this run, or a subagent's
+// definition did.
 func (c chooser) choose(name string, named bool) (found choice, ok bool, err error) {
 	var hint *provider
 	if !named {
@@ -94,7 +94,8 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 			found, ok := c.entry(ids[0])
 			return found, ok, nil
 		default:
-			return choice{}, false, errorf(ErrModel, "no model is selected\nUse --model with one of: %s.", strings.Join(ids, ", "))
+			return choice{}, false, errorf(ErrModel, "no model is selected\nUse --model with one of: %s.",
+				strings.Join(ids, ", "))
 		}
 	}
 	if ids := c.ids(); name != "" && len(ids) > 0 {
@@ -146,13 +147,15 @@ func (c chooser) several(configured []provider, name string) error {
 		keys = append(keys, fmt.Sprintf("%s (%s)", c.vars.first(append(slices.Clone(p.keys), p.urls...)), p.name))
 	}
 	if name == "" {
-		return errorf(ErrModel, "several API keys are set, but no model is selected\nUse --model NAME or --auth-type TYPE. Set are: %s.", strings.Join(keys, ", "))
+		return errorf(ErrModel, "several API keys are set, but no model is selected\nUse --model NAME or --auth-type "+
+			"TYPE. Set are: %s.", strings.Join(keys, ", "))
 	}
-	return errorf(ErrModel, "several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. Set are: %s.", name, strings.Join(keys, ", "))
+	return errorf(ErrModel, "several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. "+
+		"Set are: %s.", name, strings.Join(keys, ", "))
 }
 
-// configured reports whether variables configure a provider. GOOGLE_API_KEY with GOOGLE_SEARCH_ENGINE_ID is for web_search,
-// unless only Gemini is allowed.
+// configured reports whether variables configure a provider. GOOGLE_API_KEY with GOOGLE_SEARCH_ENGINE_ID is for
+// web_search, unless only Gemini is allowed.
 func (c chooser) configured(p provider) bool {
 	key := c.vars.first(p.keys)
 	if key.name == "GOOGLE_API_KEY" && c.settings.AuthType == "" && c.vars.get("GOOGLE_SEARCH_ENGINE_ID") != "" {
@@ -192,7 +195,8 @@ func (c chooser) fromEntry(p provider, e settings.Provider) choice {
 	out := choice{provider: p, options: api.Options{
 		BaseURL: e.BaseURL, Model: e.ID, URLName: "modelProviders." + p.name, KeyName: e.EnvKey,
 		Headers: e.Config.Headers, Sampling: e.Config.Sampling, Extra: e.Config.Extra,
-		FirstByte: time.Duration(e.Config.Timeout) * time.Millisecond, NextByte: time.Duration(e.Config.Timeout) * time.Millisecond,
+		FirstByte: time.Duration(e.Config.Timeout) * time.Millisecond,
+		NextByte:  time.Duration(e.Config.Timeout) * time.Millisecond,
 	}}
 	if n := e.Config.MaxRetries; n != nil {
 		out.options.Retry = api.Retry{Times: *n, Most: *n}
@@ -234,7 +238,8 @@ func (c choice) where() Place {
 // listed receives the server's models, if they were requested.
 func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, error) {
 	if c.key != "" {
-		return nil, errorf(ErrModel, "no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.", c.options.Model, c.key)
+		return nil, errorf(ErrModel, "no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.",
+			c.options.Model, c.key)
 	}
 	if c.provider.open == nil {
 		return nil, errorf(ErrModel, "the API %s is not available in this build", c.provider.name)
@@ -257,15 +262,18 @@ func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, e
 			o.Model = list[0].ID
 			return c.provider.open(ctx, o)
 		case len(list) == 0:
-			return nil, errorf(ErrModel, "no models at %s\nLoad a model in the server, or set %s.", c.address(), c.provider.models[0])
+			return nil, errorf(ErrModel, "no models at %s\nLoad a model in the server, or set %s.", c.address(),
+				c.provider.models[0])
 		}
-		return nil, errorf(ErrModel, "no model is selected, and the default %s is not available at %s\nUse --model with one of: %s.",
+		return nil, errorf(ErrModel, "no model is selected, and the default %s is not available at %s\nUse --model "+
+			"with one of: %s.",
 			o.Model, c.address(), tool.Visible(api.Names(list)))
 	}
 	if err != nil {
 		m.Close()
 		if errors.Is(err, model.ErrRejected) || errors.Is(err, model.ErrWire) {
-			return nil, errorf(ErrModel, "no model is selected, and %s has no list of models\nUse --model NAME. The server answered: %v", c.address(), err)
+			return nil, errorf(ErrModel, "no model is selected, and %s has no list of models\nUse --model NAME. The "+
+				"server answered: %v", c.address(), err)
 		}
 		return nil, err
 	}
@@ -287,11 +295,14 @@ func (c choice) address() string {
 
 // has reports whether a list contains a model, by its name or with a date suffix.
 func has(list []api.Info, name string) bool {
-	return slices.ContainsFunc(list, func(i api.Info) bool { return i.ID == name || strings.HasPrefix(i.ID, name+"-20") })
+	return slices.ContainsFunc(list, func(i api.Info) bool {
+		return i.ID == name ||
+			strings.HasPrefix(i.ID, name+"-20")
+	})
 }
 
-// withoutKeys returns an environment for programs that Adze starts, without the variables that modelProviders name for keys;
-// nil: that of this process.
+// withoutKeys returns an environment for programs that Adze starts, without the variables that modelProviders name for
+// keys; nil: that of this process.
 func withoutKeys(environ []string, set settings.Model) []string {
 	keys := map[string]bool{}
 	for _, list := range set.Providers {
@@ -334,27 +345,35 @@ type provider struct {
 func providers() []provider {
 	return []provider{
 		{
-			name: "openai", keys: []string{"OPENAI_API_KEY"}, urls: []string{"OPENAI_BASE_URL"}, models: []string{"OPENAI_MODEL"},
+			name: "openai", keys: []string{"OPENAI_API_KEY"}, urls: []string{"OPENAI_BASE_URL"},
+			models: []string{"OPENAI_MODEL"},
 			preset: "gpt-5.5", baseURL: openai.DefaultBaseURL, open: opener(openai.Open),
 		},
 		{
-			name: "openai-responses", keys: []string{"OPENAI_API_KEY"}, urls: []string{"OPENAI_BASE_URL"}, models: []string{"OPENAI_MODEL"},
+			name: "openai-responses", keys: []string{"OPENAI_API_KEY"}, urls: []string{"OPENAI_BASE_URL"},
+			models: []string{"OPENAI_MODEL"},
 			preset: "gpt-5.5", baseURL: responses.DefaultBaseURL, open: opener(responses.Open),
 		},
 		{
-			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urls: []string{"ANTHROPIC_BASE_URL"}, models: []string{"ANTHROPIC_MODEL"},
-			family: "claude", preset: "claude-opus-4-7", baseURL: anthropic.DefaultBaseURL, open: opener(anthropic.Open),
+			name: "anthropic", keys: []string{"ANTHROPIC_API_KEY"}, urls: []string{"ANTHROPIC_BASE_URL"},
+			models: []string{"ANTHROPIC_MODEL"},
+			family: "claude", preset: "claude-opus-4-7", baseURL: anthropic.DefaultBaseURL,
+			open: opener(anthropic.Open),
 		},
 		{
-			name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, urls: []string{"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
-			models: []string{"GEMINI_MODEL"}, family: "gemini", preset: "gemini-2.5-pro", baseURL: gemini.DefaultBaseURL,
-			open: opener(gemini.Open),
+			name: "gemini", keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+			urls:   []string{"GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"},
+			models: []string{"GEMINI_MODEL"}, family: "gemini", preset: "gemini-2.5-pro",
+			baseURL: gemini.DefaultBaseURL,
+			open:    opener(gemini.Open),
 		},
 	}
 }
 
 // opener adapts the function of an adapter to the table.
-func opener[M connected](open func(context.Context, api.Options) (M, error)) func(context.Context, api.Options) (connected, error) {
+func opener[M connected](
+	open func(context.Context, api.Options) (M, error),
+) func(context.Context, api.Options) (connected, error) {
 	return func(ctx context.Context, o api.Options) (connected, error) {
 		m, err := open(ctx, o)
 		if err != nil {
@@ -364,8 +383,8 @@ func opener[M connected](open func(context.Context, api.Options) (M, error)) fun
 	}
 }
 
-// allowed returns the providers of an API, or all of them. Without a limit, variables that two of them share belong to the
-// first.
+// allowed returns the providers of an API, or all of them. Without a limit, variables that two of them share belong to
+// the first.
 func allowed(limit string) []provider {
 	return slices.DeleteFunc(providers(), func(p provider) bool {
 		if limit == "" {

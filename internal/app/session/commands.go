@@ -20,7 +20,8 @@ func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes
 	all, notes := contextfiles.Commands(p)
 	for _, c := range all {
 		if _, taken := findSlash(slashTable(), c.Name); taken {
-			notes = append(notes, fmt.Sprintf("warning: %s is ignored: /%s is a built-in command. Rename the file.", c.Path, c.Name))
+			notes = append(notes, fmt.Sprintf("warning: %s is ignored: /%s is a built-in command. Rename the file.",
+				c.Path, c.Name))
 			continue
 		}
 		commands = append(commands, c)
@@ -47,8 +48,8 @@ func (s *Session) customSlashes() []Slash {
 	return all
 }
 
-// expandFile returns the prompt of a command file with its placeholders replaced, in order. Nothing runs from a project that
-// isn't trusted, and commands are judged like those of the model.
+// expandFile returns the prompt of a command file with its placeholders replaced, in order. Nothing runs from a project
+// that isn't trusted, and commands are judged like those of the model.
 func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Directory.Path)
 	if c.Runs() && c.Scope == contextfiles.Project {
@@ -57,10 +58,12 @@ func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words 
 			how = "/trust"
 		}
 		if !s.Definitions.trusted {
-			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", c.Name, file, how)
+			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview "+
+				"it with %s.", c.Name, file, how)
 		}
 		if !s.Definitions.had(c) {
-			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session started\nReview it with %s, and start a new session.", c.Name, file, how)
+			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session "+
+				"started\nReview it with %s, and start a new session.", c.Name, file, how)
 		}
 	}
 	var parts []model.Part
@@ -138,8 +141,8 @@ func shellLines(c contextfiles.Command) []string {
 	return lines
 }
 
-// runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and returns
-// its output.
+// runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and
+// returns its output.
 func (s *Session) runForPrompt(ctx context.Context, line string) (string, error) {
 	shell, err := Shell(s.Executor.Registry)
 	if err != nil {
@@ -197,14 +200,18 @@ func promptCommand(p discover.Prompt) Slash {
 		}
 		words = append(words, word)
 	}
-	c := Slash{Name: p.Server + ":" + strings.Join(strings.Fields(p.Name), "-"), Words: strings.Join(words, " "), About: p.Description}
+	c := Slash{
+		Name: p.Server + ":" + strings.Join(strings.Fields(p.Name), "-"), Words: strings.Join(words, " "),
+		About: p.Description,
+	}
 	if c.About == "" {
 		c.About = p.Title
 	}
 	c.run = func(ctx context.Context, s *Session, words string) (Expansion, error) {
 		args, missing := promptArguments(p.Arguments, splitQuoted(words))
 		if len(missing) > 0 {
-			return Expansion{}, errorf(ErrPrompt, "/%s needs %s; it takes: /%s %s%s", c.Name, strings.Join(missing, " and "), c.Name, c.Words,
+			return Expansion{}, errorf(ErrPrompt, "/%s needs %s; it takes: /%s %s%s", c.Name,
+				strings.Join(missing, " and "), c.Name, c.Words,
 				s.suggestions(ctx, p, missing, args))
 		}
 		messages, err := s.Outside.servers.Prompt(ctx, p.Server, p.Name, args)
@@ -217,7 +224,8 @@ func promptCommand(p discover.Prompt) Slash {
 }
 
 // suggestions returns the values that the server proposes for arguments.
-func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments []string, given map[string]string) string {
+func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments []string,
+	given map[string]string) string {
 	text := ""
 	for _, a := range arguments {
 		if values := s.Outside.servers.Complete(ctx, p.Server, p.Name, a, "", given); len(values) > 0 {
@@ -272,7 +280,8 @@ func splitQuoted(s string) []string {
 		switch {
 		case r == quote:
 			quote = 0
-		case quote == 0 && (r == '"' || r == '\'') && strings.ContainsRune(s[i+1:], r) && (b.Len() == 0 || strings.HasSuffix(b.String(), "=")):
+		case quote == 0 && (r == '"' || r == '\'') && strings.ContainsRune(s[i+1:], r) &&
+			(b.Len() == 0 || strings.HasSuffix(b.String(), "=")):
 			quote, began = r, true
 		case quote == 0 && (r == ' ' || r == '\t'):
 			if began {
@@ -291,7 +300,8 @@ func splitQuoted(s string) []string {
 	return words
 }
 
-// conversation returns a server's prompt for the model: the last message is the prompt, and those before it are history.
+// conversation returns a server's prompt for the model: the last message is the prompt, and those before it are
+// history.
 func conversation(messages []discover.Message) Expansion {
 	var x Expansion
 	for i, m := range messages {

@@ -42,7 +42,8 @@ type Limits struct {
 
 // or fills in the limits of settings.
 func (l Limits) or(set settings.Limits) Limits {
-	l.Turns, l.Calls, l.Wall = cmp.Or(l.Turns, set.Turns), cmp.Or(l.Calls, set.Calls), cmp.Or(l.Wall, time.Duration(set.Seconds)*time.Second)
+	l.Turns, l.Calls, l.Wall = cmp.Or(l.Turns, set.Turns), cmp.Or(l.Calls, set.Calls),
+		cmp.Or(l.Wall, time.Duration(set.Seconds)*time.Second)
 	l.Turns, l.Calls, l.Tokens, l.Wall = max(l.Turns, 0), max(l.Calls, 0), max(l.Tokens, 0), max(l.Wall, 0)
 	return l
 }
@@ -63,8 +64,8 @@ type Conversation struct {
 	structured func() json.RawMessage
 }
 
-// Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation uses
-// the session's model.
+// Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation
+// uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
 	if s.talk != nil {
 		panic("session: Converse was called twice")
@@ -76,7 +77,10 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	s.recorder.converse(t.Model.Name(), t.History)
 	limits := t.Limits.or(s.Settings.Limits)
 	budget := &agent.Budget{Turns: limits.Turns, Calls: limits.Calls, Tokens: limits.Tokens}
-	c := &Conversation{session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget, hooks: s.hooks}
+	c := &Conversation{
+		session: s, catalog: s.Outside.newCatalog(t.Model.Name()), wall: limits.Wall, news: news, budget: budget,
+		hooks: s.hooks,
+	}
 	final := ""
 	if s.result != nil {
 		c.structured, final = s.tools.Structured, builtin.StructuredOutput
@@ -84,16 +88,21 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	s.Models.count(budget)
 	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
-		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request}, Budget: budget, Final: final,
-		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system, Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{
+			Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request,
+		}, Budget: budget, Final: final,
+		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
+		Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
 		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
 		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
-		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow, Budget: budget,
+		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow,
+		Budget: budget,
 		Models: s.Models.forCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
 		Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
-		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth), Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
+		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
+		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
 	s.talk = c
 	return c
@@ -102,8 +111,8 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 // History returns the messages so far.
 func (c *Conversation) History() []model.Message { return c.agent.History() }
 
-// Reset replaces the messages by another history; nil: a new conversation. The model gets the current context files, mode
-// and date. Reset waits for a running Run. Background subagents continue.
+// Reset replaces the messages by another history; nil: a new conversation. The model gets the current context files,
+// mode and date. Reset waits for a running Run. Background subagents continue.
 func (c *Conversation) Reset(history []model.Message) {
 	c.agent.Reset(c.news.restart(), history)
 	c.session.recorder.reset(history)
@@ -112,8 +121,8 @@ func (c *Conversation) Reset(history []model.Message) {
 // Append adds messages, between two Runs.
 func (c *Conversation) Append(messages ...model.Message) { c.agent.Append(messages...) }
 
-// SetModel continues the conversation with another model, from the next request on. Subagents that start from then on use
-// it too.
+// SetModel continues the conversation with another model, from the next request on. Subagents that start from then on
+// use it too.
 func (c *Conversation) SetModel(m model.Model) {
 	c.catalog.Limit(c.session.Outside.Budget(m.Name()))
 	c.agent.SetModel(m)
@@ -129,7 +138,8 @@ func (c *Conversation) SetEffort(effort string) {
 
 // system returns the system prompt of a conversation that starts now.
 func (s *Session) system() string {
-	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, s.env.now()))
+	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan,
+		s.env.now()))
 }
 
 // leading returns the system prompt of the first agent, with the user's replacements and additions.
@@ -146,7 +156,9 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 	if plan {
 		memory += "\n" + planText + s.planEnd()
 	}
-	return agent.Surroundings{Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory}
+	return agent.Surroundings{
+		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory,
+	}
 }
 
 // planEnd returns the instruction for the plan. Without a user to approve it, the plan is the answer.
@@ -158,11 +170,12 @@ func (s *Session) planEnd() string {
 }
 
 // remindText asks for the result again.
-const remindText = "You replied without calling " + builtin.StructuredOutput + ", so your result was not received. Call " +
+const remindText = "You replied without calling " + builtin.StructuredOutput +
+	", so your result was not received. Call " +
 	builtin.StructuredOutput + " with it now."
 
-// Run runs a prompt, and continues while background subagents have reports, within the limits. With a result schema, the
-// answer's text is the result as JSON.
+// Run runs a prompt, and continues while background subagents have reports, within the limits. With a result schema,
+// the answer's text is the result as JSON.
 func (c *Conversation) Run(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	return c.run(ctx, func(ctx context.Context) (agent.Answer, error) {
 		return c.submit(ctx, prompt)
@@ -187,7 +200,8 @@ func (c *Conversation) Continue(ctx context.Context) (agent.Answer, error) {
 func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, error) {
 	if c.wall > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.wall, fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
+		ctx, cancel = context.WithTimeoutCause(ctx, c.wall,
+			fmt.Errorf("stopped after %v: %w", c.wall, agent.ErrWallTime))
 		defer cancel()
 	}
 	ctx, leave := c.hooks.enter(ctx)
@@ -228,7 +242,8 @@ func (c *Conversation) overspent() error {
 type starter func(context.Context) (agent.Answer, error)
 
 // workOn runs the model, and again while Stop hooks block.
-func (c *Conversation) workOn(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer, error)) (agent.Answer, error) {
+func (c *Conversation) workOn(ctx context.Context, begin starter, work func(context.Context, starter) (agent.Answer,
+	error)) (agent.Answer, error) {
 	answer, err := work(ctx, begin)
 	for blocks := 0; err == nil; blocks++ {
 		why, more := c.hooks.stopping(ctx, answer.Text, blocks)
@@ -236,7 +251,10 @@ func (c *Conversation) workOn(ctx context.Context, begin starter, work func(cont
 			break
 		}
 		var next agent.Answer
-		next, err = work(ctx, func(ctx context.Context) (agent.Answer, error) { return c.agent.Run(ctx, model.Text(why)) })
+		next, err = work(ctx, func(ctx context.Context) (agent.Answer,
+			error) {
+			return c.agent.Run(ctx, model.Text(why))
+		})
 		answer = sum(answer, next)
 	}
 	return answer, err
@@ -264,8 +282,8 @@ func (c *Conversation) work(ctx context.Context, begin starter) (agent.Answer, e
 	return answer, err
 }
 
-// Turn answers a prompt without waiting for background subagents, for an interactive front end. Without a prompt, it passes
-// on the reports of background work, and does nothing if there are none.
+// Turn answers a prompt without waiting for background subagents, for an interactive front end. Without a prompt, it
+// passes on the reports of background work, and does nothing if there are none.
 func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.Answer, error) {
 	begin := func(ctx context.Context) (agent.Answer, error) { return c.submit(ctx, prompt) }
 	if len(prompt) == 0 {
@@ -297,8 +315,8 @@ func (c *Conversation) turn(ctx context.Context, begin starter) (agent.Answer, e
 	return answer, err
 }
 
-// Wake returns a channel that has a value after background subagents or commands have finished: then call Turn without a
-// prompt, unless a running one takes their reports.
+// Wake returns a channel that has a value after background subagents or commands have finished: then call Turn without
+// a prompt, unless a running one takes their reports.
 func (c *Conversation) Wake() <-chan struct{} { return c.session.wake }
 
 // awaken sends to Wake.
@@ -351,8 +369,8 @@ func sum(a, b agent.Answer) agent.Answer {
 	return b
 }
 
-// changes are messages to the model about parts of its system prompt that no longer apply: context files, plan mode, the
-// date. The system prompt itself doesn't change, because servers cache the start of a request.
+// changes are messages to the model about parts of its system prompt that no longer apply: context files, plan mode,
+// the date. The system prompt itself doesn't change, because servers cache the start of a request.
 type changes struct {
 	session *Session
 
@@ -404,8 +422,8 @@ func (c *changes) remembered() {
 	c.stale = true
 }
 
-// observing returns an observer that also detects when a summary replaced the messages about earlier changes: then they are
-// sent again.
+// observing returns an observer that also detects when a summary replaced the messages about earlier changes: then they
+// are sent again.
 func (c *changes) observing(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if done, ok := e.(agent.Compacted); ok && done.Summary != "" {

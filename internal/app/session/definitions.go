@@ -31,7 +31,8 @@ func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitio
 	agents, notes := contextfiles.Agents(d.places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
-			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without, Model: a.Model, Mode: a.Mode,
+			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without,
+			Model: a.Model, Mode: a.Mode,
 		})
 	}
 	skills, more := contextfiles.Skills(d.places)
@@ -44,7 +45,8 @@ func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitio
 	commands, unread := readCommands(d.places)
 	d.commands, more = commands, append(more, unread...)
 	if out := d.places.LeftOut(); len(out) > 0 {
-		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, strings.Join(out, ", ")))
+		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
+			strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
 		f.env.tell(fmt.Sprint(n))
@@ -57,7 +59,8 @@ func (d *Definitions) had(c contextfiles.Command) bool {
 	return slices.ContainsFunc(d.commands, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, c) })
 }
 
-// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before Converse.
+// AddRoles adds types of subagents for this session, which replace others of the same name. It must come before
+// Converse.
 func (s *Session) AddRoles(roles []agent.Role) error {
 	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
 	s.tools.SetTaskTypes(s.Definitions.TaskTypes())
@@ -75,14 +78,17 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
-	return contextfiles.Load(contextfiles.Options{User: d.places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names})
+	return contextfiles.Load(contextfiles.Options{
+		User: d.places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names,
+	})
 }
 
 // Describe returns the content of the context files for a user; without any, where they could be.
 func (d *Definitions) Describe(memory contextfiles.Loaded) string {
 	if len(memory.Files) == 0 {
 		names := cmp.Or(strings.Join(d.names, " or "), "AGENTS.md or QWEN.md")
-		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.directory.Path, names, d.directory.Home)
+		return fmt.Sprintf("No context files (%[2]s) in %[1]s, its parent directories or %[3]s.", d.directory.Path,
+			names, d.directory.Home)
 	}
 	return memory.Text
 }

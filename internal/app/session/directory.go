@@ -33,7 +33,10 @@ func (env Env) Directory(path string) (Directory, error) {
 }
 
 func (f Directory) sources() settings.Sources {
-	return settings.Sources{System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path, Getenv: f.env.Getenv}
+	return settings.Sources{
+		System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path,
+		Getenv: f.env.Getenv,
+	}
 }
 
 // Untried is the value of settings.Tools.Trial in an untrusted project: nothing of it runs without approval.
@@ -118,8 +121,8 @@ func (f Directory) File(scope Scope) string {
 // Files returns all settings files that are read, weakest first, whether they exist or not.
 func (f Directory) Files() []settings.File { return f.sources().Files() }
 
-// Change rewrites the settings file of the scope atomically and returns its path. It never replaces a file that can't be
-// read.
+// Change rewrites the settings file of the scope atomically and returns its path. It never replaces a file that can't
+// be read.
 func (f Directory) Change(scope Scope, change func(path string, text []byte) ([]byte, error)) (string, error) {
 	path := f.File(scope)
 	how := atomicfile.Options{Backup: f.Home, Mode: 0o600}

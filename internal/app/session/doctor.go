@@ -86,10 +86,13 @@ func (c *Checkup) sessions(s *Session) {
 		c.bad(err.Error())
 		return
 	}
-	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s", humanize.Count(use.Count, "recorded session"),
-		humanize.Bytes(use.Sessions), humanize.Bytes(use.Contents), humanize.Bytes(use.Results), humanize.Bytes(use.Other)))
+	c.ok(fmt.Sprintf("%s: %s, contents %s, saved results %s, other state %s",
+		humanize.Count(use.Count, "recorded session"),
+		humanize.Bytes(use.Sessions), humanize.Bytes(use.Contents), humanize.Bytes(use.Results),
+		humanize.Bytes(use.Other)))
 	if use.Total() > g.MaxStateBytes && g.MaxStateBytes > 0 {
-		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when a session ends", s.Directory.Home, humanize.Bytes(g.MaxStateBytes)))
+		c.warn(fmt.Sprintf("%s is over the limit of %s (general.maxStateBytes): the oldest sessions are deleted when "+
+			"a session ends", s.Directory.Home, humanize.Bytes(g.MaxStateBytes)))
 	}
 }
 
@@ -102,7 +105,8 @@ func (c *Checkup) undo(ctx context.Context, s *Session) {
 	case err != nil:
 		c.warn("undo: " + err.Error())
 	case why != "":
-		c.warn("undo compares the times of all files before and after each command that isn't tried, which takes longer: " + tool.Visible(why))
+		c.warn("undo compares the times of all files before and after each command that isn't tried, which " +
+			"takes longer: " + tool.Visible(why))
 	default:
 		c.ok("undo: changes of commands are found by watching directories")
 	}
@@ -207,7 +211,8 @@ func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
 		c.server(s, l)
 	}
 	if most := s.Outside.Budget(modelName); most > 0 && tokens > most {
-		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): the model loads them with %s",
+		c.plain(fmt.Sprintf("external tools take about %d tokens, over the limit of %d (tools.toolSearch.threshold): "+
+			"the model loads them with %s",
 			tokens, most, builtin.ToolSearch))
 	}
 }
@@ -345,7 +350,9 @@ func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	}
 	weak := lines[len(lines)-len(modes):] // the limitations of the modes, in the same order
 	for i, m := range modes {
-		spec := sandbox.Spec{Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap, Without: ^s.Layers()}
+		spec := sandbox.Spec{
+			Mode: m, Protect: []string{"/"}, BestEffort: true, Bubblewrap: bubblewrap, Without: ^s.Layers(),
+		}
 		switch p, err := spec.Plan(); {
 		case err != nil || p.Layers == 0:
 			c.bad(weak[i])
@@ -372,7 +379,8 @@ func layerNames(l sandbox.Layers) []string {
 		layer sandbox.Layers
 		name  string
 	}{
-		{sandbox.Landlock, "Landlock"}, {sandbox.Seccomp, "seccomp"}, {sandbox.Namespaces, "namespaces"}, {sandbox.PIDs, "PID namespace"},
+		{sandbox.Landlock, "Landlock"}, {sandbox.Seccomp, "seccomp"}, {sandbox.Namespaces, "namespaces"},
+		{sandbox.PIDs, "PID namespace"},
 		{sandbox.Bubblewrap, "bubblewrap"}, {sandbox.Seatbelt, "Seatbelt"},
 	} {
 		if l.Has(layer.layer) {

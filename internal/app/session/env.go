@@ -67,8 +67,8 @@ func (env Env) variable(name string) (string, bool) {
 	return "", set
 }
 
-// variables are those of the environment, and of the user's own .env files if the environment lacks them. A project's .env
-// is never read: it could send the user's prompts to another server. Programs that Adze starts don't get them.
+// variables are those of the environment, and of the user's own .env files if the environment lacks them. A project's
+// .env is never read: it could send the user's prompts to another server. Programs that Adze starts don't get them.
 type variables struct {
 	getenv func(string) string
 	files  []dotenvFile
@@ -209,8 +209,8 @@ func (s *Session) warnAll(texts []string) {
 	}
 }
 
-// unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that don't concern Adze, such as the
-// theme.
+// unknownSetting describes an unknown key. In Qwen Code's own files it is "" for keys that don't concern Adze, such as
+// the theme.
 func unknownSetting(u settings.UnknownKey, names []string) string {
 	section, _, nested := strings.Cut(u.Key, ".")
 	if u.Qwen {
@@ -277,8 +277,8 @@ func (s *Session) warnRules(rules permission.Rules, tools []tool.Declaration) {
 	s.warnAll(s.unknownRules(rules, tools))
 }
 
-// unknownRules describes the rules that name no tool. Tools of a discovery command aren't known yet, and neither are those
-// of an MCP server: only the server's name is checked.
+// unknownRules describes the rules that name no tool. Tools of a discovery command aren't known yet, and neither are
+// those of an MCP server: only the server's name is checked.
 func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration) []string {
 	var out []string
 	for _, u := range rules.Unused(tools) {
@@ -294,7 +294,8 @@ func (s *Session) unknownRules(rules permission.Rules, tools []tool.Declaration)
 		if u.Source != "" {
 			at = u.Source + ": "
 		}
-		out = append(out, fmt.Sprintf("%spermissions.%s: unknown tool %q in %q. This rule has no effect.%s", at, u.List, name, u.Text, didYouMean(name, permission.ToolNames(tools))))
+		out = append(out, fmt.Sprintf("%spermissions.%s: unknown tool %q in %q. This rule has no effect.%s", at, u.List,
+			name, u.Text, didYouMean(name, permission.ToolNames(tools))))
 	}
 	return out
 }
@@ -309,5 +310,6 @@ func serverOf(name string) (string, bool) {
 // hasServer reports whether settings have a server of this name, or an untrusted project may have one.
 func (s *Session) hasServer(alias string) bool {
 	_, ok := s.Settings.MCP.Servers[alias]
-	return ok || slices.ContainsFunc(s.Settings.Withheld(), func(w settings.Withheld) bool { return strings.HasPrefix(w.Key, "mcp") })
+	return ok || slices.ContainsFunc(s.Settings.Withheld(),
+		func(w settings.Withheld) bool { return strings.HasPrefix(w.Key, "mcp") })
 }

@@ -81,8 +81,8 @@ type ListedHook struct {
 // Hooks returns the hooks of settings that run.
 func (s *Session) Hooks() []ListedHook { return s.hookList }
 
-// AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must be
-// called before the first call.
+// AddHooks adds hooks to those of settings: functions of a program that embeds the session, or of its client. It must
+// be called before the first call.
 func (s *Session) AddHooks(more ...hook.Hook) {
 	if s.hooks != nil {
 		s.hooks.runner.Add(more...)
@@ -96,7 +96,8 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 	outer := s.Executor.Around
 	s.Executor.Around = s.hooks.around
 	if outer != nil {
-		s.Executor.Around = func(ctx context.Context, r tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+		s.Executor.Around = func(ctx context.Context, r tool.Request, d tool.Decision,
+			run func(context.Context) tool.Outcome) tool.Outcome {
 			return outer(ctx, r, d, func(ctx context.Context) tool.Outcome { return s.hooks.around(ctx, r, d, run) })
 		}
 	}
@@ -201,7 +202,9 @@ func (h *hooks) asking(ctx context.Context, r tool.Request, why tool.Decision, a
 			return tool.Decision{}, denied
 		}
 	}
-	return tool.Decision{Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByHook}, Reason: result.Reason, Args: result.Input}, nil
+	return tool.Decision{
+		Verdict: tool.Allow, Cause: tool.Cause{Kind: tool.ByHook}, Reason: result.Reason, Args: result.Input,
+	}, nil
 }
 
 // edited runs PreToolUse hooks again with the arguments that the user edited. If one asks, the user's approval is the
@@ -249,7 +252,8 @@ func deniedByHook(r tool.Request, reason string) error {
 }
 
 // around is Executor.Around: PostToolUse, and context for the model.
-func (h *hooks) around(ctx context.Context, r tool.Request, _ tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+func (h *hooks) around(ctx context.Context, r tool.Request, _ tool.Decision,
+	run func(context.Context) tool.Outcome) tool.Outcome {
 	var texts []string
 	h.change(r.Call, func(k *hookedCall) { texts, k.running = k.context, true })
 	o := run(ctx)
@@ -391,7 +395,8 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 	case r.Verdict != hook.Deny || r.Halt || ctx.Err() != nil:
 		return "", false
 	case blocks >= h.s.Settings.Hooks.StopBlockingCap:
-		h.s.env.warn("Stop hooks kept the model working %d times in a row; stopped anyway (stopHookBlockingCap)", blocks)
+		h.s.env.warn("Stop hooks kept the model working %d times in a row; stopped anyway (stopHookBlockingCap)",
+			blocks)
 		return "", false
 	}
 	text = "A Stop hook requires you to continue"
@@ -428,7 +433,8 @@ func (h *hooks) ended(ctx context.Context, m agent.Member, a agent.Answer) {
 	}
 	in := h.input(hook.SubagentStop)
 	active := false
-	in.AgentID, in.AgentType, in.AgentTranscript, in.LastMessage, in.StopHookActive = m.Path, m.Role, in.TranscriptPath, a.Text, &active
+	in.AgentID, in.AgentType, in.AgentTranscript, in.LastMessage, in.StopHookActive = m.Path, m.Role, in.TranscriptPath,
+		a.Text, &active
 	h.runner.Run(ctx, in, m.Role)
 }
 

@@ -35,7 +35,8 @@ func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 	var errs []error
 	for _, p := range c.entryProviders() {
 		for _, e := range c.settings.Providers[p.name] {
-			list = append(list, m.listed(choice{provider: p, options: api.Options{BaseURL: e.BaseURL}}, api.Info{ID: e.ID, ContextWindow: e.Config.Window}, "settings"))
+			list = append(list, m.listed(choice{provider: p, options: api.Options{BaseURL: e.BaseURL}},
+				api.Info{ID: e.ID, ContextWindow: e.Config.Window}, "settings"))
 		}
 	}
 	for _, p := range c.allowed {
@@ -54,7 +55,8 @@ func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
 	if slices.ContainsFunc(c.allowed, func(p provider) bool { return p.name == openai.Name }) {
 		for _, s := range localServers(ctx, m.env) {
 			for _, i := range s.models {
-				list = append(list, m.listed(choice{provider: providers()[0], options: api.Options{BaseURL: s.address}}, i, "local"))
+				list = append(list, m.listed(choice{provider: providers()[0], options: api.Options{BaseURL: s.address}},
+					i, "local"))
 			}
 		}
 	}
@@ -135,12 +137,12 @@ func (c choice) list(ctx context.Context) ([]api.Info, error) {
 	return m.Models(ctx)
 }
 
-// localAddresses are where model servers on this machine listen by default, in order of preference: Ollama, llama.cpp, LM
-// Studio.
+// localAddresses are where model servers on this machine listen by default, in order of preference: Ollama, llama.cpp,
+// LM Studio.
 const localAddresses = "http://127.0.0.1:11434/v1,http://127.0.0.1:8080/v1,http://127.0.0.1:1234/v1"
 
-// localWait bounds the request to a server at a default address; namedWait, to one in ADZE_LOCAL_MODELS. If nothing listens,
-// connecting fails immediately.
+// localWait bounds the request to a server at a default address; namedWait, to one in ADZE_LOCAL_MODELS. If nothing
+// listens, connecting fails immediately.
 const (
 	localWait = 500 * time.Millisecond
 	namedWait = 30 * time.Second
@@ -152,7 +154,8 @@ type localServer struct {
 	models  []api.Info
 }
 
-// localServers finds model servers on this machine that have a model. ADZE_LOCAL_MODELS names other addresses, or "off".
+// localServers finds model servers on this machine that have a model. ADZE_LOCAL_MODELS names other addresses, or
+// "off".
 func localServers(ctx context.Context, env Env) []localServer {
 	addresses, wait := env.Getenv("ADZE_LOCAL_MODELS"), namedWait
 	switch addresses {
@@ -205,8 +208,8 @@ type Upstream struct {
 	Priced  bool // modelPricing has the model
 }
 
-// Upstream finds the server of a model, or without a name that of the configured model. It requests the server's list of
-// models if no name is known.
+// Upstream finds the server of a model, or without a name that of the configured model. It requests the server's list
+// of models if no name is known.
 func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 	found, ok, err := m.chooser().choose(cmp.Or(name, m.settings.Model.Name), name != "" || m.settings.Model.ForRun)
 	if err != nil {
@@ -227,7 +230,9 @@ func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 		if len(local) == 0 {
 			return Upstream{}, errorf(ErrModel, noModel)
 		}
-		up = Upstream{API: openai.Name, Options: api.Options{BaseURL: local[0].address, Model: cmp.Or(name, local[0].models[0].ID)}}
+		up = Upstream{API: openai.Name, Options: api.Options{
+			BaseURL: local[0].address, Model: cmp.Or(name, local[0].models[0].ID),
+		}}
 	}
 	up.Price, up.Priced = m.settings.Model.Pricing[up.Options.Model]
 	return up, nil

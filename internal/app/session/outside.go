@@ -55,8 +55,8 @@ type Outside struct {
 	more      map[string]discover.Server
 }
 
-// Add adds MCP servers for this session, which replace configured ones of the same name. It must be called before Connect.
-// mcp.allowed and mcp.excluded apply to them too.
+// Add adds MCP servers for this session, which replace configured ones of the same name. It must be called before
+// Connect. mcp.allowed and mcp.excluded apply to them too.
 func (o *Outside) Add(servers map[string]discover.Server) error {
 	o.settling.Lock()
 	defer o.settling.Unlock()
@@ -100,8 +100,8 @@ func (o *Outside) connect() {
 // startedByAdze is why a nested Adze uses no external tools.
 const startedByAdze = "another Adze started this one (" + discover.Nested + " is set)"
 
-// nested reports whether another Adze started this one for external tools. Then this one uses none: its settings may start
-// it again.
+// nested reports whether another Adze started this one for external tools. Then this one uses none: its settings may
+// start it again.
 func (o *Outside) nested() bool { return o.env.Getenv(discover.Nested) != "" }
 
 // ConnectServers is Connect for MCP servers only.
@@ -113,7 +113,8 @@ func (o *Outside) ConnectServers() {
 	}
 }
 
-// ConnectOne is Connect for one MCP server only, in a session that isn't connected. The error says why it isn't available.
+// ConnectOne is Connect for one MCP server only, in a session that isn't connected. The error says why it isn't
+// available.
 func (o *Outside) ConnectOne(alias string) error {
 	all, problems := o.configured()
 	one := maps.Clone(all)
@@ -169,7 +170,8 @@ func (o *Outside) begin(servers map[string]discover.Server, problems []Problem) 
 		return
 	}
 	o.servers = discover.Open(servers, discover.Options{
-		Registry: o.executor.Registry, Dir: o.directory.Path, State: o.directory.MCPState(), Environ: o.env.Environ, Version: o.env.Version,
+		Registry: o.executor.Registry, Dir: o.directory.Path, State: o.directory.MCPState(), Environ: o.env.Environ,
+		Version: o.env.Version,
 		OpenURL: o.env.Show, Sample: o.sample, Hurry: o.env.Hurry,
 	})
 	o.executor.Policy = trusting(o.executor.Policy, o.servers.Trusted)
@@ -223,7 +225,8 @@ func (o *Outside) SettleFor(ctx context.Context, name string) {
 	o.Settle(waiting)
 }
 
-// waitForOwner waits for the MCP server in the name of a tool, until its start timeout, and reports whether it has the tool.
+// waitForOwner waits for the MCP server in the name of a tool, until its start timeout, and reports whether it has the
+// tool.
 func (o *Outside) waitForOwner(ctx context.Context, name string) bool {
 	o.settling.Lock()
 	o.connect()
@@ -238,8 +241,8 @@ func (o *Outside) waitForOwner(ctx context.Context, name string) bool {
 	return o.declares(name)
 }
 
-// declares reports whether a tool is declared by this exact name. If a name is only accepted, such as the bare name of a
-// server's tool, another tool may still take it; not so for a built-in tool.
+// declares reports whether a tool is declared by this exact name. If a name is only accepted, such as the bare name of
+// a server's tool, another tool may still take it; not so for a built-in tool.
 func (o *Outside) declares(name string) bool {
 	t, err := o.executor.Registry.Lookup(name)
 	return err == nil && (t.Declaration().Origin == "" || t.Declaration().Name == name)
@@ -327,7 +330,8 @@ func (o *Outside) close() {
 	}
 	if o.servers != nil {
 		if names := o.servers.Installing(); len(names) > 0 {
-			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " + tool.Visible(strings.Join(names, ", ")) + "\nPress Ctrl-C to stop them.")
+			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " +
+				tool.Visible(strings.Join(names, ", ")) + "\nPress Ctrl-C to stop them.")
 		}
 		o.servers.Close()
 	}
@@ -343,7 +347,8 @@ type discovery struct {
 // discover runs the discovery command in the background.
 func (o *Outside) discover() *discovery {
 	c := discover.Command{
-		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.directory.Path, Env: o.env.Environ,
+		Discover: o.settings.Tools.DiscoveryCommand, Call: o.settings.Tools.CallCommand, Dir: o.directory.Path,
+		Env:     o.env.Environ,
 		Timeout: time.Duration(o.settings.Tools.CallTimeout) * time.Millisecond,
 	}
 	life, stop := context.WithCancel(context.Background())

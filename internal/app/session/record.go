@@ -56,14 +56,19 @@ func (f Directory) Sessions() journal.Sessions { return journal.Sessions{Home: f
 func (s *Session) record(o *Recording) error {
 	if o == nil || o.Off || !s.Settings.General.ChatRecording {
 		if o != nil && o.Resume != "" {
-			return errorf(ErrSession, "can't resume session %s: sessions aren't recorded (general.chatRecording)", o.Resume)
+			return errorf(ErrSession, "can't resume session %s: sessions aren't recorded (general.chatRecording)",
+				o.Resume)
 		}
 		return nil
 	}
 	all := s.Directory.Sessions()
-	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) }, opened: func() journal.Opened {
-		return journal.Opened{ID: s.ID, CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
-	}}
+	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) },
+		opened: func() journal.Opened {
+			return journal.Opened{
+				ID: s.ID, CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version,
+				Mode: s.Policy.Mode().String(),
+			}
+		}}
 	if o.Elsewhere != nil {
 		return s.recordElsewhere(o.Elsewhere)
 	}
@@ -165,7 +170,8 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 		s.env.warn("session %s: %s", s.ID, note)
 	}
 	if n := state.Lost.Contents; n > 0 {
-		s.env.warn("session %s: %d of its long texts and media can't be read from %s, and a note replaces each: %v", s.ID, n, all.Store().Dir(), state.Lost.Err)
+		s.env.warn("session %s: %d of its long texts and media can't be read from %s, and a note replaces each: %v",
+			s.ID, n, all.Store().Dir(), state.Lost.Err)
 	}
 	first := state.Agent("")
 	r := s.recorder
@@ -207,7 +213,8 @@ func repaired(r journal.Repair) []string {
 		notes = append(notes, fmt.Sprintf("the last line of its journal was incomplete; removed %d bytes", r.Torn))
 	}
 	if r.Broken > 0 {
-		notes = append(notes, fmt.Sprintf("line %d of its journal can't be read; the session continues before it, and the rest is in %s", r.Broken, r.Kept))
+		notes = append(notes, fmt.Sprintf("line %d of its journal can't be read; the session continues before it, "+
+			"and the rest is in %s", r.Broken, r.Kept))
 	}
 	return notes
 }
@@ -227,7 +234,8 @@ func SessionError(err error) error {
 	case errors.As(err, &unknown):
 		next = "See 'adze session list --all'."
 	case errors.As(err, &many):
-		next = "Use more characters of one of these: " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)], ", ")
+		next = "Use more characters of one of these: " + strings.Join(many.Matches[:min(len(many.Matches), maxMatches)],
+			", ")
 	case errors.As(err, &used):
 		next = "Close it there, or continue a copy with --fork-session."
 	case errors.As(err, &taken):
@@ -235,7 +243,8 @@ func SessionError(err error) error {
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
 	case errors.As(err, &broken):
-		return errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe journal is %s.", broken.Line, broken.Path)
+		return errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe "+
+			"journal is %s.", broken.Line, broken.Path)
 	case errors.Is(err, journal.ErrNewer):
 		next = "Update Adze to continue it. 'adze session show' and 'adze session export' can read it."
 	default:
@@ -299,8 +308,8 @@ const retentionPause = time.Hour
 // retained is the file whose time is that of the last complete deletion.
 const retained = "cleaned"
 
-// retain deletes sessions that are too old or too large, and saved results without a session, for a limited time. When it
-// returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
+// retain deletes sessions that are too old or too large, and saved results without a session, for a limited time. When
+// it returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
 func (s *Session) retain() {
 	mark := filepath.Join(s.Directory.Home, retained)
 	if info, err := os.Lstat(mark); err == nil && s.env.now().Sub(info.ModTime()).Abs() < retentionPause {
@@ -335,7 +344,8 @@ func (s *Session) clean(ctx context.Context) error {
 	}
 	results, rest := s.Directory.otherBytes(stop)
 	_, failed := all.Clean(journal.Limits{
-		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0), Other: results + rest - undo.OpenBytes(s.Directory.Home), Now: s.env.now(),
+		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0),
+		Other: results + rest - undo.OpenBytes(s.Directory.Home), Now: s.env.now(),
 		Removed: func(id string) int64 {
 			n, _ := s.Directory.removeRest(id) // tried again next time
 			return n

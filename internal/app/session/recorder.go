@@ -16,11 +16,11 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// recorder writes the events of a session to its journal: the events of agents, and every run of a call before it starts and
-// after it ended. A nil recorder records nothing.
+// recorder writes the events of a session to its journal: the events of agents, and every run of a call before it
+// starts and after it ended. A nil recorder records nothing.
 //
-// The journal is created with the first entry, so that a run without a prompt leaves nothing. If it can't be written, the
-// user gets one notice and the work continues without it.
+// The journal is created with the first entry, so that a run without a prompt leaves nothing. If it can't be written,
+// the user gets one notice and the work continues without it.
 type recorder struct {
 	create  func() (*journal.Writer, error) // makes a new journal
 	opened  func() journal.Opened           // its first entry
@@ -176,7 +176,9 @@ func (r *recorder) note(by string, e agent.Event) bool {
 	case agent.Called:
 		r.append(by, journal.Called{Turn: r.turns[by], Call: model.Call{Call: e.Call}})
 	case agent.Answered:
-		answer := journal.Answer{Turn: r.turns[by], Usage: e.Usage, Reason: e.Reason, MS: e.Took.Milliseconds(), Message: e.Sent}
+		answer := journal.Answer{
+			Turn: r.turns[by], Usage: e.Usage, Reason: e.Reason, MS: e.Took.Milliseconds(), Message: e.Sent,
+		}
 		if e.Err != nil {
 			answer.Error = e.Err.Error()
 		}
@@ -217,7 +219,8 @@ func (r *recorder) asked(by string, turn int) {
 }
 
 // around records a run of a call. A call that changes something only runs after its entry is on disk.
-func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, run func(context.Context) tool.Outcome) tool.Outcome {
+func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision,
+	run func(context.Context) tool.Outcome) tool.Outcome {
 	by := q.Call.By
 	window := r.window(ctx, q, d)
 	r.started(q, d)
@@ -228,7 +231,8 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, 
 	found := window.After(ctx)
 	o = noted(o, found.Note(r.tools.Roots()))
 	r.give(found)
-	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access), Changes: undo.Journaled(found.Changes),
+	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access),
+		Changes: undo.Journaled(found.Changes),
 		Unsaved: undo.JournaledLost(found.Lost), Running: found.Running}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,7 +244,9 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision, 
 	if !r.talks { // the model of a client made the call and has the result
 		call := agent.Sendable(model.Message{Role: model.Assistant, Parts: []model.Part{model.Call{Call: q.Call}}})
 		r.append(by, journal.Answer{Message: call})
-		r.append(by, journal.Responses{Message: model.Message{Role: model.Tool, Parts: []model.Part{response(q.Call, o)}}})
+		r.append(by, journal.Responses{Message: model.Message{
+			Role: model.Tool, Parts: []model.Part{response(q.Call, o)},
+		}})
 	}
 	return o
 }
@@ -267,7 +273,9 @@ func (r *recorder) tries(q tool.Request, d tool.Decision) {
 		r.tried = map[callKey]bool{}
 	}
 	r.tried[keyOf(q.Call)] = true
-	r.append(q.Call.By, journal.Tried{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d)})
+	r.append(q.Call.By, journal.Tried{
+		ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d),
+	})
 }
 
 // window returns the detector for the changes of a call. For a tried call, they are known.
@@ -291,7 +299,10 @@ func (r *recorder) started(q tool.Request, d tool.Decision) {
 		r.begin()
 		r.append(by, journal.Called{Call: model.Call{Call: q.Call}})
 	}
-	r.append(by, journal.Started{ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d), About: q.Description})
+	r.append(by, journal.Started{
+		ID: q.Call.ID, Name: q.Declaration.Name, Args: q.Call.Args, Access: q.Access, Decision: journal.Decided(d),
+		About: q.Description,
+	})
 }
 
 // seen returns the new records of files that a call accessed.
@@ -346,7 +357,10 @@ func response(c tool.Call, o tool.Outcome) model.Response {
 	if o.Result.Text() == "" {
 		content = []tool.Part{tool.Text("(empty)")}
 	}
-	return model.Response{ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess, Denied: o.Status == tool.StatusDenied}
+	return model.Response{
+		ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess,
+		Denied: o.Status == tool.StatusDenied,
+	}
 }
 
 // notRecorded returns the notice about a journal that can't be written.

@@ -23,10 +23,12 @@ import (
 )
 
 const (
-	unknownText = "%s: interrupted: the session ended or could no longer be recorded while this call was running, so its effect is unknown. It may have " +
+	unknownText = "%s: interrupted: the session ended or could no longer be recorded while this call was running, so " +
+		"its effect is unknown. It may have " +
 		"happened in full, in part or not at all. Check the current state before you decide whether to repeat it."
 	neverText = "%s: not executed: the session ended before this call started. Repeat it if it is still needed."
-	triedText = "%s: not executed: the session ended while this call was tried, before anything of it was kept. Nothing was changed. " +
+	triedText = "%s: not executed: the session ended while this call was tried, before anything of it was kept. " +
+		"Nothing was changed. " +
 		"Repeat it if it is still needed."
 	interruptText = "the session ended before the answer did"
 )
@@ -42,8 +44,8 @@ type resumed struct {
 	told     map[int]bool // messages of the history that are not from the user
 }
 
-// resume continues a session from its journal: unfinished calls are settled there, once, and the tools get back what was
-// read and the to-do list. It runs nothing. lost is the news about calls that weren't recorded; "": all were.
+// resume continues a session from its journal: unfinished calls are settled there, once, and the tools get back what
+// was read and the to-do list. It runs nothing. lost is the news about calls that weren't recorded; "": all were.
 func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 	var out resumed
 	if lost != "" {
@@ -62,7 +64,8 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 			out.declared.Tools = append(out.declared.Tools, d.Tool())
 		}
 		if stopped := unfinished(state); len(stopped) > 0 {
-			out.news = append(out.news, "Subagents that were running when the session ended have stopped, and their reports are lost: "+
+			out.news = append(out.news, "Subagents that were running when the session ended have stopped, and their "+
+				"reports are lost: "+
 				strings.Join(stopped, ", ")+".")
 		}
 		if len(state.Jobs) > 0 {
@@ -70,13 +73,16 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 			for _, j := range state.Jobs {
 				names = append(names, fmt.Sprintf("%s (%s)", j.ID, j.Command))
 			}
-			out.news = append(out.news, "Background commands were stopped when the session ended, and their output is lost: "+
+			out.news = append(out.news, "Background commands were stopped when the session ended, and their "+
+				"output is lost: "+
 				strings.Join(names, ", ")+". Start them again if they are needed.")
 		}
 		s.tools.RestoreSeen(records(state))
 		s.restoreTodos(first.Todos)
 	})
-	here := journal.Resumed{CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String()}
+	here := journal.Resumed{
+		CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String(),
+	}
 	if _, err := w.Write("", here); err != nil {
 		return nil, err
 	}
@@ -96,8 +102,8 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 	return &out, nil
 }
 
-// lostName is a file beside a journal that can't be written anymore, usually because the disk is full: a line for each call
-// that ran after that. An empty file needs no space.
+// lostName is a file beside a journal that can't be written anymore, usually because the disk is full: a line for each
+// call that ran after that. An empty file needs no space.
 const lostName = "lost"
 
 // maxLost is how many lost calls are named.
@@ -109,7 +115,8 @@ func lostCalls(path string) string {
 	if err != nil {
 		return ""
 	}
-	news := "The end of this session wasn't recorded, because its journal couldn't be written. Calls may have run after the last " +
+	news := "The end of this session wasn't recorded, because its journal couldn't be written. Calls may have run " +
+		"after the last " +
 		"one that you see, and their results are lost. Check the current state before you continue."
 	if len(text) > 0 {
 		calls := strings.Split(string(text), "\n")
@@ -121,8 +128,8 @@ func lostCalls(path string) string {
 	return news
 }
 
-// settle returns the entries that settle unfinished work of every agent: an answer with the calls whose answer never ended,
-// and a response for each call without one. lost: calls may have run that weren't recorded.
+// settle returns the entries that settle unfinished work of every agent: an answer with the calls whose answer never
+// ended, and a response for each call without one. lost: calls may have run that weren't recorded.
 func settle(state *journal.State, lost bool) []waitingEntry {
 	var out []waitingEntry
 	for _, by := range slices.Sorted(maps.Keys(state.Agents)) {
@@ -165,7 +172,10 @@ func settled(c journal.Call, lost bool) model.Response {
 	case c.Tried != nil:
 		text = triedText
 	}
-	return model.Response{ID: c.Call.ID, Name: c.Call.Name, IsError: true, Content: []tool.Part{tool.Text(fmt.Sprintf(text, c.Call.Name))}}
+	return model.Response{
+		ID: c.Call.ID, Name: c.Call.Name, IsError: true,
+		Content: []tool.Part{tool.Text(fmt.Sprintf(text, c.Call.Name))},
+	}
 }
 
 // unfinished returns the subagents that were running.
@@ -198,7 +208,8 @@ func records(state *journal.State) []builtin.FileRecord {
 	for _, path := range slices.Sorted(maps.Keys(seen)) {
 		s := seen[path]
 		f := builtin.FileRecord{Path: path, Lines: s.Lines, Whole: s.Whole, Opaque: s.Opaque}
-		if n, err := hex.Decode(f.Hash[:], []byte(s.Hash[:min(len(s.Hash), 2*len(f.Hash))])); err != nil || n != len(f.Hash) {
+		if n, err := hex.Decode(f.Hash[:], []byte(s.Hash[:min(len(s.Hash), 2*len(f.Hash))])); err != nil ||
+			n != len(f.Hash) {
 			continue // it is no longer known
 		}
 		for _, lines := range s.Read {
@@ -263,8 +274,8 @@ func (s *Session) Earlier() []Said {
 	return out
 }
 
-// Unanswered reports whether the model has not, or not completely, answered the last message of the conversation: it was
-// interrupted.
+// Unanswered reports whether the model has not, or not completely, answered the last message of the conversation: it
+// was interrupted.
 func (s *Session) Unanswered() bool {
 	switch {
 	case s.talk != nil:
@@ -346,7 +357,10 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 	}
 	found = slices.DeleteFunc(found, func(i journal.Info) bool { return i.Title == "" || i.ID == s.ID })
 	if len(found) == 0 {
-		return Expansion{Print: "No other session in " + tool.Visible(s.Directory.Path) + ". List all with: adze session list --all."}, nil
+		return Expansion{
+			Print: "No other session in " + tool.Visible(s.Directory.Path) +
+				". List all with: adze session list --all.",
+		}, nil
 	}
 	c := &Choice{Title: "Resume which session?"}
 	if n := s.Running(); n > 0 {

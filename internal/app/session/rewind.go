@@ -106,7 +106,8 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 	if words != "" {
 		n, err := strconv.Atoi(words)
 		if err != nil || n < 1 || n > len(found) {
-			return Expansion{}, errorf(ErrPrompt, "/rewind: expected the number of a prompt, from 1 (the last) to %d, got %q", len(found), words)
+			return Expansion{}, errorf(ErrPrompt, "/rewind: expected the number of a prompt, from 1 (the last) "+
+				"to %d, got %q", len(found), words)
 		}
 		return s.previewRewind(found[n-1])
 	}
@@ -130,7 +131,8 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 		return Expansion{}, err
 	}
 	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.text), 50))}
-	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.prompts, "prompt"), humanize.Count(p.messages-p.prompts, "other message")))
+	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.prompts, "prompt"),
+		humanize.Count(p.messages-p.prompts, "other message")))
 	then := func(u *Undo) func(context.Context) (Expansion, error) {
 		return func(ctx context.Context) (Expansion, error) { return s.rewind(ctx, p, u) }
 	}
@@ -146,7 +148,8 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 			if i == 0 {
 				label = "files"
 			}
-			c.Detail = append(c.Detail, fmt.Sprintf("%-13s %s %s", label, step.Verb(), shortPath(step.Path, s.Directory.Path)))
+			c.Detail = append(c.Detail, fmt.Sprintf("%-13s %s %s", label, step.Verb(),
+				shortPath(step.Path, s.Directory.Path)))
 		}
 		lost := 0
 		for _, l := range u.Left {
@@ -158,10 +161,13 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 			c.Detail = append(c.Detail, fmt.Sprintf("left alone    %s that changed since", humanize.Count(n, "path")))
 		}
 		if lost > 0 {
-			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored", humanize.Count(lost, "path")))
+			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored",
+				humanize.Count(lost, "path")))
 		}
 		if n := len(u.Todo()); n > 0 {
-			c.Options = append(c.Options, Option{Text: "files and conversation", About: "restores " + humanize.Count(n, "path"), Run: then(u)})
+			c.Options = append(c.Options, Option{
+				Text: "files and conversation", About: "restores " + humanize.Count(n, "path"), Run: then(u),
+			})
 		}
 	} else {
 		c.Detail = append(c.Detail, "files         none were changed")
@@ -179,8 +185,8 @@ func (s *Session) undoSince(seq int64) (*Undo, error) {
 	return u, err
 }
 
-// rewind returns to the conversation before a prompt, and restores files first if u isn't nil. The journal only grows: an
-// entry marks the messages that no longer count.
+// rewind returns to the conversation before a prompt, and restores files first if u isn't nil. The journal only grows:
+// an entry marks the messages that no longer count.
 func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error) {
 	var left []undo.Left
 	restored := 0
@@ -193,7 +199,8 @@ func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error
 		restored = len(u.Todo()) - len(left) + len(u.Left)
 	}
 	if !s.recorder.works() {
-		return Expansion{}, errorf(ErrSession, "the session is no longer recorded, so its conversation can't be rewound")
+		return Expansion{}, errorf(ErrSession, "the session is no longer recorded, so its conversation "+
+			"can't be rewound")
 	}
 	s.recorder.write("", journal.Undone{To: p.seq - 1})
 	s.recorder.sync()

@@ -40,7 +40,8 @@ func (s *Session) setRules() error {
 // readRules reads the rules of settings, and those of the session by their list.
 func (s *Session) readRules(own map[string][]permission.Written) (permission.Rules, []permission.Problem, error) {
 	p := s.Settings.Permissions
-	return permission.ReadRules(slices.Concat(written(p.Allow), own["allow"]), slices.Concat(written(p.Ask), own["ask"]),
+	return permission.ReadRules(slices.Concat(written(p.Allow), own["allow"]),
+		slices.Concat(written(p.Ask), own["ask"]),
 		slices.Concat(written(Denied(s.Settings)), own["deny"]))
 }
 
@@ -59,8 +60,8 @@ func written(entries []settings.Entry) []permission.Written {
 	return out
 }
 
-// Denied returns the deny rules of settings. Tools in tools.exclude are denied as well, whatever name a call uses, and an
-// entry of tools.disabled with a specifier is a deny rule.
+// Denied returns the deny rules of settings. Tools in tools.exclude are denied as well, whatever name a call uses, and
+// an entry of tools.disabled with a specifier is a deny rule.
 func Denied(s *settings.Settings) []settings.Entry {
 	denied := slices.Concat(s.Permissions.Deny, s.Tools.Exclude)
 	for _, e := range s.Tools.Disabled {
@@ -101,8 +102,8 @@ func (s *Session) denyUnasked(_ context.Context, r tool.Request, why tool.Decisi
 	return tool.Decision{}, tool.Unapproved(r, why, "this session is non-interactive", s.Policy.Flags(r)...)
 }
 
-// trusting returns a policy that approves tools of trusted servers if only the approval mode would ask: rules still apply,
-// and plan mode still denies.
+// trusting returns a policy that approves tools of trusted servers if only the approval mode would ask: rules still
+// apply, and plan mode still denies.
 func trusting(judge tool.Policy, trusted func(origin string) bool) tool.Policy {
 	return func(r tool.Request) tool.Decision {
 		d := judge(r)
@@ -121,8 +122,8 @@ type approved struct {
 	When        time.Time       `json:"when"`
 }
 
-// approvals remember external tools as they were when they were allowed, by their fingerprints, to show the user what has
-// changed. They grant nothing: rules do, which have the fingerprint.
+// approvals remember external tools as they were when they were allowed, by their fingerprints, to show the user what
+// has changed. They grant nothing: rules do, which have the fingerprint.
 type approvals struct {
 	path string // if the file is lost, only the comparison is
 
@@ -133,8 +134,8 @@ type approvals struct {
 // maxApprovals is the maximum number kept, the newest.
 const maxApprovals = 1000
 
-// Asking makes the questions for a front end. They first show what has changed in a tool since the user approved it, and
-// apply and save rules that the user chooses.
+// Asking makes the questions for a front end. They first show what has changed in a tool since the user approved it,
+// and apply and save rules that the user chooses.
 func (s *Session) Asking(front approval.Front) tool.Asker {
 	ask := approval.Rules{
 		Policy: s.Policy,
@@ -177,7 +178,8 @@ func (a *approvals) changes(print string, now tool.Declaration) string {
 		if !strings.HasPrefix(full, print) {
 			continue
 		}
-		if diff := edit.Compare(describe(before.Description, before.Parameters), describe(now.Description, now.Parameters)).Unified("allowed", "now"); diff != "" {
+		if diff := edit.Compare(describe(before.Description, before.Parameters),
+			describe(now.Description, now.Parameters)).Unified("allowed", "now"); diff != "" {
 			return "This tool changed since you approved it:\n" + diff + "\nThis call:\n"
 		}
 		return "This tool's server changed since you approved it: its command, URL or environment.\n\nThis call:\n"
@@ -230,8 +232,9 @@ func (a *approvals) add(d tool.Declaration) {
 	}
 }
 
-// SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has nothing
-// to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule fails.
+// SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has
+// nothing to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule
+// fails.
 func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 	if scope == ForProject {
 		before, err := f.Requests()
@@ -243,7 +246,8 @@ func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 			return "", err
 		}
 		if len(before) > 0 && state != trust.Trusted {
-			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all projects), or run adze trust first.")
+			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all " +
+				"projects), or run adze trust first.")
 		}
 	}
 	path, err := f.Change(scope, func(path string, text []byte) ([]byte, error) {
@@ -272,7 +276,8 @@ func slashPermissions(_ context.Context, s *Session, words string) (Expansion, e
 	list, rule, _ := strings.Cut(words, " ")
 	rule = strings.TrimSpace(rule)
 	if !slices.Contains(ruleLists(), list) || rule == "" {
-		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)", permissionWords)
+		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)",
+			permissionWords)
 	}
 	note, err := s.addRule(list, rule)
 	if err != nil {
@@ -316,7 +321,9 @@ func (s *Session) describeRules() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Approval mode: %s. Change it with /mode.\n", s.Policy.Mode())
 	p := s.Settings.Permissions
-	given := map[string][]permission.Written{"deny": written(Denied(s.Settings)), "ask": written(p.Ask), "allow": written(p.Allow)}
+	given := map[string][]permission.Written{
+		"deny": written(Denied(s.Settings)), "ask": written(p.Ask), "allow": written(p.Allow),
+	}
 	var rows [][]string
 	s.own.mu.Lock()
 	for _, list := range ruleLists() {
@@ -371,7 +378,10 @@ func (s *Session) listSettings() Expansion {
 		}
 	}
 	if len(rows) == 0 {
-		return Expansion{Print: "All settings have their defaults. Change one with /settings set KEY VALUE, or see 'adze config list'."}
+		return Expansion{
+			Print: "All settings have their defaults. Change one with /settings set KEY VALUE, or see 'adze " +
+				"config list'.",
+		}
 	}
 	return Expansion{Print: "Settings that are not defaults:\n" + columns(rows) + "All settings: 'adze config list'."}
 }
@@ -405,7 +415,10 @@ func settingKeys(context.Context, *Session) []Value {
 
 // DescribeRequests lists the requests of a project, grouped by their effect.
 func DescribeRequests(items []trust.Item) string {
-	titles := []string{trust.RunsProgram: "Runs programs", trust.ChangesPermissions: "Changes permissions", trust.AddsTools: "Adds servers, agents, skills", trust.ChangesSetting: "Changes other settings"}
+	titles := []string{
+		trust.RunsProgram: "Runs programs", trust.ChangesPermissions: "Changes permissions",
+		trust.AddsTools: "Adds servers, agents, skills", trust.ChangesSetting: "Changes other settings",
+	}
 	groups := map[trust.Effect][]trust.Item{}
 	for _, item := range items {
 		groups[item.Effect] = append(groups[item.Effect], item)
@@ -417,7 +430,8 @@ func DescribeRequests(items []trust.Item) string {
 			fmt.Fprintf(&b, "  %s:\n", title)
 		}
 		for _, item := range group {
-			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What), tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
+			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What),
+				tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
 		}
 	}
 	return b.String()

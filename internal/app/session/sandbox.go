@@ -19,7 +19,8 @@ import (
 // Bubblewrap is the sandbox backend that uses the program bwrap.
 const Bubblewrap = "bubblewrap"
 
-// readOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are overlays.
+// readOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are
+// overlays.
 const readOnlyTrial = "read-only"
 
 // sandbox returns the sandbox of the session's commands.
@@ -27,7 +28,8 @@ func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 	f := s.Directory
 	return builtin.Sandbox{
 		Trial: t.Trial == "auto" || t.Trial == readOnlyTrial, ReadOnlyTrial: t.Trial == readOnlyTrial,
-		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets, Bubblewrap: t.SandboxBackend == Bubblewrap,
+		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets,
+		Bubblewrap: t.SandboxBackend == Bubblewrap,
 		Limits: &builtin.ReadLimits{
 			System: permission.SystemDirectories(), Watch: &s.watch,
 			Hide: func(path string, tracked func() bool) bool { return s.Policy.Hides(path, tracked) },
@@ -43,7 +45,9 @@ func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
 	version := s.Policy.RulesVersion()
 	var out []builtin.DeniedPath
 	for _, d := range s.Policy.DeniedPaths() {
-		out = append(out, builtin.DeniedPath{Text: d.Rule, Read: d.Read, Edit: d.Edit, From: d.From, Matches: d.Matches})
+		out = append(out, builtin.DeniedPath{
+			Text: d.Rule, Read: d.Read, Edit: d.Edit, From: d.From, Matches: d.Matches,
+		})
 	}
 	return out, version
 }
@@ -74,7 +78,8 @@ func Tries(t settings.Tools) bool {
 	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
-// place returns where commands run that were not approved. After a change of rules, the hidden files are determined again.
+// place returns where commands run that were not approved. After a change of rules, the hidden files are determined
+// again.
 func (s *Session) place() permission.Place {
 	if v := s.Policy.RulesVersion(); s.hiddenBy.Swap(v) != v {
 		s.tools.ReadLimitsChanged()
@@ -88,7 +93,8 @@ func (s *Session) place() permission.Place {
 	return permission.None
 }
 
-// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is complete.
+// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is
+// complete.
 func (s *Session) Secrets() ([]string, bool) { return s.tools.Secrets() }
 
 // Place returns where commands of the session run that were not approved.
@@ -106,8 +112,8 @@ func (f Directory) SandboxWrite(t settings.Tools) []string {
 // trialDir is the directory for the changes of trials, in Adze's directory.
 const trialDir = "trial"
 
-// SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their names.
-// write are paths that settings make writable.
+// SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their
+// names. write are paths that settings make writable.
 func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
 	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.env.Home))
 	protected := func(path string) bool {
@@ -122,7 +128,8 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 	base, protected := f.SandboxBase(write, environ)
 	layers, err := trial.Open(trial.Options{
 		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
-		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(), Protected: trial.Protects(base.Protect(), protected),
+		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
+		Protected: trial.Protects(base.Protect(), protected),
 		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },
 	})
 	return layers, base.Roots(), err

@@ -16,9 +16,10 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// configured returns the servers of settings, with variables expanded, and the servers in more, which replace those of the
-// same name, and the problems of invalid ones.
-func configured(env Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server, problems []Problem) {
+// configured returns the servers of settings, with variables expanded, and the servers in more, which replace those of
+// the same name, and the problems of invalid ones.
+func configured(env Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server,
+	problems []Problem) {
 	servers = map[string]discover.Server{}
 	for _, alias := range slices.Sorted(maps.Keys(set.Servers)) {
 		written := set.Servers[alias]
@@ -36,7 +37,9 @@ func configured(env Env, set settings.MCP, more map[string]discover.Server) (ser
 		case err != nil:
 			problems = append(problems, Problem{"mcp", err.Error()})
 		case taken:
-			problems = append(problems, Problem{Text: "mcp.mcpServerCommand is ignored: mcpServers has a server named mcp"})
+			problems = append(problems, Problem{
+				Text: "mcp.mcpServerCommand is ignored: mcpServers has a server named mcp",
+			})
 		case len(words) > 0:
 			servers["mcp"] = discover.Server{Command: words[0], Args: words[1:]}.Expand(env.variable)
 		}
@@ -81,8 +84,9 @@ func (s *Session) ListServers() []ListedServer {
 	all := []ListedServer{}
 	for _, st := range s.Outside.List() {
 		l := ListedServer{
-			Name: st.Alias, State: string(st.State), Transport: st.Transport, Target: st.Target, Description: st.Description,
-			Tools: append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
+			Name: st.Alias, State: string(st.State), Transport: st.Transport, Target: st.Target,
+			Description: st.Description,
+			Tools:       append([]string{}, st.Tools...), Prompts: st.Prompts, Resources: st.Resources,
 			Started: when(st.Began), Took: st.Took.Milliseconds(), Seen: when(st.Seen), Warnings: st.Warnings,
 		}
 		if st.Err != nil {
@@ -92,15 +96,21 @@ func (s *Session) ListServers() []ListedServer {
 	}
 	for _, p := range s.Outside.Problems() {
 		if p.Server != "" {
-			all = append(all, ListedServer{Name: p.Server, State: string(discover.Failed), Tools: []string{}, Error: p.Text})
+			all = append(all, ListedServer{
+				Name: p.Server, State: string(discover.Failed), Tools: []string{}, Error: p.Text,
+			})
 		}
 	}
 	for _, item := range WithheldServers(s.Settings) {
-		all = append(all, ListedServer{Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: Untrusted})
+		all = append(all, ListedServer{
+			Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: Untrusted,
+		})
 	}
 	for alias := range s.Settings.MCP.Servers {
 		if !slices.ContainsFunc(all, func(l ListedServer) bool { return l.Name == alias }) {
-			all = append(all, ListedServer{Name: alias, State: ServerOff, Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded"})
+			all = append(all, ListedServer{
+				Name: alias, State: ServerOff, Tools: []string{}, Error: "excluded by mcp.allowed or mcp.excluded",
+			})
 		}
 	}
 	sort.SliceStable(all, func(i, j int) bool { return all[i].Name < all[j].Name })
@@ -120,8 +130,8 @@ func (o *Outside) newCatalog(model string) *agent.Catalog {
 	return &agent.Catalog{Finder: builtin.ToolSearch, Most: o.Budget(model)}
 }
 
-// Budget returns how many tokens the declarations of external tools may take, by the settings and the context window of the
-// model of that name, before they are deferred; 0: any number.
+// Budget returns how many tokens the declarations of external tools may take, by the settings and the context window of
+// the model of that name, before they are deferred; 0: any number.
 func (o *Outside) Budget(model string) int {
 	search := o.settings.Tools.Search
 	if !search.Enabled {

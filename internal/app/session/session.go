@@ -160,8 +160,8 @@ func Open(env Env, o Options) (*Session, error) {
 	return s, nil
 }
 
-// registry returns a registry of all built-in tools that hides unusable ones: excluded tools and, in a conversation, those
-// whose needs aren't met.
+// registry returns a registry of all built-in tools that hides unusable ones: excluded tools and, in a conversation,
+// those whose needs aren't met.
 func (s *Session) registry(single bool) *tool.Registry {
 	offered := map[string]bool{}
 	for _, t := range s.tools.Tools() {
@@ -185,11 +185,17 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		task = nil
 	}
 	return builtin.Options{
-		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore, IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
-		Dir: dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()), AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
-		Helper: s.env.Helper, Environ: s.env.Environ, MaskEnviron: s.Models.env.environ(), PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env), Output: s.long.output, Kept: s.kept,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser, Session: true, Exclude: s.out,
-		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken, TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
+		Result: s.result, NoGitIgnore: !s.Settings.Context.GitIgnore,
+		IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
+		Dir:         dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()),
+		AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
+		Helper: s.env.Helper, Environ: s.env.Environ, MaskEnviron: s.Models.env.environ(),
+		PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
+		Output: s.long.output, Kept: s.kept,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser,
+		Session: true, Exclude: s.out,
+		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken,
+		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
 		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
 		Remembered: func(string) {
 			if s.talk != nil {
@@ -233,8 +239,8 @@ func NewID() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// selectTools determines the tools that settings remove: those in tools.exclude and tools.disabled, and built-in ones that
-// are not in tools.core.
+// selectTools determines the tools that settings remove: those in tools.exclude and tools.disabled, and built-in ones
+// that are not in tools.core.
 func (s *Session) selectTools() error {
 	t := s.Settings.Tools
 	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
@@ -259,8 +265,8 @@ func (s *Session) selectTools() error {
 	return nil
 }
 
-// Restricted denies a call of a tool that tools.core or tools.disabled removes, and one that specifiers in tools.core don't
-// cover. It allows all others.
+// Restricted denies a call of a tool that tools.core or tools.disabled removes, and one that specifiers in tools.core
+// don't cover. It allows all others.
 func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
 	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
 	if err != nil {
@@ -338,7 +344,8 @@ func (s *Session) unknownTools(tools []tool.Declaration) []string {
 		if r.Source != "" {
 			at = r.Source + ": "
 		}
-		out = append(out, fmt.Sprintf("%s%s: unknown tool %q. This entry has no effect.%s", at, r.List, r.Text, didYouMean(r.Text, permission.ToolNames(tools))))
+		out = append(out, fmt.Sprintf("%s%s: unknown tool %q. This entry has no effect.%s", at, r.List, r.Text,
+			didYouMean(r.Text, permission.ToolNames(tools))))
 	}
 	return out
 }
@@ -348,7 +355,9 @@ func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Res
 	if s.talk == nil {
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a subagent: no model in this session")
 	}
-	return s.talk.crew.Do(ctx, agent.Task{Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live})
+	return s.talk.crew.Do(ctx, agent.Task{
+		Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live,
+	})
 }
 
 // backgroundTasks are the background subagents of a session; there are none before it has a conversation.
@@ -378,8 +387,8 @@ func taskJob(j agent.Job) builtin.TaskJob {
 	return builtin.TaskJob{ID: j.ID, Running: j.Running, Display: j.Display, Report: j.Report}
 }
 
-// RunAsUser runs a command that the user typed, without a permission prompt. observe receives its events, such as the end of
-// its output while it runs; it may be nil.
+// RunAsUser runs a command that the user typed, without a permission prompt. observe receives its events, such as the
+// end of its output while it runs; it may be nil.
 func (s *Session) RunAsUser(ctx context.Context, command string, observe func(tool.Event)) (tool.Outcome, error) {
 	args, err := json.Marshal(map[string]any{"command": command, "timeout": 600_000})
 	if err != nil {

@@ -110,8 +110,8 @@ func (f Directory) TakesEffect(c SettingChange) (untrusted bool, note string) {
 	return false, ""
 }
 
-// Requests returns what the project's files request, bound to what would run: the exact settings, and the content of the
-// project's own programs that they name.
+// Requests returns what the project's files request, bound to what would run: the exact settings, and the content of
+// the project's own programs that they name.
 func (f Directory) Requests() ([]trust.Item, error) {
 	s, err := settings.Load(f.sources())
 	if err != nil {
@@ -131,7 +131,9 @@ func (f Directory) wants(s *settings.Settings) []trust.Item {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		items = append(items, trust.Item{Effect: trust.RunsProgram, What: "the file " + path, Text: trust.ContentHash(filepath.Join(f.Path, path))})
+		items = append(items, trust.Item{
+			Effect: trust.RunsProgram, What: "the file " + path, Text: trust.ContentHash(filepath.Join(f.Path, path)),
+		})
 	}
 	return append(items, wantsDefinitions(f.places(true))...)
 }
@@ -147,7 +149,9 @@ func wantsSetting(w settings.Withheld) []trust.Item {
 	}
 	var items []trust.Item
 	for _, alias := range slices.Sorted(maps.Keys(servers)) {
-		items = append(items, trust.Item{Effect: trust.AddsTools, What: w.Key + "." + alias, Text: onOneLine(string(servers[alias]))})
+		items = append(items, trust.Item{
+			Effect: trust.AddsTools, What: w.Key + "." + alias, Text: onOneLine(string(servers[alias])),
+		})
 	}
 	return items
 }
@@ -157,7 +161,8 @@ func effectOf(key string) trust.Effect {
 	switch {
 	case key == "hooks", strings.HasSuffix(key, "Command"):
 		return trust.RunsProgram
-	case strings.HasPrefix(key, "permissions."), strings.HasPrefix(key, "tools.approvalMode"), strings.HasPrefix(key, "tools.sandbox"):
+	case strings.HasPrefix(key, "permissions."), strings.HasPrefix(key, "tools.approvalMode"),
+		strings.HasPrefix(key, "tools.sandbox"):
 		return trust.ChangesPermissions
 	}
 	return trust.ChangesSetting
@@ -210,19 +215,27 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	agents, _ := contextfiles.Agents(p)
 	for _, a := range agents {
 		if a.Scope == contextfiles.Project {
-			items = append(items, trust.Item{Effect: trust.AddsTools, What: "agent " + a.Name, Text: a.Path + " " + trust.ContentHash(a.Path)})
+			items = append(items, trust.Item{
+				Effect: trust.AddsTools, What: "agent " + a.Name, Text: a.Path + " " + trust.ContentHash(a.Path),
+			})
 		}
 	}
 	skills, _ := contextfiles.Skills(p)
 	for _, s := range skills {
 		if s.Scope == contextfiles.Project {
-			items = append(items, trust.Item{Effect: trust.AddsTools, What: "skill " + s.Name, Text: s.Dir + " " + trust.ContentHash(filepath.Join(s.Dir, "SKILL.md"))})
+			items = append(items, trust.Item{
+				Effect: trust.AddsTools, What: "skill " + s.Name,
+				Text: s.Dir + " " + trust.ContentHash(filepath.Join(s.Dir, "SKILL.md")),
+			})
 		}
 	}
 	commands, _ := contextfiles.Commands(p)
 	for _, c := range commands {
 		if c.Scope == contextfiles.Project && c.Runs() {
-			items = append(items, trust.Item{Effect: trust.RunsProgram, What: "command /" + c.Name, Text: c.Path + " runs " + strings.Join(shellLines(c), "; ") + " " + trust.ContentHash(c.Path)})
+			items = append(items, trust.Item{
+				Effect: trust.RunsProgram, What: "command /" + c.Name, Text: c.Path + " runs " +
+					strings.Join(shellLines(c), "; ") + " " + trust.ContentHash(c.Path),
+			})
 		}
 	}
 	return items

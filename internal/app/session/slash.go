@@ -23,8 +23,8 @@ type Slash struct {
 	Also  []string // other names
 	Words string   // its arguments
 	About string
-	// Aside means that the command can run while a prompt is being answered: it shows something, or changes how calls are
-	// judged.
+	// Aside means that the command can run while a prompt is being answered: it shows something, or changes how calls
+	// are judged.
 	Aside bool
 
 	needs  Ability
@@ -67,7 +67,8 @@ type Expansion struct {
 
 // ForPerson reports whether there is nothing for the model.
 func (x Expansion) ForPerson() bool {
-	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != "" || x.AddDir != ""
+	return x.Print != "" || len(x.Commands) > 0 || x.Quit || x.Action != "" || x.Choice != nil || x.Resume != "" ||
+		x.AddDir != ""
 }
 
 // Supports adds abilities of the front end. One that draws also shows which model was found, so that isn't reported.
@@ -76,8 +77,8 @@ func (s *Session) Supports(more Ability) {
 	s.Models.quiet = s.front&Draws != 0
 }
 
-// Slashes returns the slash commands that work in this session's front end: those of the table, of command files, and the
-// known prompts of MCP servers.
+// Slashes returns the slash commands that work in this session's front end: those of the table, of command files, and
+// the known prompts of MCP servers.
 func (s *Session) Slashes() []Slash {
 	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
 	all = append(all, s.customSlashes()...)
@@ -85,7 +86,8 @@ func (s *Session) Slashes() []Slash {
 	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
 	return slices.DeleteFunc(all, func(c Slash) bool {
 		return slices.ContainsFunc(append([]string{c.Name}, c.Also...), func(name string) bool {
-			return slices.ContainsFunc(disabled, func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
+			return slices.ContainsFunc(disabled,
+				func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
 		})
 	})
 }
@@ -112,8 +114,8 @@ var slashLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^/([\pL\d_][^\s/:]*(?::\S+)?)(?:[ \t]+(.*?))?[ \t\r]*(?:\n|$)`)
 })
 
-// slashed splits a prompt that begins with a slash command: its first line is the command, the rest is for the model. Paths
-// and comments of programs aren't commands.
+// slashed splits a prompt that begins with a slash command: its first line is the command, the rest is for the model.
+// Paths and comments of programs aren't commands.
 func slashed(prompt string) (name, words, rest string, ok bool) {
 	m := slashLine().FindStringSubmatch(prompt)
 	if m == nil {
@@ -166,8 +168,8 @@ func findSlash(all []Slash, name string) (Slash, bool) {
 // slashName matches a name that may be a mistyped command.
 var slashName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`) })
 
-// unknownSlash returns an error for a word that looks like a command and isn't one. Other text is a prompt, such as one that
-// begins with a path.
+// unknownSlash returns an error for a word that looks like a command and isn't one. Other text is a prompt, such as one
+// that begins with a path.
 func (s *Session) unknownSlash(name string) error {
 	if !slashName().MatchString(name) {
 		return nil
@@ -211,41 +213,75 @@ func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error)
 // slashTable returns the table of slash commands.
 func slashTable() []Slash {
 	return []Slash{
-		{Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one", needs: Lasts | Chooses, run: slashAddDir},
+		{
+			Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one",
+			needs: Lasts | Chooses, run: slashAddDir,
+		},
 		{Name: "agents", About: "list types of subagents", Aside: true, run: slashAgents},
 		{Name: "background", Also: []string{"jobs"}, Words: jobWords, About: "list, show or stop background commands",
 			Aside: true, needs: Lasts, values: jobIDs, run: slashJobs},
 		{Name: "clear", Also: []string{"new"}, About: "start a new conversation", needs: Lasts, run: slashClear},
-		{Name: "compress", Also: []string{"compact"}, About: "summarize the older part of the conversation", run: slashCompress},
+		{
+			Name: "compress", Also: []string{"compact"}, About: "summarize the older part of the conversation",
+			run: slashCompress,
+		},
 		{Name: "context", About: "show what takes up the model's context", Aside: true, run: slashContext},
-		{Name: "copy", Words: "[N]", About: "copy the last answer, or the N-th last", Aside: true, needs: Copies, run: slashCopy},
+		{
+			Name: "copy", Words: "[N]", About: "copy the last answer, or the N-th last", Aside: true, needs: Copies,
+			run: slashCopy,
+		},
 		{Name: "cost", About: "show the tokens that this session used", Aside: true, needs: Lasts, run: slashCost},
 		{Name: "diff", About: "show what this session changed on disk", Aside: true, needs: Lasts, run: slashDiff},
 		{Name: "doctor", About: "check your setup", Aside: true, run: slashDoctor},
-		{Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", needs: Lasts, values: efforts, run: slashEffort},
-		{Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true, needs: Lasts, run: slashExport},
+		{
+			Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", needs: Lasts,
+			values: efforts, run: slashEffort,
+		},
+		{
+			Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true,
+			needs: Lasts, run: slashExport,
+		},
 		{Name: "help", About: "list these commands", Aside: true, run: slashHelp},
 		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
 		{Name: "init", About: "let the model write an AGENTS.md for this project", run: slashInit},
 		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
 		{Name: "mcp", About: "list MCP servers", Aside: true, run: slashMCP},
 		{Name: "memory", About: "show the loaded context files", Aside: true, run: slashMemory},
-		{Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo", Aside: true, needs: Lasts, values: modes, run: slashMode},
-		{Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames, run: slashModel},
+		{
+			Name: "mode", Words: "[MODE]", About: "show or set the approval mode: plan, default, auto-edit or yolo",
+			Aside: true, needs: Lasts, values: modes, run: slashMode,
+		},
+		{
+			Name: "model", Words: "[NAME]", About: "list models, or use another one", needs: Lasts, values: modelNames,
+			run: slashModel,
+		},
 		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
-			Aside: true, values: func(context.Context, *Session) []Value { return words(ruleLists()) }, run: slashPermissions},
+			Aside: true, values: func(context.Context, *Session) []Value { return words(ruleLists()) },
+			run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
 		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
-		{Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses, values: sessionIDs, run: slashResume},
-		{Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files", needs: Chooses, run: slashRewind},
+		{
+			Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses,
+			values: sessionIDs, run: slashResume,
+		},
+		{
+			Name: "rewind", Words: "[N]", About: "return to before a prompt, with or without its changes of files",
+			needs: Chooses, run: slashRewind,
+		},
 		{Name: "settings", Also: []string{"config"}, Words: settingWords, About: "list changed settings, or set one",
 			Aside: true, values: settingKeys, run: slashSettings},
 		{Name: "skills", About: "list skills", Aside: true, run: slashSkills},
-		{Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast", needs: Draws, values: themes, run: frontEnd(SetTheme)},
+		{
+			Name: "theme", Words: "[NAME]", About: "show or set the colors: auto, dark, light or high-contrast",
+			needs: Draws, values: themes, run: frontEnd(SetTheme),
+		},
 		{Name: "tools", About: "list the model's tools", Aside: true, run: slashTools},
 		{Name: "trust", About: "show what this project requests, and trust it", run: slashTrust},
-		{Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts, run: slashUndo},
+		{
+			Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts,
+			run: slashUndo,
+		},
 	}
 }
 
@@ -306,7 +342,8 @@ func slashClear(_ context.Context, s *Session, _ string) (Expansion, error) {
 
 func slashMode(_ context.Context, s *Session, words string) (Expansion, error) {
 	if words == "" {
-		return Expansion{Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(), strings.Join(modeNames(), ", "))}, nil
+		return Expansion{Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(),
+			strings.Join(modeNames(), ", "))}, nil
 	}
 	if err := s.SetMode(words); err != nil {
 		return Expansion{}, errorf(ErrPrompt, "/mode: %v", err)
@@ -390,9 +427,12 @@ func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
 		}
 		return n
 	}
-	return Expansion{Markdown: true, Print: fmt.Sprintf("%d of %d tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| system prompt | %d |\n| context files | %d |\n"+
-		"| built-in tools | %d |\n| external tools | %d |\n| messages | %d |\n\nThe parts are estimates.",
-		used, u.Window, 100*used/max(1, u.Window), u.System, u.Memory, sum(u.Builtin), sum(u.External), u.Messages)}, nil
+	return Expansion{Markdown: true, Print: fmt.Sprintf("%d of %d tokens (%d%%)\n\n| part | tokens |\n|---|--:|\n| "+
+			"system prompt | %d |\n| context files | %d |\n"+
+			"| built-in tools | %d |\n| external tools | %d |\n| messages | %d |\n\nThe parts are estimates.",
+			used, u.Window, 100*used/max(1, u.Window), u.System, u.Memory, sum(u.Builtin), sum(u.External),
+			u.Messages)},
+		nil
 }
 
 func slashTools(_ context.Context, s *Session, _ string) (Expansion, error) {
@@ -419,8 +459,10 @@ func slashMCP(ctx context.Context, s *Session, _ string) (Expansion, error) {
 }
 
 // initText is the prompt of /init.
-const initText = "Look at this project and write AGENTS.md in its root: what the project is, how it is built and tested, its structure, " +
-	"and the conventions that its code follows. Keep it short: only what someone can't see at once. If the file exists, improve it."
+const initText = "Look at this project and write AGENTS.md in its root: what the project is, how it is built and " +
+	"tested, its structure, " +
+	"and the conventions that its code follows. Keep it short: only what someone can't see at once. If the file " +
+	"exists, improve it."
 
 func slashInit(context.Context, *Session, string) (Expansion, error) {
 	return Expansion{Parts: []model.Part{model.Text(initText)}}, nil

@@ -142,7 +142,8 @@ func (s *Session) showJob(id string) (Expansion, error) {
 	if strings.TrimSpace(text) == "" {
 		text = "(no output)"
 	}
-	return Expansion{Print: fmt.Sprintf("%s: %s, %s\n%s", j.ID, tool.Visible(j.Command), j.State, strings.TrimRight(tool.Visible(text), "\n"))}, nil
+	return Expansion{Print: fmt.Sprintf("%s: %s, %s\n%s", j.ID, tool.Visible(j.Command), j.State,
+		strings.TrimRight(tool.Visible(text), "\n"))}, nil
 }
 
 func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
@@ -192,7 +193,8 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 		return Expansion{}, errorf(ErrPrompt, "/copy: there are %d answers, not %d", len(answers), n)
 	}
 	text := answers[len(answers)-n]
-	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).", len([]rune(text)))}, nil
+	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).",
+		len([]rune(text)))}, nil
 }
 
 // answersIn returns the texts that ended a turn of the model.
@@ -299,7 +301,8 @@ func (f Directory) Export(w io.Writer, id, format string) error {
 		break
 	}
 	if empty {
-		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id, log.Path())
+		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id,
+			log.Path())
 	}
 	out := bufio.NewWriter(w)
 	if err := write(out, log.Read(1), all.Store()); err != nil {
@@ -321,7 +324,8 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		case file == "":
 			file = w
 		default:
-			return Expansion{}, errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w, strings.Join(ExportFormats(), "|"))
+			return Expansion{}, errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w,
+				strings.Join(ExportFormats(), "|"))
 		}
 	}
 	if format == "" {
@@ -369,12 +373,15 @@ func (s *Session) addedDirs() []string {
 	return out
 }
 
-// slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the directories at
-// their start, so the front end reopens the session.
+// slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the
+// directories at their start, so the front end reopens the session.
 func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error) {
 	roots := s.tools.Roots()
 	if words == "" {
-		return Expansion{Print: "Workspace:\n  " + tool.Visible(strings.Join(roots, "\n  ")) + "\nAdd a directory with /add-dir DIR."}, nil
+		return Expansion{
+			Print: "Workspace:\n  " + tool.Visible(strings.Join(roots, "\n  ")) +
+				"\nAdd a directory with /add-dir DIR.",
+		}, nil
 	}
 	path := s.Directory.settled(strings.ReplaceAll(words, `\ `, " "))
 	if err := CheckAdded(path, s.env.Home); err != nil {
@@ -394,7 +401,8 @@ func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error)
 		return Expansion{}, errorf(ErrPrompt, "/add-dir: a deny rule applies: %s\nSee /permissions.", path)
 	}
 	if why := s.busy(); why != "" {
-		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or stop it with /background stop ID.", why)
+		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or "+
+			"stop it with /background stop ID.", why)
 	}
 	return Expansion{AddDir: path}, nil
 }

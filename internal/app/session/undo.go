@@ -20,7 +20,8 @@ import (
 func (s *Session) track() *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
-		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running, Watch: &s.watch,
+		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running,
+		Watch:  &s.watch,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
 }
@@ -134,7 +135,9 @@ func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, 
 		return nil, err
 	}
 	w := journal.NewWriter(log, all.Store(), state)
-	w.Mask = secretvalues.New(secretvalues.Options{Environ: environ, Roots: []string{f.Path}, State: f.Home}).Mask().String
+	w.Mask = secretvalues.New(secretvalues.Options{
+		Environ: environ, Roots: []string{f.Path}, State: f.Home,
+	}).Mask().String
 	store, err := undo.OpenStore(f.Home, id)
 	if err != nil {
 		return nil, errors.Join(err, log.Close())
@@ -208,11 +211,12 @@ func (s *Session) Undo(sel Selection) (*Undo, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &Undo{ID: s.ID, store: store, close: func() error { return nil }, tell: s.tellLater, write: func(d journal.Data) error {
-		s.recorder.write("", d)
-		s.recorder.sync()
-		return nil
-	}}
+	u := &Undo{ID: s.ID, store: store, close: func() error { return nil }, tell: s.tellLater,
+		write: func(d journal.Data) error {
+			s.recorder.write("", d)
+			s.recorder.sync()
+			return nil
+		}}
 	return u, u.plan(h, sel)
 }
 
@@ -251,14 +255,16 @@ func (u *Undo) plan(h undo.History, sel Selection) error {
 func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 	open := slices.DeleteFunc(slices.Clone(h.Calls), func(c undo.Call) bool { return c.Undone })
 	matches := func(c undo.Call) bool {
-		return sel.Call != "" && c.ID == sel.Call || sel.Turn > 0 && c.Turn == sel.Turn || sel.All || sel.Since > 0 && c.Asked > sel.Since
+		return sel.Call != "" && c.ID == sel.Call || sel.Turn > 0 && c.Turn == sel.Turn || sel.All || sel.Since > 0 &&
+			c.Asked > sel.Since
 	}
 	if sel.Call == "" && sel.Turn == 0 && !sel.All && sel.Since == 0 {
 		if len(open) == 0 {
 			return nil, &NothingError{"nothing to undo"}
 		}
 		last := len(open) - 1
-		for last > 0 && len(open[last].Changes) == 0 { // nothing of it can be restored: it is reported with the call before
+		// nothing of it can be restored: it is reported with the call before
+		for last > 0 && len(open[last].Changes) == 0 {
 			last--
 		}
 		return open[last:], nil
@@ -312,7 +318,8 @@ func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 	done, left := u.Plan.Apply()
 	left = append(slices.Clone(u.Left), left...)
 	entry.Changes = undo.Journaled(done)
-	entry.Partial = slices.ContainsFunc(left, func(l undo.Left) bool { return !l.Lost }) // a second undo may restore them
+	// a second undo may restore them
+	entry.Partial = slices.ContainsFunc(left, func(l undo.Left) bool { return !l.Lost })
 	if !entry.Partial {
 		entry.To = u.to
 	}

@@ -21,7 +21,8 @@ func (u *Undo) List(dir string) string {
 	}
 	var b strings.Builder
 	for _, c := range u.Calls {
-		fmt.Fprintf(&b, "%s %s of session %s: %s\n", verb, tool.Visible(c.ID), u.ID[:8], clip(tool.Visible(c.Title), 80))
+		fmt.Fprintf(&b, "%s %s of session %s: %s\n", verb, tool.Visible(c.ID), u.ID[:8],
+			clip(tool.Visible(c.Title), 80))
 	}
 	done := 0
 	for _, s := range u.Steps {
@@ -87,7 +88,8 @@ func clip(s string, n int) string {
 
 // shortPath returns a path relative to a directory, if it is inside.
 func shortPath(path, dir string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(names.Short(path, dir))) // so that a name can't look like another line
+	// so that a name can't look like another line
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(tool.Visible(names.Short(path, dir)))
 }
 
 // undoWords are the arguments of /undo.
@@ -149,7 +151,8 @@ func (sel *Selection) read(words []string) (yes bool, err error) {
 			}
 			words = words[1:]
 		default:
-			return false, errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word, undoWords)
+			return false, errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word,
+				undoWords)
 		}
 	}
 	return yes, nil
@@ -165,13 +168,14 @@ func (s *Session) askUndo(u *Undo) *Choice {
 		verb, mark = "redo", "↷ "
 	}
 	list := u.List(s.Directory.Path)
-	return &Choice{Title: mark + u.Summary(s.Directory.Path), View: list, Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
-		left, err := u.Apply(ctx)
-		if err != nil {
-			return Expansion{}, err
-		}
-		return Expansion{Print: u.done(s.Directory.Path, left)}, nil
-	}}}}
+	return &Choice{Title: mark + u.Summary(s.Directory.Path), View: list,
+		Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
+			left, err := u.Apply(ctx)
+			if err != nil {
+				return Expansion{}, err
+			}
+			return Expansion{Print: u.done(s.Directory.Path, left)}, nil
+		}}}}
 }
 
 // Summary describes the undo in a line: restores docs/: 42 files that "rm -r docs" removed.

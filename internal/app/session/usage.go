@@ -165,7 +165,8 @@ func (s *Session) Cost() (dollars float64, ok bool) {
 // Cost returns the cost of tokens, in US dollars.
 func Cost(u model.Usage, p settings.Price) float64 {
 	fresh := max(u.Input-u.CacheRead-u.CacheCreation, 0)
-	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite + float64(u.Output)*p.Output
+	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite +
+		float64(u.Output)*p.Output
 	return math.Round(sum*1e3) / 1e9
 }
 
@@ -185,7 +186,8 @@ func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
 			priced++
 			price = fmt.Sprintf("$%.4f", c)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %s |\n", inCell(m.Model), m.Requests, m.Usage.Input, m.Usage.CacheRead, m.Usage.Output, price)
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %s |\n", inCell(m.Model), m.Requests, m.Usage.Input,
+			m.Usage.CacheRead, m.Usage.Output, price)
 	}
 	switch {
 	case priced == 0:

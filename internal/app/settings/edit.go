@@ -28,7 +28,9 @@ func SetServer(path string, text []byte, alias string, server json.RawMessage) (
 	case servers.kind() == "null":
 		e.replace(servers.start, servers.end, `{}`)
 	case servers.kind() != "an object":
-		return nil, &Error{From: e.file.place(servers.start), Key: serversKey, Reason: "must be an object, got " + servers.kind()}
+		return nil, &Error{
+			From: e.file.place(servers.start), Key: serversKey, Reason: "must be an object, got " + servers.kind(),
+		}
 	default:
 		e.put(servers.value, alias, server)
 		out, err := e.done()

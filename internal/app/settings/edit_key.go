@@ -14,7 +14,8 @@ type ValueError struct{ Key, Reason string }
 
 func (e *ValueError) Error() string { return fmt.Sprintf("setting %s %s", e.Key, e.Reason) }
 
-// Canonical returns the current name of a setting, which may be given by an older one. The error suggests a similar one.
+// Canonical returns the current name of a setting, which may be given by an older one. The error suggests a similar
+// one.
 func Canonical(name string) (string, error) {
 	k, ok := find(name)
 	if ok {
@@ -196,7 +197,8 @@ func occurrences(root value, k key) []occurrence {
 	return out
 }
 
-// holds reports whether a name is also that of an object with other settings: "model" is an older spelling of model.name.
+// holds reports whether a name is also that of an object with other settings: "model" is an older spelling of
+// model.name.
 func holds(name string) bool {
 	return slices.ContainsFunc(keys(), func(k key) bool { return strings.HasPrefix(k.name, name+".") })
 }
@@ -281,7 +283,9 @@ func (e *edit) last(object value, name, kind string) (*member, error) {
 		}
 	}
 	if found != nil && found.kind() != kind {
-		return nil, &Error{From: e.file.place(found.start), Key: name, Reason: "must be " + kind + ", got " + found.kind()}
+		return nil, &Error{
+			From: e.file.place(found.start), Key: name, Reason: "must be " + kind + ", got " + found.kind(),
+		}
 	}
 	return found, nil
 }

@@ -35,20 +35,23 @@ type given struct {
 
 // keys returns all settings.
 func keys() []key {
-	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(), limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys())
+	return slices.Concat(toolKeys(), sandboxKeys(), ruleKeys(), mcpKeys(), contextKeys(), webKeys(), modelKeys(),
+		limitKeys(), generalKeys(), undoKeys(), uiKeys(), hookKeys())
 }
 
 func toolKeys() []key {
 	return []key{
 		{
 			name: "tools.approvalMode", also: []string{"approvalMode"}, preset: `"default"`,
-			about: "Approval mode: plan (read-only), default (prompt for changes), auto-edit (approve file edits in the workspace) or yolo (approve everything).",
+			about: "Approval mode: plan (read-only), default (prompt for changes), auto-edit (approve file edits in " +
+				"the workspace) or yolo (approve everything).",
 			shape: enumShape(modes()), put: putApprovalMode, tightens: stricterMode,
 		},
 		{
 			name: "tools.core", also: []string{"coreTools"}, shape: listShape,
-			about: "The only built-in tools that the model gets. An entry with a specifier, such as Shell(git:*), also limits the calls of its tool. MCP servers and discovered tools are not affected.",
-			put:   replaced(func(s *Settings) *[]Entry { return &s.Tools.Core }), tightens: fewerCore,
+			about: "The only built-in tools that the model gets. An entry with a specifier, such as Shell(git:*), " +
+				"also limits the calls of its tool. MCP servers and discovered tools are not affected.",
+			put: replaced(func(s *Settings) *[]Entry { return &s.Tools.Core }), tightens: fewerCore,
 		},
 		{
 			name: "tools.disabled", shape: listShape, adds: true,
@@ -61,7 +64,8 @@ func toolKeys() []key {
 			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.Exclude }), tightens: always,
 		},
 		{
-			name: "tools.truncateToolOutputThreshold", also: []string{"truncateToolOutputThreshold"}, preset: "25000", shape: integerShape,
+			name: "tools.truncateToolOutputThreshold", also: []string{"truncateToolOutputThreshold"}, preset: "25000",
+			shape: integerShape,
 			about: "Characters of a result that go to the model. The rest is saved to a file. 0 or less: no limit.",
 			put:   integer(func(s *Settings) *int { return &s.Tools.OutputThreshold }),
 		},
@@ -82,11 +86,13 @@ func toolKeys() []key {
 		},
 		{
 			name: "tools.env", shape: listShape, adds: true,
-			about: "Environment variables for tried commands, besides those that builds commonly need: NAME, or NAME=value. Never what looks like a credential.",
-			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.Env }),
+			about: "Environment variables for tried commands, besides those that builds commonly need: NAME, or " +
+				"NAME=value. Never what looks like a credential.",
+			put: entries(func(s *Settings) *[]Entry { return &s.Tools.Env }),
 		},
 		{
-			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"}, shape: stringShape,
+			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"},
+			shape: stringShape,
 			about: "Command that prints the declarations of more tools.",
 			put:   text(func(s *Settings) *string { return &s.Tools.DiscoveryCommand }),
 		},
@@ -141,17 +147,20 @@ func contextKeys() []key {
 		},
 		{
 			name: "context.autoCompactThreshold", preset: "0.85", shape: `{"type":"number","minimum":0,"maximum":1}`,
-			about: "Share of the context window at which a conversation is compacted; 0 or 1: only when the server rejects it.",
-			put:   share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
+			about: "Share of the context window at which a conversation is compacted; 0 or 1: only when the server " +
+				"rejects it.",
+			put: share(func(s *Settings) *float64 { return &s.Context.CompactAt }),
 		},
 		{
-			name: "context.fileFiltering.respectGitIgnore", also: []string{"fileFiltering.respectGitIgnore"}, preset: "true", shape: booleanShape,
+			name: "context.fileFiltering.respectGitIgnore", also: []string{"fileFiltering.respectGitIgnore"},
+			preset: "true", shape: booleanShape,
 			about: "Skip git-ignored files in listings and searches.",
 			put:   boolean(func(s *Settings) *bool { return &s.Context.GitIgnore }), tightens: respectsGit,
 		},
 		{
 			name: "context.fileFiltering.respectQwenIgnore", preset: "true", shape: booleanShape,
-			about: "Must be true: AI ignore files such as .adzeignore and .qwenignore always apply.", put: putAIIgnore, tightens: always,
+			about: "Must be true: AI ignore files such as .adzeignore and .qwenignore always apply.", put: putAIIgnore,
+			tightens: always,
 		},
 		{
 			name: "context.fileFiltering.customIgnoreFiles", shape: listShape, adds: true,
@@ -197,7 +206,10 @@ func builtin() Settings {
 		General: defaultGeneral(),
 		Undo:    defaultUndo(),
 		Hooks:   Hooks{StopBlockingCap: defaultStopBlockingCap},
-		Tools:   Tools{ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", Trial: "auto", OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10}},
+		Tools: Tools{
+			ApprovalMode: "default", Sandbox: "auto", SandboxBackend: "built-in", Trial: "auto",
+			OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10},
+		},
 		Context: Context{GitIgnore: true, CompactAt: 0.85},
 		UI:      UI{Theme: Themes()[0], Notifications: notifications()[0]},
 	}
@@ -215,8 +227,8 @@ func stricterMode(before, after *Settings) bool {
 
 func always(_, _ *Settings) bool { return true }
 
-// putApprovalMode also accepts Qwen's spellings. Its mode auto, where a model decides, is auto-edit here; an unknown mode of
-// Qwen is default.
+// putApprovalMode also accepts Qwen's spellings. Its mode auto, where a model decides, is auto-edit here; an unknown
+// mode of Qwen is default.
 func putApprovalMode(s *Settings, g given) (note string, err error) {
 	var said string
 	if json.Unmarshal(g.json(), &said) != nil {

@@ -11,8 +11,9 @@ import (
 // General are the settings about stored sessions.
 type General struct {
 	ChatRecording     bool
-	CleanupPeriodDays int   // after which sessions are deleted; 0 or less: never
-	MaxStateBytes     int64 // maximum size of Adze's directory, above which the oldest sessions are deleted; 0 or less: no limit
+	CleanupPeriodDays int // after which sessions are deleted; 0 or less: never
+	// maximum size of Adze's directory, above which the oldest sessions are deleted; 0 or less: no limit
+	MaxStateBytes int64
 }
 
 // generalKeys returns settings about the user's state. A project can't change what is stored of the user's work.

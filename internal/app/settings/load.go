@@ -9,13 +9,14 @@ import (
 
 // Sources are the sources of settings. Empty ones are skipped.
 type Sources struct {
-	UserHome string                   // the user's home directory, for .qwen
-	AdzeHome string                   // see Home
-	System   string                   // the directory of the machine's settings: see SystemDir
-	Project  string                   // the working directory
-	Trusted  bool                     // the user trusts Project: its settings apply in full; otherwise they can only add restrictions
-	Getenv   func(name string) string // the environment
-	Flags    []Flag                   // from the command line; the last of a key wins
+	UserHome string // the user's home directory, for .qwen
+	AdzeHome string // see Home
+	System   string // the directory of the machine's settings: see SystemDir
+	Project  string // the working directory
+	// the user trusts Project: its settings apply in full; otherwise they can only add restrictions
+	Trusted bool
+	Getenv  func(name string) string // the environment
+	Flags   []Flag                   // from the command line; the last of a key wins
 }
 
 // Flag is a setting from the command line.
@@ -117,7 +118,8 @@ func Load(src Sources) (*Settings, error) {
 	for _, k := range l.keys {
 		for _, name := range k.env {
 			if said := src.getenv(name); said != "" {
-				if err := l.put(k, given{value: value{text: said}, from: Place{Source: "$" + name}}, false); err != nil {
+				if err := l.put(k, given{value: value{text: said}, from: Place{Source: "$" + name}},
+					false); err != nil {
 					return nil, err
 				}
 			}
@@ -129,7 +131,8 @@ func Load(src Sources) (*Settings, error) {
 		if i < 0 {
 			return nil, &Error{From: from, Key: flag.Key, Reason: "is not a known setting"}
 		}
-		if err := l.put(l.keys[i], given{value: value{text: flag.Value, texts: flag.List}, from: from}, false); err != nil {
+		if err := l.put(l.keys[i], given{value: value{text: flag.Value, texts: flag.List}, from: from},
+			false); err != nil {
 			return nil, err
 		}
 	}
@@ -197,8 +200,8 @@ func (l *loader) file(f *file, from layer, tightenOnly bool) error {
 	return nil
 }
 
-// sort walks the objects that contain known keys. A duplicate key is found twice, so that the second doesn't hide rules of
-// the first.
+// sort walks the objects that contain known keys. A duplicate key is found twice, so that the second doesn't hide rules
+// of the first.
 func (l *loader) sort(object value, prefix string, qwen bool, found map[string][]member) error {
 	for _, m := range object.members() {
 		name := prefix + m.name
@@ -217,7 +220,8 @@ func (l *loader) sort(object value, prefix string, qwen bool, found map[string][
 		case holds:
 			return &Error{From: m.file.place(m.start), Key: name, Reason: "must be an object, got " + kind}
 		case name != "$schema" && name != "$version":
-			l.settings.unknown = append(l.settings.unknown, UnknownKey{m.file.place(m.at), name, qwen, string(m.json())})
+			l.settings.unknown = append(l.settings.unknown,
+				UnknownKey{m.file.place(m.at), name, qwen, string(m.json())})
 		}
 	}
 	return nil

@@ -56,8 +56,8 @@ func replaced(at func(*Settings) *[]Entry) func(*Settings, given) (string, error
 	}
 }
 
-// serversOf reads the servers of a project's .mcp.json. The file has no rules that could protect, so errors in it don't stop
-// the start.
+// serversOf reads the servers of a project's .mcp.json. The file has no rules that could protect, so errors in it don't
+// stop the start.
 func (l *loader) serversOf(f *file, from layer, tightenOnly bool) {
 	for _, m := range f.root().members() {
 		if m.name != serversKey || m.kind() == "null" {

@@ -65,7 +65,8 @@ func modelKeys() []key {
 			put:   integer(func(s *Settings) *int { return &s.Model.Window }),
 		},
 		{
-			name: "security.auth.selectedType", also: []string{"selectedAuthType"}, shape: enumShape(append(AuthTypes(), "")),
+			name: "security.auth.selectedType", also: []string{"selectedAuthType"},
+			shape: enumShape(append(AuthTypes(), "")),
 			about: "API to use: openai, openai-responses, anthropic or gemini.", put: putAuthType,
 		},
 		{
@@ -73,7 +74,8 @@ func modelKeys() []key {
 			about: "The only API that may be used. Another choice is an error.", put: putEnforced, tightens: always,
 		},
 		{ // they determine where keys are sent
-			name: "modelProviders", own: true, adds: true, shape: `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object"}}}`,
+			name: "modelProviders", own: true, adds: true,
+			shape: `{"type":"object","additionalProperties":{"type":"array","items":{"type":"object"}}}`,
 			about: "Models and their servers, in lists by API.", put: putModelProviders,
 		},
 		{
@@ -95,7 +97,8 @@ func putEnforced(s *Settings, g given) (note string, err error) {
 		return "", mustBe("a string", g)
 	}
 	if said != "" && !slices.Contains(AuthTypes(), said) {
-		return "", fmt.Errorf("has the unsupported value %q\nExpected one of: %s", said, strings.Join(AuthTypes(), ", "))
+		return "", fmt.Errorf("has the unsupported value %q\nExpected one of: %s", said,
+			strings.Join(AuthTypes(), ", "))
 	}
 	if e := s.Model.Enforced; e.Text != "" && e.Text != said {
 		return "", fmt.Errorf("is %q, but %s enforces %q", said, e.From, e.Text)
@@ -111,7 +114,10 @@ func (m *Model) enforce() error {
 	case m.AuthType == "":
 		m.AuthType = only
 	default:
-		return &Error{From: m.Enforced.From, Key: "security.auth.enforcedType", Reason: fmt.Sprintf("allows only %q, but %q is selected", only, m.AuthType)}
+		return &Error{
+			From: m.Enforced.From, Key: "security.auth.enforcedType",
+			Reason: fmt.Sprintf("allows only %q, but %q is selected", only, m.AuthType),
+		}
 	}
 	return nil
 }
@@ -139,7 +145,8 @@ func putAuthType(s *Settings, g given) (note string, err error) {
 	return "", nil
 }
 
-// putModelProviders reads lists of models by API. Entries of a later file come first, so that they replace earlier ones.
+// putModelProviders reads lists of models by API. Entries of a later file come first, so that they replace earlier
+// ones.
 func putModelProviders(s *Settings, g given) (note string, err error) {
 	const want = "an object with lists of models by API, such as {\"openai\":[{\"id\":…,\"baseUrl\":…,\"envKey\":…}]}"
 	var lists map[string]json.RawMessage
@@ -169,7 +176,8 @@ func putModelProviders(s *Settings, g given) (note string, err error) {
 	}
 	s.Model.Providers = all
 	if len(unknown) > 0 {
-		note = fmt.Sprintf("%s: not supported (expected %s)", strings.Join(unknown, ", "), strings.Join(AuthTypes(), ", "))
+		note = fmt.Sprintf("%s: not supported (expected %s)", strings.Join(unknown, ", "),
+			strings.Join(AuthTypes(), ", "))
 	}
 	return note, nil
 }
@@ -220,8 +228,9 @@ func limitKeys() []key {
 		},
 		{
 			name: "model.maxToolCalls", shape: integerShape,
-			about: "Stop after this number of tool calls, including those of subagents (exit code 55). 0 or less: no limit.",
-			put:   integer(calls), tightens: lower(calls),
+			about: "Stop after this number of tool calls, including those of subagents (exit code 55). 0 or " +
+				"less: no limit.",
+			put: integer(calls), tightens: lower(calls),
 		},
 		{
 			name: "model.sessionTokenLimit", also: []string{"sessionTokenLimit"}, shape: integerShape,

@@ -20,14 +20,16 @@ func sandboxKeys() []key {
 		},
 		{
 			name: "tools.trial", preset: `"auto"`, shape: enumShape(trials()),
-			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first where nothing lasts, and ask about what it changed), " +
+			about: "Trials of commands: auto (where Linux supports it, run a command that requires approval first " +
+				"where nothing lasts, and ask about what it changed), " +
 				"read-only (run it where it can't write, and ask about it if it tries to) or off.",
 			put: putTrial, tightens: func(_, after *Settings) bool { return after.Tools.Trial == "off" },
 		},
 		{
 			name: "tools.sandboxWrite", shape: listShape, adds: true,
-			about: "Paths that sandboxed commands may write to, beside the workspace, the temporary directory and caches.",
-			put:   entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
+			about: "Paths that sandboxed commands may write to, beside the workspace, the temporary directory " +
+				"and caches.",
+			put: entries(func(s *Settings) *[]Entry { return &s.Tools.SandboxWrite }),
 		},
 		{
 			name: "tools.sandboxUnixSockets", preset: "false", shape: booleanShape,
@@ -85,7 +87,8 @@ func putTrial(s *Settings, g given) (note string, err error) {
 	return "", nil
 }
 
-// putSandbox also accepts Qwen's values: true, and the names of container programs and images, become the built-in sandbox.
+// putSandbox also accepts Qwen's values: true, and the names of container programs and images, become the built-in
+// sandbox.
 func putSandbox(s *Settings, g given) (note string, err error) {
 	var said string
 	if g.file == nil {
@@ -96,7 +99,8 @@ func putSandbox(s *Settings, g given) (note string, err error) {
 	switch {
 	case said == "false":
 		said = "auto"
-	case g.qwen && !slices.Contains(sandboxes(), said), slices.Contains([]string{"true", "docker", "podman", "sandbox-exec"}, said):
+	case g.qwen && !slices.Contains(sandboxes(), said),
+		slices.Contains([]string{"true", "docker", "podman", "sandbox-exec"}, said):
 		note = fmt.Sprintf("%s is not supported; using workspace, the nearest mode", said)
 		said = "workspace"
 	}

@@ -89,7 +89,8 @@ func (k key) project() Trust {
 func Describe() []Described {
 	var out []Described
 	for _, k := range keys() {
-		out = append(out, Described{k.name, k.also, k.shape.title(), k.preset, k.about, k.own, k.adds, k.env, k.project()})
+		out = append(out, Described{k.name, k.also, k.shape.title(), k.preset, k.about, k.own, k.adds, k.env,
+			k.project()})
 	}
 	slices.SortFunc(out, func(a, b Described) int { return strings.Compare(a.Key, b.Key) })
 	return out

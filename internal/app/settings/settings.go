@@ -2,10 +2,10 @@
 //
 //	s, err := settings.Load(settings.Sources{UserHome: home, AdzeHome: adzeHome, Project: dir, Getenv: os.Getenv})
 //
-// Later sources win: defaults, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the machine's
-// settings, the environment, flags. Keys are merged one by one; the lists under permissions are combined, so that a deny
-// rule in any source applies. All keys are in one table, keys.go: a new setting is a field here and a line there. The
-// package edits the text of settings files but doesn't write them, and doesn't interpret settings.
+// Later sources win: defaults, the machine's defaults, ~/.qwen, $ADZE_HOME, the project's .qwen and .adze, the
+// machine's settings, the environment, flags. Keys are merged one by one; the lists under permissions are combined, so
+// that a deny rule in any source applies. All keys are in one table, keys.go: a new setting is a field here and a line
+// there. The package edits the text of settings files but doesn't write them, and doesn't interpret settings.
 package settings
 
 import (
@@ -36,12 +36,13 @@ type Settings struct {
 
 // Tools are the settings of tools.
 type Tools struct {
-	ApprovalMode    string  // plan, default, auto-edit or yolo
-	OutputThreshold int     // maximum characters of a result for the model; 0 or less: no limit
-	Sandbox         string  // auto, off, read-only, workspace or workspace+network
-	SandboxBackend  string  // built-in or bubblewrap
-	Trial           string  // auto or off: whether commands are tried first, without lasting effects
-	SandboxWrite    []Entry // further paths that sandboxed commands may write to, besides the workspace, temp and caches
+	ApprovalMode    string // plan, default, auto-edit or yolo
+	OutputThreshold int    // maximum characters of a result for the model; 0 or less: no limit
+	Sandbox         string // auto, off, read-only, workspace or workspace+network
+	SandboxBackend  string // built-in or bubblewrap
+	Trial           string // auto or off: whether commands are tried first, without lasting effects
+	// further paths that sandboxed commands may write to, besides the workspace, temp and caches
+	SandboxWrite []Entry
 	// SandboxUnixSockets lets sandboxed commands connect to Unix sockets.
 	SandboxUnixSockets bool
 
@@ -72,7 +73,8 @@ type Context struct {
 	IgnoreFiles        []Entry // further names of AI ignore files
 	DisabledSkills     []Entry
 	DisabledSlashes    []Entry // disabled slash commands, without the slash
-	CompactAt          float64 // share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
+	// share of the context window at which conversations are compacted; 0 or 1: never before the server rejects them
+	CompactAt float64
 }
 
 // Permissions are rules, weakest source first.

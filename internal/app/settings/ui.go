@@ -35,8 +35,9 @@ func uiKeys() []key {
 		},
 		{
 			name: "ui.keys", shape: `{"type":"object","additionalProperties":{"type":"string"}}`, own: true, adds: true,
-			about: "Keys of the terminal by action, such as {\"undo\": \"alt+u\"}; several are separated by spaces. /keys lists the actions.",
-			put:   putKeys,
+			about: "Keys of the terminal by action, such as {\"undo\": \"alt+u\"}; several are separated by spaces. " +
+				"/keys lists the actions.",
+			put: putKeys,
 		},
 		{
 			name: "ui.theme", shape: enumShape(Themes()), own: true, preset: `"auto"`,
@@ -45,8 +46,9 @@ func uiKeys() []key {
 		},
 		{
 			name: "ui.notifications", shape: enumShape(notifications()), own: true, preset: `"auto"`,
-			about: "How Adze calls you when a question or an answer waits and the window doesn't have the focus: auto (bell and desktop notification), bell or off.",
-			put:   oneOf(notifications(), func(s *Settings) *string { return &s.UI.Notifications }),
+			about: "How Adze calls you when a question or an answer waits and the window doesn't have the focus: " +
+				"auto (bell and desktop notification), bell or off.",
+			put: oneOf(notifications(), func(s *Settings) *string { return &s.UI.Notifications }),
 		},
 		{
 			name: "ui.hideWindowTitle", shape: booleanShape, own: true, preset: "false",
@@ -77,7 +79,8 @@ func oneOf(names []string, at func(*Settings) *string) func(*Settings, given) (s
 		if g.qwen {
 			return "", nil
 		}
-		return fmt.Sprintf("has the invalid value %s; using %s (expected one of: %s)", strconv.Quote(said), names[0], strings.Join(names, ", ")), nil
+		return fmt.Sprintf("has the invalid value %s; using %s (expected one of: %s)", strconv.Quote(said), names[0],
+			strings.Join(names, ", ")), nil
 	}
 }
 

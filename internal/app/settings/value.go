@@ -116,7 +116,8 @@ func fewerServers(before, after *Settings) bool { return fewer(before.MCP.Allowe
 
 // fewer reports whether a list of allowed entries, where nil allows all, allows no more than before.
 func fewer(before, after []Entry) bool {
-	return before == nil || !slices.ContainsFunc(Texts(after), func(text string) bool { return !slices.Contains(Texts(before), text) })
+	return before == nil || !slices.ContainsFunc(Texts(after),
+		func(text string) bool { return !slices.Contains(Texts(before), text) })
 }
 
 func respectsGit(before, after *Settings) bool {

@@ -17,8 +17,8 @@ import (
 // Age is how long the files of an ended session that isn't recorded are kept.
 const Age = 7 * 24 * time.Hour
 
-// Clean removes the directories of sessions that have ended and saved nothing for longer than age. Errors are returned and
-// don't stop it. keep reports which sessions to skip, whatever their age; nil: none.
+// Clean removes the directories of sessions that have ended and saved nothing for longer than age. Errors are returned
+// and don't stop it. keep reports which sessions to skip, whatever their age; nil: none.
 func Clean(stateDir string, now time.Time, age time.Duration, keep func(sessionID string) bool) error {
 	base := filepath.Join(stateDir, directory)
 	entries, err := os.ReadDir(base)
@@ -86,7 +86,8 @@ func remove(path string) error {
 	return removeGone(gone)
 }
 
-// removeGone removes a renamed directory. A process that had it open may add files meanwhile: the next Clean removes them.
+// removeGone removes a renamed directory. A process that had it open may add files meanwhile: the next Clean removes
+// them.
 func removeGone(path string) error {
 	if err := os.RemoveAll(path); err != nil && !errors.Is(err, fs.ErrExist) { // it is not empty
 		return err

@@ -1,5 +1,5 @@
-// Package spill saves results that are too large for a model to files of the session, within limits, where they can be read
-// and searched.
+// Package spill saves results that are too large for a model to files of the session, within limits, where they can be
+// read and searched.
 //
 //	dir, err := spill.Open(stateDir, sessionID, spill.Limits{})
 //	saved, err := dir.Save(call.ID, "run_shell_command", output)
@@ -60,7 +60,8 @@ type Dir struct {
 // Open returns the directory of a session below the state directory. It is created when something is saved.
 func Open(stateDir, sessionID string, limits Limits) (*Dir, error) {
 	if !filepath.IsAbs(stateDir) || sessionID == "" {
-		return nil, fmt.Errorf("open the directory for saved results: state directory %q, session %q: expected an absolute path and a name", stateDir, sessionID)
+		return nil, fmt.Errorf("open the directory for saved results: state directory %q, session %q: expected an "+
+			"absolute path and a name", stateDir, sessionID)
 	}
 	if limits.PerResult <= 0 {
 		limits.PerResult = 64 << 20
@@ -265,7 +266,8 @@ func (d *Dir) Create(callID, name string) (*File, error) {
 		return nil, fmt.Errorf("save the output of %s: %w", name, err)
 	}
 	ext := extension(name)
-	f, file, err := create(d.root, "output-"+safe(callID, "call")+"-"+safe(strings.TrimSuffix(name, ext), "tool"), cmp.Or(ext, ".txt"))
+	f, file, err := create(d.root, "output-"+safe(callID, "call")+"-"+safe(strings.TrimSuffix(name, ext), "tool"),
+		cmp.Or(ext, ".txt"))
 	if err != nil {
 		return nil, fmt.Errorf("save the output of %s in %s: %w", name, d.path, err)
 	}

@@ -16,12 +16,12 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
-// maxNamed is the maximum number of files whose content is bound. A directory whose settings name more is unusual, and its
-// settings are bound in any case.
+// maxNamed is the maximum number of files whose content is bound. A directory whose settings name more is unusual, and
+// its settings are bound in any case.
 const maxNamed = 200
 
-// AddPrograms adds the programs of the directory dir that a setting names, relative to the directory at: as a whole, as a
-// word of a command, or after a "=".
+// AddPrograms adds the programs of the directory dir that a setting names, relative to the directory at: as a whole, as
+// a word of a command, or after a "=".
 func AddPrograms(value any, dir, at string, named map[string]bool) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -54,8 +54,8 @@ func AddPrograms(value any, dir, at string, named map[string]bool) {
 	}
 }
 
-// Unchanged returns a check that the files of a directory that a command names are unchanged. Otherwise a model that edits
-// such a file would decide what runs, without approval and sandbox.
+// Unchanged returns a check that the files of a directory that a command names are unchanged. Otherwise a model that
+// edits such a file would decide what runs, without approval and sandbox.
 func Unchanged(command, dir string) func() error {
 	now := func() map[string]string {
 		named := map[string]bool{}
@@ -79,7 +79,10 @@ func Unchanged(command, dir string) func() error {
 
 // shellWords returns the approximate words of a shell command line: operators and quotes end a word.
 func shellWords(line string) []string {
-	return strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>", r) })
+	return strings.FieldsFunc(line, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune("\"'`;&|()<>", r)
+	})
 }
 
 // inProject replaces the variables for the project's directory in hooks by the directory.
@@ -92,7 +95,8 @@ func inProject(word, dir string) string {
 	return word
 }
 
-// fileIn reports whether a name, relative to the directory at, is a program in dir, and returns its path relative to dir.
+// fileIn reports whether a name, relative to the directory at, is a program in dir, and returns its path relative to
+// dir.
 func fileIn(dir, at, name string) (rel string, ok bool) {
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "", false
@@ -105,8 +109,8 @@ func fileIn(dir, at, name string) (rel string, ok bool) {
 	return rel, ok && isProgram(abs)
 }
 
-// isProgram reports whether a file can be run: by its mode, its first bytes or its extension. Settings also name data files
-// of servers, which change often.
+// isProgram reports whether a file can be run: by its mode, its first bytes or its extension. Settings also name data
+// files of servers, which change often.
 func isProgram(path string) bool {
 	f, err := openContent(path)
 	if err != nil {
@@ -124,8 +128,10 @@ func isProgram(path string) bool {
 }
 
 // programEndings are the extensions of files that an interpreter runs even if they aren't executable.
-var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb .pl .pm .php " +
-	".lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 .go .rs .swift .awk .sed .jq .mk")
+var programEndings = strings.Fields(".sh .bash .zsh .fish .js .mjs .cjs .jsx .ts .mts .cts .tsx .py .pyw .pyz .rb " +
+	".pl .pm .php " +
+	".lua .tcl .r .jl .ex .exs .clj .groovy .kts .scala .jar .war .class .wasm .so .dll .dylib .exe .bat .cmd .ps1 " +
+	".go .rs .swift .awk .sed .jq .mk")
 
 // ContentHash returns the hash of a file's content. It isn't shortened, because a collision with a short one could be
 // constructed.

@@ -3,9 +3,9 @@
 //	store := trust.Open(adzeHome)
 //	if store.State(dir, items) != trust.Trusted { … its settings can only add restrictions … }
 //
-// Trust applies to a list of requests, not to a directory: if a pull changes a command, the hash of the list changes, and
-// the project is untrusted until the user reviews it. The package doesn't interpret the requests; it only finds the programs of a
-// project that a setting or command names, and hashes them.
+// Trust applies to a list of requests, not to a directory: if a pull changes a command, the hash of the list changes,
+// and the project is untrusted until the user reviews it. The package doesn't interpret the requests; it only finds the
+// programs of a project that a setting or command names, and hashes them.
 package trust
 
 import (

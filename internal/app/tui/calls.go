@@ -20,8 +20,8 @@ const hintWidth = 60
 // maxFailure is the number of bytes of an error that are laid out: only the first lines are shown.
 const maxFailure = 8 << 10
 
-// callList is the calls that have not been printed yet, in the order of the model's answer; those of subagents follow in the
-// order of their first event. A call is printed when it and all before it are done.
+// callList is the calls that have not been printed yet, in the order of the model's answer; those of subagents follow
+// in the order of their first event. A call is printed when it and all before it are done.
 type callList struct {
 	calls []*call
 }
@@ -92,7 +92,8 @@ func (c *call) show(text string) {
 	c.output = lines[max(0, len(lines)-tailLines):]
 }
 
-// flush prints the calls at the start of the list that are done. Those of subagents are folded into the call that runs them.
+// flush prints the calls at the start of the list that are done. Those of subagents are folded into the call that runs
+// them.
 func (l *callList) flush(s *Screen) {
 	for len(l.calls) > 0 && l.calls[0].outcome != nil {
 		c := l.calls[0]
@@ -141,8 +142,9 @@ func (c *call) lines(width int) []cell.Line {
 // name is the tool and what the call is about.
 func (c *call) name() cell.Line { return naming(c.title, c.what) }
 
-// naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh"; "WebFetch",
-// "fetch URL"), the verb alone is the name. A verb has three letters or more: the command "sh check.sh" isn't one of "Shell".
+// naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh";
+// "WebFetch", "fetch URL"), the verb alone is the name. A verb has three letters or more: the command "sh check.sh"
+// isn't one of "Shell".
 func naming(title, what string) cell.Line {
 	verb, rest, _ := strings.Cut(what, " ")
 	verb = strings.TrimSuffix(verb, ":")

@@ -136,7 +136,9 @@ func (c *openChoice) live(width, rows int) []cell.Line {
 	}
 	out := []cell.Line{append(cell.Line{{Text: "? ", Style: cell.Yellow}}, title...)}
 	list := c.matching()
-	room := rows - 6 // for details and options: beside them are a finished line, the rule, the title, the keys, the prompt and the status line
+	// for details and options: beside them are a finished line, the rule, the title, the keys, the prompt and the
+	// status line
+	room := rows - 6
 	for _, d := range c.Detail[:max(0, min(len(c.Detail), room-min(len(list), 3)))] {
 		out = append(out, cell.Styled("    "+cell.Clean(d), cell.Dim))
 	}

@@ -259,7 +259,8 @@ func (s *Screen) fail(err error) {
 		if i == 0 {
 			mark, style = "✗ ", cell.Red
 		}
-		s.print(cell.Wrap(cell.Line{{Text: mark, Style: style}, {Text: l, Style: style}}, s.width(), cell.Text("  "))...)
+		s.print(cell.Wrap(cell.Line{{Text: mark, Style: style}, {Text: l, Style: style}}, s.width(),
+			cell.Text("  "))...)
 	}
 }
 

@@ -30,7 +30,8 @@ type crash struct {
 }
 
 func (c *crash) Error() string {
-	return cell.Clean(fmt.Sprintf("internal error: %v (%s)", c.value, c.where)) + "\nThe session is saved. Continue with: adze -c"
+	return cell.Clean(fmt.Sprintf("internal error: %v (%s)", c.value, c.where)) +
+		"\nThe session is saved. Continue with: adze -c"
 }
 
 // guard turns a panic of f into an error.

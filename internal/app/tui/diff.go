@@ -49,7 +49,8 @@ func diffLine(old, now int, mark rune, text string, style cell.Style) cell.Line 
 		}
 		return fmt.Sprintf("%4d", n)
 	}
-	return cell.Line{{Text: number(old) + number(now) + " │", Style: cell.Dim}, {Text: string(mark) + text, Style: style}}
+	return cell.Line{{Text: number(old) + number(now) + " │", Style: cell.Dim},
+		{Text: string(mark) + text, Style: style}}
 }
 
 // hunkStart reads the line numbers of "@@ -3,5 +3,4 @@".
@@ -66,7 +67,8 @@ func hunkStart(l string) (old, now int) {
 // markWords underlines what differs between a removed line and the added line that replaces it.
 func markWords(lines []cell.Line) {
 	for i := 0; i+1 < len(lines); i++ {
-		if !isMark(lines[i], '-') || !isMark(lines[i+1], '+') || i > 0 && isMark(lines[i-1], '-') || i+2 < len(lines) && isMark(lines[i+2], '+') {
+		if !isMark(lines[i], '-') || !isMark(lines[i+1], '+') || i > 0 && isMark(lines[i-1], '-') || i+2 < len(lines) &&
+			isMark(lines[i+2], '+') {
 			continue
 		}
 		a, b := lines[i][1].Text[1:], lines[i+1][1].Text[1:]
@@ -111,7 +113,8 @@ func boundary(s string, i int) bool {
 
 func emphasized(mark, s string, from, to int, style cell.Style) cell.Line {
 	var out cell.Line
-	for _, p := range []cell.Span{{Text: mark + s[:from], Style: style}, {Text: s[from:to], Style: style | cell.Underline}, {Text: s[to:], Style: style}} {
+	for _, p := range []cell.Span{{Text: mark + s[:from], Style: style},
+		{Text: s[from:to], Style: style | cell.Underline}, {Text: s[to:], Style: style}} {
 		if p.Text != "" {
 			out = append(out, p)
 		}

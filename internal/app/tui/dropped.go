@@ -10,7 +10,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/shellwords"
 )
 
-// paste inserts pasted text. The paths of images, which a terminal pastes when files are dropped on it, become attachments.
+// paste inserts pasted text. The paths of images, which a terminal pastes when files are dropped on it, become
+// attachments.
 func (s *Screen) paste(ctx context.Context, text string) {
 	if labels, note := s.dropped(text); len(labels) > 0 {
 		for i, l := range labels {
@@ -26,7 +27,8 @@ func (s *Screen) paste(ctx context.Context, text string) {
 	s.typed(ctx)
 }
 
-// dropped is the labels of images, if a text is their paths and nothing else; otherwise why it is text, if that is of interest.
+// dropped is the labels of images, if a text is their paths and nothing else; otherwise why it is text, if that is of
+// interest.
 func (s *Screen) dropped(text string) (labels []string, note string) {
 	paths := droppedPaths(text)
 	if len(paths) == 0 {
@@ -45,8 +47,8 @@ func (s *Screen) dropped(text string) (labels []string, note string) {
 // maxDropped is the length of the longest text that is looked through for paths.
 const maxDropped = 16 << 10
 
-// droppedPaths are the absolute paths that a text consists of: quoted, with escaped spaces, as file:// addresses, or as they
-// are. It is nil for any other text.
+// droppedPaths are the absolute paths that a text consists of: quoted, with escaped spaces, as file:// addresses, or as
+// they are. It is nil for any other text.
 func droppedPaths(text string) []string {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxDropped {

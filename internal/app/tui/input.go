@@ -11,8 +11,8 @@ import (
 // again is how soon a key must be pressed a second time to mean more.
 const again = time.Second
 
-// input handles what the terminal sent. When that was counts, not when it is handled: keys that were typed before a question was
-// visible don't answer it.
+// input handles what the terminal sent. When that was counts, not when it is handled: keys that were typed before a
+// question was visible don't answer it.
 func (s *Screen) input(ctx context.Context, in arrival) {
 	switch e := in.event.(type) {
 	case keys.Focus:

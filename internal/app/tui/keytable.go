@@ -32,7 +32,8 @@ func actions() []action {
 	}
 	return []action{
 		{"send", "enter", "send; during work: queue", (*Screen).enter},
-		{"newline", "shift+enter alt+enter ctrl+j", "new line; \\ and Enter too", edit(func(s *Screen) { s.editor.Insert("\n") })},
+		{"newline", "shift+enter alt+enter ctrl+j", "new line; \\ and Enter too",
+			edit(func(s *Screen) { s.editor.Insert("\n") })},
 		{"interrupt", "esc", "interrupt; twice: clear the prompt, or rewind", (*Screen).escape},
 		{"cancel", "ctrl+c", "clear, interrupt; twice: quit", do((*Screen).cancel)},
 		{"quit", "ctrl+d", "quit, if the prompt is empty", do((*Screen).endOfInput)},
@@ -45,7 +46,8 @@ func actions() []action {
 		{"background", "ctrl+b", "move a running command to the background", do((*Screen).background)},
 		{"todos", "ctrl+t", "to-do list in one line, or in several", do((*Screen).foldTodos)},
 		{"editor", "ctrl+g", "edit the prompt in $EDITOR", do((*Screen).editPrompt)},
-		{"undo", "alt+u", "undo the last change of files", func(s *Screen, ctx context.Context) { s.command(ctx, "/undo") }},
+		{"undo", "alt+u", "undo the last change of files",
+			func(s *Screen, ctx context.Context) { s.command(ctx, "/undo") }},
 		{"redo", "alt+r", "redo it", func(s *Screen, ctx context.Context) { s.command(ctx, "/redo") }},
 		{"transcript", "ctrl+o", "view the transcript", (*Screen).viewTranscript},
 		{"suspend", "ctrl+z", "suspend", do((*Screen).suspend)},
@@ -58,7 +60,8 @@ func actions() []action {
 		{"line-end", "end ctrl+e", "", edit(func(s *Screen) { s.editor.End() })},
 		{"delete-left", "backspace shift+backspace", "", edit(func(s *Screen) { s.editor.Backspace() })},
 		{"delete-right", "delete", "", edit(func(s *Screen) { s.editor.Delete() })},
-		{"delete-word", "ctrl+w alt+backspace ctrl+backspace", "delete a word; Ctrl+U, Ctrl+K: a line", edit(func(s *Screen) { s.editor.KillWord() })},
+		{"delete-word", "ctrl+w alt+backspace ctrl+backspace", "delete a word; Ctrl+U, Ctrl+K: a line",
+			edit(func(s *Screen) { s.editor.KillWord() })},
 		{"delete-next-word", "alt+d ctrl+delete", "", edit(func(s *Screen) { s.editor.KillNextWord() })},
 		{"delete-to-start", "ctrl+u", "", edit(func(s *Screen) { s.editor.KillToStart() })},
 		{"delete-to-end", "ctrl+k", "", edit(func(s *Screen) { s.editor.KillToEnd() })},
@@ -82,8 +85,8 @@ func CheckKeys(set map[string]string) []string {
 	return problems
 }
 
-// newKeymap applies the setting ui.keys to the table: an action gets the keys that are named there instead of its own. A key
-// that the user gave to an action is taken from all others.
+// newKeymap applies the setting ui.keys to the table: an action gets the keys that are named there instead of its own.
+// A key that the user gave to an action is taken from all others.
 func newKeymap(set map[string]string) (keymap, []string) {
 	m := keymap{actions: actions(), byKey: map[string]int{}}
 	var problems []string

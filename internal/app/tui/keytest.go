@@ -12,13 +12,15 @@ import (
 // listKeys prints all keys, and then shows what the terminal sends for each key, until Esc.
 func (s *Screen) listKeys() {
 	s.space()
-	s.print(cell.Styled("The setting ui.keys binds other keys to these names, such as {\"mode\": \"alt+m\"}.", cell.Dim), nil)
+	s.print(cell.Styled("The setting ui.keys binds other keys to these names, such as {\"mode\": \"alt+m\"}.",
+		cell.Dim), nil)
 	for _, a := range s.keys.actions {
 		bound := keyLabels(a.keys)
 		if bound == "" {
 			bound = "none"
 		}
-		l := cell.Line{{Text: fmt.Sprintf("%-18s", a.name)}, {Text: fmt.Sprintf("%-38s", bound), Style: cell.Cyan}, {Text: a.about, Style: cell.Dim}}
+		l := cell.Line{{Text: fmt.Sprintf("%-18s", a.name)}, {Text: fmt.Sprintf("%-38s", bound), Style: cell.Cyan},
+			{Text: a.about, Style: cell.Dim}}
 		s.print(l.Cut(s.width()))
 	}
 	s.space()
@@ -38,7 +40,8 @@ func (s *Screen) tested(e keys.Sent) {
 		}
 	}
 	s.print(cell.Line{
-		{Text: fmt.Sprintf("%-18s", visible(name)), Style: cell.Cyan}, {Text: fmt.Sprintf("%-38s", sentText(e.Bytes))}, {Text: what, Style: cell.Dim},
+		{Text: fmt.Sprintf("%-18s", visible(name)), Style: cell.Cyan}, {Text: fmt.Sprintf("%-38s", sentText(e.Bytes))},
+		{Text: what, Style: cell.Dim},
 	}.Cut(s.width()))
 	if e.Key.String() == "esc" {
 		s.testing = false

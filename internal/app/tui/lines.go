@@ -19,8 +19,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// Lines is a conversation for screen readers and terminals that can't redraw: labeled lines, and numbers as answers. Nothing
-// that was printed changes.
+// Lines is a conversation for screen readers and terminals that can't redraw: labeled lines, and numbers as answers.
+// Nothing that was printed changes.
 type Lines struct {
 	host   Host
 	out    io.Writer
@@ -48,7 +48,10 @@ type lineReply struct {
 
 // NewLines makes a conversation in lines. It starts with the prompt, if there is one.
 func NewLines(in io.Reader, out io.Writer, host Host, prompt string) *Lines {
-	l := &Lines{host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan *lineQuestion), events: make(chan agent.Event, 256)}
+	l := &Lines{
+		host: host, out: out, prompt: prompt, lines: make(chan string), questions: make(chan *lineQuestion),
+		events: make(chan agent.Event, 256),
+	}
 	go func() {
 		defer close(l.lines)
 		for s := bufio.NewScanner(in); s.Scan(); {
@@ -100,7 +103,10 @@ func (l *Lines) Run(ctx context.Context) error {
 				typed = line
 			case <-l.host.Wake():
 				fmt.Fprintln(l.out)
-				l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return Reply{}, l.host.Continue(ctx) })
+				l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) {
+					return Reply{},
+						l.host.Continue(ctx)
+				})
 			case <-interrupts:
 				return nil
 			case <-ctx.Done():
@@ -108,7 +114,8 @@ func (l *Lines) Run(ctx context.Context) error {
 			}
 		}
 		if strings.TrimSpace(typed) != "" {
-			if quit := l.work(ctx, interrupts, func(ctx context.Context) (Reply, error) { return l.host.Run(ctx, typed) }); quit {
+			if quit := l.work(ctx, interrupts,
+				func(ctx context.Context) (Reply, error) { return l.host.Run(ctx, typed) }); quit {
 				return nil
 			}
 		}
@@ -117,7 +124,8 @@ func (l *Lines) Run(ctx context.Context) error {
 }
 
 // work runs something, and answers questions meanwhile.
-func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal, f func(context.Context) (Reply, error)) (quit bool) {
+func (l *Lines) work(ctx context.Context, interrupts <-chan os.Signal,
+	f func(context.Context) (Reply, error)) (quit bool) {
 	run, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type result struct {
@@ -227,7 +235,8 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		text += ", " + q.Effects.Headline()
 	}
 	if d := q.Diff; d != nil && d.Stat != nil {
-		text += fmt.Sprintf(", %s added, %d removed", humanize.Count(d.Stat.ModelAddedLines, "line"), d.Stat.ModelRemovedLines)
+		text += fmt.Sprintf(", %s added, %d removed", humanize.Count(d.Stat.ModelAddedLines, "line"),
+			d.Stat.ModelRemovedLines)
 	}
 	if why := visible(q.Brief); why != "" {
 		text += ". Needs approval: " + why

@@ -80,7 +80,8 @@ func (s *Screen) prompt(width int) (lines []cell.Line, row, column int) {
 		lines = append(lines, append(cell.Line{{Text: mark, Style: cell.Bold}}, l...))
 	}
 	if s.editor.Empty() && s.work != nil && s.questions.current() == nil {
-		lines[0] = lines[0].Right(cell.Styled(s.keys.label("interrupt")+" interrupts · "+s.keys.label("send")+" queues", cell.Dim), width)
+		lines[0] = lines[0].Right(cell.Styled(s.keys.label("interrupt")+" interrupts · "+s.keys.label("send")+" queues",
+			cell.Dim), width)
 	}
 	return lines, row - from, column + 2
 }
@@ -96,7 +97,9 @@ func (s *Screen) keyHelp(width int) []cell.Line {
 	var out []cell.Line
 	for _, a := range s.keys.actions {
 		if a.about != "" && a.keys != "" {
-			out = append(out, cell.Line{{Text: fmt.Sprintf("  %-*s ", keyColumn, firstLabels(a.keys, keyColumn)), Style: cell.Cyan}, {Text: a.about}}.Cut(width))
+			out = append(out, cell.Line{{
+				Text: fmt.Sprintf("  %-*s ", keyColumn, firstLabels(a.keys, keyColumn)), Style: cell.Cyan,
+			}, {Text: a.about}}.Cut(width))
 		}
 	}
 	return out

@@ -66,9 +66,11 @@ func notification(env func(string) string, title, text string) string {
 	switch {
 	case name == "xterm-kitty" || env("KITTY_WINDOW_ID") != "":
 		out = "\x1b]99;;" + title + ": " + text + "\x1b\\"
-	case strings.HasPrefix(name, "rxvt") || strings.HasPrefix(env("COLORTERM"), "rxvt") || strings.HasPrefix(name, "foot"):
+	case strings.HasPrefix(name, "rxvt") || strings.HasPrefix(env("COLORTERM"), "rxvt") ||
+		strings.HasPrefix(name, "foot"):
 		out = "\x1b]777;notify;" + title + ";" + text + "\x1b\\"
-	case program == "iTerm.app" || env("LC_TERMINAL") == "iTerm2" || program == "WezTerm" || env("WEZTERM_PANE") != "" ||
+	case program == "iTerm.app" || env("LC_TERMINAL") == "iTerm2" || program == "WezTerm" ||
+		env("WEZTERM_PANE") != "" ||
 		program == "ghostty" || env("GHOSTTY_RESOURCES_DIR") != "" || program == "WarpTerminal":
 		out = "\x1b]9;" + title + ": " + text + "\x1b\\"
 	}

@@ -33,8 +33,8 @@ type PlayerOptions struct {
 	Terminal func(variable string) string
 }
 
-// Player shows a conversation that took place: the screen of a live one, with the clock of the recording. It runs nothing and
-// asks nothing. The caller says what happened, lets time pass with Wait, and shows it with Paint:
+// Player shows a conversation that took place: the screen of a live one, with the clock of the recording. It runs
+// nothing and asks nothing. The caller says what happened, lets time pass with Wait, and shows it with Paint:
 //
 //	p.Send("fix the test")
 //	p.Paint()
@@ -67,7 +67,9 @@ func OpenPlayer(o PlayerOptions) (*Player, error) {
 	s.header, s.watch = o.Header, o.Watch
 	if o.Out == nil {
 		s.term = &terminal{fixed: [2]int{o.Columns, o.Rows}}
-		s.painter = paint.New(o.Write, paint.Options{Size: s.term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor)})
+		s.painter = paint.New(o.Write, paint.Options{
+			Size: s.term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor),
+		})
 		return p, nil
 	}
 	begin := ""
@@ -79,7 +81,9 @@ func OpenPlayer(o PlayerOptions) (*Player, error) {
 		return nil, err
 	}
 	s.term = term
-	s.painter = paint.New(term, paint.Options{Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report})
+	s.painter = paint.New(term, paint.Options{
+		Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report,
+	})
 	p.hint()
 	return p, nil
 }
@@ -158,8 +162,8 @@ func (p *Player) End() {
 	p.s.work = nil
 }
 
-// Wait returns when that time has passed. In a terminal the user can pause, and end with ErrStopped. Without one, it returns at
-// once.
+// Wait returns when that time has passed. In a terminal the user can pause, and end with ErrStopped. Without one, it
+// returns at once.
 func (p *Player) Wait(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err

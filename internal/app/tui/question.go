@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// calm is how long a question must be visible, and no key pressed, before a key answers it. What the user types just when a
-// question appears was meant for the prompt.
+// calm is how long a question must be visible, and no key pressed, before a key answers it. What the user types just
+// when a question appears was meant for the prompt.
 const calm = 400 * time.Millisecond
 
 // question is an approval or a form that waits for the user.
@@ -372,7 +372,8 @@ func (s *Screen) rerunKey(q *question, name string) {
 	}
 }
 
-// fillKey handles a key while the user fills a form: what is typed goes to the prompt, and Enter answers a field with it.
+// fillKey handles a key while the user fills a form: what is typed goes to the prompt, and Enter answers a field with
+// it.
 func (s *Screen) fillKey(q *question, name string) bool {
 	switch name {
 	case "esc":

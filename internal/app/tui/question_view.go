@@ -23,7 +23,9 @@ func (s *Screen) announce(q *question) {
 	s.space()
 	head := q.head()
 	if d := q.Diff; d != nil && d.Stat != nil {
-		head = append(head, cell.Span{Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim})
+		head = append(head, cell.Span{
+			Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim,
+		})
 	}
 	lines := details(q.beyond(), s.width())
 	if q.Effects != nil { // how it ended is on the first line, if it fits
@@ -127,7 +129,8 @@ func commandDetails(c tool.Command, width int) []cell.Line {
 		out = commandText(c)
 	}
 	if c.Purpose != "" {
-		out = append(out, cell.Wrap(cell.Styled("  Model's note: "+visible(c.Purpose), cell.Dim), width, cell.Text("  "))...)
+		out = append(out, cell.Wrap(cell.Styled("  Model's note: "+visible(c.Purpose), cell.Dim), width,
+			cell.Text("  "))...)
 	}
 	return out
 }
@@ -191,8 +194,8 @@ func effectLines(f tool.Effects, width int) []cell.Line {
 	return out
 }
 
-// live is the question in the live area, below the rule, in this many rows: what is asked, what is known about it, and the keys.
-// In a small terminal the keys remain.
+// live is the question in the live area, below the rule, in this many rows: what is asked, what is known about it, and
+// the keys. In a small terminal the keys remain.
 func (q *question) live(s *Screen, room int) []cell.Line {
 	width := s.width()
 	n, all := s.questions.at+1, len(s.questions.open)
@@ -242,7 +245,8 @@ func (q *question) reminder(width, rows int) []cell.Line {
 		out = append(out, cell.Wrap(l, width, cell.Text("    "))...)
 	}
 	if n := len(out) - max(2, rows); n > 0 {
-		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", humanize.Count(n+1, "line")), cell.Dim))
+		out = append(out[:len(out)-n-1], cell.Styled(fmt.Sprintf("    … %s more (v)", humanize.Count(n+1, "line")),
+			cell.Dim))
 	}
 	return out
 }

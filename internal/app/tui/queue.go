@@ -8,7 +8,8 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
-// queue is what was typed while a prompt ran. The agent's goroutine takes prompts from it before each turn of the model.
+// queue is what was typed while a prompt ran. The agent's goroutine takes prompts from it before each turn of the
+// model.
 type queue struct {
 	mu    sync.Mutex
 	typed []string

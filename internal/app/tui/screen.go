@@ -1,5 +1,5 @@
-// Package tui is the interactive terminal: a conversation with a model, printed into the terminal's own scrollback, above a
-// small live area with the prompt.
+// Package tui is the interactive terminal: a conversation with a model, printed into the terminal's own scrollback,
+// above a small live area with the prompt.
 //
 //	s := tui.New(tui.Options{In: os.Stdin, Out: os.Stdout, Host: host})
 //	executor.Ask = s.Ask            // questions
@@ -28,9 +28,11 @@ import (
 type Host interface {
 	// Run carries out what the user typed: a prompt, a /command or a !command. It returns when that has ended.
 	Run(ctx context.Context, typed string) (Reply, error)
-	// Retry requests the answer again to a prompt that failed with a [Retryable] error, unless the model answered since.
+	// Retry requests the answer again to a prompt that failed with a [Retryable] error, unless the model answered
+	// since.
 	Retry(ctx context.Context) error
-	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a prompt.
+	// Aside reports whether what was typed is a command that only shows something: it runs at once, also beside a
+	// prompt.
 	Aside(typed string) bool
 	// Wake has a value when background work has something to report, and Continue lets the model answer to it.
 	Wake() <-chan struct{}
@@ -43,11 +45,11 @@ type Host interface {
 	NextMode()
 	// Background moves running commands to the background and returns their names.
 	Background() []string
-	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the path is
-	// text; why says so if the user should know.
+	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the
+	// path is text; why says so if the user should know.
 	Attach(path string) (label, why string)
-	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and again
-	// when there is more.
+	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and
+	// again when there is more.
 	Complete(ctx context.Context, typed string, show func([]Candidate))
 }
 
@@ -97,12 +99,13 @@ type Candidate struct{ Text, Words, About string }
 type Options struct {
 	In, Out *os.File
 	Host    Host
-	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in the live
-	// area, and what it returns is inserted after the first line.
+	// Header is printed first. Lookup, if not nil, finds out what takes a moment: until it returns, the header is in
+	// the live area, and what it returns is inserted after the first line.
 	Header []Row
 	Lookup func(context.Context) []Row
 	Prompt string // sent at the start
-	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that continues.
+	// Command is carried out at the start, as if a key stood for it. Earlier is what was said before, in a session that
+	// continues.
 	Command string
 	Earlier []Item
 	// Theme is one of [Themes]; "" is auto. NoColor overrides it.
@@ -190,7 +193,10 @@ func New(o Options) *Screen {
 		o.Terminal = func(string) string { return "" }
 	}
 	keys, _ := newKeymap(o.Keys)
-	return &Screen{o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true, backdrop: backgroundHint(o.Terminal("COLORFGBG"))}
+	return &Screen{
+		o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true,
+		backdrop: backgroundHint(o.Terminal("COLORFGBG")),
+	}
 }
 
 // Observe takes an event of the agent.
@@ -231,7 +237,9 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer s.asides.Wait()
 	defer close(s.quit)
 	defer cancel()
-	s.painter = paint.New(s.term, paint.Options{Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report})
+	s.painter = paint.New(s.term, paint.Options{
+		Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report,
+	})
 	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header
 	s.todos.list = s.o.Host.Todos() // of a session that continues
@@ -308,7 +316,8 @@ func (s *Screen) loop(ctx context.Context) error {
 		if s.settling && frame == nil {
 			frame = time.After(frameTime)
 		}
-		if (s.work != nil || s.connecting) && second == nil { // only while something runs: an idle screen wakes up for nothing
+		// only while something runs: an idle screen wakes up for nothing
+		if (s.work != nil || s.connecting) && second == nil {
 			second = time.After(time.Second)
 		}
 	}

@@ -25,14 +25,17 @@ const (
 // status is the last line: what is being asked of the user, or the state of the session.
 func (s *Screen) status(width int) cell.Line {
 	if s.testing {
-		return cell.Line{{Text: " press keys to see what the terminal sends"}}.Right(cell.Line{{Text: "Esc", Style: cell.Cyan}, {Text: " ends"}}, width)
+		return cell.Line{{Text: " press keys to see what the terminal sends"}}.Right(cell.Line{{
+			Text: "Esc", Style: cell.Cyan,
+		}, {Text: " ends"}}, width)
 	}
 	if s.lookup.active {
 		found := ""
 		if s.lookup.back == 0 && s.lookup.query != "" {
 			found = " (no match)"
 		}
-		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)}, {Text: found, Style: cell.Dim}}.Cut(width)
+		return cell.Line{{Text: " search earlier prompts: ", Style: cell.Cyan}, {Text: cell.Clean(s.lookup.query)},
+			{Text: found, Style: cell.Dim}}.Cut(width)
 	}
 	st := s.o.Host.Status()
 	s.connecting = st.Connecting
@@ -52,7 +55,8 @@ func (s *Screen) status(width int) cell.Line {
 		}
 		return line.Right(cell.Styled(visible(s.note), cell.Yellow), width)
 	}
-	help := cell.Line{{Text: "?"}, {Text: " keys  ", Style: cell.Dim}, {Text: "/"}, {Text: " commands", Style: cell.Dim}}
+	help := cell.Line{{Text: "?"}, {Text: " keys  ", Style: cell.Dim}, {Text: "/"},
+		{Text: " commands", Style: cell.Dim}}
 	if line.Width()+help.Width()+2 > width {
 		return line.Cut(width)
 	}

@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is. By default, xterm sends õ for
-	// Alt+U: modes 1036 and 1039 make that an Esc and u. They are saved and restored, because users can set them.
+	// enter asks for bracketed paste, focus events and unambiguous keys, and what the terminal is. By default, xterm
+	// sends õ for Alt+U: modes 1036 and 1039 make that an Esc and u. They are saved and restored, because users can set
+	// them.
 	enter = "\x1b[?1036;1039s\x1b[?1036;1039h\x1b[?2004h\x1b[?1004h\x1b[>1u\x1b[?2026$p\x1b[>q"
 	leave = "\x1b[<u\x1b[?1004l\x1b[?2004l\x1b[?1036;1039r\x1b[?7h\x1b[?25h"
 	// askBackground requests the color of the background.
 	askBackground = "\x1b]11;?\x1b\\"
 	// askAttributes is the last request. Every terminal answers it, so it ends the answers.
 	askAttributes = "\x1b[c"
-	// reportTime is how long a terminal has to answer its first probe, slowTime how long later if it has answered before: a busy
-	// machine takes its time.
+	// reportTime is how long a terminal has to answer its first probe, slowTime how long later if it has answered
+	// before: a busy machine takes its time.
 	reportTime = 200 * time.Millisecond
 	slowTime   = 2 * time.Second
 	// missedReports is how many probes in a row a terminal may leave unanswered before it is not asked anymore.
@@ -61,8 +62,8 @@ type terminal struct {
 	keepsRows    atomic.Bool // it cuts lines when it becomes narrower
 }
 
-// openTerminal switches a terminal to raw mode. Keys that were typed before are kept. begin and end are sent at the start and at
-// the end, in addition to what is needed anyway.
+// openTerminal switches a terminal to raw mode. Keys that were typed before are kept. begin and end are sent at the
+// start and at the end, in addition to what is needed anyway.
 func openTerminal(in, out *os.File, now func() time.Time, begin, end string) (*terminal, error) {
 	if !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return nil, errors.New("standard input and output must be a terminal")
@@ -73,8 +74,9 @@ func openTerminal(in, out *os.File, now func() time.Time, begin, end string) (*t
 	}
 	t := &terminal{
 		in: in, out: out, old: old, now: now, events: make(chan arrival, 256), reports: make(chan [2]int, 64),
-		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}), ignored: make(chan struct{}),
-		enter: enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
+		input: reopen(in), paused: make(chan struct{}), resume: make(chan struct{}), closed: make(chan struct{}),
+		ignored: make(chan struct{}),
+		enter:   enter + begin + askAttributes, leave: end + leave, answered: make(chan struct{}, 1),
 	}
 	t.resized, t.stop = watchResize()
 	t.expects.Store(true)
@@ -103,7 +105,8 @@ func (t *terminal) close() {
 	}
 }
 
-// settle waits until the terminal has answered what it was asked at the start: the next program would read that as input.
+// settle waits until the terminal has answered what it was asked at the start: the next program would read that as
+// input.
 func (t *terminal) settle() {
 	if !t.expects.Load() {
 		return

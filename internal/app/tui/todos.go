@@ -16,7 +16,8 @@ type todoList struct {
 
 // take takes the list from a call that has changed it. Subagents have their own.
 func (t *todoList) take(e tool.Event) {
-	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil && e.Request.Call.By == "" {
+	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil &&
+		e.Request.Call.By == "" {
 		t.list = list
 	}
 }

@@ -29,8 +29,8 @@ type Item struct {
 	Text   string      // of a call: its output
 }
 
-// transcript is the conversation so far. Texts are compressed: of 10,000 items with 2 KB each it takes some megabytes. If it
-// becomes too large, the oldest texts are dropped.
+// transcript is the conversation so far. Texts are compressed: of 10,000 items with 2 KB each it takes some megabytes.
+// If it becomes too large, the oldest texts are dropped.
 type transcript struct {
 	earlier []Item // of a resumed session; its history has the texts anyway
 	items   []entry
@@ -71,7 +71,10 @@ func (t *transcript) add(i Item) {
 	if len(i.Text) > maxItem {
 		i.Text = i.Text[:maxItem] + cutNote
 	}
-	e := entry{block: int32(len(t.blocks)), at: int32(len(t.text)), head: int32(len(i.Head)), text: int32(len(i.Text)), kind: i.Kind}
+	e := entry{
+		block: int32(len(t.blocks)), at: int32(len(t.text)), head: int32(len(i.Head)), text: int32(len(i.Text)),
+		kind: i.Kind,
+	}
 	for n, s := range statuses {
 		if s == i.Status {
 			e.status = uint8(n)

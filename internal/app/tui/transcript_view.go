@@ -164,7 +164,8 @@ func promptLines(text string, width int) []cell.Line {
 		if i > 0 {
 			mark = "  "
 		}
-		out = append(out, cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, width, cell.Text("  "))...)
+		out = append(out, cell.Wrap(cell.Line{{Text: mark, Style: cell.Bold}, {Text: l, Style: cell.Bold}}, width,
+			cell.Text("  "))...)
 	}
 	return out
 }
@@ -173,7 +174,8 @@ func promptLines(text string, width int) []cell.Line {
 func noteLines(text string, width int) []cell.Line {
 	var out []cell.Line
 	for _, l := range cell.CleanLines(text) {
-		out = append(out, cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, width, cell.Text("  "))...)
+		out = append(out, cell.Wrap(cell.Line{{Text: "∙ ", Style: cell.Dim}, {Text: l, Style: cell.Dim}}, width,
+			cell.Text("  "))...)
 	}
 	return out
 }

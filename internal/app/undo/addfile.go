@@ -48,8 +48,8 @@ func readFile(f *os.File, size, limit int64) ([]byte, error) {
 	}
 }
 
-// hold copies a file into the store, without a name: as a clone if the file system supports it, never as a hard link, which
-// a write in place would change. It isn't hashed, so a clone takes no time.
+// hold copies a file into the store, without a name: as a clone if the file system supports it, never as a hard link,
+// which a write in place would change. It isn't hashed, so a clone takes no time.
 func (s *Store) hold(f *os.File, limit int64) (copied string, cloned bool, err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", false, &storeError{s.dir, err}

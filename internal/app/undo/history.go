@@ -65,8 +65,8 @@ func (n callName) String() string {
 	return fmt.Sprintf("%s %s", n.name, n.target)
 }
 
-// ReadHistory reads the entries of a session. If the session isn't running, what its calls changed isn't known for those that
-// were running when it was killed.
+// ReadHistory reads the entries of a session. If the session isn't running, what its calls changed isn't known for
+// those that were running when it was killed.
 func ReadHistory(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs, running bool) (History, error) {
 	h := History{IDs: map[string]bool{}, byRef: map[Ref]int{}, names: map[Ref]callName{}, open: map[Ref]openCall{}}
 	for e, err := range entries {
@@ -99,7 +99,8 @@ func (h *History) read(e journal.Entry, blobs journal.Blobs) (journal.Data, erro
 			return nil, nil
 		}
 	case journal.TypeFinished:
-		if !slices.ContainsFunc([]string{`"changes"`, `"unsaved"`, `"running"`}, func(s string) bool { return bytes.Contains(e.Data, []byte(s)) }) {
+		if !slices.ContainsFunc([]string{`"changes"`, `"unsaved"`, `"running"`},
+			func(s string) bool { return bytes.Contains(e.Data, []byte(s)) }) {
 			var call struct{ ID string }
 			if err := json.Unmarshal(e.Data, &call); err != nil {
 				return nil, fmt.Errorf("entry %d (%s): %w", e.Seq, e.Type, err)
@@ -166,7 +167,8 @@ func (h *History) add(e journal.Entry, data journal.Data) {
 	case journal.Started:
 		h.IDs[d.ID] = true
 		h.starts(e, d)
-		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) { // for a tried call, keep the command, which is more useful than the paths it wrote
+		// for a tried call, keep the command, which is more useful than the paths it wrote
+		if ref := (Ref{e.By, d.ID}); h.names[ref] == (callName{}) {
 			h.name(ref, d.Name, d.Access)
 		}
 	case journal.Finished:
@@ -206,7 +208,10 @@ func (h *History) changed(entry int64, ref Ref, changes []Change, lost []Lost) {
 	if !ok || h.Calls[i].Undone { // a background command continues after an undo
 		i = len(h.Calls)
 		h.byRef[ref] = i
-		h.Calls = append(h.Calls, Call{Ref: ref, Name: h.names[ref].name, Title: h.names[ref].String(), Target: h.names[ref].target, Turn: h.Turns, Asked: h.asked})
+		h.Calls = append(h.Calls, Call{
+			Ref: ref, Name: h.names[ref].name, Title: h.names[ref].String(), Target: h.names[ref].target, Turn: h.Turns,
+			Asked: h.asked,
+		})
 	}
 	c := h.Calls[i]
 	c.Entries = append(c.Entries, entry)

@@ -17,12 +17,12 @@ type KeptPath struct {
 	Mode     fs.FileMode // before, if only that changed
 }
 
-// maxKeptDir is the maximum number of recorded paths of a new directory. Undo skips larger ones, which are usually build
-// output.
+// maxKeptDir is the maximum number of recorded paths of a new directory. Undo skips larger ones, which are usually
+// build output.
 const maxKeptDir = 50_000
 
-// Keeping returns the window of a tried call whose effects are kept: Kept reports its changes, so nothing is saved before
-// and nothing is scanned.
+// Keeping returns the window of a tried call whose effects are kept: Kept reports its changes, so nothing is saved
+// before and nothing is scanned.
 func (t *Tracker) Keeping(q tool.Request) *Window {
 	if t == nil {
 		return nil
@@ -42,7 +42,9 @@ func (t *Tracker) Kept(call Ref, paths []KeptPath) {
 			f.Lost = append(f.Lost, Lost{p.Path, err.Error()})
 		}
 	} else {
-		k := &keeper{batch: &batch{store: store}, limit: max(maxWritten, t.o.Limits.FileBytes), why: map[string]string{}}
+		k := &keeper{
+			batch: &batch{store: store}, limit: max(maxWritten, t.o.Limits.FileBytes), why: map[string]string{},
+		}
 		for _, p := range paths {
 			k.add(p)
 		}

@@ -60,7 +60,8 @@ func (k *known) why() string {
 // onlyMode uses the content from before the mode change for a file that can't be read.
 func (k *known) onlyMode(old known) {
 	a, b := k.stat, old.stat
-	if k.kind == isNode && k.racy && old.kind == isFile && a.Size == b.Size && a.Modified == b.Modified && a.Inode == b.Inode && a.Mode != b.Mode {
+	if k.kind == isNode && k.racy && old.kind == isFile && a.Size == b.Size && a.Modified == b.Modified &&
+		a.Inode == b.Inode && a.Mode != b.Mode {
 		k.kind, k.sum = isFile, old.sum
 	}
 }

@@ -19,7 +19,8 @@ func local(dir string) bool {
 		return false
 	}
 	switch uint32(st.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+		unix.OVERLAYFS_SUPER_MAGIC,
 		unix.F2FS_SUPER_MAGIC, zfsMagic, bcachefsMagic:
 		return true
 	}
@@ -34,8 +35,8 @@ const (
 	bcachefsMagic = 0xca451a4e
 )
 
-// openFiles returns the files in some directories that programs have open which started after Adze; true: they can write
-// them through memory, which has no event before the program ends, and doesn't always change the file's time.
+// openFiles returns the files in some directories that programs have open which started after Adze; true: they can
+// write them through memory, which has no event before the program ends, and doesn't always change the file's time.
 func openFiles(since uint64, roots []string) map[string]bool {
 	found := map[string]bool{}
 	add := func(path string, memory bool) {

@@ -62,8 +62,8 @@ type PlanOptions struct {
 	Begun map[string]bool
 }
 
-// NewPlan plans to revert changes, the newest last: every path gets the state before the first of its changes. A path that
-// has changed since is skipped.
+// NewPlan plans to revert changes, the newest last: every path gets the state before the first of its changes. A path
+// that has changed since is skipped.
 func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	p := Plan{store: store}
 	now, to := map[string]State{}, map[string]State{}
@@ -101,7 +101,9 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 			p.Left = append(p.Left, Left{Path: path, Why: why, Changed: changed[path]})
 			continue
 		}
-		p.Steps = append(p.Steps, Step{Path: path, Now: now[path], To: to[path], Forced: forced[path], From: from[path], away: away[path]})
+		p.Steps = append(p.Steps, Step{
+			Path: path, Now: now[path], To: to[path], Forced: forced[path], From: from[path], away: away[path],
+		})
 	}
 	p.keepFull()
 	return p

@@ -95,15 +95,16 @@ func (p Plan) Save() ([]Change, error) {
 	return out, b.flush()
 }
 
-// Apply executes the plan, and returns what it did and what it skipped. In all cases, each file is either unchanged or as
-// planned. Paths that changed since the plan was made are skipped.
+// Apply executes the plan, and returns what it did and what it skipped. In all cases, each file is either unchanged or
+// as planned. Paths that changed since the plan was made are skipped.
 func (p Plan) Apply() (done []Change, left []Left) {
 	r := restorer{store: p.store, modes: map[string]fs.FileMode{}}
 	steps := p.Todo()
 	removes := func(s Step, dirs bool) bool {
 		return !s.away && s.Now.Is != "" && s.Now.IsDir() == dirs && (s.To.Is == "" || dirs != s.To.IsDir())
 	}
-	// Deletions of files; new directories, the outermost first; moves; deletions of directories, the deepest first; the rest.
+	// Deletions of files; new directories, the outermost first; moves; deletions of directories, the deepest first; the
+	// rest.
 	for _, s := range steps {
 		if removes(s, false) {
 			r.try(s, r.remove)
@@ -204,7 +205,8 @@ func fail(all map[string]error, path string, err error) map[string]error {
 	return all
 }
 
-// move renames a file or a directory that is still as it was, without following links out of the directory that has both.
+// move renames a file or a directory that is still as it was, without following links out of the directory that has
+// both.
 func move(from, to string, is State) error {
 	now, err := peek(from, true)
 	if err != nil || now.Is != is.Is {
@@ -314,8 +316,8 @@ func (r *restorer) write(s Step) error {
 	})
 }
 
-// shared reports whether a file has other names, possibly outside the workspace. It is replaced, also to restore its mode, so
-// that the others don't change.
+// shared reports whether a file has other names, possibly outside the workspace. It is replaced, also to restore its
+// mode, so that the others don't change.
 func shared(path string) bool {
 	info, err := nofollow.Lstat(path)
 	if err != nil {

@@ -153,7 +153,8 @@ func (s *snapshot) compare(d *difference, path string, old, now *known) {
 		s.settle(now)
 	}
 	before, after := old.state(), now.state()
-	if old.kind == isNode && old.held == nil && old.stat.Mode.IsRegular() && nodeState(old.stat).Is == nodeState(now.stat).Is {
+	if old.kind == isNode && old.held == nil && old.stat.Mode.IsRegular() &&
+		nodeState(old.stat).Is == nodeState(now.stat).Is {
 		switch { // it wasn't saved, so only its metadata can be compared
 		case before.Mode != after.Mode:
 			before.Is = after.Is
@@ -205,7 +206,8 @@ func (d *difference) finish(s *snapshot, first bool) {
 	}
 	if s.cut && !first {
 		for _, root := range s.roots {
-			d.lost = append(d.lost, Lost{root, fmt.Sprintf("over %d files and directories: changes of the others aren't known", s.entries())})
+			d.lost = append(d.lost, Lost{root,
+				fmt.Sprintf("over %d files and directories: changes of the others aren't known", s.entries())})
 		}
 	}
 	sort.Slice(d.changes, func(i, j int) bool { return d.changes[i].Path < d.changes[j].Path })
@@ -280,7 +282,9 @@ func (s *snapshot) listKnown() []search.Node {
 	var nodes []search.Node
 	for path, k := range s.paths {
 		if info, err := os.Lstat(path); err == nil {
-			nodes = append(nodes, search.Node{Path: path, Shut: k.shut && info.IsDir(), Stat: search.StatOf(info).Lasting()})
+			nodes = append(nodes, search.Node{
+				Path: path, Shut: k.shut && info.IsDir(), Stat: search.StatOf(info).Lasting(),
+			})
 		}
 	}
 	return nodes

@@ -17,9 +17,9 @@ import (
 
 // State is the state of a path.
 type State struct {
-	// Is is "" if nothing exists, "sha256:…" for a file with that content, "link:…" for a link to that target, "dir" for a
-	// directory, "node:…" for a file or a directory whose content isn't saved and that can only be moved back, "?" for
-	// anything else.
+	// Is is "" if nothing exists, "sha256:…" for a file with that content, "link:…" for a link to that target, "dir"
+	// for a directory, "node:…" for a file or a directory whose content isn't saved and that can only be moved back,
+	// "?" for anything else.
 	Is   string
 	Mode fs.FileMode // permission bits of a file or a directory
 }
@@ -89,7 +89,8 @@ func Journaled(changes []Change) []journal.Change {
 	var out []journal.Change
 	for _, c := range changes {
 		out = append(out, journal.Change{
-			Path: plain(c.Path), Before: c.Before.Is, After: c.After.Is, Mode: bits(c.Before.Mode), ModeAfter: bits(c.After.Mode),
+			Path: plain(c.Path), Before: c.Before.Is, After: c.After.Is, Mode: bits(c.Before.Mode),
+			ModeAfter: bits(c.After.Mode),
 		})
 	}
 	return out
@@ -99,7 +100,9 @@ func Journaled(changes []Change) []journal.Change {
 func FromJournal(changes []journal.Change) []Change {
 	var out []Change
 	for _, c := range changes {
-		out = append(out, Change{Path: unplain(c.Path), Before: State{c.Before, mode(c.Mode)}, After: State{c.After, mode(c.ModeAfter)}})
+		out = append(out, Change{
+			Path: unplain(c.Path), Before: State{c.Before, mode(c.Mode)}, After: State{c.After, mode(c.ModeAfter)},
+		})
 	}
 	return out
 }
@@ -152,8 +155,8 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, nofollow.ErrChanged) || isNotDir(err)
 }
 
-// look returns the state of a path, and saves its content. A file over the limit has the state of an unsaved one, with an
-// error.
+// look returns the state of a path, and saves its content. A file over the limit has the state of an unsaved one, with
+// an error.
 func look(path string, limit int64, b *batch) (State, error) {
 	return stateOf(path, func(info fs.FileInfo) (State, error) { return lookFile(path, info, limit, b) })
 }

@@ -15,8 +15,9 @@ import (
 	"sync"
 )
 
-// Store stores contents by their hash, for one session. Small ones are in packs, which only grow: records of hash, length
-// and content. Large ones are separate files, as clones if the file system supports it. It is safe for concurrent use.
+// Store stores contents by their hash, for one session. Small ones are in packs, which only grow: records of hash,
+// length and content. Large ones are separate files, as clones if the file system supports it. It is safe for
+// concurrent use.
 type Store struct {
 	dir string
 

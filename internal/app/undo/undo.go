@@ -5,10 +5,10 @@
 //	outcome := run(ctx)
 //	found := w.After(ctx)                     // what it changed
 //
-// For a call that declares the paths it writes, these are saved. Before the first call that may change anything, the whole
-// workspace is saved; the difference between scans before and after a call is attributed to the call. Contents are in a
-// [Store]. A [Plan] is what an undo or a redo would do, and [Plan.Apply] does it. The changes of a tried call are reported:
-// see [Tracker.Kept].
+// For a call that declares the paths it writes, these are saved. Before the first call that may change anything, the
+// whole workspace is saved; the difference between scans before and after a call is attributed to the call. Contents
+// are in a [Store]. A [Plan] is what an undo or a redo would do, and [Plan.Apply] does it. The changes of a tried call
+// are reported: see [Tracker.Kept].
 package undo
 
 import (

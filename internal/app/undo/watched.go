@@ -15,8 +15,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 )
 
-// watched is what a snapshot knows from watches: which paths may have changed since the last scan. Without watches, each scan
-// compares the times of all files.
+// watched is what a snapshot knows from watches: which paths may have changed since the last scan. Without watches,
+// each scan compares the times of all files.
 type watched struct {
 	hub     *watch.Hub // nil: there are no watches
 	why     string     // why there are none
@@ -24,8 +24,9 @@ type watched struct {
 	at      map[int32]string // paths of directories
 	wd      map[string]int32
 	always  map[string]bool // paths that can change without an event
-	open    map[string]bool // files that running programs had open at the last scan; true: they can write them through memory
-	since   uint64          // when the session started
+	// files that running programs had open at the last scan; true: they can write them through memory
+	open  map[string]bool
+	since uint64 // when the session started
 }
 
 // listing is what a scan has to compare.
@@ -128,7 +129,8 @@ func (w *watched) add(path string) {
 		w.drop(path)
 		w.wd[path] = unwatchable
 	case full(err):
-		w.give(fmt.Sprintf("the workspace has more directories than the %d that Adze can watch (half of fs.inotify.max_user_watches)", watch.Limit()))
+		w.give(fmt.Sprintf("the workspace has more directories than the %d that Adze can watch (half of "+
+			"fs.inotify.max_user_watches)", watch.Limit()))
 	case err != nil:
 		w.give("watch " + path + ": " + err.Error())
 	case !local(path):
@@ -152,8 +154,8 @@ func (w *watched) drop(path string) {
 	}
 }
 
-// note records whether a path has to be compared in each scan: a skipped directory, whose content isn't watched, a file that
-// may have changed just before it was read, and one with several names.
+// note records whether a path has to be compared in each scan: a skipped directory, whose content isn't watched, a file
+// that may have changed just before it was read, and one with several names.
 func (w *watched) note(path string, k *known) {
 	if w.watcher == nil {
 		return
@@ -218,7 +220,8 @@ func (s *snapshot) listChanged(ctx context.Context, paths map[string]bool) (l li
 		}
 		st := search.StatOf(info).Lasting()
 		wd, watched := s.wd[path] // a new directory can have the inode of one that was deleted
-		isNew := info.IsDir() && (old == nil || old.stat.Inode != st.Inode || !old.shut && (!watched || wd == unwatchable))
+		isNew := info.IsDir() && (old == nil || old.stat.Inode != st.Inode || !old.shut &&
+			(!watched || wd == unwatchable))
 		if entered && (isNew || !info.IsDir()) {
 			l.gone[path] = true
 		}
@@ -267,7 +270,9 @@ func (s *snapshot) otherNames(nodes []search.Node) (more []search.Node) {
 	for path, k := range s.paths {
 		if inodes[k.stat.Inode] && !s.always[path] {
 			if info, err := os.Lstat(path); err == nil {
-				more = append(more, search.Node{Path: path, Shut: k.shut && info.IsDir(), Stat: search.StatOf(info).Lasting()})
+				more = append(more, search.Node{
+					Path: path, Shut: k.shut && info.IsDir(), Stat: search.StatOf(info).Lasting(),
+				})
 			}
 		}
 	}
@@ -276,12 +281,17 @@ func (s *snapshot) otherNames(nodes []search.Node) (more []search.Node) {
 
 // skips reports whether a path isn't saved.
 func (s *snapshot) skips(path string) bool {
-	return slices.ContainsFunc(s.skip, func(skip string) bool { return path == skip || strings.HasPrefix(path, skip+sep) })
+	return slices.ContainsFunc(s.skip, func(skip string) bool {
+		return path == skip ||
+			strings.HasPrefix(path, skip+sep)
+	})
 }
 
-// watchNew watches the directories that aren't watched yet, and lists them again: what changed before that had no event. At
-// first, only those are listed again whose times show that something was added or removed: the files are read later.
-func (s *snapshot) watchNew(ctx context.Context, nodes []search.Node, first bool, began int64) (more []search.Node, ok bool) {
+// watchNew watches the directories that aren't watched yet, and lists them again: what changed before that had no
+// event. At first, only those are listed again whose times show that something was added or removed: the files are read
+// later.
+func (s *snapshot) watchNew(ctx context.Context, nodes []search.Node, first bool, began int64) (more []search.Node,
+	ok bool) {
 	for found := nodes; ; first = false {
 		fresh := map[string]bool{}
 		for _, n := range found {
@@ -334,14 +344,15 @@ func unchanged(n search.Node, began int64) bool {
 		return false
 	}
 	st := search.StatOf(info)
-	return st.Modified == n.Stat.Modified && st.Changed == n.Stat.Changed && st.Changed != 0 && max(st.Modified, st.Changed) < began
+	return st.Modified == n.Stat.Modified && st.Changed == n.Stat.Changed && st.Changed != 0 &&
+		max(st.Modified, st.Changed) < began
 }
 
 // mostParents bounds the directories that are open at once.
 const mostParents = 128
 
-// listFresh lists new directories and everything in them. Their parents are listed too, because their ignore rules decide
-// whether a directory is entered.
+// listFresh lists new directories and everything in them. Their parents are listed too, because their ignore rules
+// decide whether a directory is entered.
 func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]search.Node, error) {
 	parents := map[string]bool{}
 	for path := range fresh {
@@ -356,12 +367,13 @@ func (s *snapshot) listFresh(ctx context.Context, fresh map[string]bool) ([]sear
 	if len(dirs) > mostParents {
 		return nil, errUnwatched
 	}
-	res, err := search.Tree(ctx, search.TreeRequest{Paths: dirs, Skip: s.skip, Limit: s.entries(), Known: func(path string) (enter, known bool) {
-		if !below(path, fresh) {
-			return false, true
-		}
-		return s.entered(path)
-	}})
+	res, err := search.Tree(ctx, search.TreeRequest{Paths: dirs, Skip: s.skip, Limit: s.entries(),
+		Known: func(path string) (enter, known bool) {
+			if !below(path, fresh) {
+				return false, true
+			}
+			return s.entered(path)
+		}})
 	if err != nil || res.Incomplete == search.Enough {
 		return nil, errors.Join(err, errUnwatched)
 	}
@@ -381,8 +393,8 @@ func below(path string, dirs map[string]bool) bool {
 	}
 }
 
-// Unwatched returns why the changes of each command are found by the times of all files, which takes longer; "" if they are
-// found by watches.
+// Unwatched returns why the changes of each command are found by the times of all files, which takes longer; "" if they
+// are found by watches.
 func (t *Tracker) Unwatched(ctx context.Context) (why string, err error) {
 	s := t.snapshot(nil)
 	s.paths = map[string]*known{}

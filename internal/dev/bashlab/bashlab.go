@@ -1,9 +1,9 @@
-// Package bashlab makes up lines of bash, runs them with real bash where they can do no harm, and compares what bash did
-// with what permission/shell reads in them. Only tests import it.
+// Package bashlab makes up lines of bash, runs them with real bash where they can do no harm, and compares what bash
+// did with what permission/shell reads in them. Only tests import it.
 //
-// A [Generator] makes up lines from a grammar. On Linux, a [Recorder] runs a line with programs that only write down how
-// they are called, and reports where the reading differs. A [Runner] runs a line with real programs and reports what it
-// changed, contacted and printed. Both run in namespaces of their own, in a second process of the test:
+// A [Generator] makes up lines from a grammar. On Linux, a [Recorder] runs a line with programs that only write down
+// how they are called, and reports where the reading differs. A [Runner] runs a line with real programs and reports
+// what it changed, contacted and printed. Both run in namespaces of their own, in a second process of the test:
 //
 //	func TestMain(m *testing.M) { bashlab.Main(m, nil) }
 //
@@ -89,7 +89,8 @@ func Rand() *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-// Flags returns the flags of every program on the read-only list, by names such as "sort" and "git log". Flags are written
+// Flags returns the flags of every program on the read-only list, by names such as "sort" and "git log". Flags are
+// written
 // -a, -n VALUE and --color[=VALUE].
 var Flags = sync.OnceValue(func() map[string][]string {
 	all := map[string][]string{"git": {}}

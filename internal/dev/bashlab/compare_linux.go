@@ -52,12 +52,13 @@ func StartRecorder(t testing.TB) *Recorder {
 // String says how many lines were compared, and what they ran.
 func (r *Recorder) String() string {
 	c := r.counts
-	return fmt.Sprintf("%d lines, %d not read, %d calls by bash, %d of them known exactly, %d lines proved read-only, %d without end", c.lines, c.unread, c.calls, c.literal, c.proved, c.late)
+	return fmt.Sprintf("%d lines, %d not read, %d calls by bash, %d of them known exactly, %d lines proved "+
+		"read-only, %d without end", c.lines, c.unread, c.calls, c.literal, c.proved, c.late)
 }
 
 // Check fails the test if bash does something in a line that permission/shell didn't read in it: a command with other
-// arguments or in another directory, or a file that it opens. It also reports a shorter line with a difference, and ends
-// the test after a few of them.
+// arguments or in another directory, or a file that it opens. It also reports a shorter line with a difference, and
+// ends the test after a few of them.
 func (r *Recorder) Check(t testing.TB, line, locale string) {
 	t.Helper()
 	why := r.compare(t, line, locale)
@@ -129,7 +130,8 @@ func (r *Recorder) compare(t testing.TB, line, locale string) string {
 		case by == nil:
 			return fmt.Sprintf("bash ran %q in %s", c.Argv, c.Dir)
 		case proved && !c.Script && importantState(c.State) != r.initial[locale]:
-			return fmt.Sprintf("bash ran %q in the state %q, which is not %q", c.Argv, importantState(c.State), r.initial[locale])
+			return fmt.Sprintf("bash ran %q in the state %q, which is not %q", c.Argv, importantState(c.State),
+				r.initial[locale])
 		case proved && !hasGlobs(script) && !strings.Contains(strings.Join(c.Argv, ""), "\r"):
 			if why := unproved(script, by, c); why != "" {
 				return fmt.Sprintf("bash ran %q in %s, but %s", c.Argv, c.Dir, why)
@@ -152,13 +154,15 @@ func (r *Recorder) compare(t testing.TB, line, locale string) string {
 	return ""
 }
 
-// explanation returns the command of a script that a call comes from. A command that may or may not run explains nothing.
+// explanation returns the command of a script that a call comes from. A command that may or may not run explains
+// nothing.
 func explanation(script *bash.Script, c call) *bash.Command {
 	for _, cmd := range script.Commands {
 		if cmd.By != nil && len(cmd.Words) > 0 && cmd.Words[0].Kind == bash.Unknown && !cmd.MayRun {
 			return cmd // it runs an unknown text
 		}
-		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs, func(d string) bool { return physical(d) == c.Dir }) {
+		if cmd.MayRun || cmd.Dirs != nil && !slices.ContainsFunc(cmd.Dirs,
+			func(d string) bool { return physical(d) == c.Dir }) {
 			continue
 		}
 		if len(cmd.Words) > 0 && fits(cmd.Words, c, cmd.AddsArgs) {
@@ -176,21 +180,28 @@ func importantState(state string) string {
 	return state
 }
 
-// runsUnseen reports whether a line runs the contents of a file, evaluates a text as a number, or has an unknown word as the
-// name of a command. The policy takes all of these for running anything.
+// runsUnseen reports whether a line runs the contents of a file, evaluates a text as a number, or has an unknown word
+// as the name of a command. The policy takes all of these for running anything.
 func runsUnseen(script *bash.Script, line string) bool {
 	line = strings.ReplaceAll(line, "\\\n", "")
 	if calculating.MatchString(line) {
 		return true
 	}
-	for _, s := range []string{"$0", "${0}", "$BASH", "SHELL", "PROMPT_COMMAND", "BASH_ENV", "ENV=", "PS4", "posix", "@P}", ".sh", "braceexpand", "+B", "globstar", "nocaseglob"} {
+	for _, s := range []string{"$0", "${0}", "$BASH", "SHELL", "PROMPT_COMMAND", "BASH_ENV", "ENV=", "PS4", "posix",
+		"@P}", ".sh", "braceexpand", "+B", "globstar", "nocaseglob"} {
 		if strings.Contains(line, s) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
-		return len(c.Words) > 1 && c.Words[0].Kind != bash.Literal || c.Name() == "." || c.Name() == "source" || c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs && slices.Contains(realPrograms, c.Name()) ||
-			(c.Name() == "bash" || c.Name() == "sh") && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return w.Text == "-i" || recorderFiles[w.Text] != "" })
+		return len(c.Words) > 1 && c.Words[0].Kind != bash.Literal || c.Name() == "." || c.Name() == "source" ||
+			c.Name() == "mapfile" || c.Name() == "readarray" || strings.Contains(c.Name(), "/") || c.AddsArgs &&
+			slices.Contains(realPrograms, c.Name()) ||
+			(c.Name() == "bash" || c.Name() == "sh") &&
+				slices.ContainsFunc(c.Words, func(w bash.Word) bool {
+					return w.Text == "-i" ||
+						recorderFiles[w.Text] != ""
+				})
 	})
 }
 
@@ -264,8 +275,8 @@ func hasGlobs(script *bash.Script) bool {
 	})
 }
 
-// unproved says why a call that is explained by a command, written as a line of its own, isn't read-only although its line was proved read-only: the
-// proof fails, or it has a path that the proof of the line doesn't have.
+// unproved says why a call that is explained by a command, written as a line of its own, isn't read-only although its
+// line was proved read-only: the proof fails, or it has a path that the proof of the line doesn't have.
 func unproved(script *bash.Script, by *bash.Command, c call) string {
 	var quoted []string
 	for _, a := range c.Argv {
@@ -292,7 +303,8 @@ func unproved(script *bash.Script, by *bash.Command, c call) string {
 		case why != "":
 			return why
 		case test:
-			continue // the proof takes a text that is known for a path, also in [ -n a ]; of others it knows that they are none
+			// the proof takes a text that is known for a path, also in [ -n a ]; of others it knows that they are none
+			continue
 		}
 		for _, t := range reading.Paths {
 			if !known[physical(t.Path)] {
@@ -340,6 +352,7 @@ func runsFind(script *bash.Script) bool {
 func readsFiles(script *bash.Script) bool {
 	return slices.ContainsFunc(script.Commands, func(c *bash.Command) bool {
 		name := c.Name()
-		return len(c.Words) > 0 && (name == "" || strings.Contains(name, "/") || name == "." || name == "source" || slices.Contains(realPrograms, name))
+		return len(c.Words) > 0 && (name == "" || strings.Contains(name, "/") || name == "." || name == "source" ||
+			slices.Contains(realPrograms, name))
 	})
 }

@@ -12,7 +12,8 @@ import (
 var exampleFiles = []string{
 	"go.mod module example.com/app", "go.sum", "cmd/server/main.go package main", "cmd/tool/main.go package main",
 	"internal/server/server.go package server", "internal/server/handler.go package server",
-	"internal/config/config.go package config", "internal/config/config_test.go package config", "docs/guide.md # Guide",
+	"internal/config/config.go package config", "internal/config/config_test.go package config",
+	"docs/guide.md # Guide",
 	"docs/api.md # API", "docs/logo.png", "package.json {}", "package-lock.json {}", "tsconfig.json {}",
 	"src/index.ts export {}", "src/api.ts export {}", "src/api.test.ts export {}", "pyproject.toml [project]",
 	"scripts/import.py import csv", "tests/test_app.py import pytest", "Makefile test:", "README.md # App",
@@ -26,7 +27,8 @@ func MakeExample(dir string, packages int) error {
 	if err := writeFiles(dir, exampleFiles...); err != nil {
 		return err
 	}
-	const commit = "git init -q -b main . && git add -A && git -c user.name=me -c user.email=me@example.com commit -qm first"
+	const commit = "git init -q -b main . && git add -A && git -c user.name=me -c user.email=me@example.com " +
+		"commit -qm first"
 	git := exec.Command("bash", "-c", commit)
 	git.Dir = dir
 	if out, err := git.CombinedOutput(); err != nil {

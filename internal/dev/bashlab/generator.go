@@ -75,8 +75,8 @@ func (g *Generator) Command() string {
 	return line
 }
 
-// Flow returns a line in which it matters what ran before: which variables are set, and where the shell is. A path behind
-// a variable that an else or || leaves unset was once judged as if it were set.
+// Flow returns a line in which it matters what ran before: which variables are set, and where the shell is. A path
+// behind a variable that an else or || leaves unset was once judged as if it were set.
 func (g *Generator) Flow() string { return g.line("flow", 8) }
 
 // Nest returns a line that runs another one.
@@ -150,7 +150,8 @@ func (g *Generator) document() string {
 	defer func(end string) { g.end = end }(g.end)
 	delimiter := g.part("delimiter")
 	g.end = strings.NewReplacer("'", "", `"`, "", "\\\n", "", `\`, "").Replace(delimiter)
-	return g.part("document start") + delimiter + g.part("after delimiter") + "\n" + g.part("document lines") + g.part("document end") + "\n" + g.part("simple")
+	return g.part("document start") + delimiter + g.part("after delimiter") + "\n" + g.part("document lines") +
+		g.part("document end") + "\n" + g.part("simple")
 }
 
 // call makes a call of a read-only program.
@@ -183,7 +184,8 @@ func (g *Generator) flag(name string) string {
 	short := len(base) == 2
 	switch {
 	case short && g.source.IntN(4) == 0:
-		return g.maybeSpell(base + string("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[g.source.IntN(62)]))
+		const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+		return g.maybeSpell(base + string(letters[g.source.IntN(len(letters))]))
 	case optional != "" && short, valued && short && g.source.IntN(2) == 0:
 		return base + g.part("operand")
 	case optional != "", valued && g.source.IntN(2) == 0:

@@ -39,12 +39,13 @@ var writable = []string{"/home", "/tmp", "/run", "/root", "/var/tmp"}
 func Has(name string) bool {
 	return slices.ContainsFunc(filepath.SplitList(SearchPath), func(dir string) bool {
 		path, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-		return err == nil && !slices.ContainsFunc(writable, func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
+		return err == nil && !slices.ContainsFunc(writable,
+			func(dir string) bool { return strings.HasPrefix(path, dir+"/") })
 	})
 }
 
-// Main is for TestMain. It runs the tests; in a process that a Runner or Recorder started, it runs lines instead. approves
-// says whether a policy runs a line without approval, for Command.IfApproved.
+// Main is for TestMain. It runs the tests; in a process that a Runner or Recorder started, it runs lines instead.
+// approves says whether a policy runs a line without approval, for Command.IfApproved.
 func Main(m *testing.M, approves func(line string) bool) {
 	kind := os.Getenv(namespaceVariable)
 	if kind == "" {
@@ -65,9 +66,9 @@ func Main(m *testing.M, approves func(line string) bool) {
 	os.Exit(0)
 }
 
-// process is a second process of this test binary, in user, mount, PID, network, IPC and UTS namespaces of its own. It sees
-// the disk read-only, with a tmpfs in place of /home, /tmp and the like, and a network in which only it answers. It runs one
-// line at a time.
+// process is a second process of this test binary, in user, mount, PID, network, IPC and UTS namespaces of its own. It
+// sees the disk read-only, with a tmpfs in place of /home, /tmp and the like, and a network in which only it answers.
+// It runs one line at a time.
 type process struct {
 	mu  sync.Mutex
 	in  io.WriteCloser
@@ -90,7 +91,8 @@ func openProcess(kind string) (*process, error) {
 	cmd := exec.Command("/proc/self/exe", "-test.run=^$")
 	cmd.Env = append(os.Environ(), namespaceVariable+"="+kind)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
+			syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
@@ -161,8 +163,8 @@ func answer[Q, A any](do func(Q) (A, error)) error {
 	}
 }
 
-// Enter makes the disk read-only, mounts a tmpfs on what must be writable, and starts the loopback interface. It is for a
-// process in user, mount, PID and network namespaces of its own.
+// Enter makes the disk read-only, mounts a tmpfs on what must be writable, and starts the loopback interface. It is for
+// a process in user, mount, PID and network namespaces of its own.
 func Enter() error {
 	steps := []struct {
 		what string
@@ -170,7 +172,8 @@ func Enter() error {
 	}{
 		{"make mounts private", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
 		{"make the disk read-only", func() error {
-			return unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+			return unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE,
+				&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 		}},
 		{"mount /proc", func() error { return unix.Mount("proc", "/proc", "proc", 0, "") }},
 		{"chdir", func() error { return os.Chdir("/") }},

@@ -51,8 +51,8 @@ const (
 	recordRC  = "/run/recorder.sh"
 )
 
-// recorderScript is read by every bash before its line. Builtins that only print or test something are disabled, so that
-// they are recorded.
+// recorderScript is read by every bash before its line. Builtins that only print or test something are disabled, so
+// that they are recorded.
 const recorderScript = `enable ulimit
 ulimit -v 2000000 -t 2 -f 4096
 FUNCNEST=30
@@ -73,7 +73,8 @@ const recorderStub = "#!/usr/bin/bash\nBASH_ENV= . " + recordRC + "\nadze_record
 
 // recorderFiles are the files of the workspace: names that patterns, braces and redirections may match.
 var recorderFiles = map[string]string{
-	"README.md": "hello\n", "a.txt": "a b\n", "b.txt": "-n\n", "src/main.go": "x\n", "src/a.txt": "x\n", "docs/x.md": "x\n", "-n": "x\n", "a b": "x\n", "{1..3}": "x\n", "1": "x\n", "x\r": "x\n",
+	"README.md": "hello\n", "a.txt": "a b\n", "b.txt": "-n\n", "src/main.go": "x\n", "src/a.txt": "x\n",
+	"docs/x.md": "x\n", "-n": "x\n", "a b": "x\n", "{1..3}": "x\n", "1": "x\n", "x\r": "x\n",
 	"evil.sh": recorderStub, "list": "run1 x\n",
 }
 

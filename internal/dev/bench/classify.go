@@ -41,7 +41,10 @@ func newDesk() (*desk, error) {
 	if err := setUp(dir); err != nil {
 		return d, err
 	}
-	d.world = permission.World{Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir}), Place: func() permission.Place { return permission.Overlay }}
+	d.world = permission.World{
+		Roots: []string{dir}, Home: "/home/me", State: "/home/me/.adze", Disk: ondisk.New([]string{dir}),
+		Place: func() permission.Place { return permission.Overlay },
+	}
 	d.rules, _, err = permission.ParseRules(everydayAllow, everydayAsk, everydayDeny)
 	return d, err
 }
@@ -84,11 +87,13 @@ func printClassification(w io.Writer) error {
 			took := d.judge(s.line, judgments)
 			all = append(all, took...)
 			if size == 16<<10 {
-				fmt.Fprintf(w, "classification of 16 KB of %s\t%v, half under %v, p99 %v\t—\n", s.name, share(took, 0), share(took, 0.5), share(took, 0.99))
+				fmt.Fprintf(w, "classification of 16 KB of %s\t%v, half under %v, p99 %v\t—\n", s.name, share(took, 0),
+					share(took, 0.5), share(took, 0.99))
 			}
 		}
 		slices.Sort(all)
-		fmt.Fprintf(w, "classification p99 of %d KB of nothing but words and commands\t%v (median %v)\tunder 1 ms\n", size>>10, share(all, 0.99), share(all, 0.5))
+		fmt.Fprintf(w, "classification p99 of %d KB of nothing but words and commands\t%v (median %v)\tunder 1 ms\n",
+			size>>10, share(all, 0.99), share(all, 0.5))
 	}
 	return nil
 }
@@ -109,7 +114,8 @@ func (d *desk) printEveryday(w io.Writer) error {
 		all = append(all, d.judge(line, 10)...)
 	}
 	slices.Sort(all)
-	fmt.Fprintf(w, "classification p99 of %d everyday commands up to 16 KB\t%v (median %v)\tunder 1 ms\n", len(all)/10, share(all, 0.99), share(all, 0.5))
+	fmt.Fprintf(w, "classification p99 of %d everyday commands up to 16 KB\t%v (median %v)\tunder 1 ms\n", len(all)/10,
+		share(all, 0.99), share(all, 0.5))
 	return nil
 }
 
@@ -117,7 +123,8 @@ func (d *desk) printEveryday(w io.Writer) error {
 func setUp(dir string) error {
 	for name, text := range map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
-		".git/objects/x": "", ".git/refs/x": "", "src/main.go": "package main\n", "src/a/b/c.go": "package b\n", "README.md": "x\n", "go.mod": "module x\n",
+		".git/objects/x": "", ".git/refs/x": "", "src/main.go": "package main\n", "src/a/b/c.go": "package b\n",
+		"README.md": "x\n", "go.mod": "module x\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -133,13 +140,17 @@ func setUp(dir string) error {
 // The rules of a typical user.
 var (
 	everydayAllow = []string{
-		"Shell(npm test:*)", "Shell(npm run build:*)", "Shell(go test:*)", "Shell(go build:*)", "Shell(go vet:*)", "Shell(make:*)", "Shell(git add:*)", "Shell(git commit:*)",
-		"Shell(cargo test:*)", "Shell(pytest:*)", "Shell(npx tsc:*)", "Shell(gofmt:*)", "Shell(mkdir:*)", "Shell(touch:*)", "Read(docs/**)", "Edit(src/**)", "WebFetch(domain:go.dev)",
+		"Shell(npm test:*)", "Shell(npm run build:*)", "Shell(go test:*)", "Shell(go build:*)", "Shell(go vet:*)",
+		"Shell(make:*)", "Shell(git add:*)", "Shell(git commit:*)",
+		"Shell(cargo test:*)", "Shell(pytest:*)", "Shell(npx tsc:*)", "Shell(gofmt:*)", "Shell(mkdir:*)",
+		"Shell(touch:*)", "Read(docs/**)", "Edit(src/**)", "WebFetch(domain:go.dev)",
 		"github__*", "Read(//home/me/notes/**)", "Shell(docker ps)",
 	}
-	everydayAsk  = []string{"Shell(git push)", "Shell(npm publish)", "Shell(gh pr create)", "Edit(go.mod)", "Shell(docker run)", "Shell(terraform)"}
+	everydayAsk = []string{"Shell(git push)", "Shell(npm publish)", "Shell(gh pr create)", "Edit(go.mod)",
+		"Shell(docker run)", "Shell(terraform)"}
 	everydayDeny = []string{
-		"Shell(rm -rf)", "Shell(sudo)", "Shell(git push --force)", "Shell(curl)", "Shell(wget)", "Shell(dd)", "Shell(mkfs)", "Shell(shutdown)", "Shell(chmod -R 777)", "Shell(kubectl delete)",
+		"Shell(rm -rf)", "Shell(sudo)", "Shell(git push --force)", "Shell(curl)", "Shell(wget)", "Shell(dd)",
+		"Shell(mkfs)", "Shell(shutdown)", "Shell(chmod -R 777)", "Shell(kubectl delete)",
 		"Read(.env)", "Read(.env.*)", "Read(secrets/**)", "Edit(.github/**)", "Read(~/.ssh/**)",
 	}
 )
@@ -163,7 +174,8 @@ func shapes(size int) []shape {
 		{"different words", fill("grep -n x", counted(" w%d"), "")},
 		{"commands, the same", fill("", same("ls -la src && "), "ls")},
 		{"commands, different", fill("", counted("cat src/f%d.go; "), "ls")},
-		{"commands, mixed", fill("", kinds("ls -la; ", "cat README.md | head -5; ", "grep -rn x src | wc -l; ", "git status; ", "wc -l src/*.go; "), "pwd")},
+		{"commands, mixed", fill("", kinds("ls -la; ", "cat README.md | head -5; ", "grep -rn x src | wc -l; ",
+			"git status; ", "wc -l src/*.go; "), "pwd")},
 		{"commands that ask", fill("", counted("npm run t%d && "), "make")},
 		{"commands, covered", fill("", counted("go test ./p%d && "), "go vet ./...")},
 		{"pipes", fill("cat README.md", kinds(" | sort", " | uniq -c", " | head -5"), "")},
@@ -174,13 +186,15 @@ func shapes(size int) []shape {
 		{"wrappers", fill("", same("timeout 5 nice -n 3 env ls src; "), "ls")},
 		{"here-document", fill("cat <<'EOF'\n", same("a line of text with $x in it\n"), "EOF")},
 		{"here-documents", fill("", same("cat <<EOF\nsome text\nEOF\n"), "ls")},
-		{"git", fill("", kinds("git log --oneline -5; ", "git diff HEAD~1 -- src; ", "git -C src show HEAD:x; "), "git status")},
+		{"git", fill("", kinds("git log --oneline -5; ", "git diff HEAD~1 -- src; ", "git -C src show HEAD:x; "),
+			"git status")},
 		{"paths", fill("cat", counted(" src/a/b/../c%d.go"), "")},
 		{"words of a changing command", fill("rm -r", counted(" f%d"), "")},
 		{"paths of a changing command", fill("mytool", counted(" --in=src/a:b%d,c"), "")},
 		{"patterns", fill("ls", counted(" src/*%d.go"), "")},
 		{"directories", fill("", counted("cd src && cat f%d && cd ..; "), "ls")},
-		{"loops", fill("", same("for f in a b; do if cat README.md src/main.go src/a/b/c.go | sort | uniq -c | head -5; then ls -la src; else wc -l README.md; fi; done; "), "ls")},
+		{"loops", fill("", same("for f in a b; do if cat README.md src/main.go src/a/b/c.go | sort | uniq -c | head "+
+			"-5; then ls -la src; else wc -l README.md; fi; done; "), "ls")},
 		{"redirections", fill("", same("ls >/dev/null 2>&1; "), "ls")},
 		{"a program", fill("python3 -c '", counted("open(\"src/f%d\").read(); "), "'")},
 	}
@@ -207,7 +221,10 @@ func longCommands() []string {
 		code := fillTo(size-200, "", func(n int) string {
 			return fmt.Sprintf("\tif x%d := load(\"%d\"); x%d != nil {\n\t\treturn x%d\n\t}\n", n, n, n, n)
 		}, "")
-		words := fillTo(size-200, "", func(n int) string { return fmt.Sprintf("- the %dth thing that was changed, and why\n", n) }, "")
+		words := fillTo(size-200, "", func(n int) string {
+			return fmt.Sprintf(
+				"- the %dth thing that was changed, and why\n", n)
+		}, "")
 		all = append(all,
 			"cat > src/gen.go <<'EOF'\npackage main\n"+code+"EOF",
 			"mkdir -p src/a && cat <<EOF > src/a/gen.go && gofmt -l src\npackage main\n"+code+"EOF",
@@ -218,9 +235,11 @@ func longCommands() []string {
 			"gh pr create --title x --body '"+words+"'",
 			"echo '"+words+"' | wc -l",
 			"grep -n TODO"+strings.Repeat(" README.md src/main.go src/a/b/c.go go.mod", size>>10),
-			"sed -n '1,40p' README.md; "+strings.Repeat("echo ---; cat src/main.go | head -20; ", size>>10)+"git status --short",
+			"sed -n '1,40p' README.md; "+strings.Repeat("echo ---; cat src/main.go | head -20; ", size>>10)+
+				"git status --short",
 			"node -e \""+strings.NewReplacer(`"`, `'`, "\t", " ").Replace(code)+"\"",
-			"cat <<'EOF' | jq .\n{\"list\": ["+fillTo(size-200, "1", func(n int) string { return fmt.Sprintf(", %d", n) }, "")+"]}\nEOF",
+			"cat <<'EOF' | jq .\n{\"list\": ["+fillTo(size-200, "1",
+				func(n int) string { return fmt.Sprintf(", %d", n) }, "")+"]}\nEOF",
 		)
 	}
 	return all

@@ -47,7 +47,8 @@ func printLong(w io.Writer, binary string) error {
 		return fmt.Errorf("%d turns of %d bytes: %w", bulkTurns, bulkResult, err)
 	}
 	fmt.Fprintf(w, "%d turns of 20 KB, memory\t%.1f MB\tunder 60 MB\n", bulkTurns, float64(rss)/1e6)
-	fmt.Fprintf(w, "%d turns of 20 KB, a turn\t%v in the first 100, %v in the last\tflat\n", bulkTurns, first.Round(10*time.Microsecond), last.Round(10*time.Microsecond))
+	fmt.Fprintf(w, "%d turns of 20 KB, a turn\t%v in the first 100, %v in the last\tflat\n", bulkTurns,
+		first.Round(10*time.Microsecond), last.Round(10*time.Microsecond))
 	return nil
 }
 
@@ -71,15 +72,17 @@ func longAPIs() []bareAPI {
 		return openaitest.New(openaitest.Script{Key: benchKey, Answers: answers})
 	}
 	all[1].server = func(file string) *openaitest.Server {
-		answers := longAnswers(file, responsestest.Answer{Text: "done"}, func(id string, args []byte) responsestest.Answer {
-			return responsestest.Answer{Calls: []responsestest.Call{{ID: id, Name: "read_file", Args: args}}}
-		})
+		answers := longAnswers(file, responsestest.Answer{Text: "done"},
+			func(id string, args []byte) responsestest.Answer {
+				return responsestest.Answer{Calls: []responsestest.Call{{ID: id, Name: "read_file", Args: args}}}
+			})
 		return responsestest.New(responsestest.Script{Key: benchKey, Answers: answers})
 	}
 	all[2].server = func(file string) *openaitest.Server {
-		answers := longAnswers(file, anthropictest.Answer{Text: "done"}, func(id string, args []byte) anthropictest.Answer {
-			return anthropictest.Answer{Calls: []anthropictest.Call{{ID: id, Name: "read_file", Args: args}}}
-		})
+		answers := longAnswers(file, anthropictest.Answer{Text: "done"},
+			func(id string, args []byte) anthropictest.Answer {
+				return anthropictest.Answer{Calls: []anthropictest.Call{{ID: id, Name: "read_file", Args: args}}}
+			})
 		return anthropictest.New(anthropictest.Script{Key: benchKey, Answers: answers})
 	}
 	all[3].server = func(file string) *openaitest.Server {
@@ -131,7 +134,9 @@ func newWorkDir(size int) (workDir, error) {
 	}
 	p := workDir{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
 	p.file = filepath.Join(p.project, "file.txt")
-	return p, writeAll(map[string]string{filepath.Join(p.home, "settings.json"): "{}", p.file: strings.Repeat("0123456789 abcde\n", size/17)})
+	return p, writeAll(map[string]string{
+		filepath.Join(p.home, "settings.json"): "{}", p.file: strings.Repeat("0123456789 abcde\n", size/17),
+	})
 }
 
 func (p workDir) set(cmd *exec.Cmd, env ...string) {
@@ -204,8 +209,10 @@ func (s *bulkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	message := `{"content":"Task: read the file many times. Done: most of it. To do: the rest. Paths: file.txt."}`
 	if !strings.Contains(string(body[max(0, len(body)-100_000):]), "Your context window is nearly full.") {
 		s.at = append(s.at, time.Now())
-		args, _ := json.Marshal(fmt.Sprintf(`{"absolute_path":%q,"limit":%d}`, s.file, 10_000+len(s.at))) // strings can always be written
-		message = fmt.Sprintf(`{"tool_calls":[{"id":"c%d","function":{"name":"read_file","arguments":%s}}]}`, len(s.at), args)
+		// strings can always be written
+		args, _ := json.Marshal(fmt.Sprintf(`{"absolute_path":%q,"limit":%d}`, s.file, 10_000+len(s.at)))
+		message = fmt.Sprintf(`{"tool_calls":[{"id":"c%d","function":{"name":"read_file","arguments":%s}}]}`, len(s.at),
+			args)
 		if len(s.at) > bulkTurns {
 			message = `{"content":"done"}`
 		}
@@ -214,8 +221,8 @@ func (s *bulkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"choices":[{"message":%s,"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":20}}`, message, len(body)/4)
 }
 
-// measureBulk runs a long task that doesn't fit into the window, and returns the mean time of its first and last 100 turns,
-// including the server's work, and its peak memory.
+// measureBulk runs a long task that doesn't fit into the window, and returns the mean time of its first and last 100
+// turns, including the server's work, and its peak memory.
 func measureBulk(binary string) (first, last time.Duration, rss int64, err error) {
 	p, err := newWorkDir(bulkResult)
 	if err != nil {

@@ -26,8 +26,12 @@ func printEditor(w io.Writer, binary string) error {
 	if _, _, err := b.record(sessionID(0), 1000); err != nil {
 		return err
 	}
-	sleep := openaitest.Call{ID: "c1", Name: "run_shell_command", Args: json.RawMessage(`{"command":"echo begin; sleep 1000"}`)}
-	server, err := openaitest.Start(openaitest.Script{Answers: []openaitest.Answer{{Calls: []openaitest.Call{sleep}}}, Repeat: true})
+	sleep := openaitest.Call{
+		ID: "c1", Name: "run_shell_command", Args: json.RawMessage(`{"command":"echo begin; sleep 1000"}`),
+	}
+	server, err := openaitest.Start(openaitest.Script{
+		Answers: []openaitest.Answer{{Calls: []openaitest.Call{sleep}}}, Repeat: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -38,7 +42,8 @@ func printEditor(w io.Writer, binary string) error {
 		if err != nil {
 			return fmt.Errorf("editor: %w", err)
 		}
-		began, opened, cancelled, loaded = append(began, took[0]), append(opened, took[1]), append(cancelled, took[2]), append(loaded, took[3])
+		began, opened, cancelled, loaded = append(began, took[0]), append(opened, took[1]), append(cancelled, took[2]),
+			append(loaded, took[3])
 	}
 	updates, err := b.updates()
 	if err != nil {
@@ -49,7 +54,8 @@ func printEditor(w io.Writer, binary string) error {
 		took       []time.Duration
 	}{
 		{"adze acp: initialize after exec", "20 ms", began}, {"adze acp: session/new", "30 ms", opened},
-		{"adze acp: cancel with a command running", "200 ms", cancelled}, {"adze acp: session/load, 1,000 turns", "200 ms", loaded},
+		{"adze acp: cancel with a command running", "200 ms", cancelled},
+		{"adze acp: session/load, 1,000 turns", "200 ms", loaded},
 		{"adze acp: update after the event of the model", "1 ms", updates},
 	} {
 		slices.Sort(row.took)
@@ -58,8 +64,8 @@ func printEditor(w io.Writer, binary string) error {
 	return nil
 }
 
-// edit runs an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns the
-// time of each.
+// edit runs an editor: it starts the agent, opens a session, cancels a prompt and loads another session, and returns
+// the time of each.
 func (b *sessionBench) edit(url string) (took [4]time.Duration, err error) {
 	began := time.Now()
 	e, err := b.startEditor(url)
@@ -76,7 +82,8 @@ func (b *sessionBench) edit(url string) (took [4]time.Duration, err error) {
 		return took, err
 	}
 	took[1] = time.Since(began)
-	if _, err = e.until("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`, id), `"in_progress"`); err != nil {
+	if _, err = e.until("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`, id),
+		`"in_progress"`); err != nil {
 		return took, err
 	}
 	began = time.Now()
@@ -85,7 +92,8 @@ func (b *sessionBench) edit(url string) (took [4]time.Duration, err error) {
 		return took, err
 	}
 	took[2], began = time.Since(began), time.Now()
-	_, err = e.until("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, sessionID(0), b.project), `"configOptions"`)
+	_, err = e.until("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":%q,"mcpServers":[]}`, sessionID(0), b.project),
+		`"configOptions"`)
 	took[3] = time.Since(began)
 	return took, err
 }
@@ -120,7 +128,8 @@ func (b *sessionBench) updates() ([]time.Duration, error) {
 	var seen []time.Time
 	for i := range events {
 		if i == 0 {
-			_, err = e.until("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`, id), "event 0;")
+			_, err = e.until("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"go"}]}`,
+				id), "event 0;")
 		} else {
 			_, err = e.next(fmt.Sprintf("event %d;", i))
 		}
@@ -149,7 +158,8 @@ type benchEditor struct {
 // startEditor starts the agent with a model.
 func (b *sessionBench) startEditor(url string) (*benchEditor, error) {
 	cmd := exec.Command(b.binary, "acp")
-	cmd.Env = append(os.Environ(), "HOME="+b.home, "ADZE_HOME="+b.home, "OPENAI_BASE_URL="+url, "OPENAI_MODEL=m", "OPENAI_API_KEY=", "ADZE_LOCAL_MODELS=off")
+	cmd.Env = append(os.Environ(), "HOME="+b.home, "ADZE_HOME="+b.home, "OPENAI_BASE_URL="+url, "OPENAI_MODEL=m",
+		"OPENAI_API_KEY=", "ADZE_LOCAL_MODELS=off")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -180,7 +190,8 @@ func (e *benchEditor) open(dir string) (string, error) {
 // until sends a request and reads lines until one has a text.
 func (e *benchEditor) until(method, params, text string) (string, error) {
 	e.last++
-	if _, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.last, method, params); err != nil {
+	if _, err := fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", e.last, method,
+		params); err != nil {
 		return "", err
 	}
 	return e.next(text)

@@ -237,8 +237,8 @@ func startAndPrint(args []string) error {
 	return nil
 }
 
-// memory returns the peak memory of a command. Linux counts the memory of the parent at the start as the child's, so the
-// parent is a small process.
+// memory returns the peak memory of a command. Linux counts the memory of the parent at the start as the child's, so
+// the parent is a small process.
 func memory(cmd *exec.Cmd) (bytes int64, err error) {
 	self, err := os.Executable()
 	if err != nil {

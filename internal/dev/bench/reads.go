@@ -17,8 +17,8 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// limitedReads measures commands that obviously only read, in workspaces of several sizes with secrets, in the read-only sandbox without
-// and with limits on reads.
+// limitedReads measures commands that obviously only read, in workspaces of several sizes with secrets, in the
+// read-only sandbox without and with limits on reads.
 func limitedReads(w io.Writer, helper proc.Helper) error {
 	for _, c := range []struct {
 		files  int
@@ -44,7 +44,8 @@ func limitedReads(w io.Writer, helper proc.Helper) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", name, err)
 		case c.share:
-			fmt.Fprintf(w, "%s\t%+.1f %% of %v\t%s\n", name, 100*float64(limited-plain)/float64(plain), plain.Round(100*time.Microsecond), c.goal)
+			fmt.Fprintf(w, "%s\t%+.1f %% of %v\t%s\n", name, 100*float64(limited-plain)/float64(plain),
+				plain.Round(100*time.Microsecond), c.goal)
 		default:
 			fmt.Fprintf(w, "%s\t%v\t%s\n", name, (limited - plain).Round(10*time.Microsecond), c.goal)
 		}
@@ -52,8 +53,8 @@ func limitedReads(w io.Writer, helper proc.Helper) error {
 	return nil
 }
 
-// timeLimited returns the shortest time of a command in a workspace without and with limits on reads. They alternate, so
-// that noise of the machine affects both.
+// timeLimited returns the shortest time of a command in a workspace without and with limits on reads. They alternate,
+// so that noise of the machine affects both.
 func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain, limited time.Duration, err error) {
 	dir, err := manyFiles(files)
 	if err != nil {
@@ -118,8 +119,8 @@ func approvedCall(set *builtin.Set, line string) func() error {
 	}
 }
 
-// manyFiles creates a workspace with that many files, a hundred per directory, and a secret in every tenth directory, at
-// most 32.
+// manyFiles creates a workspace with that many files, a hundred per directory, and a secret in every tenth directory,
+// at most 32.
 func manyFiles(files int) (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "bench-files-"); err != nil {
 		return "", err

@@ -31,22 +31,27 @@ func boxRows() []*boxRow {
 	rows := []*boxRow{
 		{name: "a command, without a box", goal: "—", spec: func(string) *sandbox.Spec { return nil }},
 		{name: "more in a read-only box (Landlock + seccomp)", goal: "under 2 ms", spec: everyday(sandbox.ReadOnly, 0)},
-		{name: "more in a workspace box, Landlock + seccomp", goal: "under 2 ms", spec: everyday(sandbox.Workspace, sandbox.Namespaces)},
+		{
+			name: "more in a workspace box, Landlock + seccomp", goal: "under 2 ms",
+			spec: everyday(sandbox.Workspace, sandbox.Namespaces),
+		},
 		{name: "more in a workspace box, with namespaces", goal: "—", spec: everyday(sandbox.Workspace, 0)},
 		{name: "more in a workspace+network box", goal: "—", spec: everyday(sandbox.WorkspaceNetwork, 0)},
 	}
-	if p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: true}).Plan(); err == nil && p.Layers.Has(sandbox.Bubblewrap) {
-		rows = append(rows, &boxRow{name: "more in a workspace box by bubblewrap", goal: "—", spec: func(dir string) *sandbox.Spec {
-			s := everyday(sandbox.Workspace, 0)(dir)
-			s.Bubblewrap = true
-			return s
-		}})
+	if p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Bubblewrap: true}).Plan(); err == nil &&
+		p.Layers.Has(sandbox.Bubblewrap) {
+		rows = append(rows, &boxRow{name: "more in a workspace box by bubblewrap", goal: "—",
+			spec: func(dir string) *sandbox.Spec {
+				s := everyday(sandbox.Workspace, 0)(dir)
+				s.Bubblewrap = true
+				return s
+			}})
 	}
 	return rows
 }
 
-// boxes measures the rows alternately, so that noise of the machine affects all, with a pause before each as between the
-// calls of an agent, when the next helper is started.
+// boxes measures the rows alternately, so that noise of the machine affects all, with a pause before each as between
+// the calls of an agent, when the next helper is started.
 func boxes(w io.Writer, helper proc.Helper) error {
 	const rounds = 60
 	dir, err := os.MkdirTemp("", "bench-box-")

@@ -60,7 +60,8 @@ func printServers(w io.Writer, binary string) error {
 // serverCall returns the median of calls through registry, validation and policy.
 func serverCall(self string) (time.Duration, error) {
 	registry := tool.NewRegistry()
-	servers := discover.Open(map[string]discover.Server{"echo": {Command: self, Args: []string{echoServer}}}, discover.Options{Registry: registry})
+	servers := discover.Open(map[string]discover.Server{"echo": {Command: self, Args: []string{echoServer}}},
+		discover.Options{Registry: registry})
 	defer servers.Close()
 	if err := servers.Wait(context.Background()); err != nil {
 		return 0, err

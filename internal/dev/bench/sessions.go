@@ -36,7 +36,8 @@ func printSessions(w io.Writer, binary string) error {
 	if err != nil {
 		return fmt.Errorf("resume a session: %w", err)
 	}
-	fmt.Fprintf(w, "resuming 1,000 turns (%.0f MB), added\t%v\tunder 25 ms\n", float64(bytes)/1e6, added.Round(100*time.Microsecond))
+	fmt.Fprintf(w, "resuming 1,000 turns (%.0f MB), added\t%v\tunder 25 ms\n", float64(bytes)/1e6,
+		added.Round(100*time.Microsecond))
 	for n := 1; n < 1000; n++ {
 		if _, _, err := b.record(sessionID(n), 3); err != nil {
 			return fmt.Errorf("record sessions: %w", err)
@@ -76,7 +77,9 @@ func (b *sessionBench) record(id string, turns int) (perCall time.Duration, byte
 		return 0, 0, err
 	}
 	w := journal.NewWriter(f, all.Store(), journal.State{})
-	if _, err := w.Write("", journal.Opened{ID: id, CWD: b.project, Model: "gpt-5.5", System: strings.Repeat("Follow the style guide. ", 500)}); err != nil {
+	if _, err := w.Write("", journal.Opened{
+		ID: id, CWD: b.project, Model: "gpt-5.5", System: strings.Repeat("Follow the style guide. ", 500),
+	}); err != nil {
 		return 0, 0, err
 	}
 	var took []time.Duration
@@ -109,10 +112,19 @@ func recordTurn(w *journal.Writer, n int) (time.Duration, error) {
 		journal.Message{Message: model.Prompt("Read main.go from line 100 on.")},
 		journal.Asked{Turn: n},
 		journal.Called{Turn: n, Call: call},
-		journal.Started{ID: id, Name: "read_file", Args: args, Access: []tool.Access{{Verb: tool.Reads, Target: "/home/user/project/main.go"}}},
-		journal.Finished{ID: id, Outcome: journal.Outcome{Name: "read_file", Status: tool.StatusSuccess, Result: result}},
-		journal.Answer{Turn: n, Reason: model.Calls, Message: model.Message{Role: model.Assistant, Parts: []model.Part{model.Text("I read it."), call}}},
-		journal.Responses{Turn: n, Message: model.Message{Role: model.Tool, Parts: []model.Part{model.Response{ID: id, Name: "read_file", Content: result.Content}}}},
+		journal.Started{
+			ID: id, Name: "read_file", Args: args,
+			Access: []tool.Access{{Verb: tool.Reads, Target: "/home/user/project/main.go"}},
+		},
+		journal.Finished{ID: id, Outcome: journal.Outcome{
+			Name: "read_file", Status: tool.StatusSuccess, Result: result,
+		}},
+		journal.Answer{Turn: n, Reason: model.Calls, Message: model.Message{
+			Role: model.Assistant, Parts: []model.Part{model.Text("I read it."), call},
+		}},
+		journal.Responses{Turn: n, Message: model.Message{
+			Role: model.Tool, Parts: []model.Part{model.Response{ID: id, Name: "read_file", Content: result.Content}},
+		}},
 	} {
 		if i == 2 {
 			began = time.Now()
@@ -130,7 +142,10 @@ func recordTurn(w *journal.Writer, n int) (time.Duration, error) {
 // resume returns how much longer opening a session takes if it continues the long one.
 func (b *sessionBench) resume() (time.Duration, error) {
 	all := journal.Sessions{Home: b.home}
-	env := session.Env{Home: b.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": b.home}[name] }}
+	env := session.Env{Home: b.home, Getenv: func(
+		name string) string {
+		return map[string]string{"ADZE_HOME": b.home}[name]
+	}}
 	least := map[bool]time.Duration{}
 	for n := range 20 {
 		record := &session.Recording{}
@@ -178,8 +193,8 @@ func (b *sessionBench) list() (time.Duration, error) {
 	return least, nil
 }
 
-// printUndo measures the cost of undo for commands in a workspace of 30,000 files and 100 MB: the base before the first one,
-// and the scans before and after each.
+// printUndo measures the cost of undo for commands in a workspace of 30,000 files and 100 MB: the base before the first
+// one, and the scans before and after each.
 func printUndo(w io.Writer) error {
 	dir, err := os.MkdirTemp("", "adze-bench-")
 	if err != nil {
@@ -203,7 +218,8 @@ func printUndo(w io.Writer) error {
 	base, scan := time.Duration(0), time.Duration(0)
 	for i := range 5 {
 		t := undo.New(undo.Options{
-			Home: filepath.Join(dir, "home"), Session: fmt.Sprint(i), Roots: []string{root}, Limits: undo.Limits{FileBytes: 4 << 20, Bytes: 512 << 20, Files: 100_000},
+			Home: filepath.Join(dir, "home"), Session: fmt.Sprint(i), Roots: []string{root},
+			Limits: undo.Limits{FileBytes: 4 << 20, Bytes: 512 << 20, Files: 100_000},
 		})
 		began := time.Now()
 		window := t.Before(ctx, q, tool.Decision{})

@@ -26,7 +26,8 @@ func printTerminal(w io.Writer, binary string) error {
 	if err != nil {
 		return err
 	}
-	for _, measure := range []func(io.Writer, string) error{benchPaint, benchEcho, benchBytes, benchIdle, benchItems, benchFiles} {
+	for _, measure := range []func(io.Writer, string) error{benchPaint, benchEcho, benchBytes, benchIdle, benchItems,
+		benchFiles} {
 		if err := measure(w, binary); err != nil {
 			return fmt.Errorf("terminal: %w", err)
 		}
@@ -76,9 +77,10 @@ func sitDown(binary string, prepare func(project string) error, answers ...opena
 	err = writeAll(map[string]string{
 		filepath.Join(home, "settings.json"): `{"model":{"reasoningEffort":"low","generationConfig":{"contextWindowSize":50000000}},"permissions":{"allow":["Shell(git status)"],"deny":["Read(secret)"]},` +
 			`"mcpServers":{"one":` + mcp + `,"two":` + mcp + `,"three":` + mcp + `}}`,
-		filepath.Join(home, ".env"):                      "OPENAI_BASE_URL=" + server.URL + "\n",
-		filepath.Join(home, "AGENTS.md"):                 "Answer briefly.\n",
-		filepath.Join(project, "AGENTS.md"):              "# Project\n" + strings.Repeat("Run the tests before you finish.\n", 10),
+		filepath.Join(home, ".env"):      "OPENAI_BASE_URL=" + server.URL + "\n",
+		filepath.Join(home, "AGENTS.md"): "Answer briefly.\n",
+		filepath.Join(project, "AGENTS.md"): "# Project\n" +
+			strings.Repeat("Run the tests before you finish.\n", 10),
 		filepath.Join(project, ".adze", "settings.json"): `{"permissions":{"deny":["Shell(rm)"]}}`,
 		filepath.Join(project, "small.txt"):              "one\ntwo\nthree\n",
 	})
@@ -116,7 +118,8 @@ func (s *seat) start(binary, home string) error {
 	s.Screen = screentest.New(120, 40, func(reply string) { keys.WriteString(reply) })
 	s.cmd = exec.Command(binary)
 	s.cmd.Dir = s.project
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ADZE_HOME=" + home, "TERM=xterm-256color", "ADZE_LOCAL_MODELS=off"}
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ADZE_HOME=" + home, "TERM=xterm-256color",
+		"ADZE_LOCAL_MODELS=off"}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = tty, tty, tty
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 	s.began = time.Now()
@@ -208,7 +211,8 @@ func benchPaint(w io.Writer, binary string) error {
 		}
 	}
 	half := median(all)
-	fmt.Fprintf(w, "terminal: exec to first paint, three servers\t%v, half of 20 under %v\tunder 30 ms\n", all[0].Round(100*time.Microsecond), half.Round(100*time.Microsecond))
+	fmt.Fprintf(w, "terminal: exec to first paint, three servers\t%v, half of 20 under %v\tunder 30 ms\n",
+		all[0].Round(100*time.Microsecond), half.Round(100*time.Microsecond))
 	return nil
 }
 
@@ -222,7 +226,10 @@ func benchEcho(w io.Writer, binary string) error {
 	lines.WriteString("```\n\nThe long part ends.")
 	s, err := sitDown(binary, nil,
 		openaitest.Answer{Text: lines.String(), Faults: openaitest.Faults{Split: 8 << 10}},
-		openaitest.Answer{Text: strings.Repeat("Some text of an answer. ", 5_000), Faults: openaitest.Faults{Split: 5, Pause: openaitest.Duration(5 * time.Millisecond)}})
+		openaitest.Answer{
+			Text:   strings.Repeat("Some text of an answer. ", 5_000),
+			Faults: openaitest.Faults{Split: 5, Pause: openaitest.Duration(5 * time.Millisecond)},
+		})
 	if err != nil {
 		return err
 	}
@@ -253,7 +260,8 @@ func benchEcho(w io.Writer, binary string) error {
 		all = append(all, took)
 		if i%60 == 59 {
 			s.keys.WriteString("\x15")
-			if _, err := s.until("the prompt is empty", func(lines []string) bool { return !strings.Contains(strings.Join(lines, "\n"), "› q") }); err != nil {
+			if _, err := s.until("the prompt is empty",
+				func(lines []string) bool { return !strings.Contains(strings.Join(lines, "\n"), "› q") }); err != nil {
 				return err
 			}
 		}
@@ -267,8 +275,13 @@ func benchEcho(w io.Writer, binary string) error {
 
 // benchBytes counts the output of the program for an answer.
 func benchBytes(w io.Writer, binary string) error {
-	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and `then` it sleeps.\n\n- one thing\n- another thing\n\n", 60)
-	s, err := sitDown(binary, nil, openaitest.Answer{Text: text + "That is all.", Faults: openaitest.Faults{Split: 5, Pause: openaitest.Duration(5 * time.Millisecond)}})
+	text := strings.Repeat("The quick brown fox jumps over the lazy dog, and `then` it sleeps.\n\n- one thing\n- "+
+		"another thing\n\n", 60)
+	s, err := sitDown(binary, nil, openaitest.Answer{
+		Text: text + "That is all.", Faults: openaitest.Faults{
+			Split: 5, Pause: openaitest.Duration(5 * time.Millisecond),
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -281,7 +294,8 @@ func benchBytes(w io.Writer, binary string) error {
 	if _, err := s.shows("That is all."); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "terminal: bytes written per byte of an answer\t%.1f\tunder 5\n", float64(s.written.Load()-before)/float64(len(text)))
+	fmt.Fprintf(w, "terminal: bytes written per byte of an answer\t%.1f\tunder 5\n",
+		float64(s.written.Load()-before)/float64(len(text)))
 	return nil
 }
 
@@ -342,7 +356,10 @@ func benchItems(w io.Writer, binary string) error {
 	for i := range 25 {
 		a := openaitest.Answer{}
 		for j := range 200 {
-			a.Calls = append(a.Calls, openaitest.Call{ID: fmt.Sprintf("c%d_%d", i, j), Name: "read_file", Args: []byte(`{"absolute_path":"$PROJECT/small.txt"}`)})
+			a.Calls = append(a.Calls, openaitest.Call{
+				ID: fmt.Sprintf("c%d_%d", i, j), Name: "read_file",
+				Args: []byte(`{"absolute_path":"$PROJECT/small.txt"}`),
+			})
 		}
 		answers = append(answers, a)
 	}
@@ -368,7 +385,8 @@ func benchItems(w io.Writer, binary string) error {
 	}
 	time.Sleep(3 * time.Second)
 	path := fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid)
-	fmt.Fprintf(w, "terminal: memory after 10,000 items\t%.1f MB, at most %.1f MB\tunder 60 MB\n", float64(status(path, "VmRSS:"))/1e3, float64(status(path, "VmHWM:"))/1e3)
+	fmt.Fprintf(w, "terminal: memory after 10,000 items\t%.1f MB, at most %.1f MB\tunder 60 MB\n",
+		float64(status(path, "VmRSS:"))/1e3, float64(status(path, "VmHWM:"))/1e3)
 	return nil
 }
 
@@ -381,7 +399,8 @@ func benchFiles(w io.Writer, binary string) error {
 				return err
 			}
 			for f := range 100 {
-				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file_%02d_handler.go", f)), nil, 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file_%02d_handler.go", f)), nil,
+					0o600); err != nil {
 					return err
 				}
 			}
@@ -403,7 +422,11 @@ func benchFiles(w io.Writer, binary string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.until("the list is complete", func(lines []string) bool { return !strings.Contains(strings.Join(lines, "\n"), "listing files") }); err != nil {
+	if _, err := s.until("the list is complete",
+		func(lines []string) bool {
+			return !strings.Contains(strings.Join(lines, "\n"),
+				"listing files")
+		}); err != nil {
 		return err
 	}
 	var all []time.Duration
@@ -411,13 +434,17 @@ func benchFiles(w io.Writer, binary string) error {
 	for _, c := range "pkg1mod45file3handler" {
 		word += string(c)
 		began := time.Now()
-		if _, err := s.key(string(c), func(lines []string) bool { return slices.Contains(lines, "› "+word) }); err != nil {
+		if _, err := s.key(string(c), func(lines []string) bool {
+			return slices.Contains(lines,
+				"› "+word)
+		}); err != nil {
 			return err
 		}
 		time.Sleep(100 * time.Millisecond) // the list follows
 		all = append(all, s.lastPaint().Sub(began))
 	}
 	slices.Sort(all)
-	fmt.Fprintf(w, "terminal: @ among 100,000 files\tfirst list %v, slowest key %v\tunder 30 ms, under 10 ms\n", first.Round(100*time.Microsecond), all[len(all)-1].Round(100*time.Microsecond))
+	fmt.Fprintf(w, "terminal: @ among 100,000 files\tfirst list %v, slowest key %v\tunder 30 ms, under 10 ms\n",
+		first.Round(100*time.Microsecond), all[len(all)-1].Round(100*time.Microsecond))
 	return nil
 }

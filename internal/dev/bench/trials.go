@@ -32,7 +32,8 @@ func trials(w io.Writer, helper proc.Helper) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "more in a trial than in a workspace box, true\t%v\tunder 2 ms\n", (tried - plain).Round(10*time.Microsecond))
+	fmt.Fprintf(w, "more in a trial than in a workspace box, true\t%v\tunder 2 ms\n",
+		(tried - plain).Round(10*time.Microsecond))
 	if err := few.effects(w); err != nil {
 		return err
 	}
@@ -49,7 +50,8 @@ func trials(w io.Writer, helper proc.Helper) error {
 	if plain, tried, err = many.compare("rg -c 'no such text'; true", 10); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s\t%.2f times %v\t%s\n", name, float64(tried)/float64(plain), plain.Round(100*time.Microsecond), goal)
+	fmt.Fprintf(w, "%s\t%.2f times %v\t%s\n", name, float64(tried)/float64(plain), plain.Round(100*time.Microsecond),
+		goal)
 	return nil
 }
 
@@ -72,7 +74,10 @@ func openTrials(helper proc.Helper, files int) (*trialBench, error) {
 	b := &trialBench{root: root, state: root + ".state", runner: proc.Open(proc.Options{Helper: helper})}
 	env := os.Environ()
 	b.base = sandbox.NewBase([]string{root}, nil, env, nil)
-	b.layers, err = trial.Open(trial.Options{State: b.state, Roots: []string{root}, Home: b.base.Home(), Temp: sandbox.TempDirs(env), CacheDirs: b.base.CacheDirs(), Caches: b.base.Lasting()})
+	b.layers, err = trial.Open(trial.Options{
+		State: b.state, Roots: []string{root}, Home: b.base.Home(), Temp: sandbox.TempDirs(env),
+		CacheDirs: b.base.CacheDirs(), Caches: b.base.Lasting(),
+	})
 	return b, err
 }
 
@@ -106,7 +111,8 @@ func (b *trialBench) compare(line string, rounds int) (plain, tried time.Duratio
 	for i := range rounds + 1 { // the first is a warm-up
 		time.Sleep(25 * time.Millisecond)
 		began := time.Now()
-		if _, err := b.runner.Run(context.Background(), proc.Command{Line: line, Dir: b.root, Sandbox: b.base.Spec(sandbox.Workspace)}); err != nil {
+		if _, err := b.runner.Run(context.Background(),
+			proc.Command{Line: line, Dir: b.root, Sandbox: b.base.Spec(sandbox.Workspace)}); err != nil {
 			return 0, 0, err
 		}
 		without := time.Since(began)
@@ -131,7 +137,8 @@ func (b *trialBench) effects(w io.Writer) error {
 		name, line string
 		find, keep string // goals
 	}{
-		{"1000 changed files", "find . -name '*.txt' -type f | head -1000 | xargs sed -i 's/$/ x/'", "under 20 ms", "under 20 ms"},
+		{"1000 changed files", "find . -name '*.txt' -type f | head -1000 | xargs sed -i 's/$/ x/'", "under 20 ms",
+			"under 20 ms"},
 		{"a new directory of 50000 files", "mkdir new && cd new && seq 50000 | xargs touch", "", "under 5 ms"},
 	} {
 		var found, kept []time.Duration
@@ -159,7 +166,8 @@ func (b *trialBench) effects(w io.Writer) error {
 			}
 		}
 		if c.find != "" {
-			fmt.Fprintf(w, "effects of %s found\t%v\t%s\n", c.name, slices.Min(found).Round(100*time.Microsecond), c.find)
+			fmt.Fprintf(w, "effects of %s found\t%v\t%s\n", c.name, slices.Min(found).Round(100*time.Microsecond),
+				c.find)
 		}
 		fmt.Fprintf(w, "%s kept\t%v\t%s\n", c.name, slices.Min(kept).Round(100*time.Microsecond), c.keep)
 	}

@@ -45,16 +45,20 @@ func bareAPIs() []bareAPI {
 				{Calls: []openaitest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
 			}})
 		}},
-		{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5", func(file string) *openaitest.Server {
-			return responsestest.New(responsestest.Script{Key: benchKey, Repeat: true, Answers: []responsestest.Answer{
-				{Calls: []responsestest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
-			}})
-		}},
-		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-opus-4-7", func(file string) *openaitest.Server {
-			return anthropictest.New(anthropictest.Script{Key: benchKey, Repeat: true, Answers: []anthropictest.Answer{
-				{Calls: []anthropictest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
-			}})
-		}},
+		{"openai-responses", "OPENAI_API_KEY", "OPENAI_BASE_URL", "/v1", "gpt-5.5",
+			func(file string) *openaitest.Server {
+				return responsestest.New(responsestest.Script{Key: benchKey, Repeat: true,
+					Answers: []responsestest.Answer{
+						{Calls: []responsestest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
+					}})
+			}},
+		{"anthropic", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "", "claude-opus-4-7",
+			func(file string) *openaitest.Server {
+				return anthropictest.New(anthropictest.Script{Key: benchKey, Repeat: true,
+					Answers: []anthropictest.Answer{
+						{Calls: []anthropictest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
+					}})
+			}},
 		{"gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL", "", "gemini-2.5-pro", func(file string) *openaitest.Server {
 			return geminitest.New(geminitest.Script{Key: benchKey, Repeat: true, Answers: []geminitest.Answer{
 				{Calls: []geminitest.Call{{ID: "c", Name: "read_file", Args: args(file)}}}, {Text: "done"},
@@ -65,8 +69,8 @@ func bareAPIs() []bareAPI {
 
 const benchKey = "bench-key"
 
-// printTurns measures a turn with settings, .env and context files: until the first byte of the request, its memory, and the
-// size of the first request.
+// printTurns measures a turn with settings, .env and context files: until the first byte of the request, its memory,
+// and the size of the first request.
 func printTurns(w io.Writer, binary string) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -117,9 +121,11 @@ func measureTurns(binary string, api bareAPI) (turnCost, error) {
 	err = writeAll(map[string]string{
 		filepath.Join(home, "settings.json"): `{"model":{"name":"gpt-5.5","reasoningEffort":"low"},"permissions":{"allow":["Shell(git status)"],"deny":["Read(secret)"]},` +
 			`"modelPricing":{"gpt-5.5":{"input":1,"output":5}}}`,
-		filepath.Join(home, ".env"):                      api.key + "=" + benchKey + "\n" + api.url + "=http://" + inner.Addr().String() + api.base + "\n",
-		filepath.Join(home, "AGENTS.md"):                 "Answer briefly.\n",
-		filepath.Join(project, "AGENTS.md"):              "# Project\n" + strings.Repeat("Run the tests before you finish.\n", 10),
+		filepath.Join(home, ".env"): api.key + "=" + benchKey + "\n" + api.url + "=http://" +
+			inner.Addr().String() + api.base + "\n",
+		filepath.Join(home, "AGENTS.md"): "Answer briefly.\n",
+		filepath.Join(project, "AGENTS.md"): "# Project\n" +
+			strings.Repeat("Run the tests before you finish.\n", 10),
 		filepath.Join(project, ".adze", "settings.json"): `{"permissions":{"deny":["Shell(rm)"]}}`,
 	})
 	if err != nil {
@@ -222,7 +228,9 @@ func printHooks(w io.Writer, helper proc.Helper) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	r := hook.Open(hook.Options{Hooks: []hook.Hook{{Event: hook.PreToolUse, Command: "true"}}, Dir: dir, Helper: helper})
+	r := hook.Open(hook.Options{
+		Hooks: []hook.Hook{{Event: hook.PreToolUse, Command: "true"}}, Dir: dir, Helper: helper,
+	})
 	defer r.Close()
 	var took []time.Duration
 	for range 40 {
@@ -278,7 +286,8 @@ func answerCost(binary string, flags ...string) (time.Duration, error) {
 	for range 3 {
 		cmd := exec.Command(binary, append([]string{"-p", "Go.", "-o", "stream-json"}, flags...)...)
 		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=m"}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "OPENAI_BASE_URL=" + server.URL,
+			"OPENAI_MODEL=m"}
 		out, err := cmd.Output()
 		if err != nil {
 			return 0, err

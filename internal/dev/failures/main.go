@@ -1,5 +1,5 @@
-// Command failures reads the output of go test and prints what failed, in at most 36 lines, because only the last lines of a
-// long log are read. The packages that failed and the names of their tests come last.
+// Command failures reads the output of go test and prints what failed, in at most 36 lines, because only the last lines
+// of a long log are read. The packages that failed and the names of their tests come last.
 //
 //	make test 2>&1 | tee log || go run ./internal/dev/failures <log
 package main
@@ -215,7 +215,8 @@ func (f failure) text() []string {
 // ofTest reports whether a goroutine runs a test, and doesn't wait for subtests or for its turn.
 func ofTest(goroutine []string) bool {
 	all := strings.Join(goroutine, "\n")
-	return strings.Contains(all, "\ntesting.tRunner(") && len(goroutine) > 1 && !strings.HasPrefix(goroutine[1], "testing.")
+	return strings.Contains(all, "\ntesting.tRunner(") && len(goroutine) > 1 &&
+		!strings.HasPrefix(goroutine[1], "testing.")
 }
 
 var place = regexp.MustCompile(`^\s+(\S.*\.(?:go|s):\d+)(?: \+0x[0-9a-f]+)?$`)
@@ -236,7 +237,8 @@ func frames(lines []string) []string {
 			name = name[:i]
 		}
 		out = out[:len(out)-1]
-		if inner := strings.TrimSpace(name); strings.HasPrefix(inner, "testing.") || strings.HasPrefix(inner, "created by testing.") || inner == "main.main" {
+		if inner := strings.TrimSpace(name); strings.HasPrefix(inner, "testing.") ||
+			strings.HasPrefix(inner, "created by testing.") || inner == "main.main" {
 			continue
 		}
 		out = append(out, name+" "+filepath.Base(at[1]))
@@ -244,7 +246,8 @@ func frames(lines []string) []string {
 	return out
 }
 
-// middle removes the middle of more than n lines: the first lines have the test's message, and the last those of a script.
+// middle removes the middle of more than n lines: the first lines have the test's message, and the last those of a
+// script.
 func middle(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines

@@ -4,6 +4,6 @@
 //		t.Skip(err)
 //	}
 //
-// The restriction applies to this process and to every process it starts, and can't be undone, so a test uses a separate
-// process. It is not a security boundary.
+// The restriction applies to this process and to every process it starts, and can't be undone, so a test uses a
+// separate process. It is not a security boundary.
 package kerneltest

@@ -49,7 +49,8 @@ func Become(place string) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("restrict the kernel: %w", err)
 	}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&program)))
 	runtime.KeepAlive(code)
 	if errno != 0 {
 		return fmt.Errorf("restrict the kernel: load a filter: %w", errno)
@@ -76,7 +77,8 @@ func program(all []forbidden) []unix.SockFilter {
 		if f.nr == unix.SYS_PRCTL {
 			how = equal
 		}
-		code = append(code, unix.SockFilter{Code: equal, Jf: 3, K: uint32(f.nr)}, unix.SockFilter{Code: load, K: 16}, unix.SockFilter{Code: how, Jf: 1, K: f.arg}, no)
+		code = append(code, unix.SockFilter{Code: equal, Jf: 3, K: uint32(f.nr)}, unix.SockFilter{Code: load, K: 16},
+			unix.SockFilter{Code: how, Jf: 1, K: f.arg}, no)
 	}
 	return append(code, unix.SockFilter{Code: answer, K: unix.SECCOMP_RET_ALLOW})
 }

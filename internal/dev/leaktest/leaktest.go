@@ -12,8 +12,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience is how long goroutines may take to return. goleak.VerifyTestMain gives them half a second, which is too short
-// on a busy machine.
+// patience is how long goroutines may take to return. goleak.VerifyTestMain gives them half a second, which is too
+// short on a busy machine.
 const patience = time.Minute
 
 // Run runs the tests of a package and returns the exit code of the test binary: an error if goroutines still run.

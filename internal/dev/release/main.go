@@ -1,5 +1,5 @@
-// Command release builds the files of a release: archives for each platform, packages for Debian and Fedora, a list of the
-// modules in them, a Homebrew formula and checksums.
+// Command release builds the files of a release: archives for each platform, packages for Debian and Fedora, a list of
+// the modules in them, a Homebrew formula and checksums.
 //
 //	go run ./internal/dev/release -version v1.2.0 -out dist
 //
@@ -189,8 +189,10 @@ func build(version, system, arch, name, module string) (file, error) {
 		name += ".exe"
 	}
 	path := filepath.Join(dir, name)
-	cmd := exec.Command("go", "-C", module, "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.version="+version, "-o", path, source)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1", "GOARM64=v8.0")
+	cmd := exec.Command("go", "-C", module, "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -X main.version="+version, "-o", path, source)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+arch, "GOFLAGS=", "GOAMD64=v1",
+		"GOARM64=v8.0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return file{}, fmt.Errorf("go build: %w", err)

@@ -23,7 +23,8 @@ func listModules() ([]module, error) {
 	found := map[string]module{}
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		for dir, program := range map[string]string{".": "./cmd/adze", "fleet": "./cmd/adze-fleet"} {
-			text, err := output([]string{"GOOS=" + system, "GOFLAGS=", "CGO_ENABLED=0"}, "go", "-C", dir, "list", "-deps", "-json=Module", program)
+			text, err := output([]string{"GOOS=" + system, "GOFLAGS=", "CGO_ENABLED=0"}, "go", "-C", dir, "list",
+				"-deps", "-json=Module", program)
 			if err == nil {
 				err = addModules(found, text)
 			}
@@ -49,7 +50,8 @@ func addModules(found map[string]module, text string) error {
 		} else if err != nil {
 			return err
 		}
-		if m := p.Module; m != nil && !m.Main && m.Path != "github.com/adze-dev/adze" && found[m.Path].Version <= m.Version {
+		if m := p.Module; m != nil && !m.Main && m.Path != "github.com/adze-dev/adze" &&
+			found[m.Path].Version <= m.Version {
 			found[m.Path] = *m
 		}
 	}
@@ -76,7 +78,8 @@ func thirdParty(modules []module) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.TrimSpace(m.Path+" "+m.Version), bytes.TrimSpace(content))
+			fmt.Fprintf(&b, "\n%s\n%s\n\n%s\n", strings.Repeat("=", 80), strings.TrimSpace(m.Path+" "+m.Version),
+				bytes.TrimSpace(content))
 		}
 	}
 	return b.Bytes(), nil
@@ -91,7 +94,8 @@ func licenseFiles(dir string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		upper := strings.ToUpper(e.Name())
-		if !e.IsDir() && slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"}, func(start string) bool { return strings.HasPrefix(upper, start) }) {
+		if !e.IsDir() && slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE"},
+			func(start string) bool { return strings.HasPrefix(upper, start) }) {
 			names = append(names, e.Name())
 		}
 	}
@@ -122,18 +126,24 @@ func spdx(version string, at time.Time, modules []module) ([]byte, error) {
 		To   string `json:"relatedSpdxElement"`
 	}
 	const unknown, adze = "NOASSERTION", "SPDXRef-Package-adze"
-	packages := []pkg{{ID: adze, Name: "adze", Version: version, Download: unknown, License: "Apache-2.0", Declared: "Apache-2.0", Copy: unknown}}
+	packages := []pkg{{
+		ID: adze, Name: "adze", Version: version, Download: unknown, License: "Apache-2.0", Declared: "Apache-2.0",
+		Copy: unknown,
+	}}
 	relations := []relation{{"SPDXRef-DOCUMENT", "DESCRIBES", adze}}
 	for i, m := range modules {
 		id := fmt.Sprintf("SPDXRef-Package-%d", i+1)
-		packages = append(packages, pkg{ID: id, Name: m.Path, Version: m.Version, Download: unknown, License: unknown, Declared: unknown, Copy: unknown,
+		packages = append(packages, pkg{ID: id, Name: m.Path, Version: m.Version, Download: unknown, License: unknown,
+			Declared: unknown, Copy: unknown,
 			Refs: []ref{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + m.Path + "@" + m.Version}}})
 		relations = append(relations, relation{adze, "DEPENDS_ON", id})
 	}
 	return json.MarshalIndent(map[string]any{
 		"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": "adze-" + version,
 		"documentNamespace": "https://github.com/adze-dev/adze/releases/" + version,
-		"creationInfo":      map[string]any{"created": at.Format(time.RFC3339), "creators": []string{"Tool: adze-release"}},
-		"packages":          packages, "relationships": relations,
+		"creationInfo": map[string]any{
+			"created": at.Format(time.RFC3339), "creators": []string{"Tool: adze-release"},
+		},
+		"packages": packages, "relationships": relations,
 	}, "", "  ")
 }

@@ -40,9 +40,11 @@ func (r *run) packages(arch string, files []file) error {
 		contents = append(contents, content{source, to, info{f.mode}})
 	}
 	config, err := json.Marshal(map[string]any{ // valid YAML too
-		"name": "adze", "arch": arch, "platform": "linux", "version": r.version, "license": "Apache-2.0", "section": "devel",
-		"maintainer": "The Adze authors", "description": "A coding agent for the command line", "homepage": "https://github.com/adze-dev/adze",
-		"mtime": r.at, "contents": contents,
+		"name": "adze", "arch": arch, "platform": "linux", "version": r.version, "license": "Apache-2.0",
+		"section":    "devel",
+		"maintainer": "The Adze authors", "description": "A coding agent for the command line",
+		"homepage": "https://github.com/adze-dev/adze",
+		"mtime":    r.at, "contents": contents,
 		"recommends": []string{"git", "bash"},
 	})
 	if err != nil {
@@ -54,7 +56,8 @@ func (r *run) packages(arch string, files []file) error {
 	}
 	for _, kind := range []string{"deb", "rpm"} {
 		name := fmt.Sprintf("adze_%s_linux_%s.%s", r.number(), arch, kind)
-		words := append(strings.Fields(r.nfpm), "package", "--config", file, "--packager", kind, "--target", filepath.Join(r.out, name))
+		words := append(strings.Fields(r.nfpm), "package", "--config", file, "--packager", kind, "--target",
+			filepath.Join(r.out, name))
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.at.Unix()))
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -91,7 +94,8 @@ func installed(name string) string {
 // formula returns a Homebrew formula; "" unless the release has archives for macOS and Linux.
 func (r *run) formula() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "class Adze < Formula\n  desc \"Coding agent for the command line\"\n  homepage \"https://github.com/adze-dev/adze\"\n  version %q\n  license \"Apache-2.0\"\n", r.number())
+	fmt.Fprintf(&b, "class Adze < Formula\n  desc \"Coding agent for the command line\"\n  homepage "+
+		"\"https://github.com/adze-dev/adze\"\n  version %q\n  license \"Apache-2.0\"\n", r.number())
 	for _, system := range []struct{ brew, name string }{{"macos", "darwin"}, {"linux", "linux"}} {
 		fmt.Fprintf(&b, "\n  on_%s do\n", system.brew)
 		for _, arch := range []struct{ brew, name string }{{"arm", "arm64"}, {"intel", "amd64"}} {
@@ -100,12 +104,15 @@ func (r *run) formula() string {
 			if err != nil {
 				return ""
 			}
-			fmt.Fprintf(&b, "    on_%s do\n      url \"https://github.com/adze-dev/adze/releases/download/%s/%s\"\n      sha256 %q\n    end\n", arch.brew, r.version, name, sum)
+			fmt.Fprintf(&b, "    on_%s do\n      url \"https://github.com/adze-dev/adze/releases/download/%s/%s\"\n  "+
+				"    sha256 %q\n    end\n", arch.brew, r.version, name, sum)
 		}
 		b.WriteString("  end\n")
 	}
-	b.WriteString("\n  def install\n    bin.install \"adze\", \"adze-fleet\"\n    man1.install \"man/adze.1\"\n    bash_completion.install \"completions/adze.bash\" => \"adze\"\n" +
-		"    zsh_completion.install \"completions/_adze\"\n    fish_completion.install \"completions/adze.fish\"\n  end\n\n" +
+	b.WriteString("\n  def install\n    bin.install \"adze\", \"adze-fleet\"\n    man1.install \"man/adze.1\"\n    " +
+		"bash_completion.install \"completions/adze.bash\" => \"adze\"\n" +
+		"    zsh_completion.install \"completions/_adze\"\n    fish_completion.install " +
+		"\"completions/adze.fish\"\n  end\n\n" +
 		"  test do\n    assert_match version.to_s, shell_output(\"#{bin}/adze version\")\n  end\nend\n")
 	return b.String()
 }

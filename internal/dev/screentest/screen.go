@@ -12,8 +12,8 @@ import (
 
 // Screen is a terminal. Its methods can be called concurrently.
 type Screen struct {
-	// KeepsErased is set before the first use for a terminal that wraps cells which were erased from the middle of a row, as
-	// tmux does.
+	// KeepsErased is set before the first use for a terminal that wraps cells which were erased from the middle of a
+	// row, as tmux does.
 	KeepsErased bool
 
 	mu      sync.Mutex
@@ -55,12 +55,16 @@ type cell struct {
 
 // New makes a terminal. The bytes with which it answers requests go to reply, which may be nil.
 func New(columns, rows int, reply func(string)) *Screen {
-	s := &Screen{columns: columns, height: rows, reply: reply, background: "rgb:0000/0000/0000", modes: map[int]bool{7: true, 25: true}, kept: map[int]bool{}}
+	s := &Screen{
+		columns: columns, height: rows, reply: reply, background: "rgb:0000/0000/0000",
+		modes: map[int]bool{7: true, 25: true}, kept: map[int]bool{},
+	}
 	s.rows = make([]row, rows)
 	return s
 }
 
-// SetBackground sets the color that the terminal tells a program: "rgb:ffff/ffff/ffff", or "" for a terminal that tells none.
+// SetBackground sets the color that the terminal tells a program: "rgb:ffff/ffff/ffff", or "" for a terminal that tells
+// none.
 func (s *Screen) SetBackground(color string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +85,8 @@ func (s *Screen) Scrollback() []string {
 	return texts(s.above)
 }
 
-// Text is all that was printed: the scrollback and the screen, up to the last row that isn't empty. Rows that the terminal
-// wrapped are joined.
+// Text is all that was printed: the scrollback and the screen, up to the last row that isn't empty. Rows that the
+// terminal wrapped are joined.
 func (s *Screen) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,8 +130,8 @@ type State struct {
 	Bells  int
 	Sent   []string // OSC strings, such as those that set the clipboard
 	Erased int      // times the screen or the scrollback was erased
-	// Commands are the sequences that change more than text and its style, each once: modes, titles, strings for the terminal,
-	// C1 controls and characters that reorder text.
+	// Commands are the sequences that change more than text and its style, each once: modes, titles, strings for the
+	// terminal, C1 controls and characters that reorder text.
 	Commands []string
 }
 

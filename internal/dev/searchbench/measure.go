@@ -38,7 +38,8 @@ func (c *cost) note(wall, cpu time.Duration) {
 }
 
 func (o *options) measure(c corpus) error {
-	fmt.Printf("\n%s (%s)\n%-18s %22s %22s %22s %10s | %21s %15s\n", c.name, c.dir, "query", "adze wall/cpu ms", "ripgrep wall/cpu ms", "fd wall/cpu ms", "in-process", "wall ratio rg/fd/in", "cpu ratio rg/fd")
+	fmt.Printf("\n%s (%s)\n%-18s %22s %22s %22s %10s | %21s %15s\n", c.name, c.dir, "query", "adze wall/cpu ms",
+		"ripgrep wall/cpu ms", "fd wall/cpu ms", "in-process", "wall ratio rg/fd/in", "cpu ratio rg/fd")
 	for _, q := range queries {
 		if !strings.Contains(q.Name, o.only) {
 			continue
@@ -60,7 +61,9 @@ func (o *options) measure(c corpus) error {
 			}
 			call.note(time.Since(start), 0)
 		}
-		fmt.Printf("%-18s %22s %22s %22s %10.1f | %6s %6s %6s  %6s %6s\n", q.Name, own, rg, fd, ms(call.wall), ratio(own.wall, rg.wall), ratio(own.wall, fd.wall), ratio(call.wall, rg.wall), ratio(own.cpu, rg.cpu), ratio(own.cpu, fd.cpu))
+		fmt.Printf("%-18s %22s %22s %22s %10.1f | %6s %6s %6s  %6s %6s\n", q.Name, own, rg, fd, ms(call.wall),
+			ratio(own.wall, rg.wall), ratio(own.wall, fd.wall), ratio(call.wall, rg.wall), ratio(own.cpu, rg.cpu),
+			ratio(own.cpu, fd.cpu))
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 func (o *options) findPeers() {
 	if o.rg == "" && o.node != "" {
 		arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-		for _, p := range []string{"@vscode/ripgrep-" + runtime.GOOS + "-" + orElse(arch, runtime.GOARCH) + "/bin/rg", "@vscode/ripgrep/bin/rg"} {
+		for _, p := range []string{"@vscode/ripgrep-" + runtime.GOOS + "-" + orElse(arch, runtime.GOARCH) + "/bin/rg",
+			"@vscode/ripgrep/bin/rg"} {
 			if found, err := exec.LookPath(filepath.Join(o.node, "node_modules", p)); err == nil {
 				o.rg = found
 				break

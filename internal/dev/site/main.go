@@ -1,5 +1,5 @@
-// Command site makes the documentation site: a directory of plain HTML from README.md and docs/*.md. It needs no server:
-// each page can search all pages with an index that it loads as a script.
+// Command site makes the documentation site: a directory of plain HTML from README.md and docs/*.md. It needs no
+// server: each page can search all pages with an index that it loads as a script.
 //
 //	go run ./internal/dev/site -out bin/site
 package main
@@ -32,7 +32,8 @@ func main() {
 
 // order returns the order of the pages in the menu. The others follow by name.
 func order() []string {
-	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/keys.md", "docs/cli.md", "docs/models.md", "docs/settings.md", "docs/permissions.md", "docs/security.md", "SECURITY.md",
+	return []string{"README.md", "docs/guide.md", "docs/terminal.md", "docs/keys.md", "docs/cli.md", "docs/models.md",
+		"docs/settings.md", "docs/permissions.md", "docs/security.md", "SECURITY.md",
 		"docs/tools.md", "docs/sessions.md", "docs/hooks.md", "docs/headless.md", "docs/fleet.md"}
 }
 
@@ -68,7 +69,9 @@ func makeSite(root, out string) error {
 	}
 	for _, p := range pages {
 		var b bytes.Buffer
-		if err := frame.Execute(&b, map[string]any{"Page": p, "Pages": pages, "Body": template.HTML(p.body)}); err != nil {
+		if err := frame.Execute(&b, map[string]any{
+			"Page": p, "Pages": pages, "Body": template.HTML(p.body),
+		}); err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(out, p.File), b.Bytes(), 0o644); err != nil {
@@ -117,7 +120,8 @@ func writeRest(root, out string, pages []*page) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(out, "index.js"), []byte("var searchIndex = "+string(text)+";\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, "index.js"), []byte("var searchIndex = "+string(text)+";\n"),
+		0o644); err != nil {
 		return err
 	}
 	for _, name := range []string{"style.css", "search.js"} {

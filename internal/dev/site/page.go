@@ -58,14 +58,19 @@ func fileOf(source string) string {
 
 // isPage reports whether a path in the repository is a page.
 func isPage(source string) bool {
-	return strings.HasSuffix(source, ".md") && (path.Dir(source) == "docs" || path.Dir(source) == "." && source != "AGENTS.md" && source != "CONTRIBUTING.md")
+	return strings.HasSuffix(source, ".md") && (path.Dir(source) == "docs" || path.Dir(source) == "." &&
+		source != "AGENTS.md" && source != "CONTRIBUTING.md")
 }
 
 // render makes a page of a Markdown file.
 func render(source string, content []byte) *page {
-	p := &page{File: fileOf(source), source: source, anchors: map[string]bool{}, Title: strings.TrimSuffix(path.Base(source), ".md")}
+	p := &page{
+		File: fileOf(source), source: source, anchors: map[string]bool{},
+		Title: strings.TrimSuffix(path.Base(source), ".md"),
+	}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	doc := md.Parser().Parse(text.NewReader(content), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
+	doc := md.Parser().Parse(text.NewReader(content),
+		parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the callback returns no errors
 		if entering {
 			p.visit(n, content)
@@ -98,7 +103,8 @@ func (p *page) visit(n ast.Node, content []byte) {
 			n.Destination = []byte(path.Base(at))
 		}
 	default:
-		if n.Type() == ast.TypeBlock && n.ChildCount() == 0 || n.Kind() == ast.KindParagraph || n.Kind() == ast.KindTextBlock || n.Kind() == table.KindTableCell {
+		if n.Type() == ast.TypeBlock && n.ChildCount() == 0 || n.Kind() == ast.KindParagraph ||
+			n.Kind() == ast.KindTextBlock || n.Kind() == table.KindTableCell {
 			if len(p.index) > 0 {
 				last := &p.index[len(p.index)-1]
 				last.Text = strings.TrimSpace(last.Text + " " + plain(n, content))

@@ -1,5 +1,5 @@
-// Package soak scales long tests. ADZE_SOAK=1 selects the full counts and sizes, a fraction that part of them; without it
-// tests use their usual counts.
+// Package soak scales long tests. ADZE_SOAK=1 selects the full counts and sizes, a fraction that part of them; without
+// it tests use their usual counts.
 //
 //	for range soak.Count(20, 2000) { // 20; 200 with ADZE_SOAK=0.1; 2000 with ADZE_SOAK=1
 package soak
@@ -36,5 +36,6 @@ func Skip(t testing.TB, usual, full int) {
 	}
 }
 
-// OneIn returns n for tests that run every n-th of their cases: usual, fewer if a part is asked for, and 1 for the full counts.
+// OneIn returns n for tests that run every n-th of their cases: usual, fewer if a part is asked for, and 1 for the full
+// counts.
 func OneIn(usual int) int { return max(1, int(min(float64(usual), 1/max(0.01, Share())))) }

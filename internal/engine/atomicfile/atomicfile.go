@@ -2,11 +2,12 @@
 //
 //	out, err := atomicfile.Write(path, content, atomicfile.Options{Old: &hashOfWhatWasRead, Backup: dir})
 //
-// The new content is written to a temporary file in the same directory, which is synced, gets the old file's mode, owner and
-// extended attributes, and is renamed over it. If a rename would lose something (hard links in the workspace, another owner) or isn't
-// possible (a directory that isn't writable, a mount point), the file is written in place after its old content was saved,
-// and the Outcome says so; such a write can be interrupted halfway. Writers lock the directory for the last comparison and the rename,
-// so of two that change the same content the second one gets a ChangedError.
+// The new content is written to a temporary file in the same directory, which is synced, gets the old file's mode,
+// owner and extended attributes, and is renamed over it. If a rename would lose something (hard links in the workspace,
+// another owner) or isn't possible (a directory that isn't writable, a mount point), the file is written in place after
+// its old content was saved, and the Outcome says so; such a write can be interrupted halfway. Writers lock the
+// directory for the last comparison and the rename, so of two that change the same content the second one gets a
+// ChangedError.
 //
 // The package knows nothing about text, tools or permissions.
 package atomicfile
@@ -32,15 +33,16 @@ type Hash = [sha256.Size]byte
 type Options struct {
 	Old *Hash // replace the file if it has exactly this content
 
-	// Roots, if set, are the directories of the workspace. A file that also has names elsewhere is replaced, so that only
-	// this name changes. Otherwise all names of a file change with it.
+	// Roots, if set, are the directories of the workspace. A file that also has names elsewhere is replaced, so that
+	// only this name changes. Otherwise all names of a file change with it.
 	Roots []string
 	// Backup is the directory for the old content of a file that must be written in place; it is created when needed.
 	// Without one such a write is an error.
 	Backup string
 	// Mode is the mode of a new file; 0 is 0666 less the umask.
 	Mode fs.FileMode
-	// Canonical means that the path was resolved before: a link in it is an error (nofollow.ErrChanged) and not followed.
+	// Canonical means that the path was resolved before: a link in it is an error (nofollow.ErrChanged) and not
+	// followed.
 	Canonical bool
 	// Wait is how long to wait for the directory's lock; 0 is 60 s.
 	Wait time.Duration

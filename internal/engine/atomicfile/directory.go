@@ -63,8 +63,8 @@ func (f *openDir) enter(path, name string) error {
 	return nil
 }
 
-// close closes the directory. After a failure it removes the directories that were created, unless they contain something
-// else by now.
+// close closes the directory. After a failure it removes the directories that were created, unless they contain
+// something else by now.
 func (f *openDir) close(failed bool) {
 	f.root.Close()
 	if !failed {
@@ -93,8 +93,8 @@ func (w *write) locked(do func() error) error {
 	return do()
 }
 
-// lock waits for the directory's lock, in a thread of its own: it can't be woken. If the wait is too long, that thread gives the
-// lock back once it has it.
+// lock waits for the directory's lock, in a thread of its own: it can't be woken. If the wait is too long, that thread
+// gives the lock back once it has it.
 func (w *write) lock() (unlock func(), err error) {
 	dir, err := w.dir.Open(".")
 	if err != nil {
@@ -128,8 +128,8 @@ func (w *write) lock() (unlock func(), err error) {
 	}
 }
 
-// The names of temporary files: prefix, process ID, random letters. They are hidden, and later writers recognize and remove
-// leftovers.
+// The names of temporary files: prefix, process ID, random letters. They are hidden, and later writers recognize and
+// remove leftovers.
 const (
 	tempPrefix = ".adze-"
 	tempSuffix = ".tmp"
@@ -150,5 +150,6 @@ func tempOwner(name string) (pid string, ok bool) {
 		return "", false
 	}
 	pid, random, ok := strings.Cut(rest, "-")
-	return pid, ok && len(random) == 16 && strings.Trim(pid, "0123456789") == "" && strings.Trim(random, "0123456789abcdef") == ""
+	return pid, ok && len(random) == 16 && strings.Trim(pid, "0123456789") == "" &&
+		strings.Trim(random, "0123456789abcdef") == ""
 }

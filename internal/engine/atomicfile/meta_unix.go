@@ -19,7 +19,8 @@ const (
 	noFollow = unix.O_NOFOLLOW
 )
 
-// keep gives the new file the owner, extended attributes and mode of the old one, and returns what can't be kept, in words.
+// keep gives the new file the owner, extended attributes and mode of the old one, and returns what can't be kept, in
+// words.
 func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -53,8 +54,9 @@ func keep(f, old *os.File, info fs.FileInfo) (lost string, err error) {
 	return "", err
 }
 
-// lockDirectory locks the directory against other writers; the lock ends with the process. With wait it blocks: the system
-// serves those who wait in order, in this process and in others. Without, or if the file system has no locks, it doesn't.
+// lockDirectory locks the directory against other writers; the lock ends with the process. With wait it blocks: the
+// system serves those who wait in order, in this process and in others. Without, or if the file system has no locks, it
+// doesn't.
 func lockDirectory(dir *os.File, wait bool) (unlock func(), ok bool) {
 	lock := filelock.Lock
 	if wait {

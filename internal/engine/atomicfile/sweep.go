@@ -6,8 +6,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
-// Sweep removes the temporary files of dead writers in a directory, and reports whether none is left. Write does so too, but
-// a directory may never be written again.
+// Sweep removes the temporary files of dead writers in a directory, and reports whether none is left. Write does so
+// too, but a directory may never be written again.
 func Sweep(dir string) (none bool) {
 	root, err := nofollow.OpenDir(dir)
 	if err != nil {

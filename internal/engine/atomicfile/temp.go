@@ -17,8 +17,8 @@ import (
 // sweepLimit bounds the number of names in a directory that are checked for leftovers.
 const sweepLimit = 10_000
 
-// sweep removes temporary files whose writers are dead. Writers on other machines can't be checked, so a file with the ID of a
-// running process is kept for an hour.
+// sweep removes temporary files whose writers are dead. Writers on other machines can't be checked, so a file with the
+// ID of a running process is kept for an hour.
 func sweep(dir *os.Root) {
 	list, err := dir.Open(".")
 	if err != nil {
@@ -44,8 +44,8 @@ func stale(dir *os.Root, name string) bool {
 	return err == nil && time.Since(info.ModTime()) > time.Hour
 }
 
-// tempFile is a temporary file that will be renamed. Until then it is claimed: sweep knows that its writer lives, also one in
-// another container, whose process IDs mean nothing here.
+// tempFile is a temporary file that will be renamed. Until then it is claimed: sweep knows that its writer lives, also
+// one in another container, whose process IDs mean nothing here.
 type tempFile struct {
 	*os.File
 	dir     *os.Root
@@ -76,8 +76,8 @@ func temp(dir *os.Root, mode fs.FileMode) (*tempFile, error) {
 	return nil, fmt.Errorf("create a temporary file: every name is taken")
 }
 
-// fill writes, syncs and closes a new file. In between, dress sets what writing would remove: the kernel drops set-user-id
-// bits and capabilities of a file that is written to.
+// fill writes, syncs and closes a new file. In between, dress sets what writing would remove: the kernel drops
+// set-user-id bits and capabilities of a file that is written to.
 func (f *tempFile) fill(content io.WriterTo, dress func() error) (err error) {
 	if f.size, err = content.WriteTo(f.File); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyAttributes copies the extended attributes of old, including ACLs, to f, and returns the name of one that could not be
-// set.
+// copyAttributes copies the extended attributes of old, including ACLs, to f, and returns the name of one that could
+// not be set.
 func copyAttributes(f, old *os.File) (name string, err error) {
 	names, err := attributes(old)
 	if err != nil {

@@ -18,13 +18,14 @@ type Agent struct {
 	Tools       []string // names; nil: all of its parent's
 	Without     []string // names of tools that it doesn't get
 	Model       string   // "": its parent's
-	Mode        string   // plan, default, auto-edit or yolo; "": its parent's. It never extends the parent's permissions
-	Path        string
-	Scope       Scope
+	// plan, default, auto-edit or yolo; "": its parent's. It never extends the parent's permissions
+	Mode  string
+	Path  string
+	Scope Scope
 }
 
-// Agents reads the definitions of subagents: .adze/agents/*.md and .qwen/agents/*.md of the project, if it is trusted, then
-// agents/*.md of the user's directories. The first of equal names counts. Invalid definitions are reported.
+// Agents reads the definitions of subagents: .adze/agents/*.md and .qwen/agents/*.md of the project, if it is trusted,
+// then agents/*.md of the user's directories. The first of equal names counts. Invalid definitions are reported.
 func Agents(p Places) ([]Agent, []string) {
 	var all []Agent
 	var notes []string
@@ -68,7 +69,10 @@ func (p definitionDir) agent(path string, ignored *ignore.Rules) (Agent, error) 
 	if err != nil {
 		return Agent{}, err
 	}
-	a := Agent{Name: m.Name, Description: m.Description, Prompt: m.body, Tools: m.Tools, Without: m.Without, Mode: mode, Path: m.path, Scope: p.scope}
+	a := Agent{
+		Name: m.Name, Description: m.Description, Prompt: m.body, Tools: m.Tools, Without: m.Without, Mode: mode,
+		Path: m.path, Scope: p.scope,
+	}
 	if m.Model != "inherit" {
 		a.Model = m.Model
 	}
@@ -115,8 +119,8 @@ type Skill struct {
 
 const skillFile = "SKILL.md"
 
-// Skills returns the skills: directories in .adze/skills and .qwen/skills of the project, if it is trusted, then in skills
-// of the user's directories. The first of equal names counts. Invalid skills are reported.
+// Skills returns the skills: directories in .adze/skills and .qwen/skills of the project, if it is trusted, then in
+// skills of the user's directories. The first of equal names counts. Invalid skills are reported.
 func Skills(p Places) ([]Skill, []string) {
 	var all []Skill
 	var notes []string
@@ -153,7 +157,9 @@ func (p definitionDir) skill(dir string, ignored *ignore.Rules) (Skill, error) {
 	if err := m.check(); err != nil {
 		return Skill{}, err
 	}
-	return Skill{Name: m.Name, Description: m.Description, Dir: filepath.Dir(m.path), Scope: p.scope, place: p, ignored: ignored}, nil
+	return Skill{
+		Name: m.Name, Description: m.Description, Dir: filepath.Dir(m.path), Scope: p.scope, place: p, ignored: ignored,
+	}, nil
 }
 
 // Read returns the skill's current text.

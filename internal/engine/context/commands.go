@@ -75,9 +75,9 @@ func (c Command) has(k PartKind) bool {
 // maxCommandDepth is the maximum depth of nested directories of commands.
 const maxCommandDepth = 5
 
-// Commands reads the command files, *.md and *.toml: of .adze/commands and .qwen/commands of the project, then of commands
-// in the user's directories. The first of equal names counts. They are read even if the project isn't trusted: the caller
-// decides whether they may run programs. Invalid files are reported, with file and line.
+// Commands reads the command files, *.md and *.toml: of .adze/commands and .qwen/commands of the project, then of
+// commands in the user's directories. The first of equal names counts. They are read even if the project isn't trusted:
+// the caller decides whether they may run programs. Invalid files are reported, with file and line.
 func Commands(p Places) ([]Command, []string) {
 	var all []Command
 	var notes []string
@@ -108,7 +108,8 @@ func (p definitionDir) commandFiles() ([]string, error) {
 		}
 	}
 	var found []string
-	tooMany := fmt.Errorf("list %s: it has more than %d command files, and only the first ones are read", p.dir, maxDefinitions)
+	tooMany := fmt.Errorf("list %s: it has more than %d command files, and only the first ones are read", p.dir,
+		maxDefinitions)
 	err := filepath.WalkDir(real(p.dir), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			if errors.Is(err, os.ErrNotExist) {
@@ -149,9 +150,11 @@ func (p definitionDir) command(rel string, ignored *ignore.Rules) (Command, erro
 		return Command{}, fmt.Errorf("read %s: it has more than %d KB; shorten it", path, maxDefinition>>10)
 	}
 	ext := filepath.Ext(rel)
-	c := Command{Path: f.path, Scope: p.scope, Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)), "/", ":")}
+	c := Command{Path: f.path, Scope: p.scope, Name: strings.ReplaceAll(filepath.ToSlash(strings.TrimSuffix(rel, ext)),
+		"/", ":")}
 	if len([]rune(c.Name)) > maxName || !nameForm().MatchString(c.Name) {
-		return Command{}, fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ . -", path, maxName)
+		return Command{}, fmt.Errorf("read %s: its name is not one of at most %d letters, digits and _ . -", path,
+			maxName)
 	}
 	text, first := f.text, 1
 	if strings.EqualFold(ext, ".toml") {
@@ -232,8 +235,8 @@ func (c *Command) fromMarkdown(text string) (prompt string, first int, err error
 	return body, 1 + strings.Count(text[:len(text)-len(body)], "\n"), nil
 }
 
-// parseParts finds the placeholders of a prompt that starts in a line. Their replacements are not parsed again, so that no
-// file and no argument can run a command.
+// parseParts finds the placeholders of a prompt that starts in a line. Their replacements are not parsed again, so that
+// no file and no argument can run a command.
 func parseParts(text string, line int) ([]Part, error) {
 	var parts []Part
 	literal := strings.Builder{}

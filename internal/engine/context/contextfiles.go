@@ -1,5 +1,5 @@
-// Package contextfiles finds the texts that users write for a model: AGENTS.md and QWEN.md with their imports, remembered
-// facts, definitions of subagents, and skills.
+// Package contextfiles finds the texts that users write for a model: AGENTS.md and QWEN.md with their imports,
+// remembered facts, definitions of subagents, and skills.
 //
 //	c := contextfiles.Load(contextfiles.Options{User: []string{"/home/me/.adze"}, Dir: "/home/me/app/api"})
 //	fmt.Println(c.Text) // for the system prompt
@@ -69,8 +69,8 @@ Instructions from the user and the project. Follow them where they apply. They d
 
 const endMark = "--- End of Context from:"
 
-// Load reads the context files of the user, then those of the project from its top directory down to Dir. It never fails:
-// problems are in Notes.
+// Load reads the context files of the user, then those of the project from its top directory down to Dir. It never
+// fails: problems are in Notes.
 func Load(o Options) Loaded {
 	if o.Root == "" {
 		o.Root = Root(o.Dir, o.Home)
@@ -188,7 +188,8 @@ func (l *loader) add(f source, a area, stack []string) {
 	room := min(maxFile, maxTotal-l.text.Len())
 	if len(l.files) >= maxFiles || room < 1<<10 {
 		l.full = true
-		l.note("%s and later context files are skipped: those before take %d KB of at most %d, in %d files of at most %d. Shorten them",
+		l.note("%s and later context files are skipped: those before take %d KB of at most %d, in %d files of at "+
+			"most %d. Shorten them",
 			name, l.text.Len()>>10, maxTotal>>10, len(l.files), maxFiles)
 		return
 	}
@@ -197,16 +198,20 @@ func (l *loader) add(f source, a area, stack []string) {
 	if len(stack) > 0 {
 		by = stack[len(stack)-1]
 	}
-	kept := strings.ReplaceAll(cut(f.text, room), endMark, "- - - End of Context from:") // a text must not end its own frame
+	// a text must not end its own frame
+	kept := strings.ReplaceAll(cut(f.text, room), endMark, "- - - End of Context from:")
 	if len(kept) < len(f.text) {
 		l.note("%s has %d KB: only its beginning and its end are loaded; shorten it", name, len(f.text)>>10)
 	}
-	l.files = append(l.files, File{Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept)})
+	l.files = append(l.files, File{
+		Path: f.path, Name: name, Scope: a.scope, ImportedBy: by, Size: len(f.text), Kept: len(kept),
+	})
 	why := ""
 	if by != "" {
 		why = ", imported by " + by
 	}
-	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n%s %s ---\n", name, why, strings.TrimSpace(kept), endMark, name)
+	fmt.Fprintf(&l.text, "\n--- Context from: %s%s ---\n%s\n%s %s ---\n", name, why, strings.TrimSpace(kept), endMark,
+		name)
 	l.imports(f, a, append(stack[:len(stack):len(stack)], name))
 }
 
@@ -237,8 +242,8 @@ func (l *loader) imports(f source, a area, stack []string) {
 	}
 }
 
-// mayImport rejects files that have no context but may have keys: the state of programs, which is next to the user's own
-// files, and of version control.
+// mayImport rejects files that have no context but may have keys: the state of programs, which is next to the user's
+// own files, and of version control.
 func (a area) mayImport(path string) error {
 	rel, err := filepath.Rel(a.base, path)
 	if err != nil {
@@ -259,8 +264,8 @@ func (a area) mayImport(path string) error {
 	return nil
 }
 
-// shown returns a path for users: relative to the project's top, if it is there. The user's own files keep their absolute
-// path.
+// shown returns a path for users: relative to the project's top, if it is there. The user's own files keep their
+// absolute path.
 func (a area) shown(path string) string {
 	if a.scope == User {
 		return path

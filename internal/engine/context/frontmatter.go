@@ -39,7 +39,8 @@ type definitionDir struct {
 	roots []string // nil: links may lead anywhere
 }
 
-// directories returns the directories of one kind, strongest first: a definition hides those of the same name in later ones.
+// directories returns the directories of one kind, strongest first: a definition hides those of the same name in later
+// ones.
 func (p Places) directories(kind string) (found []definitionDir) {
 	if p.Trusted {
 		for _, dir := range p.project(kind) {
@@ -88,7 +89,8 @@ func (p definitionDir) entries() ([]os.DirEntry, error) {
 		return nil, fmt.Errorf("list definitions: %w", err)
 	}
 	if len(entries) > maxDefinitions {
-		return entries[:maxDefinitions], fmt.Errorf("list %s: it has %d entries, and only the first %d are looked at", p.dir, len(entries), maxDefinitions)
+		return entries[:maxDefinitions], fmt.Errorf("list %s: it has %d entries, and only the first %d are looked at",
+			p.dir, len(entries), maxDefinitions)
 	}
 	return entries, nil
 }
@@ -158,14 +160,15 @@ func (p definitionDir) read(path string, ignored *ignore.Rules) (matter, error) 
 	return m, nil
 }
 
-// quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files have
-// descriptions with colons, which YAML rejects.
+// quoted adds quotes around values on the line of their key. Other programs accept such lines unquoted, so many files
+// have descriptions with colons, which YAML rejects.
 func quoted(front string) string {
 	lines := strings.Split(front, "\n")
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if !ok || value == "" || strings.ContainsAny(key, " \t\"'#-[{") || strings.ContainsRune("\"'[{|>&*!#", rune(value[0])) {
+		if !ok || value == "" || strings.ContainsAny(key, " \t\"'#-[{") ||
+			strings.ContainsRune("\"'[{|>&*!#", rune(value[0])) {
 			continue
 		}
 		lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"

@@ -14,8 +14,8 @@ const (
 // LoadedWhole is the maximum size in bytes of a context file that is loaded completely.
 const LoadedWhole = maxFile
 
-// MemoryFile selects the file of facts: the first of names that exists, else the first. Without names that is AGENTS.md, or
-// QWEN.md if only that exists.
+// MemoryFile selects the file of facts: the first of names that exists, else the first. Without names that is
+// AGENTS.md, or QWEN.md if only that exists.
 func MemoryFile(names []string, exists func(name string) bool) string {
 	if len(names) == 0 {
 		names = usualNames()
@@ -42,8 +42,8 @@ func withUsual(names []string) []string {
 	return all
 }
 
-// Fact makes a fact one line: without line breaks, list dash and invisible characters. A zero byte would make the whole file
-// binary.
+// Fact makes a fact one line: without line breaks, list dash and invisible characters. A zero byte would make the whole
+// file binary.
 func Fact(s string) string {
 	s = strings.Join(strings.Fields(visible(strings.ToValidUTF8(strings.ReplaceAll(s, "\r", "\n"), "\uFFFD"))), " ")
 	for {
@@ -56,8 +56,8 @@ func Fact(s string) string {
 	}
 }
 
-// AddFact returns the text with the fact added to its section of facts, which is created at the end if missing. It returns
-// false if the text has the fact, ignoring case and whitespace.
+// AddFact returns the text with the fact added to its section of facts, which is created at the end if missing. It
+// returns false if the text has the fact, ignoring case and whitespace.
 func AddFact(text, fact string) (string, bool) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

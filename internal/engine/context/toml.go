@@ -204,14 +204,16 @@ func (r *tomlReader) unescape(s string, line int) (string, error) {
 		case digits > 0 && len(rest) > digits:
 			n, err := strconv.ParseUint(rest[1:1+digits], 16, 32)
 			if err != nil || !utf8.ValidRune(rune(n)) {
-				return "", &lineError{line + strings.Count(s[:i], "\n"), fmt.Sprintf("invalid escape \\%s", rest[:1+digits])}
+				return "", &lineError{line + strings.Count(s[:i], "\n"),
+					fmt.Sprintf("invalid escape \\%s", rest[:1+digits])}
 			}
 			b.WriteRune(rune(n))
 			i += digits
 		case strings.HasPrefix(strings.TrimLeft(rest, " \t\r"), "\n"): // the line continues on the next one
 			i += len(rest) - len(strings.TrimLeft(rest, " \t\r\n")) - 1
 		default:
-			return "", &lineError{line + strings.Count(s[:i], "\n"), "invalid escape: use ''' for a text with backslashes"}
+			return "", &lineError{line + strings.Count(s[:i], "\n"),
+				"invalid escape: use ''' for a text with backslashes"}
 		}
 	}
 	return b.String(), nil

@@ -32,8 +32,9 @@ type EditedNotebook struct {
 	ID   string // of the cell that was replaced, inserted or deleted
 }
 
-// Edit returns the changed file. It doesn't change nb. A replaced code cell loses its outputs and its execution count: they
-// belong to the old source. Errors are *[CellNotFoundError], *[AmbiguousCellError] and plain ones about the edit itself.
+// Edit returns the changed file. It doesn't change nb. A replaced code cell loses its outputs and its execution count:
+// they belong to the old source. Errors are *[CellNotFoundError], *[AmbiguousCellError] and plain ones about the edit
+// itself.
 func (nb *NotebookFile) Edit(e CellEdit) (EditedNotebook, error) {
 	if e.Type != "" && e.Type != "code" && e.Type != "markdown" {
 		return EditedNotebook{}, fmt.Errorf("cell type %q is not known; it is code or markdown", e.Type)
@@ -203,8 +204,8 @@ func (nb *NotebookFile) shownID(id string, index int) string {
 	return id
 }
 
-// newID makes an ID in the style of Jupyter. The same edit of the same notebook always gets the same one, so that what the
-// user approved is what is written.
+// newID makes an ID in the style of Jupyter. The same edit of the same notebook always gets the same one, so that what
+// the user approved is what is written.
 func (nb *NotebookFile) newID(index int, typ, source string) string {
 	taken := map[string]bool{}
 	for _, id := range nb.IDs() {

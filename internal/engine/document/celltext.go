@@ -8,8 +8,8 @@ import (
 
 // The layout of a notebook is read from the file itself, so that additions look like the rest.
 
-// indentAt returns the indentation of the line of offset at, and whether nothing else is before at or, for a value, before its
-// key.
+// indentAt returns the indentation of the line of offset at, and whether nothing else is before at or, for a value,
+// before its key.
 func (nb *NotebookFile) indentAt(at int) (indent string, ownLine bool) {
 	start := bytes.LastIndexByte(nb.data[:at], '\n') + 1
 	line := nb.data[start:at]

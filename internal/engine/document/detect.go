@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Detect returns the type of a file from its name and its first bytes, [HeadSize] of them or all. The content decides; the
-// name only distinguishes kinds of text and of containers.
+// Detect returns the type of a file from its name and its first bytes, [HeadSize] of them or all. The content decides;
+// the name only distinguishes kinds of text and of containers.
 func Detect(name string, head []byte) Type {
 	head = head[:min(len(head), HeadSize)]
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
@@ -62,7 +62,8 @@ func looksText(head []byte) bool {
 	}
 	odd := 0 // unusual control characters; logs have escape sequences
 	for _, c := range head {
-		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != '\b' && c != 0x1B || c == 0x7F {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' && c != '\v' && c != '\b' && c != 0x1B ||
+			c == 0x7F {
 			odd++
 		}
 	}

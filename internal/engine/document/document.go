@@ -5,8 +5,8 @@
 //		picture, err := document.ReadImage(data, document.ImageLimits{})
 //	}
 //
-// It works on bytes that the caller has read. It doesn't open files, decode text or check permissions; audio and video are
-// only named.
+// It works on bytes that the caller has read. It doesn't open files, decode text or check permissions; audio and video
+// are only named.
 package document
 
 import (
@@ -66,13 +66,16 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the %s has %s; at most %s can be read", e.Type.Name, humanize.Bytes(e.Size), humanize.Bytes(e.Limit))
+	return fmt.Sprintf("the %s has %s; at most %s can be read", e.Type.Name, humanize.Bytes(e.Size),
+		humanize.Bytes(e.Limit))
 }
 
-// CheckSize returns a *[TooLargeError] for a file that is too large to be read as its kind. Text and binary files need not
-// be read completely and always pass.
+// CheckSize returns a *[TooLargeError] for a file that is too large to be read as its kind. Text and binary files need
+// not be read completely and always pass.
 func (t Type) CheckSize(size int64) error {
-	limits := map[Kind]int64{Image: MaxImageSource, PDF: MaxPDFSource, Notebook: MaxNotebook, SVG: MaxSVG, Audio: MaxMedia, Video: MaxMedia}
+	limits := map[Kind]int64{
+		Image: MaxImageSource, PDF: MaxPDFSource, Notebook: MaxNotebook, SVG: MaxSVG, Audio: MaxMedia, Video: MaxMedia,
+	}
 	if limit, ok := limits[t.Kind]; ok && size > limit {
 		return &TooLargeError{Type: t, Size: size, Limit: limit}
 	}

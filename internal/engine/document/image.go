@@ -84,9 +84,10 @@ func formatOf(mime string) (format, bool) {
 	return format{}, false
 }
 
-// ReadImage makes a picture of an encoded image. An image within the limits is returned unchanged, after checking that it
-// can be decoded: a broken one would make every later request of the conversation fail. A larger one is rotated upright and
-// scaled down, to PNG if it has transparent parts and to JPEG otherwise. Of an animation, the first frame is used.
+// ReadImage makes a picture of an encoded image. An image within the limits is returned unchanged, after checking that
+// it can be decoded: a broken one would make every later request of the conversation fail. A larger one is rotated
+// upright and scaled down, to PNG if it has transparent parts and to JPEG otherwise. Of an animation, the first frame
+// is used.
 func ReadImage(data []byte, limits ImageLimits) (p Picture, err error) {
 	defer func() { // decoders may panic on arbitrary content
 		if r := recover(); r != nil {
@@ -97,7 +98,8 @@ func ReadImage(data []byte, limits ImageLimits) (p Picture, err error) {
 	t := Detect("", data)
 	f, ok := formatOf(t.MIME)
 	if !ok {
-		return Picture{}, fmt.Errorf("read the image: a %s is not an image that can be shown; PNG, JPEG, GIF and WebP are", t.Name)
+		return Picture{}, fmt.Errorf("read the image: a %s is not an image that can be shown; PNG, JPEG, GIF "+
+			"and WebP are", t.Name)
 	}
 	if isAnimatedWebP(data) {
 		return Picture{}, errors.New("decode the WebP image: animated WebP is not supported; convert it to GIF or PNG")
@@ -107,13 +109,17 @@ func ReadImage(data []byte, limits ImageLimits) (p Picture, err error) {
 		return Picture{}, fmt.Errorf("decode the %s: it is damaged: %w", t.Name, err)
 	}
 	if config.Width <= 0 || config.Height <= 0 || config.Width > limits.Pixels/config.Height {
-		return Picture{}, fmt.Errorf("decode the %s: %dx%d pixels are more than can be decoded; scale it down first", t.Name, config.Width, config.Height)
+		return Picture{}, fmt.Errorf("decode the %s: %dx%d pixels are more than can be decoded; scale it down first",
+			t.Name, config.Width, config.Height)
 	}
 	img, err := f.decode(data)
 	if err != nil {
 		return Picture{}, fmt.Errorf("decode the %s: it is damaged: %w", t.Name, err)
 	}
-	p = Picture{MIME: t.MIME, Data: data, Width: config.Width, Height: config.Height, SourceWidth: config.Width, SourceHeight: config.Height}
+	p = Picture{
+		MIME: t.MIME, Data: data, Width: config.Width, Height: config.Height, SourceWidth: config.Width,
+		SourceHeight: config.Height,
+	}
 	if max(config.Width, config.Height) <= limits.Edge && len(data) <= limits.Bytes {
 		return p, nil
 	}
@@ -145,7 +151,8 @@ func (p Picture) scale(img image.Image, turned int, limits ImageLimits) (Picture
 			return p, nil
 		}
 	}
-	return Picture{}, fmt.Errorf("scale the image: it does not fit %s at any useful size", humanize.Bytes(int64(limits.Bytes)))
+	return Picture{}, fmt.Errorf("scale the image: it does not fit %s at any useful size",
+		humanize.Bytes(int64(limits.Bytes)))
 }
 
 // shrink scales img so that its longest side is edge, or returns a copy if it is no longer than that.
@@ -179,9 +186,9 @@ func encode(img *image.NRGBA, limit int) (data []byte, mime string, err error) {
 	return b.Bytes(), "image/jpeg", err
 }
 
-// reduce scales img down to w by h: a pixel is the mean of those that it covers. Besides the result it needs memory for one
-// line; the scalers of x/image take 32 bytes for every pixel of a picture that is scaled in one direction only, 100 MB for
-// an ordinary photograph.
+// reduce scales img down to w by h: a pixel is the mean of those that it covers. Besides the result it needs memory for
+// one line; the scalers of x/image take 32 bytes for every pixel of a picture that is scaled in one direction only, 100
+// MB for an ordinary photograph.
 func reduce(img image.Image, w, h int) *image.NRGBA {
 	b := img.Bounds()
 	columns := spread(b.Dx(), w)
@@ -251,7 +258,8 @@ func put(out *image.NRGBA, y int, line []float32, scale float32) {
 			continue
 		}
 		full := 255 / a * scale // sums are of colors multiplied by alpha
-		out.SetNRGBA(x, y, color.NRGBA{level(sum[0] * full), level(sum[1] * full), level(sum[2] * full), level(a * 255 / 0xffff)})
+		out.SetNRGBA(x, y, color.NRGBA{level(sum[0] * full), level(sum[1] * full), level(sum[2] * full),
+			level(a * 255 / 0xffff)})
 	}
 }
 
@@ -268,8 +276,8 @@ func pixels(img image.Image) func(x, y int) color.RGBA64 {
 	}
 }
 
-// orientation reads the Exif orientation of a JPEG, 1 to 8; 1 is upright. Cameras store pictures as the sensor saw them and
-// leave the rotation to the viewer.
+// orientation reads the Exif orientation of a JPEG, 1 to 8; 1 is upright. Cameras store pictures as the sensor saw them
+// and leave the rotation to the viewer.
 func orientation(data []byte) int {
 	if len(data) < 4 || data[0] != 0xFF || data[1] != 0xD8 {
 		return 1
@@ -279,7 +287,8 @@ func orientation(data []byte) int {
 		if marker == 0xDA || size < 2 || at+2+size > len(data) {
 			return 1
 		}
-		if segment := data[at+4 : at+2+size]; marker == 0xE1 && len(segment) > 6 && string(segment[:6]) == "Exif\x00\x00" {
+		if segment := data[at+4 : at+2+size]; marker == 0xE1 && len(segment) > 6 &&
+			string(segment[:6]) == "Exif\x00\x00" {
 			return exifOrientation(segment[6:])
 		}
 		at += 2 + size

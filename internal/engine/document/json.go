@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// node is a JSON value and its position in the file. encoding/json isn't used because unchanged parts must stay the same,
-// byte for byte.
+// node is a JSON value and its position in the file. encoding/json isn't used because unchanged parts must stay the
+// same, byte for byte.
 type node struct {
 	start, end int
 	members    []member // of an object, in order
@@ -83,7 +83,8 @@ func (s *scanner) fail(format string, args ...any) error {
 }
 
 func (s *scanner) space() {
-	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\r' || s.data[s.at] == '\t') {
+	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\r' ||
+		s.data[s.at] == '\t') {
 		s.at++
 	}
 }
@@ -237,8 +238,8 @@ func decodeString(raw []byte) string {
 	return s
 }
 
-// encodeString writes s like Python's json, which writes notebooks: it escapes only what it must or, with ascii, everything
-// beyond ASCII too.
+// encodeString writes s like Python's json, which writes notebooks: it escapes only what it must or, with ascii,
+// everything beyond ASCII too.
 func encodeString(s string, ascii bool) string {
 	out := []byte{'"'}
 	for _, r := range s {

@@ -51,7 +51,8 @@ type AmbiguousCellError struct {
 }
 
 func (e *AmbiguousCellError) Error() string {
-	return fmt.Sprintf("%d cells have the id %q, at indices %v; edit the file as text to tell them apart", len(e.Indices), e.ID, e.Indices)
+	return fmt.Sprintf("%d cells have the id %q, at indices %v; edit the file as text to tell them apart",
+		len(e.Indices), e.ID, e.Indices)
 }
 
 // ParseNotebook reads a notebook. The error is a *[SyntaxError] or wraps [ErrNotNotebook].
@@ -90,8 +91,8 @@ func ParseNotebook(data []byte) (*NotebookFile, error) {
 	return nb, nil
 }
 
-// StableIDs reports whether IDs stay with their cells. If the file has none, they are the cells' indices, and change when a
-// cell is inserted or deleted.
+// StableIDs reports whether IDs stay with their cells. If the file has none, they are the cells' indices, and change
+// when a cell is inserted or deleted.
 func (nb *NotebookFile) StableIDs() bool {
 	for _, c := range nb.cells {
 		if !c.native {

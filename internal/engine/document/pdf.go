@@ -45,7 +45,8 @@ func ParsePages(s string) (PageRange, error) {
 	case to < from:
 		return PageRange{}, fmt.Errorf("pages %q: the range ends before it begins", s)
 	case to-from >= MaxPagesPerRead:
-		return PageRange{}, fmt.Errorf("pages %q: %d pages are too many at once; at most %d", s, to-from+1, MaxPagesPerRead)
+		return PageRange{}, fmt.Errorf("pages %q: %d pages are too many at once; at most %d", s, to-from+1,
+			MaxPagesPerRead)
 	}
 	return PageRange{from, to}, nil
 }
@@ -68,7 +69,8 @@ type PDFPage struct {
 type TooManyPagesError struct{ Total int }
 
 func (e *TooManyPagesError) Error() string {
-	return fmt.Sprintf("the PDF has %d pages, more than the %d that are read at once; name a range of at most %d with pages, such as \"1-%d\"",
+	return fmt.Sprintf("the PDF has %d pages, more than the %d that are read at once; name a range of at most %d "+
+		"with pages, such as \"1-%d\"",
 		e.Total, MaxPagesUnasked, MaxPagesPerRead, MaxPagesPerRead)
 }
 
@@ -82,8 +84,8 @@ func (e *PageRangeError) Error() string {
 	return fmt.Sprintf("no page %d: the PDF has %d pages", e.Range.First, e.Total)
 }
 
-// stopped is a panic that stops the library, which has no other way. It is a runtime.Error because the library recovers from
-// other panics.
+// stopped is a panic that stops the library, which has no other way. It is a runtime.Error because the library recovers
+// from other panics.
 type stopped struct{ error }
 
 func (stopped) RuntimeError() {}
@@ -91,10 +93,12 @@ func (stopped) RuntimeError() {}
 func (s stopped) Unwrap() error { return s.error }
 
 // ReadPDF extracts the text of pages. It reads in the calling goroutine, with bounded time and memory for any file, and
-// stops when ctx ends. A page that can't be read is listed with its error. Errors of the whole document: [ErrEncrypted],
+// stops when ctx ends. A page that can't be read is listed with its error. Errors of the whole document:
+// [ErrEncrypted],
 // *[TooManyPagesError], *[PageRangeError], and an error for a damaged file.
 func ReadPDF(ctx context.Context, data []byte, pages PageRange) (text PDFText, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, maxPDFTime, fmt.Errorf("reading the PDF took more than %v", maxPDFTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, maxPDFTime, fmt.Errorf("reading the PDF took more than %v",
+		maxPDFTime))
 	defer cancel()
 	defer func() {
 		if r := recover(); r != nil {
@@ -181,8 +185,8 @@ func (t PDFText) String() string {
 	return b.String()
 }
 
-// pageTree collects pages, each with the resources it inherits. It doesn't trust the count in the file, nor that the tree
-// has no cycles.
+// pageTree collects pages, each with the resources it inherits. It doesn't trust the count in the file, nor that the
+// tree has no cycles.
 type pageTree struct {
 	pages []treePage
 	left  int

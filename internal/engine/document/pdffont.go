@@ -100,8 +100,10 @@ func (f *pdfFont) readEncoding(v pdf.Value) {
 
 // standardEncoding has the differences between the encoding of fonts without one and Windows-1252.
 var standardEncoding = map[int]string{
-	0x27: "’", 0x60: "‘", 0xA4: "⁄", 0xA6: "ƒ", 0xA8: "¤", 0xA9: "'", 0xAA: "“", 0xAC: "‹", 0xAD: "›", 0xAE: "fi", 0xAF: "fl", 0xB1: "–", 0xB2: "†", 0xB3: "‡",
-	0xB4: "·", 0xB7: "•", 0xB8: "‚", 0xB9: "„", 0xBA: "”", 0xBC: "…", 0xBD: "‰", 0xD0: "—", 0xE1: "Æ", 0xE3: "ª", 0xE8: "Ł", 0xE9: "Ø", 0xEA: "Œ", 0xEB: "º",
+	0x27: "’", 0x60: "‘", 0xA4: "⁄", 0xA6: "ƒ", 0xA8: "¤", 0xA9: "'", 0xAA: "“", 0xAC: "‹", 0xAD: "›", 0xAE: "fi",
+	0xAF: "fl", 0xB1: "–", 0xB2: "†", 0xB3: "‡",
+	0xB4: "·", 0xB7: "•", 0xB8: "‚", 0xB9: "„", 0xBA: "”", 0xBC: "…", 0xBD: "‰", 0xD0: "—", 0xE1: "Æ", 0xE3: "ª",
+	0xE8: "Ł", 0xE9: "Ø", 0xEA: "Œ", 0xEB: "º",
 	0xF1: "æ", 0xF5: "ı", 0xF8: "ł", 0xF9: "ø", 0xFA: "œ", 0xFB: "ß",
 }
 
@@ -321,8 +323,8 @@ func utf16Text(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// glyphText returns the text for the name of a glyph, or "". It knows the Latin names, the Greek letters and names made of
-// numbers; a font with other names almost always has a map to Unicode.
+// glyphText returns the text for the name of a glyph, or "". It knows the Latin names, the Greek letters and names made
+// of numbers; a font with other names almost always has a map to Unicode.
 func glyphText(name string) string {
 	name, _, _ = strings.Cut(name, ".") // "a.alt" is a variant of a
 	if s, ok := glyphNames()[name]; ok {
@@ -345,8 +347,10 @@ func glyphText(name string) string {
 }
 
 var accents = map[string]string{
-	"grave": "\u0300", "acute": "\u0301", "circumflex": "\u0302", "tilde": "\u0303", "macron": "\u0304", "breve": "\u0306", "dotaccent": "\u0307",
-	"dieresis": "\u0308", "ring": "\u030A", "hungarumlaut": "\u030B", "caron": "\u030C", "cedilla": "\u0327", "ogonek": "\u0328", "commaaccent": "\u0327",
+	"grave": "\u0300", "acute": "\u0301", "circumflex": "\u0302", "tilde": "\u0303", "macron": "\u0304",
+	"breve": "\u0306", "dotaccent": "\u0307",
+	"dieresis": "\u0308", "ring": "\u030A", "hungarumlaut": "\u030B", "caron": "\u030C", "cedilla": "\u0327",
+	"ogonek": "\u0328", "commaaccent": "\u0327",
 }
 
 // glyphNames are the names of Latin glyphs other than simple letters.
@@ -375,7 +379,8 @@ func pairsOf(s string) map[string]string {
 
 // greek returns a letter by its name; a capitalized name is a capital letter.
 func greek(name string) string {
-	small := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "omicron", "pi", "rho", "sigma1",
+	small := []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
+		"mu", "nu", "xi", "omicron", "pi", "rho", "sigma1",
 		"sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"}
 	for i, s := range small {
 		if name == s {

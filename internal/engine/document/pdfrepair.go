@@ -27,9 +27,10 @@ var errNotPDF = errors.New("the PDF is damaged: it has no document in it")
 
 // repairedPDF is a PDF file with an appended table of its objects.
 //
-// The library that reads objects trusts the tables of a file: one that points back at itself, or claims 2^60 entries, would
-// hang or kill the process. So the file's tables are not used. All objects are found by scanning, those in object streams
-// are unpacked within limits, and the library gets a valid table. This also reads files whose tables are wrong or cut off.
+// The library that reads objects trusts the tables of a file: one that points back at itself, or claims 2^60 entries,
+// would hang or kill the process. So the file's tables are not used. All objects are found by scanning, those in object
+// streams are unpacked within limits, and the library gets a valid table. This also reads files whose tables are wrong
+// or cut off.
 type repairedPDF struct {
 	data []byte
 	tail []byte
@@ -116,7 +117,8 @@ func (r *repairedPDF) writeTable(at map[int]pdfObject, root pdfObject) {
 	for _, id := range ids {
 		r.tail = fmt.Appendf(r.tail, "%d 1\n%010d %05d n \n", id, at[id].offset, at[id].gen)
 	}
-	r.tail = fmt.Appendf(r.tail, "trailer\n<< /Size %d /Root %d %d R >>\nstartxref\n%d\n%%%%EOF\n", ids[len(ids)-1]+1, root.id, root.gen, start)
+	r.tail = fmt.Appendf(r.tail, "trailer\n<< /Size %d /Root %d %d R >>\nstartxref\n%d\n%%%%EOF\n", ids[len(ids)-1]+1,
+		root.id, root.gen, start)
 }
 
 // scanPDF lists the objects in the file itself, in order.
@@ -216,7 +218,8 @@ func packedObjects(head, body []byte) []pdfObject {
 				to = min(to, next)
 			}
 		}
-		if err1 != nil || err2 != nil || id <= 0 || id >= maxPDFObjects || from < 0 || from > to || to-from > maxPDFObject {
+		if err1 != nil || err2 != nil || id <= 0 || id >= maxPDFObjects || from < 0 || from > to ||
+			to-from > maxPDFObject {
 			continue
 		}
 		out = append(out, pdfObject{id: id, head: body[first+from : first+to]})

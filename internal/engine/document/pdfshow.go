@@ -31,8 +31,8 @@ type textState struct {
 	textAt, lineStart matrix
 }
 
-// textShow runs a content stream and collects its text, in order, with a space for a gap in a line and a newline where the
-// position changes the line.
+// textShow runs a content stream and collects its text, in order, with a space for a gap in a line and a newline where
+// the position changes the line.
 type textShow struct {
 	tick func()
 	out  strings.Builder
@@ -94,7 +94,8 @@ func (s *textShow) form(resources pdf.Value, name string, depth int) {
 	}
 	state, saved := s.state, s.saved
 	if m := x.Key("Matrix"); m.Len() == 6 {
-		s.state.ctm = matrix{m.Index(0).Float64(), m.Index(1).Float64(), m.Index(2).Float64(), m.Index(3).Float64(), m.Index(4).Float64(), m.Index(5).Float64()}.times(s.state.ctm)
+		s.state.ctm = matrix{m.Index(0).Float64(), m.Index(1).Float64(), m.Index(2).Float64(), m.Index(3).Float64(),
+			m.Index(4).Float64(), m.Index(5).Float64()}.times(s.state.ctm)
 	}
 	if own := x.Key("Resources"); own.Kind() == pdf.Dict {
 		resources = own
@@ -225,7 +226,10 @@ func (s *textShow) text() string {
 	lines := strings.Split(strings.Map(dropControls, s.out.String()), "\n")
 	var kept []string
 	for _, line := range lines {
-		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\u00A0' }), " ")
+		line = strings.Join(strings.FieldsFunc(line, func(r rune) bool {
+			return r == ' ' || r == '\t' ||
+				r == '\u00A0'
+		}), " ")
 		if line != "" || len(kept) > 0 && kept[len(kept)-1] != "" {
 			kept = append(kept, line)
 		}

@@ -32,7 +32,8 @@ func (t *tokens) next() operand {
 			return operand{kind: 's', str: t.literal()}
 		case '<':
 			if bytes.HasPrefix(t.data[t.at:], []byte("<<")) {
-				t.at += 2 // dictionaries only mark content and describe inline images: their tokens are skipped one by one
+				// dictionaries only mark content and describe inline images: their tokens are skipped one by one
+				t.at += 2
 				continue
 			}
 			return operand{kind: 's', str: t.hex()}

@@ -28,7 +28,8 @@ func (nb *NotebookFile) Render() (text string, whole bool) {
 			if room := maxRendered - b.Len(); i == 0 && room > 0 {
 				b.WriteString(cut(cell, room))
 			}
-			fmt.Fprintf(&b, "\n[%d of %d cells are not shown: the notebook is too long; the next is %s. Read them with jq '.cells[%d]']\n", len(nb.cells)-i, len(nb.cells), c.id, i)
+			fmt.Fprintf(&b, "\n[%d of %d cells are not shown: the notebook is too long; the next is %s. Read them "+
+				"with jq '.cells[%d]']\n", len(nb.cells)-i, len(nb.cells), c.id, i)
 			return b.String(), false
 		}
 		b.WriteString(cell)
@@ -95,7 +96,8 @@ func (nb *NotebookFile) outputs(index int, outputs node) string {
 	if utf8.RuneCountInString(all) <= maxCellOutput {
 		return all
 	}
-	return fmt.Sprintf("%s\n[output cut: %d of %d characters shown; all of it: jq '.cells[%d].outputs']", cut(all, maxCellOutput), maxCellOutput, utf8.RuneCountInString(all), index)
+	return fmt.Sprintf("%s\n[output cut: %d of %d characters shown; all of it: jq '.cells[%d].outputs']",
+		cut(all, maxCellOutput), maxCellOutput, utf8.RuneCountInString(all), index)
 }
 
 // output returns one output as text.
@@ -137,8 +139,8 @@ func cut(s string, n int) string {
 	return s
 }
 
-// terminalText returns s as a terminal would show it: without escape sequences, and of overwritten lines (progress bars)
-// only the last version.
+// terminalText returns s as a terminal would show it: without escape sequences, and of overwritten lines (progress
+// bars) only the last version.
 func terminalText(s string) string {
 	s = withoutEscapes(strings.ReplaceAll(s, "\r\n", "\n"))
 	if !strings.ContainsRune(s, '\r') {

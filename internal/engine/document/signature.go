@@ -130,7 +130,8 @@ func byContainer(head []byte) (Type, bool) {
 		return Type{Audio, "audio/aiff", "AIFF audio"}, true
 	}
 	if string(head[:4]) == "\xCA\xFE\xBA\xBE" {
-		if binary.BigEndian.Uint32(head[4:]) < 40 { // number of architectures; a class file has its version here, from 45 on
+		// number of architectures; a class file has its version here, from 45 on
+		if binary.BigEndian.Uint32(head[4:]) < 40 {
 			return other("Mach-O executable"), true
 		}
 		return other("Java class"), true
@@ -154,8 +155,10 @@ func byContainer(head []byte) (Type, bool) {
 // zipped distinguishes the formats that are zip archives.
 func zipped(head []byte, ext string) Type {
 	names := map[string]string{
-		".docx": "Word document", ".xlsx": "Excel workbook", ".pptx": "PowerPoint presentation", ".odt": "OpenDocument text", ".ods": "OpenDocument spreadsheet",
-		".odp": "OpenDocument presentation", ".epub": "EPUB book", ".jar": "Java archive", ".apk": "Android package", ".whl": "Python wheel", ".xpi": "browser extension",
+		".docx": "Word document", ".xlsx": "Excel workbook", ".pptx": "PowerPoint presentation",
+		".odt": "OpenDocument text", ".ods": "OpenDocument spreadsheet",
+		".odp": "OpenDocument presentation", ".epub": "EPUB book", ".jar": "Java archive", ".apk": "Android package",
+		".whl": "Python wheel", ".xpi": "browser extension",
 	}
 	if name, ok := names[ext]; ok {
 		return other(name)

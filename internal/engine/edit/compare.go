@@ -7,8 +7,8 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Comparison is the difference between two texts, line by line. Lines end with "\n", and all characters count, including
-// whitespace and "\r".
+// Comparison is the difference between two texts, line by line. Lines end with "\n", and all characters count,
+// including whitespace and "\r".
 type Comparison struct {
 	old, new string
 	changes  []change
@@ -21,8 +21,8 @@ type change struct {
 	oldLine, oldCount, newLine, newCount int
 }
 
-// Compare finds the lines that differ. It takes about linear time: for very different texts the result is correct, but not
-// always minimal.
+// Compare finds the lines that differ. It takes about linear time: for very different texts the result is correct, but
+// not always minimal.
 func Compare(old, new string) Comparison {
 	c := Comparison{old: old, new: new}
 	if old == new {
@@ -62,8 +62,8 @@ func commonEnd(a, b string, start int) (int, int) {
 	return i + n + 1, j + n + 1
 }
 
-// differ finds the differences of two lists of lines: it uses lines that occur once in both as anchors, in their longest
-// common order, and a bounded search between them.
+// differ finds the differences of two lists of lines: it uses lines that occur once in both as anchors, in their
+// longest common order, and a bounded search between them.
 type differ struct {
 	old, new []rune // lines as numbers; equal lines have equal ones
 	found    []lcs.Diff
@@ -111,7 +111,9 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 	}
 	if len(anchors) == 0 {
 		for _, f := range lcs.DiffRunes(d.old[i1:i2], d.new[j1:j2]) {
-			d.found = append(d.found, lcs.Diff{Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd})
+			d.found = append(d.found, lcs.Diff{
+				Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd,
+			})
 		}
 		return
 	}

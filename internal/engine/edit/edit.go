@@ -4,8 +4,8 @@
 //	after := m.Apply(text)
 //	fmt.Print(edit.Compare(text, after).Unified("Current", "Proposed"))
 //
-// It works on text as a model sees it, with "\n" line endings, and returns spans of that text; it doesn't know how the text
-// is stored in a file. It never guesses: a place must be the only one, and the result says how exactly it matches.
+// It works on text as a model sees it, with "\n" line endings, and returns spans of that text; it doesn't know how the
+// text is stored in a file. It never guesses: a place must be the only one, and the result says how exactly it matches.
 package edit
 
 import (
@@ -61,17 +61,17 @@ type Span struct {
 
 // Place is where Old was found: text[Start:End], which begins on the given line, counted from 1.
 //
-// On a relaxed rung the place reaches from the first to the last character of Old. It includes whitespace at the end of its
-// inner lines, but not after its last character. On the Indentation rung it begins at the start of its first line.
+// On a relaxed rung the place reaches from the first to the last character of Old. It includes whitespace at the end of
+// its inner lines, but not after its last character. On the Indentation rung it begins at the start of its first line.
 type Place struct {
 	Start, End, Line int
 }
 
 // Match is a found edit.
 //
-// Spans are inside the places and usually narrower: common lines of Old and New, and common characters at the ends of the
-// rest, are not replaced. So on a relaxed rung, text that the edit doesn't change keeps its own whitespace, quotes and
-// indentation, and in a file with mixed line endings unchanged lines keep theirs.
+// Spans are inside the places and usually narrower: common lines of Old and New, and common characters at the ends of
+// the rest, are not replaced. So on a relaxed rung, text that the edit doesn't change keeps its own whitespace, quotes
+// and indentation, and in a file with mixed line endings unchanged lines keep theirs.
 type Match struct {
 	Rung   Rung
 	Places []Place
@@ -98,9 +98,9 @@ func replace(text string, spans []Span) string {
 	return b.String()
 }
 
-// Find looks for e.Old in text, rung by rung, and returns the first rung with exactly one place. A rung with several places
-// ends the search: a looser one could only have more. With e.All every place counts, and only Exact and LineEndings are
-// tried.
+// Find looks for e.Old in text, rung by rung, and returns the first rung with exactly one place. A rung with several
+// places ends the search: a looser one could only have more. With e.All every place counts, and only Exact and
+// LineEndings are tried.
 //
 // The error is [ErrEmptyOld], a *[NotFoundError], an *[AmbiguousError] or a *[NoChangeError].
 func Find(text string, e Edit) (Match, error) {
@@ -168,8 +168,8 @@ func unixLines(e Edit) Edit {
 	return e
 }
 
-// occurrences returns where old is in text, without overlaps. Unless all is set, a single occurrence that overlaps another
-// is reported with it, because either could be meant.
+// occurrences returns where old is in text, without overlaps. Unless all is set, a single occurrence that overlaps
+// another is reported with it, because either could be meant.
 func occurrences(text, old string, all bool) []Place {
 	var places []Place
 	for at := 0; ; {
@@ -228,8 +228,8 @@ type Result struct {
 	Matches []Match // one for each edit, found in the result of the one before
 }
 
-// Apply applies the edits one after the other, each to the result of the one before, or none of them. An error of one of
-// several edits is a *[BatchError]; edits that undo each other are a *[NoChangeError].
+// Apply applies the edits one after the other, each to the result of the one before, or none of them. An error of one
+// of several edits is a *[BatchError]; edits that undo each other are a *[NoChangeError].
 func Apply(text string, edits []Edit) (Result, error) {
 	var r Result
 	now := text

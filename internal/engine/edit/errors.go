@@ -84,7 +84,8 @@ type NoChangeError struct {
 func (e *NoChangeError) Error() string {
 	switch {
 	case e.Applied:
-		return fmt.Sprintf("old_string not found, and new_string is already there, at line %d: the edit seems to be applied already; nothing was changed", e.Line)
+		return fmt.Sprintf("old_string not found, and new_string is already there, at line %d: the edit seems to be "+
+			"applied already; nothing was changed", e.Line)
 	case e.Line > 0:
 		return fmt.Sprintf("the text at line %d already is what new_string makes of it; nothing was changed", e.Line)
 	}
@@ -112,12 +113,12 @@ func missing(text string, e Edit) error {
 	return err
 }
 
-// minApplied is how many nonblank characters New must have to show that an edit was applied before. Shorter text, such as a
-// brace or "return x", occurs in many files.
+// minApplied is how many nonblank characters New must have to show that an edit was applied before. Shorter text, such
+// as a brace or "return x", occurs in many files.
 const minApplied = 10
 
-// appliedAt returns the line at which New shows that the edit was applied before; 0 if it wasn't. New must occur once, as
-// whole lines, and nothing else may be similar to Old.
+// appliedAt returns the line at which New shows that the edit was applied before; 0 if it wasn't. New must occur once,
+// as whole lines, and nothing else may be similar to Old.
 func appliedAt(text string, e Edit, err *NotFoundError) int {
 	if len(err.Hints) > 0 {
 		return 0
@@ -137,8 +138,8 @@ func appliedAt(text string, e Edit, err *NotFoundError) int {
 	return p.Line
 }
 
-// onlyLines returns where lines are in text with only whitespace beside them, if they occur exactly once and are long enough
-// not to occur by chance.
+// onlyLines returns where lines are in text with only whitespace beside them, if they occur exactly once and are long
+// enough not to occur by chance.
 func onlyLines(text, lines string) (Place, bool) {
 	lines = strings.TrimRight(strings.TrimLeft(lines, "\n"), " \t\n")
 	if !substantial(lines) {
@@ -174,8 +175,8 @@ func substantial(s string) bool {
 	return false
 }
 
-// hints names mistakes in Old after whose correction it would match. They are named, not corrected: New has them too, and
-// its correction would be a guess.
+// hints names mistakes in Old after whose correction it would match. They are named, not corrected: New has them too,
+// and its correction would be a guess.
 func hints(text, old string) []string {
 	var found []string
 	for _, h := range []struct {

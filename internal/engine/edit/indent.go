@@ -7,8 +7,8 @@ import (
 // maxShifted bounds the lines whose indentation is compared in one search.
 const maxShifted = 5_000_000
 
-// reindented finds the whole lines that equal e.Old apart from their indentation (and what earlier rungs ignore), where one
-// rule turns the indentation of every line of Old, and of New, into that of the place.
+// reindented finds the whole lines that equal e.Old apart from their indentation (and what earlier rungs ignore), where
+// one rule turns the indentation of every line of Old, and of New, into that of the place.
 func reindented(text string, e Edit) []candidate {
 	const forgive = leading | trailing | typography
 	e, toLineEnd := settleEnd(e, forgive)
@@ -61,8 +61,8 @@ func shifted(text string, starts []int, oldLines []string, e Edit) (candidate, b
 	return candidate{edit: e}, ok1 && ok2
 }
 
-// endOfPlace returns the end in the original of what ends at offset end of the normal form. A blank last line is empty in
-// the normal form: the place then ends where that line begins.
+// endOfPlace returns the end in the original of what ends at offset end of the normal form. A blank last line is empty
+// in the normal form: the place then ends where that line begins.
 func endOfPlace(have normal, start, end int) int {
 	if end == 0 {
 		return start
@@ -99,8 +99,8 @@ func lineStarts(text string) []int {
 	return append(starts, len(text))
 }
 
-// shift is a rule for indentation. Either one prefix is replaced by another, or the depth is converted to other units: tabs
-// for spaces, two spaces for four.
+// shift is a rule for indentation. Either one prefix is replaced by another, or the depth is converted to other units:
+// tabs for spaces, two spaces for four.
 type shift struct {
 	cut, put string // prefix rule; at most one of them is not empty
 	scale    bool   // depth rule: depth*num/den + add, in units of to, from depths in units of from

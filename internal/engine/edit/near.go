@@ -217,8 +217,8 @@ func lineRange(first, last int) string {
 	return fmt.Sprintf("s %d-%d", first, last)
 }
 
-// narrow returns the spans that turn the text of place, which equals old apart from what a rung ignores, into new, without
-// changing what old and new have in common. No spans means that nothing changes.
+// narrow returns the spans that turn the text of place, which equals old apart from what a rung ignores, into new,
+// without changing what old and new have in common. No spans means that nothing changes.
 func narrow(text string, place Place, old, new string, rung Rung) []Span {
 	have := linesOf(text[place.Start:place.End])
 	oldLines, newLines := linesOf(old), linesOf(new)
@@ -250,8 +250,8 @@ func linesOf(s string) []string {
 	return lines
 }
 
-// trimCommon removes from both ends of span the characters that old and span.New share, as long as the text there equals
-// old: ignoring typography, on the rungs that do.
+// trimCommon removes from both ends of span the characters that old and span.New share, as long as the text there
+// equals old: ignoring typography, on the rungs that do.
 func trimCommon(text string, span Span, old string, rung Rung) Span {
 	same := func(a, b rune) bool { return a == b || rung >= Typography && plain(a) == plain(b) }
 	for span.Start < span.End && old != "" && span.New != "" {

@@ -62,8 +62,8 @@ func essence(line string) string {
 	}, line)
 }
 
-// equalLines finds windows of lines that share whole lines with old, ignoring whitespace: the best of them, by how much text
-// they share.
+// equalLines finds windows of lines that share whole lines with old, ignoring whitespace: the best of them, by how much
+// text they share.
 func equalLines(lines, old []string) []int {
 	at := map[string][]int{}
 	for i, line := range old {

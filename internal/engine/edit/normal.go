@@ -243,8 +243,8 @@ func looksAlike(text string, e Edit, f forgiven) []candidate {
 	return found
 }
 
-// settleEnd removes whitespace from the end of Old, and from New if it ends with the same. It meant the end of a line, and
-// the place must end at one: otherwise "foo " would match in "foobar".
+// settleEnd removes whitespace from the end of Old, and from New if it ends with the same. It meant the end of a line,
+// and the place must end at one: otherwise "foo " would match in "foobar".
 func settleEnd(e Edit, f forgiven) (settled Edit, toLineEnd bool) {
 	old := trimBlanks(e.Old, f)
 	blanks := e.Old[len(old):]

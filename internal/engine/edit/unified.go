@@ -9,9 +9,9 @@ import (
 // diffContext is the number of unchanged lines around a change in a unified diff.
 const diffContext = 3
 
-// Unified returns the differences as a unified diff with three lines of context, or "" if there are none. It is complete:
-// lines are unchanged, so a changed line ending is a removed line that ends with "\r" and an added one that doesn't (showing
-// the "\r" is up to the display), and a missing final newline is marked as usual.
+// Unified returns the differences as a unified diff with three lines of context, or "" if there are none. It is
+// complete: lines are unchanged, so a changed line ending is a removed line that ends with "\r" and an added one that
+// doesn't (showing the "\r" is up to the display), and a missing final newline is marked as usual.
 func (c Comparison) Unified(oldName, newName string) string {
 	if len(c.changes) == 0 {
 		return ""
@@ -51,8 +51,8 @@ func (c Comparison) writeHunk(b *strings.Builder, near []change) {
 	c.context(b, c.old[start:end])
 }
 
-// Short returns a comparison whose diff shows only the beginning of long unchanged lines, and only the part of long lines that
-// differs.
+// Short returns a comparison whose diff shows only the beginning of long unchanged lines, and only the part of long
+// lines that differs.
 func (c Comparison) Short() Comparison {
 	c.short = true
 	return c
@@ -78,7 +78,8 @@ func shortPart(s string) string {
 	if n <= 0 {
 		return s
 	}
-	return strings.ToValidUTF8(s[:longPart], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) + strings.ToValidUTF8(s[longPart+n:], "")
+	return strings.ToValidUTF8(s[:longPart], "") + fmt.Sprintf("[… %d unchanged bytes …]", n) +
+		strings.ToValidUTF8(s[longPart+n:], "")
 }
 
 // shortened omits most of the common start and end of two lines.
@@ -157,8 +158,8 @@ const (
 	maxSnippetBytes = 30_000
 )
 
-// Snippet returns the changed lines of the new text with four lines of context, each part under a header: "Showing lines
-// 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note.
+// Snippet returns the changed lines of the new text with four lines of context, each part under a header: "Showing
+// lines 3-11 of 40:". It is "" without changes, and limited to 1000 lines, with a note.
 func (c Comparison) Snippet() string {
 	total := strings.Count(c.new, "\n")
 	if c.new != "" && !strings.HasSuffix(c.new, "\n") {

@@ -53,14 +53,15 @@ func Wait(ctx context.Context, path string, try func(path string) (*os.File, err
 	}
 }
 
-// Close unlocks and closes a file. Closing it is not enough: a child process that is just being forked has the file too until it
-// executes its program, and keeps the lock as long.
+// Close unlocks and closes a file. Closing it is not enough: a child process that is just being forked has the file too
+// until it executes its program, and keeps the lock as long.
 func Close(f *os.File) error {
 	Unlock(f)
 	return f.Close()
 }
 
-// IsAt reports whether an open file is still the one at a path: the process that had the lock before may have removed it.
+// IsAt reports whether an open file is still the one at a path: the process that had the lock before may have removed
+// it.
 func IsAt(f *os.File, path string) bool {
 	mine, err := f.Stat()
 	there, err2 := os.Lstat(path)

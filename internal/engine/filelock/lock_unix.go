@@ -23,7 +23,8 @@ func Lock(f *os.File) error {
 // WaitLock locks a file as soon as no other process has locked it. The system serves those who wait in order.
 func WaitLock(f *os.File) error { return flock(f, syscall.LOCK_EX) }
 
-// WaitShared locks a file as soon as no other process has locked it with Lock. Several processes can have a shared lock.
+// WaitShared locks a file as soon as no other process has locked it with Lock. Several processes can have a shared
+// lock.
 func WaitShared(f *os.File) error { return flock(f, syscall.LOCK_SH) }
 
 // Unlock releases a lock.

@@ -25,7 +25,8 @@ func Lock(f *os.File) error {
 	return lock(f, windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY)
 }
 
-// WaitShared locks a file as soon as no other process has locked it with Lock. Several processes can have a shared lock.
+// WaitShared locks a file as soon as no other process has locked it with Lock. Several processes can have a shared
+// lock.
 func WaitShared(f *os.File) error { return lock(f, 0) }
 
 // Unlock releases a lock.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Clean returns a file with a mask in place of its credentials, and whether there are any. All else stays as it is, and each
-// line has its counterpart: see Merge. A file that git rejects is returned without its lines with credentials.
+// Clean returns a file with a mask in place of its credentials, and whether there are any. All else stays as it is, and
+// each line has its counterpart: see Merge. A file that git rejects is returned without its lines with credentials.
 func Clean(text []byte, mask string) (clean []byte, found bool) {
 	all := Credentials(text)
 	if len(all) == 0 {
@@ -85,8 +85,8 @@ var ErrMasked = errors.New("git's configuration: a changed line contains a maske
 
 var errAmbiguous = errors.New("git's configuration: it isn't certain which of the lines with credentials were changed")
 
-// Merge returns text with the changes that turn clean, its clean copy, into changed. Lines that are the same in both stay as
-// they are in text, with their credentials.
+// Merge returns text with the changes that turn clean, its clean copy, into changed. Lines that are the same in both
+// stay as they are in text, with their credentials.
 func Merge(text, clean, changed []byte, mask string) ([]byte, error) {
 	real, before, after := logicalLines(ended(text)), logicalLines(ended(clean)), logicalLines(ended(changed))
 	if len(real) != len(before) {

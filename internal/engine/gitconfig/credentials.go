@@ -12,8 +12,8 @@ import (
 // Credential is a password or token, and the user that it belongs to, if that is known.
 type Credential struct{ User, Value string }
 
-// Credentials returns the credentials in a file: in URLs, HTTP headers, and settings such as sendemail.smtpPass. Of a file
-// that git rejects, and of comments, it finds those in URLs and headers.
+// Credentials returns the credentials in a file: in URLs, HTTP headers, and settings such as sendemail.smtpPass. Of a
+// file that git rejects, and of comments, it finds those in URLs and headers.
 func Credentials(text []byte) []Credential {
 	out := append(InURLs(string(text)), inHeaders(string(text))...)
 	settings, err := Parse(text)
@@ -37,7 +37,8 @@ func (s Setting) Credentials() []Credential {
 		for _, m := range inHelper().FindAllStringSubmatch(s.Value, -1) {
 			out = append(out, Credential{Value: m[1]})
 		}
-	case secretName(s.Key.Name) && s.Value != "" && !strings.HasPrefix(s.Value, "!") && !strings.Contains(s.Value, "://"):
+	case secretName(s.Key.Name) && s.Value != "" && !strings.HasPrefix(s.Value, "!") &&
+		!strings.Contains(s.Value, "://"):
 		out = append(out, Credential{Value: s.Value})
 	}
 	return unique(out)
@@ -67,8 +68,8 @@ func compiled(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// InURLs returns the credentials of the URLs in a text, as they are there and decoded. The user of a URL without a password
-// counts if it looks like a token.
+// InURLs returns the credentials of the URLs in a text, as they are there and decoded. The user of a URL without a
+// password counts if it looks like a token.
 func InURLs(text string) []Credential { return inURLs(text, userinfoInText) }
 
 func inURLs(text string, userinfo func() *regexp.Regexp) []Credential {
@@ -126,15 +127,18 @@ func tokenAsUser(user string) bool {
 	return len(user) >= shortest && mixed || LooksLikeToken(user)
 }
 
-// tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least. It is the only such list.
+// tokenForms are the beginnings of tokens of well-known services, and how long the rest is at least. It is the only
+// such list.
 var tokenForms = []struct {
 	start string
 	rest  int
 }{
 	{"ghp_", 16}, {"gho_", 16}, {"ghu_", 16}, {"ghs_", 16}, {"ghr_", 16}, {"github_pat_", 16}, {"glpat-", 16},
 	{"sk_live_", 12}, {"sk_test_", 12}, {"rk_live_", 12}, {"rk_test_", 12}, {"sk-", 16}, {"xoxa-", 10}, {"xoxb-", 10},
-	{"xoxc-", 10}, {"xoxd-", 10}, {"xoxe-", 10}, {"xoxo-", 10}, {"xoxp-", 10}, {"xoxr-", 10}, {"xoxs-", 10}, {"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30},
-	{"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30}, {"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20}, {"ATATT", 20},
+	{"xoxc-", 10}, {"xoxd-", 10}, {"xoxe-", 10}, {"xoxo-", 10}, {"xoxp-", 10}, {"xoxr-", 10}, {"xoxs-", 10},
+	{"xapp-", 10}, {"eyJ", 24}, {"AKIA", 16}, {"ASIA", 16}, {"AIza", 30}, {"npm_", 30},
+	{"pypi-", 30}, {"hf_", 20}, {"dop_v1_", 30}, {"SG.", 30}, {"ya29.", 20}, {"hvs.", 20}, {"shpat_", 20},
+	{"ATATT", 20},
 }
 
 // TokenStart returns a regular expression for the beginnings of tokens of well-known services.

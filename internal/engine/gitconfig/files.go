@@ -8,16 +8,17 @@ import (
 	"syscall"
 )
 
-// Text returns the text of one of git's small files, such as HEAD, without the end of its last line; "": it is missing, large,
-// or no regular file.
+// Text returns the text of one of git's small files, such as HEAD, without the end of its last line; "": it is missing,
+// large, or no regular file.
 func Text(file string) string {
 	const largest = 1 << 20 // as in git
 	data := readBounded(file, largest)
 	return strings.TrimRight(string(data), "\r\n")
 }
 
-// Pointer returns the path that a file has after a prefix: "gitdir: " for the .git file of a linked worktree or a submodule,
-// "" for commondir and gitdir. It is read as git reads it: up to a NUL, and relative to the file's directory.
+// Pointer returns the path that a file has after a prefix: "gitdir: " for the .git file of a linked worktree or a
+// submodule, "" for commondir and gitdir. It is read as git reads it: up to a NUL, and relative to the file's
+// directory.
 func Pointer(file, prefix string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(Text(file), prefix)
 	if path, _, _ = strings.Cut(path, "\x00"); !ok || path == "" {
@@ -26,8 +27,8 @@ func Pointer(file, prefix string) (path string, ok bool) {
 	return join(filepath.Dir(file), path), true
 }
 
-// Dirs returns the git directory that a .git, which may be a file, stands for, and the directory that it shares with other
-// worktrees.
+// Dirs returns the git directory that a .git, which may be a file, stands for, and the directory that it shares with
+// other worktrees.
 func Dirs(dotGit string) (gitDir, common string) {
 	gitDir = dotGit
 	if to, ok := Pointer(dotGit, "gitdir: "); ok {
@@ -39,8 +40,8 @@ func Dirs(dotGit string) (gitDir, common string) {
 	return gitDir, gitDir
 }
 
-// Read returns the settings of a file as git may see them, even of a file that Parse rejects: those before an error, and a value
-// up to a NUL. A missing file has none.
+// Read returns the settings of a file as git may see them, even of a file that Parse rejects: those before an error,
+// and a value up to a NUL. A missing file has none.
 func Read(file string) []Setting {
 	const largest = 16 << 20
 	p := &parser{text: readBounded(file, largest)}
@@ -53,8 +54,8 @@ func Read(file string) []Setting {
 	return p.out
 }
 
-// Included returns the file that a setting includes, whether the condition of the include is true or not; "": it isn't an
-// include.
+// Included returns the file that a setting includes, whether the condition of the include is true or not; "": it isn't
+// an include.
 func (s Setting) Included(file, home string) string {
 	if p := s.Key.Pattern(); p != "include.path" && p != "includeif.*.path" || s.Value == "" {
 		return ""

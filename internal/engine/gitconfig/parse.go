@@ -63,8 +63,8 @@ func (k Key) Pattern() string {
 var errSyntax = errors.New("not in the syntax of git's configuration")
 
 // Parse reads a configuration file byte by byte like git, so that the two can't disagree on where a quoted text, a
-// comment or a continued line ends. It returns an error for a file that git rejects, and for a NUL, which ends a value early
-// in git.
+// comment or a continued line ends. It returns an error for a file that git rejects, and for a NUL, which ends a value
+// early in git.
 func Parse(text []byte) ([]Setting, error) {
 	p, err := parse(text)
 	if err != nil {

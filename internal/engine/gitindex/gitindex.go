@@ -31,8 +31,8 @@ type Entry struct {
 	Size uint32 // of the file when git last compared it, modulo 2³²; 0 in entries that git doesn't trust
 }
 
-// Parse visits the entries of an index. hashSize is the size of object names, 20 or 32. split is nil unless other entries
-// are in a shared index, which [Split.Parse] visits.
+// Parse visits the entries of an index. hashSize is the size of object names, 20 or 32. split is nil unless other
+// entries are in a shared index, which [Split.Parse] visits.
 func Parse(data []byte, hashSize int, visit func(Entry) error) (split *Split, err error) {
 	if len(data) < 12+hashSize || string(data[:4]) != "DIRC" {
 		return nil, ErrMalformed
@@ -72,8 +72,8 @@ type entries struct {
 	name     []byte
 }
 
-// next reads an entry: ten 4-byte numbers, of which the seventh is the mode and the last the size, then the hash, flags, and
-// the name.
+// next reads an entry: ten 4-byte numbers, of which the seventh is the mode and the last the size, then the hash,
+// flags, and the name.
 func (e *entries) next() (entry Entry, ok bool) {
 	fixed := 40 + e.hashSize + 2
 	if len(e.rest) < fixed+2 {

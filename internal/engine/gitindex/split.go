@@ -84,9 +84,9 @@ func (b bitmap) has(n int) bool { return n>>6 < len(b) && b[n>>6]>>(n&63)&1 != 0
 // maxBits bounds a bitmap: no index has that many entries.
 const maxBits = 1 << 26
 
-// readBitmap reads a bitmap in git's compressed format (EWAH): the number of bits, the number of words, the words, and the
-// position of the last marker. A marker is a word with a repeated bit, the number of words it is repeated for, and the
-// number of literal words after it.
+// readBitmap reads a bitmap in git's compressed format (EWAH): the number of bits, the number of words, the words, and
+// the position of the last marker. A marker is a word with a repeated bit, the number of words it is repeated for, and
+// the number of literal words after it.
 func readBitmap(data []byte) (b bitmap, rest []byte, ok bool) {
 	if len(data) < 8 {
 		return nil, nil, false

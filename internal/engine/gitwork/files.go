@@ -27,7 +27,8 @@ func (w *work) commit(rev string) string {
 
 // moving reports whether a revision may change by an earlier command of the line.
 func (w *work) moving(rev string) bool {
-	return w.Later && (rev == "-" || strings.Contains(rev, "@") || strings.Contains(rev, "HEAD") || strings.Contains(rev, "stash") || w.commit(rev) == "")
+	return w.Later && (rev == "-" || strings.Contains(rev, "@") || strings.Contains(rev, "HEAD") ||
+		strings.Contains(rev, "stash") || w.commit(rev) == "")
 }
 
 // becomes adds the files that change if the worktree is switched to a revision.
@@ -43,7 +44,8 @@ func (w *work) becomes(rev string) {
 	case from == "":
 		w.list("ls-tree", "-r", "--name-only", "-z", "--full-tree", to)
 	default:
-		w.Tracked = !w.list(append([]string{"diff-tree", "-r"}, append(slices.Clone(names[:3]), from, to)...)...) || w.Tracked
+		w.Tracked = !w.list(append([]string{"diff-tree", "-r"}, append(slices.Clone(names[:3]), from, to)...)...) ||
+			w.Tracked
 	}
 	if w.Later {
 		w.dirty() // it may be committed by then
@@ -65,7 +67,8 @@ func (w *work) history(args ...string) {
 			return
 		}
 	}
-	log := append([]string{"log", "--format=", "-m", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--end-of-options"}, args...)
+	log := append([]string{"log", "--format=", "-m", "--name-only", "-z", "--no-renames", "--no-ext-diff",
+		"--end-of-options"}, args...)
 	if !w.list(append(log, "--")...) {
 		w.Tracked = true
 	}

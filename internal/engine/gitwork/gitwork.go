@@ -1,5 +1,6 @@
-// Package gitwork determines what a git command would change of the paths that a sandbox protects: files in the worktree,
-// the repository's configuration, git directories. It runs git only to query: which files differ, what a name refers to.
+// Package gitwork determines what a git command would change of the paths that a sandbox protects: files in the
+// worktree, the repository's configuration, git directories. It runs git only to query: which files differ, what a name
+// refers to.
 //
 //	effect := gitwork.Of(gitwork.Call{Dir: "/home/me/app", Args: []string{"checkout", "main"}, Literal: true}, git)
 //	effect.Files // the files that a checkout of main would change
@@ -55,7 +56,8 @@ type Settings struct {
 
 // None reports whether it changes nothing.
 func (e *Effect) None() bool {
-	return len(e.Files) == 0 && !e.Tracked && len(e.Moves) == 0 && len(e.Config) == 0 && len(e.Creates) == 0 && len(e.Git) == 0
+	return len(e.Files) == 0 && !e.Tracked && len(e.Moves) == 0 && len(e.Config) == 0 && len(e.Creates) == 0 &&
+		len(e.Git) == 0
 }
 
 // work is the state of determining an effect.
@@ -81,17 +83,20 @@ const mergeValued = "-s --strategy -X --strategy-option -m --message -F --file -
 // commands returns the subcommands that may change protected paths.
 func commands() map[string]command {
 	return map[string]command{
-		"checkout":        {"-b -B --orphan --conflict --pathspec-from-file", (*work).checkout},
-		"switch":          {"-c -C --create --force-create --orphan --conflict", (*work).checkout},
-		"restore":         {"-s --source --conflict --pathspec-from-file", (*work).restore},
-		"reset":           {"--pathspec-from-file", (*work).reset},
-		"stash":           {"-m --message --pathspec-from-file", (*work).stash},
-		"merge":           {mergeValued, (*work).merge},
-		"pull":            {mergeValued + "--depth --deepen --shallow-since --shallow-exclude --refmap -o --server-option --upload-pack -j --jobs", (*work).pull},
-		"rebase":          {"--onto -s --strategy -X --strategy-option -x --exec -C --empty --whitespace", (*work).rebase},
-		"cherry-pick":     {"-m --mainline -s --strategy -X --strategy-option --cleanup", (*work).pick},
-		"revert":          {"-m --mainline -s --strategy -X --strategy-option --cleanup", (*work).pick},
-		"am":              {"-p -C --directory --exclude --include --whitespace --patch-format --quoted-cr", (*work).apply},
+		"checkout": {"-b -B --orphan --conflict --pathspec-from-file", (*work).checkout},
+		"switch":   {"-c -C --create --force-create --orphan --conflict", (*work).checkout},
+		"restore":  {"-s --source --conflict --pathspec-from-file", (*work).restore},
+		"reset":    {"--pathspec-from-file", (*work).reset},
+		"stash":    {"-m --message --pathspec-from-file", (*work).stash},
+		"merge":    {mergeValued, (*work).merge},
+		"pull": {mergeValued + "--depth --deepen --shallow-since --shallow-exclude --refmap -o " +
+			"--server-option --upload-pack -j --jobs", (*work).pull},
+		"rebase": {"--onto -s --strategy -X --strategy-option -x --exec -C --empty --whitespace",
+			(*work).rebase},
+		"cherry-pick": {"-m --mainline -s --strategy -X --strategy-option --cleanup", (*work).pick},
+		"revert":      {"-m --mainline -s --strategy -X --strategy-option --cleanup", (*work).pick},
+		"am": {"-p -C --directory --exclude --include --whitespace --patch-format --quoted-cr",
+			(*work).apply},
 		"apply":           {"-p -C --directory --exclude --include --whitespace --build-fake-ancestor", (*work).apply},
 		"mv":              {"", (*work).mv},
 		"rm":              {"--pathspec-from-file", (*work).rm},
@@ -106,19 +111,26 @@ func commands() map[string]command {
 		"submodule":       {"-b --branch --name --reference --depth -j --jobs", (*work).submodule},
 		"config":          {"-f --file --blob --type --default --value --comment --url --fixed-value", (*work).config},
 		"remote":          {"-t -m", (*work).remote},
-		"branch":          {"-u --set-upstream-to --sort --format --contains --no-contains --merged --no-merged --points-at", (*work).branch},
-		"push":            {"-o --push-option --receive-pack --exec --repo", (*work).upstream},
-		"fetch":           {"--depth --deepen --shallow-since --shallow-exclude --refmap -o --server-option --upload-pack -j --jobs", (*work).upstream},
-		"init":            {"--template --separate-git-dir --object-format -b --initial-branch", (*work).init},
-		"clone":           {"-o --origin -b --branch -u --upload-pack --reference --depth -c --config --template --separate-git-dir --shallow-since --shallow-exclude -j --jobs --filter --server-option --bundle-uri", (*work).clone},
-		"maintenance":     {"--task --schedule --scheduler", (*work).maintenance},
+		"branch": {"-u --set-upstream-to --sort --format --contains --no-contains --merged --no-merged " +
+			"--points-at", (*work).branch},
+		"push": {"-o --push-option --receive-pack --exec --repo", (*work).upstream},
+		"fetch": {"--depth --deepen --shallow-since --shallow-exclude --refmap -o --server-option " +
+			"--upload-pack -j --jobs", (*work).upstream},
+		"init": {"--template --separate-git-dir --object-format -b --initial-branch", (*work).init},
+		"clone": {"-o --origin -b --branch -u --upload-pack --reference --depth -c --config --template " +
+			"--separate-git-dir --shallow-since --shallow-exclude -j --jobs --filter --server-option --bundle-uri",
+			(*work).clone},
+		"maintenance": {"--task --schedule --scheduler", (*work).maintenance},
 	}
 }
 
 // others are subcommands of git that change none of this. Git ignores aliases of its own commands.
-const others = " add commit tag status log diff show gc notes blame grep describe rev-parse rev-list ls-files ls-tree cat-file fsck repack prune reflog shortlog " +
-	"show-ref for-each-ref update-ref symbolic-ref hash-object write-tree commit-tree merge-base name-rev cherry range-diff format-patch archive bundle " +
-	"count-objects verify-commit verify-pack check-ignore check-attr var version help update-index diff-tree diff-index diff-files send-email request-pull rerere "
+const others = " add commit tag status log diff show gc notes blame grep describe rev-parse rev-list ls-files " +
+	"ls-tree cat-file fsck repack prune reflog shortlog " +
+	"show-ref for-each-ref update-ref symbolic-ref hash-object write-tree commit-tree merge-base name-rev cherry " +
+	"range-diff format-patch archive bundle " +
+	"count-objects verify-commit verify-pack check-ignore check-attr var version help update-index diff-tree " +
+	"diff-index diff-files send-email request-pull rerere "
 
 // Known reports whether name is a git subcommand that may change protected paths.
 func Known(name string) bool { _, ok := commands()[name]; return ok }
@@ -153,10 +165,13 @@ func Runs(args []string) bool {
 		return true
 	}
 	switch args[0] {
-	case "config", "remote", "branch", "init", "clone", "worktree", "switch", "checkout", "restore", "reset", "stash", "mv", "rm", "add",
-		"commit", "tag", "merge", "cherry-pick", "revert", "fetch", "push", "pull", "clean", "maintenance", "gc", "sparse-checkout", "status", "log", "diff", "show":
+	case "config", "remote", "branch", "init", "clone", "worktree", "switch", "checkout", "restore", "reset", "stash",
+		"mv", "rm", "add",
+		"commit", "tag", "merge", "cherry-pick", "revert", "fetch", "push", "pull", "clean", "maintenance", "gc",
+		"sparse-checkout", "status", "log", "diff", "show":
 		return slices.ContainsFunc(args[1:], func(a string) bool {
-			return a == "-e" || a == "--edit" || strings.HasPrefix(a, "--upload-pack") || strings.HasPrefix(a, "--receive-pack") || strings.HasPrefix(a, "--exec")
+			return a == "-e" || a == "--edit" || strings.HasPrefix(a, "--upload-pack") ||
+				strings.HasPrefix(a, "--receive-pack") || strings.HasPrefix(a, "--exec")
 		})
 	case "submodule":
 		return len(args) < 2 || args[1] == "foreach"

@@ -45,7 +45,8 @@ func (w *work) setsFile(path string, keys ...string) {
 func (w *work) tracks(branch, start string) {
 	auto, _ := w.git(w.Dir, "config", "--get", "branch.autosetupmerge")
 	auto = strings.TrimSpace(auto)
-	full, _ := w.git(w.Dir, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", orHead(start))
+	full, _ := w.git(w.Dir, "rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options",
+		orHead(start))
 	remote := strings.HasPrefix(strings.TrimSpace(full), "refs/remotes/")
 	local := strings.HasPrefix(strings.TrimSpace(full), "refs/heads/")
 	switch {
@@ -59,7 +60,8 @@ func (w *work) tracks(branch, start string) {
 
 func (w *work) config() {
 	ops := w.operands
-	if len(ops) > 0 && slices.Contains([]string{"get", "list", "get-color", "get-colorbool"}, ops[0]) && len(ops) < 3 && !strings.Contains(ops[0], ".") {
+	if len(ops) > 0 && slices.Contains([]string{"get", "list", "get-color", "get-colorbool"}, ops[0]) && len(ops) < 3 &&
+		!strings.Contains(ops[0], ".") {
 		return
 	}
 	if len(ops) > 0 && slices.Contains([]string{"set", "unset", "rename-section", "remove-section", "edit"}, ops[0]) {
@@ -68,8 +70,10 @@ func (w *work) config() {
 		}
 		ops = ops[1:]
 	}
-	writes := w.has("--add", "--replace-all", "--unset", "--unset-all", "--rename-section", "--remove-section", "-e", "--edit")
-	if w.has("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool", "--blob") || !writes && len(ops) < 2 && w.Literal {
+	writes := w.has("--add", "--replace-all", "--unset", "--unset-all", "--rename-section", "--remove-section", "-e",
+		"--edit")
+	if w.has("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool",
+		"--blob") || !writes && len(ops) < 2 && w.Literal {
 		return
 	}
 	key := "any setting"
@@ -83,7 +87,8 @@ func (w *work) config() {
 	case w.has("-f", "--file"):
 		w.setsFile(w.abs(w.value("-f", "--file")), key)
 	case w.has("--worktree"):
-		if path, err := w.git(w.Dir, "rev-parse", "--path-format=absolute", "--git-path", "config.worktree"); err == nil {
+		if path, err := w.git(w.Dir, "rev-parse", "--path-format=absolute", "--git-path",
+			"config.worktree"); err == nil {
 			w.setsFile(strings.TrimSpace(path), key)
 		}
 		w.setsIn("config", key)
@@ -93,7 +98,8 @@ func (w *work) config() {
 }
 
 func (w *work) remote() {
-	if len(w.operands) < 2 || !slices.Contains([]string{"add", "rename", "remove", "rm", "set-url", "set-branches"}, w.operands[0]) {
+	if len(w.operands) < 2 || !slices.Contains([]string{"add", "rename", "remove", "rm", "set-url", "set-branches"},
+		w.operands[0]) {
 		if len(w.operands) == 0 || w.Literal {
 			return
 		}
@@ -111,7 +117,8 @@ func (w *work) branch() {
 		name = w.operands[0]
 	}
 	switch {
-	case w.has("-l", "--list", "--show-current", "-r", "-a", "--contains", "--merged", "--points-at", "--no-merged", "--no-contains") && !w.has("-d", "-D", "--delete"):
+	case w.has("-l", "--list", "--show-current", "-r", "-a", "--contains", "--merged", "--points-at", "--no-merged",
+		"--no-contains") && !w.has("-d", "-D", "--delete"):
 	case w.has("-m", "-M", "-c", "-C", "--move", "--copy"):
 		for _, n := range orCurrent(w, w.operands) {
 			w.sets("branch." + n)
@@ -387,12 +394,15 @@ func RunsPrograms(key string) bool {
 	section, rest, _ := strings.Cut(strings.ToLower(key), ".")
 	name := rest[strings.LastIndexByte(rest, '.')+1:]
 	switch section {
-	case "alias", "include", "includeif", "filter", "credential", "pager", "mergetool", "difftool", "browser", "man", "tar", "hook", "gpg", "sequence", "any setting":
+	case "alias", "include", "includeif", "filter", "credential", "pager", "mergetool", "difftool", "browser", "man",
+		"tar", "hook", "gpg", "sequence", "any setting":
 		return true
 	}
 	switch name {
-	case "hookspath", "fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "attributesfile", "alternaterefscommand",
-		"external", "textconv", "command", "driver", "cmd", "helper", "program", "receivepack", "uploadpack", "vcs", "proxy", "diffhelper", "update", "templatedir", "packobjectshook", "clean", "smudge", "process":
+	case "hookspath", "fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "attributesfile",
+		"alternaterefscommand",
+		"external", "textconv", "command", "driver", "cmd", "helper", "program", "receivepack", "uploadpack", "vcs",
+		"proxy", "diffhelper", "update", "templatedir", "packobjectshook", "clean", "smudge", "process":
 		return true
 	}
 	return false

@@ -1,5 +1,5 @@
-// Package homedir finds the user's home directory, even if the environment doesn't have it: in cron jobs, service managers,
-// containers and under env -i.
+// Package homedir finds the user's home directory, even if the environment doesn't have it: in cron jobs, service
+// managers, containers and under env -i.
 //
 //	home, err := homedir.Dir()
 //	cmd.Env = homedir.Environ(os.Environ()) // so that ~ means the same to the command
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Dir returns the user's home directory: $HOME (%USERPROFILE% on Windows), or the one in the user database if that is unset
-// or empty. Without cgo the database is /etc/passwd.
+// Dir returns the user's home directory: $HOME (%USERPROFILE% on Windows), or the one in the user database if that is
+// unset or empty. Without cgo the database is /etc/passwd.
 func Dir() (string, error) { return dir(user.Current) }
 
 func dir(current func() (*user.User, error)) (string, error) {
@@ -29,8 +29,8 @@ func dir(current func() (*user.User, error)) (string, error) {
 	return "", fmt.Errorf("no home directory: HOME is not set, and user %d has no entry in /etc/passwd", os.Getuid())
 }
 
-// Environ returns the environment with HOME set to the home directory if it is unset or empty. A shell looks HOME up if it
-// is unset, but treats an empty one as the root directory.
+// Environ returns the environment with HOME set to the home directory if it is unset or empty. A shell looks HOME up if
+// it is unset, but treats an empty one as the root directory.
 func Environ(env []string) []string { return environ(env, Dir) }
 
 func environ(env []string, dir func() (string, error)) []string {

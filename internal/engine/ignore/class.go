@@ -2,8 +2,8 @@ package ignore
 
 import "strings"
 
-// class matches one byte against the bracket expression that begins at p[i]. end is the index of its closing bracket, or -1
-// if the expression is malformed, which never matches.
+// class matches one byte against the bracket expression that begins at p[i]. end is the index of its closing bracket,
+// or -1 if the expression is malformed, which never matches.
 func (w wild) class(p string, i int, c byte) (end int, ok bool) {
 	i++
 	negated := i < len(p) && (p[i] == '!' || p[i] == '^')

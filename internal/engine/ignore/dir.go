@@ -30,8 +30,8 @@ func (d *Dir) Path() string {
 	return d.path
 }
 
-// Enter returns the subdirectory name of d. marks is the union of Mark over its entries, so that a walk, which reads the
-// directory anyway, needs no further disk access.
+// Enter returns the subdirectory name of d. marks is the union of Mark over its entries, so that a walk, which reads
+// the directory anyway, needs no further disk access.
 func (d *Dir) Enter(name string, marks Marks) *Dir {
 	child := &Dir{path: d.path + "/" + name, git: d.git, ai: d.ai, some: d.some, r: d.r}
 	if marks != 0 {
@@ -40,7 +40,8 @@ func (d *Dir) Enter(name string, marks Marks) *Dir {
 	return child
 }
 
-// load puts the directory's own ignore files before the inherited ones. w, if not nil, records the files that were checked.
+// load puts the directory's own ignore files before the inherited ones. w, if not nil, records the files that were
+// checked.
 func (d *Dir) load(marks Marks, w *watch) {
 	if marks&markRepo != 0 {
 		d.git = d.r.repository(d.path, w)
@@ -66,7 +67,8 @@ func (d *Dir) loadAI(i int, name string, marks Marks, w *watch) {
 // Mark is [Rules.Mark] of the directory's rules.
 func (d *Dir) Mark(name string) Marks { return d.r.Mark(name) }
 
-// Match returns the verdict on an entry of the directory by its own name. The caller must not enter ignored directories.
+// Match returns the verdict on an entry of the directory by its own name. The caller must not enter ignored
+// directories.
 func (d *Dir) Match(name string, kind Kind) Verdict {
 	if v := d.Refusal(name, kind); v.State == Refused {
 		return v

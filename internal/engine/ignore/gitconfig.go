@@ -23,8 +23,8 @@ type configReader struct {
 	depth  int
 }
 
-// gitConfig reads system, user and repository configuration like git, with includes. Of conditional includes only gitdir is
-// supported; others are ignored, and so are values from the environment (GIT_CONFIG_COUNT).
+// gitConfig reads system, user and repository configuration like git, with includes. Of conditional includes only
+// gitdir is supported; others are ignored, and so are values from the environment (GIT_CONFIG_COUNT).
 func (r *Rules) gitConfig(gitDir, common string, w *watch) gitConfig {
 	home := r.getenv("HOME")
 	if home == "" {

@@ -6,15 +6,15 @@
 //
 // Two kinds of files are read, with the syntax of gitignore(5):
 //
-//   - .gitignore, .git/info/exclude and core.excludesFile only hide a path from listings and searches. The verdicts equal
-//     those of `git check-ignore --no-index`: the index is not read, so a tracked file that a pattern matches is hidden
-//     too. .gitignore files count from the top of the repository down (the nearest directory at or above a root that has
-//     .git); outside a repository they count from the root down; elsewhere there are no git rules. A directory with its
-//     own .git is a separate repository, like a submodule.
-//   - .adzeignore, .qwenignore, .agentignore, .aiignore and the names in Options.Custom deny: nothing they match may be
-//     read, shown or changed, even if it is named. They count in every directory above the path. Each name is a family of
-//     its own and a path is denied if any family matches, so a negation in one doesn't undo another. Such a file that
-//     exists but can't be read denies its whole directory, because what it protects is unknown.
+//   - .gitignore, .git/info/exclude and core.excludesFile only hide a path from listings and searches. The verdicts
+//     equal those of `git check-ignore --no-index`: the index is not read, so a tracked file that a pattern matches is
+//     hidden too. .gitignore files count from the top of the repository down (the nearest directory at or above a root
+//     that has .git); outside a repository they count from the root down; elsewhere there are no git rules. A
+//     directory with its own .git is a separate repository, like a submodule.
+//   - .adzeignore, .qwenignore, .agentignore, .aiignore and the names in Options.Custom deny: nothing they match may
+//     be read, shown or changed, even if it is named. They count in every directory above the path. Each name is a
+//     family of its own and a path is denied if any family matches, so a negation in one doesn't undo another. Such a
+//     file that exists but can't be read denies its whole directory, because what it protects is unknown.
 //
 // Git is never run. Paths are not resolved: a caller that follows links checks the path and its target.
 //
@@ -33,8 +33,8 @@ const (
 	Refused              // an AI ignore file matches: no tool may touch it
 )
 
-// Kind is whether a path is a directory: a pattern such as "build/" only matches directories. A link to a directory is a
-// File.
+// Kind is whether a path is a directory: a pattern such as "build/" only matches directories. A link to a directory is
+// a File.
 type Kind bool
 
 const (
@@ -42,8 +42,8 @@ const (
 	Directory Kind = true
 )
 
-// Verdict is the verdict on one path. File, Line and Pattern name the rule that decided; they are empty if no rule matched,
-// and name a negation if State is Clear.
+// Verdict is the verdict on one path. File, Line and Pattern name the rule that decided; they are empty if no rule
+// matched, and name a negation if State is Clear.
 type Verdict struct {
 	State   State
 	File    string // absolute path of the ignore file
@@ -56,7 +56,8 @@ type Verdict struct {
 func (v Verdict) Error() string {
 	switch {
 	case v.Cause != nil:
-		return fmt.Sprintf("denied because the ignore file %s can't be read: %v. Make it readable or remove it", v.File, v.Cause)
+		return fmt.Sprintf("denied because the ignore file %s can't be read: %v. Make it readable or remove it", v.File,
+			v.Cause)
 	case v.State == Refused:
 		return fmt.Sprintf("denied by %s line %d (%s)", v.File, v.Line, v.Pattern)
 	case v.State == Hidden:

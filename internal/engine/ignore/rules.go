@@ -12,7 +12,8 @@ import (
 type Options struct {
 	// Roots are the workspace's directories, absolute and with links resolved.
 	Roots []string
-	// Getenv returns HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is os.Getenv.
+	// Getenv returns HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL, GIT_CONFIG_SYSTEM and GIT_CONFIG_NOSYSTEM; nil is
+	// os.Getenv.
 	Getenv func(string) string
 	// NoGit disables git's rules.
 	NoGit bool
@@ -83,9 +84,10 @@ func (r *Rules) Check(path string, kind Kind) Verdict {
 	return parent.dir.hidden(p[cut+1:], kind)
 }
 
-// Start returns the directory at which a walk begins, and the verdict on that directory itself. The caller decides whether
-// to walk a named directory that is hidden: if so, git's rules start again there, because the rules that hide the directory
-// would hide all its content. A Dir from Start, and those entered from it, see the disk as it was when they were made.
+// Start returns the directory at which a walk begins, and the verdict on that directory itself. The caller decides
+// whether to walk a named directory that is hidden: if so, git's rules start again there, because the rules that hide
+// the directory would hide all its content. A Dir from Start, and those entered from it, see the disk as it was when
+// they were made.
 func (r *Rules) Start(directory string) (*Dir, Verdict) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,8 +168,8 @@ func (r *Rules) look(path string) Marks {
 	return marks
 }
 
-// beginning returns the index in the chain at which the rules of the innermost root around the chain's end begin: the top of
-// that root's repository, or the outermost root if it is in none. Without a root it is past the end.
+// beginning returns the index in the chain at which the rules of the innermost root around the chain's end begin: the
+// top of that root's repository, or the outermost root if it is in none. Without a root it is past the end.
 func (r *Rules) beginning(chain []string, marks []Marks) int {
 	inner, outer := -1, len(chain)
 	for i, path := range chain {
@@ -211,8 +213,8 @@ func (r *Rules) settle(path string, parent *dirState, within, begins bool) *dirS
 	return fresh
 }
 
-// judge determines the verdict on a directory from its parent. Where rules begin, git's verdict from above doesn't count: a
-// home directory that is a repository and ignores everything doesn't affect a project inside.
+// judge determines the verdict on a directory from its parent. Where rules begin, git's verdict from above doesn't
+// count: a home directory that is a repository and ignores everything doesn't affect a project inside.
 func (r *Rules) judge(p *dirState, name string) {
 	p.refused = p.parent.refused
 	if p.refused.State != Refused {

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// set is one ignore file, compiled so that common patterns take a map lookup: names ("node_modules"), extensions ("*.o"),
-// then the few that need a real match.
+// set is one ignore file, compiled so that common patterns take a map lookup: names ("node_modules"), extensions
+// ("*.o"), then the few that need a real match.
 type set struct {
 	patterns []pattern
 	names    map[string]last
@@ -37,8 +37,8 @@ func compile(ps []pattern, fold bool) *set {
 	return s
 }
 
-// isEnding reports whether a pattern is "*.x" with no other dot or wildcard, so that it can be found by the last dot of a
-// name.
+// isEnding reports whether a pattern is "*.x" with no other dot or wildcard, so that it can be found by the last dot of
+// a name.
 func isEnding(p string) bool {
 	return len(p) > 2 && p[0] == '*' && p[1] == '.' && !strings.ContainsAny(p[2:], `*?[\.`)
 }

@@ -43,8 +43,8 @@ func (w *watch) add(path string) {
 	}
 }
 
-// unchanged reports whether everything is as it was. A change in the same tick as the earlier check can't be detected, so
-// files that were just changed then are not trusted.
+// unchanged reports whether everything is as it was. A change in the same tick as the earlier check can't be detected,
+// so files that were just changed then are not trusted.
 func (w *watch) unchanged() bool {
 	for _, s := range w.stamps {
 		if s.found && w.taken.Sub(s.mod) < racy {

@@ -2,8 +2,8 @@ package ignore
 
 import "strings"
 
-// outcome is the result of a wildcard match. The two kinds of failure keep backtracking linear in practice: a match that
-// failed after a star can't succeed if an earlier star of the same kind matches more.
+// outcome is the result of a wildcard match. The two kinds of failure keep backtracking linear in practice: a match
+// that failed after a star can't succeed if an earlier star of the same kind matches more.
 type outcome int
 
 const (
@@ -94,8 +94,9 @@ func (w wild) run(p, t string) outcome {
 	return match
 }
 
-// stars returns the end of a run of stars that begins at i, and whether it matches slashes. In path mode it does so only as
-// a whole segment; the start of p counts as the start of a segment even if a literal prefix was removed, as in git.
+// stars returns the end of a run of stars that begins at i, and whether it matches slashes. In path mode it does so
+// only as a whole segment; the start of p counts as the start of a segment even if a literal prefix was removed, as in
+// git.
 func (w wild) stars(p string, i int) (next int, deep bool) {
 	next = i
 	for next < len(p) && p[next] == '*' {

@@ -6,8 +6,8 @@
 //
 //	leftover.Sweep(dir, remove) // in another process, later
 //
-// A log is a file that its process has locked, so that process IDs, which are used again and mean nothing in another container,
-// don't matter. Without locks nothing is recorded: on Windows.
+// A log is a file that its process has locked, so that process IDs, which are used again and mean nothing in another
+// container, don't matter. Without locks nothing is recorded: on Windows.
 package leftover
 
 import (
@@ -112,8 +112,8 @@ func create(dir string) (*os.File, error) {
 	}
 }
 
-// Sweep calls remove for each path in logs of processes that have ended. It reports whether nothing is left there: then the
-// path is forgotten, and otherwise remove is called again next time.
+// Sweep calls remove for each path in logs of processes that have ended. It reports whether nothing is left there: then
+// the path is forgotten, and otherwise remove is called again next time.
 func Sweep(dir string, remove func(kind Kind, path string) (gone bool)) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -147,8 +147,8 @@ func sweep(path string, remove func(Kind, string) bool) {
 	}
 }
 
-// RemoveOwn removes a directory of the user with everything in it, and reports whether it is gone. It removes no links, and no
-// files of other users.
+// RemoveOwn removes a directory of the user with everything in it, and reports whether it is gone. It removes no links,
+// and no files of other users.
 func RemoveOwn(dir string) (gone bool) {
 	info, err := os.Lstat(dir)
 	switch {

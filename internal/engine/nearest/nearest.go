@@ -1,5 +1,5 @@
-// Package nearest finds the name that was probably meant by a mistyped word, for "Did you mean". A wrong suggestion is worse
-// than none, so it only detects typos and parts of a name.
+// Package nearest finds the name that was probably meant by a mistyped word, for "Did you mean". A wrong suggestion is
+// worse than none, so it only detects typos and parts of a name.
 package nearest
 
 import "strings"
@@ -10,8 +10,8 @@ const maxSuggestions = 3
 // maxWord is the maximum length of a word that is compared.
 const maxWord = 100
 
-// Names returns the names closest to word among those that it may be a typo of, in their order: one, or up to three that are
-// equally close. With more than three or none, the result is nil.
+// Names returns the names closest to word among those that it may be a typo of, in their order: one, or up to three
+// that are equally close. With more than three or none, the result is nil.
 func Names(word string, names []string) []string {
 	var found []string
 	least := len(word) + 1

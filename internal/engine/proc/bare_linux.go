@@ -46,9 +46,9 @@ func waiting(f *os.File) int64 {
 	return int64(n)
 }
 
-// A brand finds processes that have cleared their environment and left their session: a resource limit, which every process
-// inherits and everyone can read. It is the limit of processor time for real-time processes, longer than the lifetime of a
-// system.
+// A brand finds processes that have cleared their environment and left their session: a resource limit, which every
+// process inherits and everyone can read. It is the limit of processor time for real-time processes, longer than the
+// lifetime of a system.
 const (
 	brandLimit = unix.RLIMIT_RTTIME
 	brandName  = "Max realtime timeout" // its name in /proc/PID/limits
@@ -63,8 +63,8 @@ func brandOf(marker string) (limit uint64, ok bool) {
 	return 1<<60 | n, err == nil
 }
 
-// brand marks a process, 0 for this one, and everything it starts. Inside another program's command the limit may already be
-// lower; then that program's brand stays.
+// brand marks a process, 0 for this one, and everything it starts. Inside another program's command the limit may
+// already be lower; then that program's brand stays.
 func brand(pid int, marker string) {
 	if n, ok := brandOf(marker); ok {
 		unix.Prlimit(pid, brandLimit, &unix.Rlimit{Cur: n, Max: n}, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
-// bare is a command without a keeper. Its group, and on Linux its descendants, its session and its marker in /proc, can be
-// stopped; processes that escape all three can't.
+// bare is a command without a keeper. Its group, and on Linux its descendants, its session and its marker in /proc, can
+// be stopped; processes that escape all three can't.
 type bare struct {
 	process *os.Process
 	marker  string
@@ -61,7 +61,9 @@ func startBare(s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	if box != nil {
 		closeInherited()
 	}
-	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}})
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{
+		Dir: s.dir, Env: s.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true},
+	})
 	if err != nil {
 		r.Close()
 		s.errs.Close()
@@ -70,7 +72,10 @@ func startBare(s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 		}
 		return nil, nil, nil, err
 	}
-	t := &bare{process: p, box: box, marker: s.marker, exits: make(chan exit, 1), ended: make(chan struct{}), stopped: make(chan time.Duration, 1)}
+	t := &bare{
+		process: p, box: box, marker: s.marker, exits: make(chan exit, 1), ended: make(chan struct{}),
+		stopped: make(chan time.Duration, 1),
+	}
 	e := t.record(l)
 	go t.wait()
 	return t, r, e, nil
@@ -118,7 +123,9 @@ func (t *bare) wait() {
 	go func() {
 		st, err := t.process.Wait()
 		if err != nil {
-			dead <- exit{code: -1, signal: syscall.SIGKILL, note: "Waiting for the command failed: " + err.Error() + "."}
+			dead <- exit{
+				code: -1, signal: syscall.SIGKILL, note: "Waiting for the command failed: " + err.Error() + ".",
+			}
 			return
 		}
 		dead <- exitOf(st.Sys().(syscall.WaitStatus), 0)

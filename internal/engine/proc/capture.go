@@ -14,8 +14,8 @@ import (
 const (
 	// readOn is how much of the latest output can be read by offset.
 	readOn = 256 << 10
-	// cookAll is how much output is processed like a terminal would. Beyond that only the beginning (long complete) and the
-	// last readOn bytes are, so that a flood of output is only copied.
+	// cookAll is how much output is processed like a terminal would. Beyond that only the beginning (long complete) and
+	// the last readOn bytes are, so that a flood of output is only copied.
 	cookAll = 4 << 20
 	// sniffed is the size of the beginning that is checked for binary output.
 	sniffed = 8 << 10
@@ -177,7 +177,9 @@ func (k *capture) read(offset int64, most int) Piece {
 			raw = raw[:i+1]
 		}
 	}
-	p := Piece{From: from, Next: from + int64(len(raw)), Total: total, Skipped: max(0, from-max(0, offset)), Binary: binary}
+	p := Piece{
+		From: from, Next: from + int64(len(raw)), Total: total, Skipped: max(0, from-max(0, offset)), Binary: binary,
+	}
 	if !binary {
 		text := cooked(raw, 2*readOn, 0)
 		p.Text = k.mask.String(string(text.head))
@@ -196,8 +198,8 @@ func cooked(raw []byte, head, tail int) *page {
 	return p
 }
 
-// foldFrom is how often a line must be repeated to be folded. Fewer repetitions are kept: three closing brackets in a row
-// are text, not noise.
+// foldFrom is how often a line must be repeated to be folded. Fewer repetitions are kept: three closing brackets in a
+// row are text, not noise.
 const foldFrom = 5
 
 // fold passes lines on and replaces long runs of the same line.
@@ -210,8 +212,8 @@ type fold struct {
 	buf    []byte
 }
 
-// line adds one line; more means that it continues in the next call. Lines in pieces are too long to compare and are never
-// folded.
+// line adds one line; more means that it continues in the next call. Lines in pieces are too long to compare and are
+// never folded.
 func (f *fold) line(l []byte, more bool) {
 	if f.within || more {
 		f.settle()
@@ -285,7 +287,8 @@ func (p *page) write(l []byte) {
 	p.tail.write(l)
 }
 
-// render returns both ends and the size of the omitted part between them. If nothing is omitted, head has the whole text.
+// render returns both ends and the size of the omitted part between them. If nothing is omitted, head has the whole
+// text.
 func (p *page) render() (head, tail string, omittedBytes, omittedLines int64) {
 	t := p.lastLines()
 	if int64(len(t)) == p.tail.total {
@@ -369,8 +372,8 @@ func (r *ring) from(offset int64, most int) ([]byte, int64) {
 	return out, offset
 }
 
-// sniff distinguishes binary output from text by its beginning. A NUL alone doesn't make it binary: `find -print0` prints
-// text.
+// sniff distinguishes binary output from text by its beginning. A NUL alone doesn't make it binary: `find -print0`
+// prints text.
 type sniff struct{ seen []byte }
 
 // look adds the next bytes and reports whether the output so far is binary.
@@ -388,7 +391,8 @@ func (s *sniff) look(p []byte) bool {
 			if run++; run > 1 {
 				odd++
 			}
-		case r == utf8.RuneError && n == 1 && utf8.FullRune(b), r < 0x20 && !bytes.ContainsRune([]byte("\t\n\v\f\r\b\a\x1b"), r):
+		case r == utf8.RuneError && n == 1 && utf8.FullRune(b), r < 0x20 &&
+			!bytes.ContainsRune([]byte("\t\n\v\f\r\b\a\x1b"), r):
 			odd, run = odd+1, 0
 		default:
 			run = 0

@@ -9,7 +9,8 @@ import (
 var forced = []string{
 	"ADZE=1",
 	"TERM=dumb",
-	"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GH_PAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat", "DELTA_PAGER=cat", "AWS_PAGER=",
+	"PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GH_PAGER=cat", "SYSTEMD_PAGER=cat", "BAT_PAGER=cat",
+	"DELTA_PAGER=cat", "AWS_PAGER=",
 	// true leaves the file unchanged: an empty message stops a commit, a proposed one is used.
 	"EDITOR=true", "VISUAL=true", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true",
 	"GIT_TERMINAL_PROMPT=0", "GCM_INTERACTIVE=never",
@@ -17,8 +18,8 @@ var forced = []string{
 }
 
 // Environ returns base, as from os.Environ, as a command gets it: without the variables that Credential matches, except
-// those that pass names (exactly), and with pagers, editors and prompts turned off. Keys of model providers are removed even
-// if pass names them.
+// those that pass names (exactly), and with pagers, editors and prompts turned off. Keys of model providers are removed
+// even if pass names them.
 func Environ(base, pass []string) []string {
 	set := map[string]bool{}
 	for _, kv := range forced {
@@ -39,8 +40,8 @@ func Environ(base, pass []string) []string {
 //
 // TOKEN, SECRET, PASSWORD, PASSWD, PASSPHRASE and CREDENTIAL count anywhere in a name, in any case (GITHUB_TOKEN,
 // PGPASSWORD, authToken), but not in TOKENIZER. KEY is part of too many words, so it must be a separate word or end a
-// well-known one: API_KEY, aws-access-key-id, sshKey and APIKEY count; MONKEY, KEYBOARD, KEYMAP and GNOME_KEYRING_CONTROL
-// don't. PWD counts after another word (MYSQL_PWD), not alone or in OLDPWD.
+// well-known one: API_KEY, aws-access-key-id, sshKey and APIKEY count; MONKEY, KEYBOARD, KEYMAP and
+// GNOME_KEYRING_CONTROL don't. PWD counts after another word (MYSQL_PWD), not alone or in OLDPWD.
 func Credential(variable string) bool {
 	words := words(variable)
 	whole := strings.ReplaceAll(strings.Join(words, "_"), "TOKENIZER", "")
@@ -65,8 +66,10 @@ func Credential(variable string) bool {
 
 // providers are the first words of variables with model keys.
 var providers = []string{
-	"OPENAI", "ANTHROPIC", "CLAUDE", "GEMINI", "DASHSCOPE", "QWEN", "BAILIAN", "MODELSCOPE", "DEEPSEEK", "MISTRAL", "GROQ",
-	"OPENROUTER", "XAI", "TOGETHER", "FIREWORKS", "COHERE", "PERPLEXITY", "CEREBRAS", "MOONSHOT", "ZHIPU", "ZAI", "MINIMAX", "ADZE",
+	"OPENAI", "ANTHROPIC", "CLAUDE", "GEMINI", "DASHSCOPE", "QWEN", "BAILIAN", "MODELSCOPE", "DEEPSEEK", "MISTRAL",
+	"GROQ",
+	"OPENROUTER", "XAI", "TOGETHER", "FIREWORKS", "COHERE", "PERPLEXITY", "CEREBRAS", "MOONSHOT", "ZHIPU", "ZAI",
+	"MINIMAX", "ADZE",
 }
 
 // modelKey reports whether a variable is the key of a model provider, which no command ever gets.
@@ -85,8 +88,8 @@ func modelKey(variable string) bool {
 	return false
 }
 
-// words splits a name at everything that isn't a letter and where a lower-case letter is followed by a capital, and returns
-// the parts in capitals.
+// words splits a name at everything that isn't a letter and where a lower-case letter is followed by a capital, and
+// returns the parts in capitals.
 func words(variable string) []string {
 	var b strings.Builder
 	var before rune

@@ -154,8 +154,8 @@ func (k *keeping) join() error {
 	return nil
 }
 
-// launch starts the command on this thread, which belongs to the keeper until the end. This thread enters the sandbox; the
-// keeper's others stay outside.
+// launch starts the command on this thread, which belongs to the keeper until the end. This thread enters the sandbox;
+// the keeper's others stay outside.
 func launch(s *spec, box *sandbox.Box) (pid int, err error) {
 	files := []uintptr{0, outFD, outFD}
 	if s.split {
@@ -269,8 +269,8 @@ func (k *keeping) reap() {
 // moment later.
 const lastTime = time.Second
 
-// stopRest stops the processes that the command left, and returns how many there were. What they write later would not be
-// reported.
+// stopRest stops the processes that the command left, and returns how many there were. What they write later would not
+// be reported.
 func (k *keeping) stopRest(over <-chan struct{}) int {
 	select {
 	case <-over:

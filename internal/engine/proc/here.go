@@ -11,10 +11,10 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
-// Here runs a command in the foreground with this program's own standard streams and terminal, in its sandbox if it has one,
-// for a user who wants to try one. Processes that it leaves running are not stopped, unless the sandbox has a PID namespace,
-// and the outcome has no Output. In such a sandbox a signal that ends the command is an exit code of 128 plus its number, as
-// in a shell. tell receives the notes of the sandbox before anything runs.
+// Here runs a command in the foreground with this program's own standard streams and terminal, in its sandbox if it has
+// one, for a user who wants to try one. Processes that it leaves running are not stopped, unless the sandbox has a PID
+// namespace, and the outcome has no Output. In such a sandbox a signal that ends the command is an exit code of 128
+// plus its number, as in a shell. tell receives the notes of the sandbox before anything runs.
 func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Outcome, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -37,7 +37,8 @@ func Here(ctx context.Context, h Helper, c Command, tell func(note string)) (Out
 		tell(n)
 	}
 	if s.box != nil {
-		if !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.PIDs) { // the command replaces the process that would listen
+		// the command replaces the process that would listen
+		if !s.plan.InProcess() || !s.plan.Layers.Has(sandbox.PIDs) {
 			s.plan.Layers &^= sandbox.Notify
 			s.plan.PrivateSockets = false
 		}
@@ -104,8 +105,8 @@ func passOn(told <-chan os.Signal, p *os.Process) (stop func()) {
 	}
 }
 
-// streams returns the command's streams: this program's own. A sandboxed command gets no directory among them, because files
-// below it could be opened past the mounts of the sandbox.
+// streams returns the command's streams: this program's own. A sandboxed command gets no directory among them, because
+// files below it could be opened past the mounts of the sandbox.
 func streams(s *spec) (files []*os.File, done func()) {
 	files = []*os.File{os.Stdin, os.Stdout, os.Stderr}
 	var null *os.File

@@ -15,8 +15,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
-// boxArg is the only argument of a process that enters a sandbox and becomes the command, or its parent. It does nothing by
-// itself: the command comes through a pipe.
+// boxArg is the only argument of a process that enters a sandbox and becomes the command, or its parent. It does
+// nothing by itself: the command comes through a pipe.
 const (
 	boxArg   = "--adze-process-box"
 	boxFD    = 3
@@ -32,8 +32,8 @@ func (h Helper) works() bool {
 	return err == nil
 }
 
-// launch returns the command line by which bubblewrap starts a process of this program. The last file is the program. dies
-// means that it dies with the calling thread.
+// launch returns the command line by which bubblewrap starts a process of this program. The last file is the program.
+// dies means that it dies with the calling thread.
 func (h Helper) launch(argv []string, files []*os.File, dies bool) (string, []string, []*os.File, error) {
 	launcher, err := sandbox.LauncherArgs(dies)
 	if err != nil {
@@ -108,8 +108,8 @@ func reporting(f *os.File) func() sandbox.Report {
 	return func() sandbox.Report { return <-done }
 }
 
-// closeInherited marks all descriptors except the three streams close-on-exec, including those that the parent process left
-// open.
+// closeInherited marks all descriptors except the three streams close-on-exec, including those that the parent process
+// left open.
 func closeInherited() {
 	const first = 3
 	if unix.CloseRange(first, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
@@ -165,8 +165,8 @@ func become() int {
 	return code
 }
 
-// beFirst is the first process of a PID namespace. The command itself in that role would ignore signals without a handler,
-// and would have to reap orphans. Keyboard signals reach the command directly.
+// beFirst is the first process of a PID namespace. The command itself in that role would ignore signals without a
+// handler, and would have to reap orphans. Keyboard signals reach the command directly.
 func beFirst(s *spec, box *sandbox.Box) (code int, err error) {
 	signal.Notify(make(chan os.Signal, 1)) // all, like a keeper
 	told := make(chan os.Signal, 1)

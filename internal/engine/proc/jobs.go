@@ -53,7 +53,8 @@ type job struct {
 	announced bool
 }
 
-// NewJobs returns an empty table. finished, if not nil, is called once for each job when it has ended, in its own goroutine.
+// NewJobs returns an empty table. finished, if not nil, is called once for each job when it has ended, in its own
+// goroutine.
 func NewJobs(r *Runner, finished func(Job)) *Jobs {
 	return &Jobs{runner: r, finished: finished}
 }
@@ -77,8 +78,8 @@ func (j *Jobs) Start(c Command, label string) (id string, err error) {
 	return id, err
 }
 
-// Adopt moves a running command to the background: its context and timeout no longer apply, and its output so far can be
-// read. A command that has ended meanwhile becomes a finished job.
+// Adopt moves a running command to the background: its context and timeout no longer apply, and its output so far can
+// be read. A command that has ended meanwhile becomes a finished job.
 func (j *Jobs) Adopt(p *Process, label string) (id string, err error) {
 	if id, err = j.add(p, label); err == nil {
 		p.Detach()

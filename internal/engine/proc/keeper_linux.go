@@ -18,8 +18,8 @@ import (
 
 // This file is the program's side of keepers.
 
-// keepers has one keeper for each command. Executing a large binary again takes milliseconds, so the next one is started
-// ahead, as soon as one is taken; an idle keeper takes a few megabytes.
+// keepers has one keeper for each command. Executing a large binary again takes milliseconds, so the next one is
+// started ahead, as soon as one is taken; an idle keeper takes a few megabytes.
 type keepers struct {
 	helper  Helper
 	mu      sync.Mutex
@@ -76,7 +76,10 @@ func kindOf(p sandbox.Plan) kind {
 }
 
 func (k kind) apart() sandbox.Apart {
-	return sandbox.Apart{Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0, Trial: k&ofTrial != 0, Mounts: k&onlyMounts != 0, Host: k&onHost != 0}
+	return sandbox.Apart{
+		Network: k&ownNetwork != 0, PIDs: k&ownPIDs != 0, Trial: k&ofTrial != 0, Mounts: k&onlyMounts != 0,
+		Host: k&onHost != 0,
+	}
 }
 
 // idle is a keeper without a command.
@@ -102,8 +105,8 @@ func (i *idle) release() {
 	}
 }
 
-// releaseLaunched waits for bubblewrap, whose child is the keeper. If bubblewrap were killed while it starts the keeper, the
-// child would wait for it.
+// releaseLaunched waits for bubblewrap, whose child is the keeper. If bubblewrap were killed while it starts the
+// keeper, the child would wait for it.
 func (t *kept) releaseLaunched() {
 	over := make(chan struct{})
 	go func() {
@@ -144,16 +147,18 @@ func (k *keepers) note() string {
 	defer k.mu.Unlock()
 	switch {
 	case k.helper.path == "":
-		return "This program does not call adze.Main first, so commands run without a supervisor process: a child process that leaves its process group and clears its environment may keep running."
+		return "This program does not call adze.Main first, so commands run without a supervisor process: a child " +
+			"process that leaves its process group and clears its environment may keep running."
 	case k.broken != nil:
-		return fmt.Sprintf("The supervisor process could not be started (%v): a child process that leaves its process group and clears its environment may keep running.", k.broken)
+		return fmt.Sprintf("The supervisor process could not be started (%v): a child process that leaves its "+
+			"process group and clears its environment may keep running.", k.broken)
 	}
 	return ""
 }
 
-// start starts a command, under a keeper if possible. If the context ends before it is known to have started, it counts as
-// started, but its kind of keeper isn't known to work. A sandbox that can't be made is tried again; then the command doesn't run. It never runs with less protection
-// than earlier commands of its kind.
+// start starts a command, under a keeper if possible. If the context ends before it is known to have started, it counts
+// as started, but its kind of keeper isn't known to work. A sandbox that can't be made is tried again; then the command
+// doesn't run. It never runs with less protection than earlier commands of its kind.
 func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
 	failed := map[kind]bool{} // before their command was known
 	for tries := 1; k.works(); tries++ {
@@ -201,8 +206,8 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 	return startBare(s, l)
 }
 
-// kindFor returns the kind of keeper that a command needs. If namespaces turned out not to work, although they seemed to,
-// the sandbox is planned again without them.
+// kindFor returns the kind of keeper that a command needs. If namespaces turned out not to work, although they seemed
+// to, the sandbox is planned again without them.
 func (k *keepers) kindFor(s *spec) (kind, error) {
 	want := kindOf(s.plan)
 	lost, why := k.losses()
@@ -218,7 +223,8 @@ func (k *keepers) kindFor(s *spec) (kind, error) {
 		return plain, &boxError{why: fmt.Sprintf("namespaces don't work: %v; without them: %v", why, err)}
 	}
 	if lost.Has(sandbox.Namespaces) {
-		s.notes = append(s.notes, fmt.Sprintf("Namespaces don't work on this system, although a test succeeded: %v.", why))
+		s.notes = append(s.notes, fmt.Sprintf("Namespaces don't work on this system, although a test succeeded: %v.",
+			why))
 	}
 	return k.joins(kindOf(s.plan), s), nil
 }
@@ -242,7 +248,8 @@ func (k *keepers) joins(want kind, s *spec) kind {
 	case want&(ownNetwork|ownPIDs) != ownNetwork|ownPIDs && !(s.plan.Layers.Has(sandbox.Bubblewrap) && s.plan.Loopback):
 		return want
 	case k.alone != nil:
-		if note := fmt.Sprintf("Commands can't reach servers of other commands: %v.", k.alone); !slices.Contains(s.notes, note) {
+		if note := fmt.Sprintf("Commands can't reach servers of other commands: %v.",
+			k.alone); !slices.Contains(s.notes, note) {
 			s.notes = append(s.notes, note)
 		}
 		return want
@@ -264,9 +271,9 @@ func (k *keepers) proves(which kind) {
 	k.proven[which], k.proven[plain] = true, true
 }
 
-// breaks records that keepers, or those with namespaces, don't work here, and reports whether it did: a kind that has worked
-// before stays required. A PID namespace is given up first: it fails before a command is known, usually because /proc can't
-// be mounted.
+// breaks records that keepers, or those with namespaces, don't work here, and reports whether it did: a kind that has
+// worked before stays required. A PID namespace is given up first: it fails before a command is known, usually because
+// /proc can't be mounted.
 func (k *keepers) breaks(which kind, err error) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -407,8 +414,8 @@ func (k *keepers) process(want kind, ctl, out, errs *os.File) (*os.Process, erro
 	return os.StartProcess(path, argv, &os.ProcAttr{Env: helperEnv(), Files: files, Sys: attr})
 }
 
-// helperEnv returns a keeper's own environment: no secrets, settings for a small runtime, and variables for binaries with
-// coverage or race detection.
+// helperEnv returns a keeper's own environment: no secrets, settings for a small runtime, and variables for binaries
+// with coverage or race detection.
 func helperEnv() []string {
 	env := []string{"GOMAXPROCS=2", "GOGC=off", "GOMEMLIMIT=32MiB"}
 	for _, name := range []string{"GOCOVERDIR", "GORACE"} {
@@ -432,7 +439,10 @@ type kept struct {
 }
 
 func newKept(p *os.Process, ctl *os.File) *kept {
-	t := &kept{keeper: p, id: target{pid: p.Pid}, ctl: ctl, started: make(chan error, 1), exits: make(chan exit, 1), ended: make(chan struct{})}
+	t := &kept{
+		keeper: p, id: target{pid: p.Pid}, ctl: ctl, started: make(chan error, 1), exits: make(chan exit, 1),
+		ended: make(chan struct{}),
+	}
 	if s, ok := statusOf(p.Pid); ok {
 		t.id = s.target
 	}
@@ -445,8 +455,8 @@ var errUnused = errors.New("the supervisor process exited immediately")
 // stopCheck is the time between two checks whether a command has stopped its keeper.
 const stopCheck = 200 * time.Millisecond
 
-// run sends the command and waits until the keeper reports that it has started, however long a busy machine takes. reported
-// is false if the context ended, or if the command has stopped its keeper, which then can't report anything.
+// run sends the command and waits until the keeper reports that it has started, however long a busy machine takes.
+// reported is false if the context ended, or if the command has stopped its keeper, which then can't report anything.
 func (t *kept) run(ctx context.Context, s *spec) (reported bool, err error) {
 	t.marker = s.marker
 	go t.listen()
@@ -540,7 +550,10 @@ func (t *kept) listen() {
 		sandbox.RemoveTemp(boxTemp(t.marker))
 	}
 	if !exited {
-		t.exits <- exit{code: -1, signal: syscall.SIGKILL, note: "The command's supervisor process was killed, which killed the command."}
+		t.exits <- exit{
+			code: -1, signal: syscall.SIGKILL, note: "The command's supervisor process was killed, which killed " +
+				"the command.",
+		}
 	}
 	switch {
 	case started:

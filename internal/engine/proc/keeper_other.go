@@ -25,7 +25,8 @@ func newKeepers(Helper) *keepers { return &keepers{} }
 func (*keepers) works() bool { return false }
 
 func (*keepers) note() string {
-	return "This system doesn't support supervisor processes: a child process that leaves its process group may keep running."
+	return "This system doesn't support supervisor processes: a child process that leaves its process group may " +
+		"keep running."
 }
 
 func (*keepers) start(_ context.Context, s *spec, l *ledger) (tree, *os.File, *ledgerEntry, error) {
@@ -74,10 +75,12 @@ func (l *ledger) note() string {
 	if !l.wanted {
 		return ""
 	}
-	return "Running commands are not recorded on this system: if this program is killed, the next start can't clean up after it."
+	return "Running commands are not recorded on this system: if this program is killed, the next start can't clean " +
+		"up after it."
 }
 
 func (e *ledgerEntry) remove() {}
 
-// Reap stops processes that programs left running which have exited. On this system nothing is recorded, so it does nothing.
+// Reap stops processes that programs left running which have exited. On this system nothing is recorded, so it does
+// nothing.
 func Reap(string) (ended int, err error) { return 0, nil }

@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
-// ledger records on disk which processes are ours, as one empty file per running command. All data is in the file's name, so
-// that a crash can't leave an incomplete entry:
+// ledger records on disk which processes are ours, as one empty file per running command. All data is in the file's
+// name, so that a crash can't leave an incomplete entry:
 //
 //	boot.pidns.ownerPid.ownerStart.pid.start.marker
 type ledger struct {
@@ -56,7 +56,8 @@ func (l *ledger) note() string {
 	if l.err == nil {
 		return ""
 	}
-	return fmt.Sprintf("Running commands are not recorded (%v): if this program is killed, the next start can't clean up after it.", l.err)
+	return fmt.Sprintf("Running commands are not recorded (%v): if this program is killed, the next start can't "+
+		"clean up after it.", l.err)
 }
 
 // ledgerEntry is one command in the ledger; nil if it isn't recorded.
@@ -85,8 +86,8 @@ func (e *ledgerEntry) remove() {
 }
 
 // Reap stops processes that exited programs left running, by the ledger in a State directory, and returns how many it
-// stopped. It only touches processes that the ledger names by ID and start time, their descendants, and processes with the
-// command's secret marker in their environment. Call it at the start. A missing directory counts as empty.
+// stopped. It only touches processes that the ledger names by ID and start time, their descendants, and processes with
+// the command's secret marker in their environment. Call it at the start. A missing directory counts as empty.
 func Reap(dir string) (ended int, err error) {
 	files, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -112,7 +113,8 @@ func Reap(dir string) (ended int, err error) {
 			sandbox.RemoveTemp(boxTemp(r.marker))
 			ended += n
 			if left > 0 {
-				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could not be killed", left, r.process.pid))
+				err = errors.Join(err, fmt.Errorf("clean up after earlier runs: %d processes of command %d could "+
+					"not be killed", left, r.process.pid))
 				continue
 			}
 		}

@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// Masked replaces a secret. It may be a part of a URL, and it doesn't occur in files by chance: an edit that would write it is
-// an error.
+// Masked replaces a secret. It may be a part of a URL, and it doesn't occur in files by chance: an edit that would
+// write it is an error.
 const Masked = "***masked-by-adze***"
 
 // Secret is a value to mask.
 type Secret struct {
 	Value string
 	User  string // that it belongs to, if known
-	// Sure means that it is a credential. Otherwise only its name says so, and ordinary values (a date, a path) aren't masked.
+	// Sure means that it is a credential. Otherwise only its name says so, and ordinary values (a date, a path) aren't
+	// masked.
 	Sure bool
 }
 
@@ -31,8 +32,8 @@ type Mask struct {
 }
 
 // NewMask returns a mask for the values that are worth masking: at least 8 bytes long and not so ordinary ("postgres",
-// "localhost", "00000000", a path) that masking would garble output and protect nothing. Others are masked only where they
-// are the password of a URL, and in the base64 form of user:password. It is nil if there are none.
+// "localhost", "00000000", a path) that masking would garble output and protect nothing. Others are masked only where
+// they are the password of a URL, and in the base64 form of user:password. It is nil if there are none.
 func NewMask(secrets []Secret) *Mask {
 	var long, short [][]byte
 	for _, s := range secrets {
@@ -92,8 +93,8 @@ func (m *Mask) find(b []byte) []span {
 	return found
 }
 
-// matcher finds texts by Wu and Manber's multi-pattern search. It checks two bytes and usually skips almost as many as the
-// shortest text has, so that masking keeps up with a flood of output.
+// matcher finds texts by Wu and Manber's multi-pattern search. It checks two bytes and usually skips almost as many as
+// the shortest text has, so that masking keeps up with a flood of output.
 type matcher struct {
 	texts  [][]byte
 	window int // at most the length of the shortest text
@@ -109,7 +110,9 @@ func newMatcher(texts [][]byte, around int) *matcher {
 	}
 	texts = slices.Clone(texts)
 	slices.SortFunc(texts, bytes.Compare)
-	m := &matcher{texts: slices.CompactFunc(texts, bytes.Equal), window: 200, around: around, bucket: map[uint16][]int{}}
+	m := &matcher{
+		texts: slices.CompactFunc(texts, bytes.Equal), window: 200, around: around, bucket: map[uint16][]int{},
+	}
 	for _, t := range m.texts {
 		m.window = min(m.window, len(t))
 	}
@@ -158,7 +161,8 @@ func join(spans []span, s span) []span {
 	return append(spans, s)
 }
 
-// unfinished returns the start of the longest suffix of b that could be the beginning of a secret; len(b) if there is none.
+// unfinished returns the start of the longest suffix of b that could be the beginning of a secret; len(b) if there is
+// none.
 func (m *Mask) unfinished(b []byte) int {
 	for i := max(0, len(b)-m.max+1); i < len(b); i++ {
 		for _, t := range m.starts[b[i]] {
@@ -170,8 +174,8 @@ func (m *Mask) unfinished(b []byte) int {
 	return len(b)
 }
 
-// maskStream masks output that comes in pieces. It holds back only a possible beginning of a secret, less than the longest
-// one.
+// maskStream masks output that comes in pieces. It holds back only a possible beginning of a secret, less than the
+// longest one.
 type maskStream struct {
 	mask    *Mask
 	held    []byte
@@ -202,8 +206,8 @@ func (s *maskStream) flush(give func([]byte)) {
 	}
 }
 
-// emit emits b up to end and holds the rest. A secret that continues past end is replaced at once; covered records how many
-// of the held bytes it covers, in case another secret begins inside it.
+// emit emits b up to end and holds the rest. A secret that continues past end is replaced at once; covered records how
+// many of the held bytes it covers, in case another secret begins inside it.
 func (s *maskStream) emit(b []byte, end int, give func([]byte)) {
 	spans := s.mask.find(b)
 	at := s.covered

@@ -70,8 +70,8 @@ func lowerHex(text string) string {
 	return strings.Join(parts, "%")
 }
 
-// inBase64 returns what a value is in the base64 form of a text that contains it: three texts, because its first byte may be
-// at any position of a group of three. Characters that also depend on other bytes are not part of it.
+// inBase64 returns what a value is in the base64 form of a text that contains it: three texts, because its first byte
+// may be at any position of a group of three. Characters that also depend on other bytes are not part of it.
 func inBase64(value string) []string {
 	var out []string
 	for _, e := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {

@@ -12,9 +12,10 @@ import (
 
 // This file implements how the commands of a session find each other's sockets.
 
-// meeting is what a session process knows about its commands. Commands that connect to each other can pass descriptors of
-// directories. When a mount namespace ends its mounts are detached, and such a directory would lose the mounts that protect
-// paths below it. So the mount namespaces of commands that have met are kept until the last of those commands has exited.
+// meeting is what a session process knows about its commands. Commands that connect to each other can pass descriptors
+// of directories. When a mount namespace ends its mounts are detached, and such a directory would lose the mounts that
+// protect paths below it. So the mount namespaces of commands that have met are kept until the last of those commands
+// has exited.
 type meeting struct {
 	mu      sync.Mutex
 	sockets *sandbox.Sockets
@@ -83,8 +84,8 @@ func closeFDs(fds []int) {
 	}
 }
 
-// answer handles a request of a keeper. file is the descriptor for the response, or -1. ok is false if it failed: an unknown
-// command can't connect to others.
+// answer handles a request of a keeper. file is the descriptor for the response, or -1. ok is false if it failed: an
+// unknown command can't connect to others.
 func (m *meeting) answer(one *member, body []byte, fds []int) (file int, ok bool) {
 	if len(fds) == 0 {
 		return -1, false // no more descriptors

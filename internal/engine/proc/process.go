@@ -8,27 +8,28 @@
 //		...
 //	}
 //
-// A command runs in its own session with nothing to read on its standard input. Run returns when the command exits, even if
-// a process it started keeps the output open, and the result has everything that was printed before the exit. A timeout or a
-// cancelled context stops the whole tree: SIGTERM, then SIGKILL after a short grace period.
+// A command runs in its own session with nothing to read on its standard input. Run returns when the command exits,
+// even if a process it started keeps the output open, and the result has everything that was printed before the exit. A
+// timeout or a cancelled context stops the whole tree: SIGTERM, then SIGKILL after a short grace period.
 //
-// On Linux each command has a keeper: this program's own binary, executed again, which Main recognizes. It is the command's
-// parent and the subreaper of all its descendants, so that no double fork and no setsid escapes. When this program exits for
-// any reason, the keeper's control socket closes and it stops everything. Processes that a command leaves running in the
-// background (`server &`) stay under their keeper until Close. A ledger in Options.State lets the next start stop processes
-// that even this missed, see Reap. Processes that outlive a killed keeper are found by a marker in their environment and by
-// a resource limit, which stays if the environment is cleared.
+// On Linux each command has a keeper: this program's own binary, executed again, which Main recognizes. It is the
+// command's parent and the subreaper of all its descendants, so that no double fork and no setsid escapes. When this
+// program exits for any reason, the keeper's control socket closes and it stops everything. Processes that a command
+// leaves running in the background (`server &`) stay under their keeper until Close. A ledger in Options.State lets the
+// next start stop processes that even this missed, see Reap. Processes that outlive a killed keeper are found by a
+// marker in their environment and by a resource limit, which stays if the environment is cleared.
 //
 //	this program ─┬─ keeper ─── bash ─── ...
 //	              ├─ keeper ─── server (left by a command that has returned)
 //	              └─ keeper     (idle: waits for the next command)
 //
-// Without the call of Main, and on other systems, commands are stopped by process group (and on Linux by what /proc shows);
-// Outcome.Notes says so.
+// Without the call of Main, and on other systems, commands are stopped by process group (and on Linux by what /proc
+// shows); Outcome.Notes says so.
 //
 // With Command.Sandbox a command runs in a sandbox, see package sandbox. The keeper's one thread enters the sandbox and
-// starts the command there, so without keepers there are no sandboxes on Linux: such a command doesn't run, or its notes say
-// that it ran without. For sandboxes with namespaces there is a second idle keeper, in its own user namespace.
+// starts the command there, so without keepers there are no sandboxes on Linux: such a command doesn't run, or its
+// notes say that it ran without. For sandboxes with namespaces there is a second idle keeper, in its own user
+// namespace.
 //
 // Callers decide what may run, in which directory and with which environment.
 package proc
@@ -130,7 +131,8 @@ func startError(s spec, err error) error {
 	case errors.As(err, &unmade), errors.Is(err, errNoKeeper):
 		return fmt.Errorf("run command: %w", err)
 	case errors.Is(err, syscall.E2BIG):
-		return fmt.Errorf("run command: arguments and environment are too large for this system (%w). Put data in a file", err)
+		return fmt.Errorf("run command: arguments and environment are too large for this system (%w). Put "+
+			"data in a file", err)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("run command: start %s: %w; is it installed?", s.argv[0], err)
 	}
@@ -154,7 +156,10 @@ func (p *Process) watch(ctx context.Context) {
 	}
 	close(p.liveStop)
 	<-p.liveDone
-	o := Outcome{Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left, Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...)}
+	o := Outcome{
+		Ended: why, Exit: e.code, Signal: e.signal, Duration: time.Since(p.began), Quiet: quiet, Leftover: left,
+		Boxed: p.mode, Notes: append(p.notes, sentences(e.note)...),
+	}
 	o.Output, o.Hidden, o.MoreHidden = p.cap.finish(), e.report.Hidden, e.report.MoreHidden
 	o.Network, o.Limit, o.Stopped = e.report.Network, e.report.Limit, e.report.Left
 	o.Observed, o.Refused, o.Blocked = e.report.Observed, e.report.Writes, e.report.Refused
@@ -286,12 +291,12 @@ func (p *Process) Wait() Outcome {
 // Detach detaches the command from its context and its timeout: it continues in the background.
 func (p *Process) Detach() { p.detachOnce.Do(func() { close(p.detach) }) }
 
-// Stop starts to stop the command and everything it started, including leftover processes after it has exited. It doesn't
-// wait.
+// Stop starts to stop the command and everything it started, including leftover processes after it has exited. It
+// doesn't wait.
 func (p *Process) Stop() { p.stopOnce.Do(func() { close(p.stopping) }) }
 
-// Read returns output from an offset, at most about that many bytes; a negative offset is relative to the end. The last 256
-// KB can be read.
+// Read returns output from an offset, at most about that many bytes; a negative offset is relative to the end. The last
+// 256 KB can be read.
 func (p *Process) Read(offset int64, most int) Piece {
 	return p.cap.read(offset, min(orElse(most, readOn), readOn))
 }
@@ -362,7 +367,8 @@ func (o Output) String() string {
 	if o.Head != "" && o.Head[len(o.Head)-1] != '\n' {
 		nl = "\n"
 	}
-	return fmt.Sprintf("%s%s[%s lines, %s omitted]\n%s", o.Head, nl, group(o.OmittedLines), size(o.OmittedBytes), o.Tail)
+	return fmt.Sprintf("%s%s[%s lines, %s omitted]\n%s", o.Head, nl, group(o.OmittedLines), size(o.OmittedBytes),
+		o.Tail)
 }
 
 // Outcome is how a command ended.
@@ -371,8 +377,8 @@ type Outcome struct {
 	Exit     int            // the exit code; -1 if a signal killed it
 	Signal   syscall.Signal // the signal that killed it, or 0
 	Duration time.Duration
-	// Quiet is the time since the last output when the command ended or was stopped: a server that timed out was usually not
-	// quiet.
+	// Quiet is the time since the last output when the command ended or was stopped: a server that timed out was
+	// usually not quiet.
 	Quiet  time.Duration
 	Output Output
 	// Leftover is the number of processes that it left running in the background. They continue until Process.Stop or
@@ -387,8 +393,8 @@ type Outcome struct {
 	Remedy string
 	// Denied means that Suspect is about a deny rule.
 	Denied bool
-	// Hidden are the hidden files that the command opened, and read as empty; MoreHidden means that there were others. If
-	// Observed is set it couldn't open them, and those are known that its output names.
+	// Hidden are the hidden files that the command opened, and read as empty; MoreHidden means that there were others.
+	// If Observed is set it couldn't open them, and those are known that its output names.
 	Hidden     []string
 	MoreHidden bool
 	// Network are the names and addresses that a command in a trial tried to reach.
@@ -399,14 +405,15 @@ type Outcome struct {
 	Stopped int
 	// Observed means that Refused is known: the supervisor process of an observed command reported it.
 	Observed bool
-	// Refused are the paths that an observed command tried to write, up to the first few; it was stopped at the first. See
-	// sandbox.Spec.Observe.
+	// Refused are the paths that an observed command tried to write, up to the first few; it was stopped at the first.
+	// See sandbox.Spec.Observe.
 	Refused []string
 	// Blocked are other calls that its sandbox denied, in words: "the network".
 	Blocked []string
 	// Unfit is why a trial failed that would not fail without overlays; empty: unknown.
 	Unfit string
-	// Notes are complete sentences about deviations: sh instead of bash, no helper process, no ledger, a sandbox with gaps.
+	// Notes are complete sentences about deviations: sh instead of bash, no helper process, no ledger, a sandbox with
+	// gaps.
 	Notes []string
 }
 

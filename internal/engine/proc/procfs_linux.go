@@ -125,7 +125,8 @@ func descendantsByScan(root int) []target {
 	return found
 }
 
-// marked lists the processes that were started with a marker in their environment or branded with it, or are in a session.
+// marked lists the processes that were started with a marker in their environment or branded with it, or are in a
+// session.
 func marked(marker string, session int) []target {
 	want := []byte(markerVar + "=" + marker + "\x00")
 	self := os.Getpid()
@@ -156,8 +157,8 @@ func (t target) alive() bool {
 	return ok && s.start == t.start && !s.zombie
 }
 
-// signal sends a signal to this process: the descriptor is taken first, so that no later process with the same ID can be
-// hit.
+// signal sends a signal to this process: the descriptor is taken first, so that no later process with the same ID can
+// be hit.
 func (t target) signal(sig unix.Signal) {
 	fd, err := unix.PidfdOpen(t.pid, 0)
 	if err == unix.ENOSYS { // before Linux 5.3
@@ -175,9 +176,9 @@ func (t target) signal(sig unix.Signal) {
 	}
 }
 
-// endAll stops the processes that list returns, and as long as it returns more: SIGTERM, and after the grace period SIGSTOP
-// for all, so that nothing forks anymore, then SIGKILL. gone, if not nil, is closed when nothing is left; otherwise an empty
-// list means that. It gives up after patience and returns how many processes remain.
+// endAll stops the processes that list returns, and as long as it returns more: SIGTERM, and after the grace period
+// SIGSTOP for all, so that nothing forks anymore, then SIGKILL. gone, if not nil, is closed when nothing is left;
+// otherwise an empty list means that. It gives up after patience and returns how many processes remain.
 func endAll(list func() []target, gone <-chan struct{}, grace time.Duration) int {
 	if grace > 0 && askAll(list, gone, grace) {
 		return 0

@@ -28,8 +28,8 @@ type Options struct {
 
 	// Grace is the time between TERM and KILL; 0 means 100 ms.
 	Grace time.Duration
-	// Drain is how long output is read after the command has exited if another process keeps it open; 0 means 50 ms. Output
-	// before the exit is always read.
+	// Drain is how long output is read after the command has exited if another process keeps it open; 0 means 50 ms.
+	// Output before the exit is always read.
 	Drain time.Duration
 }
 
@@ -59,7 +59,8 @@ func Open(opt Options) *Runner {
 		return findShell(opt.Avoid)
 	})
 	return &Runner{
-		opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), shell: shell, live: map[*Process]bool{},
+		opt: opt, ledger: openLedger(opt.State), keeper: newKeepers(opt.Helper), shell: shell,
+		live: map[*Process]bool{},
 	}
 }
 
@@ -72,7 +73,8 @@ type Health struct {
 	Sandbox sandbox.Support
 }
 
-// probeTime bounds the commands that only test a sandbox, for a system on which they hang. A busy machine needs seconds.
+// probeTime bounds the commands that only test a sandbox, for a system on which they hang. A busy machine needs
+// seconds.
 const probeTime = 2 * time.Minute
 
 // Health determines what a command would get; it starts keepers to find out.
@@ -81,7 +83,11 @@ func (r *Runner) Health() Health {
 	h := Health{Sandbox: sandbox.Probe()}
 	if r.keeper.works() {
 		// A sandbox without write access, tried with all layers.
-		_, err := r.Run(context.Background(), Command{Line: "true", Dir: "/", Timeout: probeTime, Sandbox: &sandbox.Spec{Mode: sandbox.Workspace, BestEffort: true}})
+		_, err := r.Run(context.Background(), Command{
+			Line: "true", Dir: "/", Timeout: probeTime, Sandbox: &sandbox.Spec{
+				Mode: sandbox.Workspace, BestEffort: true,
+			},
+		})
 		if err != nil {
 			h.Notes = append(h.Notes, "Testing the sandbox failed: "+err.Error()+".")
 		}
@@ -90,7 +96,8 @@ func (r *Runner) Health() Health {
 		h.Sandbox = h.Sandbox.Lose(lost, why.Error())
 	}
 	if h.Helper = r.keeper.works(); !h.Helper {
-		h.Sandbox = h.Sandbox.Lose(sandbox.Landlock|sandbox.Seccomp|sandbox.Namespaces|sandbox.PIDs, errNoKeeper.Error())
+		h.Sandbox = h.Sandbox.Lose(sandbox.Landlock|sandbox.Seccomp|sandbox.Namespaces|sandbox.PIDs,
+			errNoKeeper.Error())
 	}
 	shell, err := r.shell()
 	h.Shell = shell.Path
@@ -153,7 +160,8 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
 	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil}
 	// If Adze runs inside Adze, the inner one's marker counts.
-	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }), markerVar+"="+s.marker)
+	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }),
+		markerVar+"="+s.marker)
 	if c.Line == "" {
 		s.argv = slices.Clone(c.Argv)
 		if s.argv[0], err = exec.LookPath(c.Argv[0]); err != nil {
@@ -246,7 +254,8 @@ func (r *Runner) Close() error {
 	}
 	r.keeper.close()
 	if left > 0 {
-		return fmt.Errorf("stop all commands: %d processes could not be killed. If a ledger is configured, the next start tries again", left)
+		return fmt.Errorf("stop all commands: %d processes could not be killed. If a ledger is configured, the next "+
+			"start tries again", left)
 	}
 	return nil
 }
@@ -262,14 +271,16 @@ func sentences(all ...string) []string {
 	return out
 }
 
-// CanLimit returns why the reads of commands can't be limited, or nil: see sandbox.Limits. The first call tries it with a
-// command that does nothing.
+// CanLimit returns why the reads of commands can't be limited, or nil: see sandbox.Limits. The first call tries it with
+// a command that does nothing.
 func (r *Runner) CanLimit(bubblewrap bool) error {
 	if !r.keeper.works() {
 		return errNoKeeper
 	}
 	all := []string{"/"}
-	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{Read: all, Execute: all}, Bubblewrap: bubblewrap}
+	spec := &sandbox.Spec{
+		Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{Read: all, Execute: all}, Bubblewrap: bubblewrap,
+	}
 	o, err := r.Run(context.Background(), Command{Line: ":", Dir: "/", Timeout: probeTime, Sandbox: spec})
 	if err == nil && o.Exit != 0 {
 		err = fmt.Errorf("try the sandbox: %s", o.Output.String())
@@ -277,13 +288,16 @@ func (r *Runner) CanLimit(bubblewrap bool) error {
 	return err
 }
 
-// CanObserve returns why refused writes can't be observed, or nil: see sandbox.Spec.Observe. It tries it with two commands.
+// CanObserve returns why refused writes can't be observed, or nil: see sandbox.Spec.Observe. It tries it with two
+// commands.
 func (r *Runner) CanObserve() error {
 	if !r.keeper.works() {
 		return errNoKeeper
 	}
 	all := []string{"/"}
-	for line, refused := range map[string]bool{`: > "$TMPDIR/x" && chmod 600 "$TMPDIR/x"`: false, ": > /adze-refused": true} {
+	for line, refused := range map[string]bool{
+		`: > "$TMPDIR/x" && chmod 600 "$TMPDIR/x"`: false, ": > /adze-refused": true,
+	} {
 		spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true, Limits: &sandbox.Limits{Read: all, Execute: all}}
 		o, err := r.Run(context.Background(), Command{Line: line, Dir: "/", Timeout: probeTime, Sandbox: spec})
 		if err != nil {
@@ -318,13 +332,14 @@ type Command struct {
 	// Head and Tail are how many bytes of the beginning and of the end the result has; 0 means 16 KB each.
 	Head, Tail int
 
-	// Spill, if not nil, receives the unprocessed output with secrets masked, up to SpillLimit bytes (0 means 64 MB). If it
-	// fails, the command continues and Output.SpillErr is set.
+	// Spill, if not nil, receives the unprocessed output with secrets masked, up to SpillLimit bytes (0 means 64 MB).
+	// If it fails, the command continues and Output.SpillErr is set.
 	Spill      io.Writer
 	SpillLimit int64
 
-	// Live, if not nil, is called with the latest output while the command runs, at most once in LiveEvery (0 means 100 ms)
-	// and again at the end; never concurrently. It must return: the command doesn't wait for it, but the result does.
+	// Live, if not nil, is called with the latest output while the command runs, at most once in LiveEvery (0 means 100
+	// ms) and again at the end; never concurrently. It must return: the command doesn't wait for it, but the result
+	// does.
 	Live      func(Progress)
 	LiveEvery time.Duration
 }
@@ -332,7 +347,8 @@ type Command struct {
 // withDefaults checks the command and fills in defaults.
 func (c Command) withDefaults() (Command, error) {
 	switch {
-	case c.Line == "" && len(c.Argv) == 0, c.Line != "" && strings.TrimSpace(c.Line) == "", len(c.Argv) > 0 && c.Argv[0] == "":
+	case c.Line == "" && len(c.Argv) == 0, c.Line != "" && strings.TrimSpace(c.Line) == "", len(c.Argv) > 0 &&
+		c.Argv[0] == "":
 		return c, errors.New("run command: empty command")
 	case c.Line != "" && len(c.Argv) > 0:
 		return c, errors.New("run command: both Line and Argv are set")
@@ -397,8 +413,8 @@ func newStream(f *os.File, wait time.Duration, take func([]byte)) *stream {
 	return &stream{f, take, wait, make(chan struct{}), make(chan struct{})}
 }
 
-// pump reads the output until all writers have closed it. It is captured while the command runs and for a short time after;
-// later output of leftover processes is read and dropped, so that they neither block nor die.
+// pump reads the output until all writers have closed it. It is captured while the command runs and for a short time
+// after; later output of leftover processes is read and dropped, so that they neither block nor die.
 func (s *stream) pump() {
 	defer close(s.closed)
 	buf := make([]byte, readSize)

@@ -20,9 +20,9 @@ import (
 
 // This file is the session process, and the program's side of it.
 
-// session is a process in its own network namespace. It starts the keepers of all commands that share it, so that a command
-// can connect to the servers of an earlier one. The keepers are children of the program, not of this process, which exits
-// with its control socket.
+// session is a process in its own network namespace. It starts the keepers of all commands that share it, so that a
+// command can connect to the servers of an earlier one. The keepers are children of the program, not of this process,
+// which exits with its control socket.
 type session struct {
 	process *os.Process
 	ctl     *net.UnixConn

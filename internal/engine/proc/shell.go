@@ -28,8 +28,8 @@ func (s Shell) note() string {
 	return "bash not found: commands run with " + s.Path + ", and Adze can't check them, so they require approval."
 }
 
-// argv returns the command line of the shell for a line that fits into an argument. raw is the command line of Windows, if
-// it can't be made of words: cmd doesn't know how others quote.
+// argv returns the command line of the shell for a line that fits into an argument. raw is the command line of Windows,
+// if it can't be made of words: cmd doesn't know how others quote.
 func (s Shell) argv(line string) (argv []string, raw string, err error) {
 	if s.Name() != "cmd" {
 		return []string{s.Path, "-c", line}, "", nil
@@ -85,11 +85,12 @@ func (f shellFinder) find() (Shell, error) {
 			return Shell{Path: path}, nil
 		}
 	}
-	return Shell{}, fmt.Errorf("no shell found: neither %s nor another one is in PATH or in the usual directories", name)
+	return Shell{}, fmt.Errorf("no shell found: neither %s nor another one is in PATH or in the usual directories",
+		name)
 }
 
-// unixPlaces are the paths of a shell. Only absolute directories of PATH count: a relative one would run a program of the
-// working directory.
+// unixPlaces are the paths of a shell. Only absolute directories of PATH count: a relative one would run a program of
+// the working directory.
 func (f shellFinder) unixPlaces(name string) []string {
 	var places []string
 	for _, dir := range systemDirs() {
@@ -103,7 +104,8 @@ func (f shellFinder) unixPlaces(name string) []string {
 	return places
 }
 
-// windowsPlaces are the paths of bash in PATH, beside a git in PATH, and where Git for Windows, scoop and MSYS2 are installed.
+// windowsPlaces are the paths of bash in PATH, beside a git in PATH, and where Git for Windows, scoop and MSYS2 are
+// installed.
 func (f shellFinder) windowsPlaces() []string {
 	var places []string
 	add := func(root string, below ...string) {
@@ -116,7 +118,8 @@ func (f shellFinder) windowsPlaces() []string {
 	for dir := range strings.SplitSeq(f.getenv("PATH"), ";") {
 		dir = strings.TrimRight(strings.ReplaceAll(strings.Trim(dir, `"`), "/", `\`), `\`)
 		add(dir, `\bash.exe`)
-		if i := strings.LastIndexByte(dir, '\\'); i > 0 && f.trusted(dir+`\git.exe`) && f.runs(dir+`\git.exe`) { // Git\cmd
+		// Git\cmd
+		if i := strings.LastIndexByte(dir, '\\'); i > 0 && f.trusted(dir+`\git.exe`) && f.runs(dir+`\git.exe`) {
 			add(dir[:i], `\bin\bash.exe`, `\usr\bin\bash.exe`)
 		}
 	}
@@ -138,8 +141,8 @@ func (f shellFinder) usable(path string) bool {
 	return path != "" && (own || f.trusted(path) && f.trusted(f.real(path))) && f.runs(path)
 }
 
-// trusted reports whether a program isn't one of the workspace and, on Windows, not the bash of another system: Windows'
-// own starts Linux.
+// trusted reports whether a program isn't one of the workspace and, on Windows, not the bash of another system:
+// Windows' own starts Linux.
 func (f shellFinder) trusted(path string) bool {
 	avoid := f.avoid
 	if f.windows {

@@ -97,10 +97,11 @@ func (s *spec) mode() sandbox.Mode {
 }
 
 // errNoKeeper explains why nothing can be sandboxed.
-var errNoKeeper = errors.New("it requires a supervisor process, but the program doesn't call adze.Main first or can't start itself again")
+var errNoKeeper = errors.New("it requires a supervisor process, but the program doesn't call adze.Main first or " +
+	"can't start itself again")
 
-// markerVar is in the environment of every command, with an unguessable value. It finds processes that escaped everything
-// else.
+// markerVar is in the environment of every command, with an unguessable value. It finds processes that escaped
+// everything else.
 const markerVar = "ADZE_RUN"
 
 func newMarker() string {
@@ -109,12 +110,12 @@ func newMarker() string {
 	return hex.EncodeToString(b[:])
 }
 
-// boxTemp returns the path of the private temp directory of a command's sandbox. It is derived from the marker, so that it
-// is found when a keeper has died.
+// boxTemp returns the path of the private temp directory of a command's sandbox. It is derived from the marker, so that
+// it is found when a keeper has died.
 func boxTemp(marker string) string { return filepath.Join(os.TempDir(), "adze-box-"+marker) }
 
-// patience is how long to try to stop processes that survive SIGKILL: processes of another user, or in a system call that
-// doesn't return.
+// patience is how long to try to stop processes that survive SIGKILL: processes of another user, or in a system call
+// that doesn't return.
 const patience = 2 * time.Second
 
 // pipeOf creates the pipe for a command's output.

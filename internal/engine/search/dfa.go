@@ -8,12 +8,12 @@ import (
 	"unsafe"
 )
 
-// dfa builds the table of a program lazily, state by state. It stops at the first place where some match ends: a search only
-// needs to know which lines match, and package regexp does the rest for lines that are shown.
+// dfa builds the table of a program lazily, state by state. It stops at the first place where some match ends: a search
+// only needs to know which lines match, and package regexp does the rest for lines that are shown.
 //
 // A state is a set of instructions together with what an assertion in the set needs to know about the previous byte.
-// Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so that a state
-// plus a byte is an index; the table grows up to maxStates and is then restarted. A dfa is for one goroutine.
+// Assertions are decided when the next byte is seen. States are numbered in steps of 256 from ordinary on, so that a
+// state plus a byte is an index; the table grows up to maxStates and is then restarted. A dfa is for one goroutine.
 type dfa struct {
 	p     *program
 	crlf  bool // the end of a line may also be before its "\r"
@@ -31,8 +31,8 @@ type dfa struct {
 	rest   [2]uint32 // the states inside a line without a partial match, after an ordinary byte and after a word byte
 	resets int
 
-	// spent counts the instructions processed to make states. For some expressions nearly every byte of a text makes a new
-	// state; beyond the limit the DFA gives up and package regexp is faster.
+	// spent counts the instructions processed to make states. For some expressions nearly every byte of a text makes a
+	// new state; beyond the limit the DFA gives up and package regexp is faster.
 	spent, allowed int
 }
 
@@ -83,8 +83,8 @@ func (d *dfa) idle(s uint32) bool {
 	return s == d.line || s == d.rest[0] || s == d.rest[1]
 }
 
-// scan runs from state s over data[i:]. It returns matched and the index of the byte that completed a match, which is in the
-// line of the match, or the state after the last byte and len(data), or stuck and how far it got.
+// scan runs from state s over data[i:]. It returns matched and the index of the byte that completed a match, which is
+// in the line of the match, or the state after the last byte and len(data), or stuck and how far it got.
 func (d *dfa) scan(s uint32, data []byte, i int) (uint32, int) {
 	for {
 		s, i = run(d.table, s, data, i)
@@ -366,9 +366,9 @@ func (s *sparse) add(i uint32) {
 	}
 }
 
-// program is a regular expression as an NFA over bytes. It is exact on ASCII; a byte of 0x80 and above matches any part of
-// any such character in a class, so that the NFA may match too much but never too little, and a line with such bytes is
-// checked again with package regexp.
+// program is a regular expression as an NFA over bytes. It is exact on ASCII; a byte of 0x80 and above matches any part
+// of any such character in a class, so that the NFA may match too much but never too little, and a line with such bytes
+// is checked again with package regexp.
 type program struct {
 	insts []inst
 	start uint32

@@ -39,8 +39,8 @@ type dirHandle interface {
 // errSkip reports a directory that isn't searched, such as /proc during a walk.
 var errSkip = errors.New("a pseudo file system; name it to search it")
 
-// dirEntries contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one buffer
-// that is reused.
+// dirEntries contains the entries of a directory. The names end in a NUL byte, which the kernel requires, and share one
+// buffer that is reused.
 type dirEntries struct {
 	names   []byte
 	entries []dirEntry

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// linuxDir is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again and
-// no directory above can be replaced by a link meanwhile.
+// linuxDir is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again
+// and no directory above can be replaced by a link meanwhile.
 type linuxDir struct {
 	fd     int
 	device uint64
 	solid  bool // a short read is the end of a file here
 }
 
-// openHandle opens a directory by its path: the start of a walk, where links are followed and any file system is allowed
-// because the user or the model named it, or one below it.
+// openHandle opens a directory by its path: the start of a walk, where links are followed and any file system is
+// allowed because the user or the model named it, or one below it.
 func openHandle(path string, named bool) (dirHandle, error) {
 	flags := unix.O_DIRECTORY
 	if !named {
@@ -54,10 +54,13 @@ func (f *linuxDir) identify(parent *linuxDir) error {
 		return nil
 	}
 	switch uint32(sfs.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, zfsMagic:
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+		unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, zfsMagic:
 		f.solid = true
-	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC,
-		unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.SELINUX_MAGIC, unix.BINFMTFS_MAGIC, unix.PSTOREFS_MAGIC:
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.CGROUP_SUPER_MAGIC,
+		unix.CGROUP2_SUPER_MAGIC,
+		unix.SECURITYFS_MAGIC, unix.BPF_FS_MAGIC, unix.DEVPTS_SUPER_MAGIC, unix.SELINUX_MAGIC, unix.BINFMTFS_MAGIC,
+		unix.PSTOREFS_MAGIC:
 		// Files there may block or be endless.
 		return errSkip
 	}
@@ -70,7 +73,8 @@ const zfsMagic = 0x2fc12fc1
 func openat(dir int, name []byte, flags int) (int, error) {
 	flags |= unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK | unix.O_NOCTTY
 	for {
-		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(&name[0])), uintptr(flags), 0, 0, 0)
+		fd, _, errno := unix.Syscall6(unix.SYS_OPENAT, uintptr(dir), uintptr(unsafe.Pointer(&name[0])), uintptr(flags),
+			0, 0, 0)
 		if errno == 0 {
 			return int(fd), nil
 		}
@@ -86,7 +90,8 @@ func (f *linuxDir) list(into *dirEntries) error {
 		into.buf = make([]byte, 64<<10)
 	}
 	for {
-		n, _, errno := unix.Syscall(unix.SYS_GETDENTS64, uintptr(f.fd), uintptr(unsafe.Pointer(&into.buf[0])), uintptr(len(into.buf)))
+		n, _, errno := unix.Syscall(unix.SYS_GETDENTS64, uintptr(f.fd), uintptr(unsafe.Pointer(&into.buf[0])),
+			uintptr(len(into.buf)))
 		if errno == unix.EINTR {
 			continue
 		}
@@ -162,7 +167,8 @@ func (f *linuxDir) stat(name []byte, follow bool) (kind, time.Time, error) {
 		flags = 0
 	}
 	var st unix.Statx_t
-	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])), uintptr(flags|unix.AT_STATX_DONT_SYNC),
+	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])),
+		uintptr(flags|unix.AT_STATX_DONT_SYNC),
 		unix.STATX_TYPE|unix.STATX_MTIME, uintptr(unsafe.Pointer(&st)), 0)
 	if errno == unix.ENOSYS || errno == unix.EPERM { // an old kernel, or a sandbox that doesn't allow the call
 		return f.oldStat(string(name), flags)
@@ -183,7 +189,8 @@ func (f *linuxDir) oldStat(name string, flags int) (kind, time.Time, error) {
 
 func (f *linuxDir) describe(name []byte) (Stat, error) {
 	var st unix.Statx_t
-	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])), unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_DONT_SYNC,
+	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(f.fd), uintptr(unsafe.Pointer(&name[0])),
+		unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_DONT_SYNC,
 		unix.STATX_BASIC_STATS, uintptr(unsafe.Pointer(&st)), 0)
 	if errno == unix.ENOSYS || errno == unix.EPERM { // as in stat
 		return f.oldDescribe(string(name))
@@ -202,7 +209,10 @@ func (f *linuxDir) oldDescribe(name string) (Stat, error) {
 	if err := unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return Stat{}, err
 	}
-	return Stat{Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Links: uint32(st.Nlink), Modified: st.Mtim.Nano(), Changed: st.Ctim.Nano()}, nil
+	return Stat{
+		Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Links: uint32(st.Nlink), Modified: st.Mtim.Nano(),
+		Changed: st.Ctim.Nano(),
+	}, nil
 }
 
 // goMode converts a mode to package fs.

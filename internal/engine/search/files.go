@@ -22,9 +22,9 @@ const (
 // FilesRequest is a search for files by name.
 type FilesRequest struct {
 	Scope // the Paths must be directories
-	// Pattern matches paths relative to the directory that a walk begins in, or absolute ones below it: "*", "?", classes,
-	// braces, and "**" for any number of directories. It also matches a name with such characters literally. Empty matches
-	// all.
+	// Pattern matches paths relative to the directory that a walk begins in, or absolute ones below it: "*", "?",
+	// classes, braces, and "**" for any number of directories. It also matches a name with such characters literally.
+	// Empty matches all.
 	Pattern string
 	// Case is the case sensitivity of Pattern; Smart is Insensitive here.
 	Case Case

@@ -51,8 +51,8 @@ func (f *finder) start(data []byte) {
 	}
 }
 
-// line finds the first matching line of data at or after i, where a line begins. It is data[from:to], without its newline;
-// from is -1 if there is none.
+// line finds the first matching line of data at or after i, where a line begins. It is data[from:to], without its
+// newline; from is -1 if there is none.
 func (f *finder) line(data []byte, i int) (from, to int) {
 	for i < len(data) {
 		if f.slow && f.stop != nil && f.stop.Load() {
@@ -240,7 +240,8 @@ func (p *Pattern) trimCR(line []byte) []byte {
 
 func isASCII(b []byte) bool {
 	for len(b) >= 8 {
-		if (uint64(b[0])|uint64(b[1])|uint64(b[2])|uint64(b[3])|uint64(b[4])|uint64(b[5])|uint64(b[6])|uint64(b[7]))&0x80 != 0 {
+		if (uint64(b[0])|uint64(b[1])|uint64(b[2])|uint64(b[3])|uint64(b[4])|uint64(b[5])|uint64(b[6])|
+			uint64(b[7]))&0x80 != 0 {
 			return false
 		}
 		b = b[8:]

@@ -10,8 +10,8 @@ import (
 )
 
 // glob is a compiled pattern for paths relative to the directory of a search, with forward slashes: "*", "?", classes,
-// braces, and "**" for any number of directories. A bracket also matches literally, so that "app/[id]/page.tsx" finds the
-// file of that name.
+// braces, and "**" for any number of directories. A bracket also matches literally, so that "app/[id]/page.tsx" finds
+// the file of that name.
 type glob struct {
 	source string
 	ways   []way
@@ -35,8 +35,8 @@ const maxWays = 512
 // errPattern reports an invalid pattern for paths.
 var errPattern = errors.New("bad pattern for paths")
 
-// newGlob compiles a pattern that must match the whole relative path. With anyDepth a pattern without a slash matches the
-// last element anywhere, as in `rg -g` and .gitignore.
+// newGlob compiles a pattern that must match the whole relative path. With anyDepth a pattern without a slash matches
+// the last element anywhere, as in `rg -g` and .gitignore.
 func newGlob(source string, anyDepth, fold bool) (*glob, error) {
 	g := &glob{source: source, fold: fold}
 	pattern := strings.TrimPrefix(source, "./")
@@ -368,9 +368,12 @@ var fileTypes = map[string]string{
 
 // otherNames are alternative names of types.
 var otherNames = map[string]string{
-	"bash": "sh", "shell": "sh", "zsh": "sh", "c++": "cpp", "cxx": "cpp", "csharp": "cs", "c#": "cs", "golang": "go", "h": "c",
-	"javascript": "js", "jsx": "js", "md": "markdown", "python": "py", "rb": "ruby", "rs": "rust", "terraform": "tf", "typescript": "ts",
-	"tsx": "ts", "yml": "yaml", "kt": "kotlin", "hs": "haskell", "dockerfile": "docker", "makefile": "make", "htm": "html", "text": "txt",
+	"bash": "sh", "shell": "sh", "zsh": "sh", "c++": "cpp", "cxx": "cpp", "csharp": "cs", "c#": "cs", "golang": "go",
+	"h":          "c",
+	"javascript": "js", "jsx": "js", "md": "markdown", "python": "py", "rb": "ruby", "rs": "rust", "terraform": "tf",
+	"typescript": "ts",
+	"tsx":        "ts", "yml": "yaml", "kt": "kotlin", "hs": "haskell", "dockerfile": "docker", "makefile": "make",
+	"htm": "html", "text": "txt",
 	"protobuf": "proto", "ps": "powershell", "ex": "elixir", "jupyter": "notebook", "pl": "perl",
 }
 
@@ -392,7 +395,8 @@ func typeGlobs(name string) ([]string, error) {
 	}
 	globs, ok := fileTypes[key]
 	if !ok {
-		return nil, fmt.Errorf("file type %q is not known; give a glob such as *.%s instead, or one of %s", name, key, strings.Join(Types(), " "))
+		return nil, fmt.Errorf("file type %q is not known; give a glob such as *.%s instead, or one of %s", name, key,
+			strings.Join(Types(), " "))
 	}
 	return strings.Fields(globs), nil
 }

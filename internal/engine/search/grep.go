@@ -25,8 +25,8 @@ type GrepRequest struct {
 	Mode    Mode
 	// Before and After are the lines of context shown around a match.
 	Before, After int
-	// Limit is the maximum number of results after skipping Offset, in the order of paths: matching lines in Content, files
-	// in the other modes. 0: no limit. Totals count all results.
+	// Limit is the maximum number of results after skipping Offset, in the order of paths: matching lines in Content,
+	// files in the other modes. 0: no limit. Totals count all results.
 	Limit, Offset int
 	// MaxLine is the maximum length of a line in bytes, cut around the match; 0 is 500.
 	MaxLine int

@@ -34,8 +34,8 @@ type piece struct {
 	plain bool     // exact is complete: no assertion restricts it
 }
 
-// required returns the best literals of an expression. With crlf a carriage return may be the end of a line and not part of
-// it, so that finding it is not enough.
+// required returns the best literals of an expression. With crlf a carriage return may be the end of a line and not
+// part of it, so that finding it is not enough.
 func required(re *syntax.Regexp, crlf bool) literals {
 	p := analyze(re)
 	best := p.exact
@@ -89,13 +89,14 @@ func leading(re *syntax.Regexp) literals {
 	return out
 }
 
-// analyze analyzes one part of an expression. A case-insensitive literal makes the whole case-insensitive, which only finds
-// more.
+// analyze analyzes one part of an expression. A case-insensitive literal makes the whole case-insensitive, which only
+// finds more.
 func analyze(re *syntax.Regexp) piece {
 	switch re.Op {
 	case syntax.OpEmptyMatch:
 		return piece{exact: []string{""}, plain: true}
-	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+	case syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary,
+		syntax.OpNoWordBoundary:
 		return piece{exact: []string{""}}
 	case syntax.OpLiteral:
 		return ofLiteral(re)
@@ -305,8 +306,8 @@ func asciiLower(s string) string {
 }
 
 // pair finds two bytes at a fixed distance, eight places at a time: a word of text is compared with eight copies of one
-// byte, the word at the distance with the other, and only places where both match are checked. For letters of either case
-// the case bit is set first.
+// byte, the word at the distance with the other, and only places where both match are checked. For letters of either
+// case the case bit is set first.
 type pair struct {
 	a, b         uint64 // eight copies of each byte
 	foldA, foldB uint64 // eight copies of the case bit, or zero
@@ -358,9 +359,9 @@ func (p *pair) find(data []byte, i int) int {
 
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 
-// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves the
-// processor idle most of the time; four independent ones fill it. This is possible because no match crosses a line, so that
-// each part can begin at a line.
+// quad runs the DFA over four parts of a buffer at once. One step of a DFA must wait for the step before, which leaves
+// the processor idle most of the time; four independent ones fill it. This is possible because no match crosses a line,
+// so that each part can begin at a line.
 type quad struct {
 	state [4]uint32
 	at    [4]int
@@ -416,8 +417,8 @@ func (d *dfa) candidates(q *quad, data []byte, into []int) ([]int, bool) {
 	return into, true
 }
 
-// lockstep takes up to n steps in each part and returns how many steps were left when one part reached something special, at
-// which all parts stop before their byte; 0 if all were taken.
+// lockstep takes up to n steps in each part and returns how many steps were left when one part reached something
+// special, at which all parts stop before their byte; 0 if all were taken.
 func (q *quad) lockstep(table []uint32, data []byte, n int) int {
 	base := unsafe.Pointer(unsafe.SliceData(table))
 	a, b, c, e := data[q.at[0]:q.at[0]+n], data[q.at[1]:q.at[1]+n], data[q.at[2]:q.at[2]+n], data[q.at[3]:q.at[3]+n]
@@ -437,8 +438,8 @@ func (q *quad) lockstep(table []uint32, data []byte, n int) int {
 	return n - i
 }
 
-// special takes one step of any kind in each part. It returns false if the table was restarted, which invalidates the states
-// of the other parts.
+// special takes one step of any kind in each part. It returns false if the table was restarted, which invalidates the
+// states of the other parts.
 func (d *dfa) special(q *quad, data []byte) bool {
 	resets := d.resets
 	for k := range 4 {
@@ -460,8 +461,8 @@ func (d *dfa) special(q *quad, data []byte) bool {
 	return true
 }
 
-// frequency estimates how often a byte occurs in source code and text, in ten-thousandths. It was counted over Go's sources
-// and Python's library; only the order matters, because it selects the byte of a literal to search for.
+// frequency estimates how often a byte occurs in source code and text, in ten-thousandths. It was counted over Go's
+// sources and Python's library; only the order matters, because it selects the byte of a literal to search for.
 func frequency(c byte) int {
 	if c >= 0x80 {
 		return 10

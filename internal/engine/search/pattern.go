@@ -38,9 +38,10 @@ type Pattern struct {
 	full      *regexp.Regexp // decides where the DFA is not exact, and finds the position in the line
 	prog      *program
 	lits      literals
-	leads     literals       // with Multiline: the beginnings of matches
-	anchored  bool           // the pattern has \A, so a text must be searched from its beginning
-	resume    *regexp.Regexp // finds a match after the first byte of a text, which is there for ^ and \b to look back at
+	leads     literals // with Multiline: the beginnings of matches
+	anchored  bool     // the pattern has \A, so a text must be searched from its beginning
+	// finds a match after the first byte of a text, which is there for ^ and \b to look back at
+	resume *regexp.Regexp
 }
 
 // Compile compiles a query. Its errors say what to write instead, for models and users.

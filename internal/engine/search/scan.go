@@ -55,8 +55,8 @@ func (s *scanner) next(data []byte, i int) int {
 	return best
 }
 
-// cursor searches for one text. A text with a rare byte is found by that byte, with the library's vector code; any other by
-// two of its bytes at once, eight places at a time.
+// cursor searches for one text. A text with a rare byte is found by that byte, with the library's vector code; any
+// other by two of its bytes at once, eight places at a time.
 type cursor struct {
 	text string
 	fold bool
@@ -74,8 +74,8 @@ type cursor struct {
 	head, mask, caseBits uint64
 }
 
-// commonByte is the frequency from which on searching for a single byte stops too often: at 2 % of places the calls cost as
-// much as searching for a pair.
+// commonByte is the frequency from which on searching for a single byte stops too often: at 2 % of places the calls
+// cost as much as searching for a pair.
 const commonByte = 200
 
 func newCursor(text string, fold bool) cursor {
@@ -180,10 +180,10 @@ func equalFold(data []byte, text string) bool {
 // view returns bytes as a string without copying them. The bytes must not change while it is in use.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// longLine searches a line that doesn't fit into the buffer: the DFA scans it piece by piece and keeps its state, so that a
-// match is found anywhere and the line is never in memory as a whole. Doubtful matches are decided by the text nearby, so
-// that an assertion next to a character beyond ASCII may match at the edge of a piece. It returns the bytes of the next line
-// that are in the buffer, at its beginning.
+// longLine searches a line that doesn't fit into the buffer: the DFA scans it piece by piece and keeps its state, so
+// that a match is found anywhere and the line is never in memory as a whole. Doubtful matches are decided by the text
+// nearby, so that an assertion next to a character beyond ASCII may match at the edge of a piece. It returns the bytes
+// of the next line that are in the buffer, at its beginning.
 func (g *grepper) longLine(n, from int) (int, error) {
 	if g.take.on {
 		g.take.countTo(g.buf[:n], from)
@@ -228,8 +228,8 @@ func (g *grepper) longLine(n, from int) (int, error) {
 	}
 }
 
-// scanLong runs the DFA over a piece of a line, the last one if over is set, up to a confirmed match. The DFA may make any
-// number of states, because nothing else can scan a line piece by piece; it regularly checks whether to stop.
+// scanLong runs the DFA over a piece of a line, the last one if over is set, up to a confirmed match. The DFA may make
+// any number of states, because nothing else can scan a line piece by piece; it regularly checks whether to stop.
 func (g *grepper) scanLong(s uint32, data []byte, over bool) (uint32, int) {
 	d := g.long
 	i := 0

@@ -5,9 +5,9 @@
 //	for _, f := range res.Files { for _, l := range f.Lines { fmt.Println(f.Path, l.Number, l.Text) } }
 //
 // Ignored directories and ".git" are never entered, links are not followed, and files that an AI ignore file denies are
-// skipped whatever the options. Totals count everything, including results beyond a limit; a search that couldn't finish
-// sets Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not yet visited, not
-// by the size of files.
+// skipped whatever the options. Totals count everything, including results beyond a limit; a search that couldn't
+// finish sets Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not yet
+// visited, not by the size of files.
 //
 // The package knows nothing about tools or models; package builtin formats its results. It builds no index and changes
 // nothing.
@@ -35,8 +35,8 @@ import (
 
 // Scope is where to search.
 type Scope struct {
-	// Paths are absolute files or directories. Links in them are followed, and results have the resolved path. Named paths
-	// are searched even if git ignores them, with a note.
+	// Paths are absolute files or directories. Links in them are followed, and results have the resolved path. Named
+	// paths are searched even if git ignores them, with a note.
 	Paths []string
 	// Rules decide what is ignored; nil makes rules whose roots are the Paths.
 	Rules *ignore.Rules
@@ -44,14 +44,14 @@ type Scope struct {
 	NoIgnore bool
 	// SkipHidden omits files and directories whose name begins with a dot.
 	SkipHidden bool
-	// Globs restrict the search to matching paths, relative to the directory it begins in; one with a leading "!" excludes.
-	// One without a slash matches the last element of a path at any depth.
+	// Globs restrict the search to matching paths, relative to the directory it begins in; one with a leading "!"
+	// excludes. One without a slash matches the last element of a path at any depth.
 	Globs []string
 	// Types restrict the search to types of files, see Types.
 	Types []string
-	// Withhold, if not nil, is called with each directory. all: nothing in it is visited, and it is counted once. Otherwise
-	// Grep counts files whose name withheld accepts (nil: none) and never opens them, and Files lists them last. All this
-	// depends on names alone. A name is only valid during the call.
+	// Withhold, if not nil, is called with each directory. all: nothing in it is visited, and it is counted once.
+	// Otherwise Grep counts files whose name withheld accepts (nil: none) and never opens them, and Files lists them
+	// last. All this depends on names alone. A name is only valid during the call.
 	Withhold func(dir string) (all bool, withheld func(name string) bool)
 	// Timeout ends the search with the results so far; 0: none.
 	Timeout time.Duration
@@ -129,8 +129,8 @@ func (s *Summary) conclude(ctx context.Context, timed context.Context, stopped b
 	return nil
 }
 
-// taker turns matches in the current buffer into numbered lines with context. Its offsets are relative to that buffer, and
-// slide adjusts them when the buffer moves.
+// taker turns matches in the current buffer into numbered lines with context. Its offsets are relative to that buffer,
+// and slide adjusts them when the buffer moves.
 type taker struct {
 	p             *Pattern
 	before, after int
@@ -222,7 +222,8 @@ func (t *taker) add(data []byte, from, to int, match bool) {
 func (t *taker) cut(line []byte, match bool) (int, []byte) {
 	start := 0
 	if match {
-		// If the line is so long that searching for the position would take noticeable time, it is shown from its beginning.
+		// If the line is so long that searching for the position would take noticeable time, it is shown from its
+		// beginning.
 		if loc := t.p.full.FindIndex(line[:min(len(line), 1<<20)]); loc != nil {
 			start = max(0, min(loc[0]-t.maxLine/4, len(line)-t.maxLine))
 		}

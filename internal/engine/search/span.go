@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// span finds the first match at or after i that may cross lines, like package regexp; start is -1 if there is none. first
-// means that data[0] is the beginning of the text.
+// span finds the first match at or after i that may cross lines, like package regexp; start is -1 if there is none.
+// first means that data[0] is the beginning of the text.
 func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	if i > len(data) {
 		return -1, -1
@@ -37,8 +37,8 @@ func (f *finder) span(data []byte, i int, first bool) (start, end int) {
 	return f.exact(data, i, first)
 }
 
-// lead is span for an expression whose matches begin with a literal: the DFA runs from the literal for as long as a match is
-// possible, and then continues at the next one.
+// lead is span for an expression whose matches begin with a literal: the DFA runs from the literal for as long as a
+// match is possible, and then continues at the next one.
 func (f *finder) lead(data []byte, i int, first bool) (start, end int) {
 	for {
 		if i = f.leads.next(data, i); i < 0 {
@@ -76,8 +76,8 @@ func (f *finder) stateAt(data []byte, i int, first bool) uint32 {
 	return f.dfa.line
 }
 
-// settled returns the last beginning of a line, at or before at, without a partial match: the leftmost match can't begin
-// before it, so that package regexp can start there.
+// settled returns the last beginning of a line, at or before at, without a partial match: the leftmost match can't
+// begin before it, so that package regexp can start there.
 func (f *finder) settled(data []byte, i, at int, first bool) int {
 	best := i
 	s := f.stateAt(data, i, first)
@@ -142,7 +142,8 @@ func (g *grepper) spans(n int) error {
 		if !g.eof {
 			edge = n / 2
 			if first {
-				g.sum.Notes = append(g.sum.Notes, fmt.Sprintf("%s is large: matches of more than %d MB in it are not found", g.path(), maxBuffer>>21))
+				g.sum.Notes = append(g.sum.Notes,
+					fmt.Sprintf("%s is large: matches of more than %d MB in it are not found", g.path(), maxBuffer>>21))
 			}
 		}
 		done, more := g.spansOf(data, i, edge, first)

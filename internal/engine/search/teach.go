@@ -64,10 +64,12 @@ func groupLen(s string) int {
 
 // advice has the alternatives for syntax of other engines that a linear-time search can't support.
 var advice = map[string]string{
-	"(?=":  "look-ahead (?=…) is not supported: match the text that follows too, as in foo(bar|baz)",
-	"(?!":  "negative look-ahead (?!…) is not supported: search without it and drop the lines not wanted, or exclude characters with a class such as [^x]",
+	"(?=": "look-ahead (?=…) is not supported: match the text that follows too, as in foo(bar|baz)",
+	"(?!": "negative look-ahead (?!…) is not supported: search without it and drop the lines not wanted, or " +
+		"exclude characters with a class such as [^x]",
 	"(?<=": `look-behind (?<=…) is not supported: match the text before too, or use \b for the start of a word`,
-	"(?<!": "negative look-behind (?<!…) is not supported: search without it and drop the lines not wanted, or write (^|[^x]) in its place",
+	"(?<!": "negative look-behind (?<!…) is not supported: search without it and drop the lines not wanted, or " +
+		"write (^|[^x]) in its place",
 	"(?>":  "an atomic group (?>…) is not supported and not needed, because the search never backtracks: write (?:…)",
 	"(?|":  "a branch-reset group (?|…) is not supported: write (?:…)",
 	"(?(":  "a conditional (?(…)…) is not supported: write the cases as alternatives a|b",
@@ -91,14 +93,18 @@ func refuse(pattern string) error {
 		if len(t.text) >= 2 && t.text[0] == '\\' && !t.inClass {
 			switch c := t.text[1]; {
 			case '1' <= c && c <= '9', c == 'k', c == 'g':
-				return fmt.Errorf("pattern %q: a back-reference %s is not supported: write out the texts that may repeat, as in (\"[^\"]*\"|'[^']*')", pattern, t.text)
+				return fmt.Errorf("pattern %q: a back-reference %s is not supported: write out the texts that may "+
+					"repeat, as in (\"[^\"]*\"|'[^']*')", pattern, t.text)
 			}
 		}
-		if strings.HasPrefix(t.text, "(?") && strings.Contains(strings.TrimRight(t.text, ":)"), "x") && !strings.ContainsAny(t.text, "<P") {
-			return fmt.Errorf("pattern %q: the flag x (blanks and comments in patterns) is not supported: write the pattern without them", pattern)
+		if strings.HasPrefix(t.text, "(?") && strings.Contains(strings.TrimRight(t.text, ":)"), "x") &&
+			!strings.ContainsAny(t.text, "<P") {
+			return fmt.Errorf("pattern %q: the flag x (blanks and comments in patterns) is not supported: write the "+
+				"pattern without them", pattern)
 		}
 		if quantified && t.text == "+" {
-			return fmt.Errorf("pattern %q: a possessive quantifier is not supported and not needed, because the search never backtracks: leave out the second +", pattern)
+			return fmt.Errorf("pattern %q: a possessive quantifier is not supported and not needed, because the "+
+				"search never backtracks: leave out the second +", pattern)
 		}
 		quantified = !t.inClass && (t.text == "*" || t.text == "+" || t.text == "?" || t.text == "}")
 		if t.text == "}" && !strings.Contains(pattern, "{") {

@@ -26,8 +26,8 @@ type visitor interface {
 	named(path string) error
 }
 
-// openDir is a directory being visited. It stays open while jobs refer to it: its files, or subdirectories that are opened
-// relative to it.
+// openDir is a directory being visited. It stays open while jobs refer to it: its files, or subdirectories that are
+// opened relative to it.
 type openDir struct {
 	handle dirHandle
 	rules  *ignore.Dir
@@ -73,8 +73,8 @@ func (s *openDir) file(name []byte) string {
 	return filepath.FromSlash(s.path() + "/" + string(name))
 }
 
-// walk visits all files of a scope with several workers, which share a stack of directories: the last one found is visited
-// first, while its names are still in the kernel's cache.
+// walk visits all files of a scope with several workers, which share a stack of directories: the last one found is
+// visited first, while its names are still in the kernel's cache.
 type walk struct {
 	scope  *Scope
 	filter *filter
@@ -199,7 +199,8 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 		return fmt.Errorf("search %s: %w", path, v)
 	}
 	if v.State == ignore.Hidden && !w.scope.NoIgnore {
-		first.sum.Notes = append(first.sum.Notes, fmt.Sprintf("%s is %v; it was searched because it was named", path, v))
+		first.sum.Notes = append(first.sum.Notes, fmt.Sprintf("%s is %v; it was searched because it was named", path,
+			v))
 	}
 	if st.Mode().IsRegular() {
 		first.sum.Seen++
@@ -270,7 +271,8 @@ func (w *walk) take() (job, bool) {
 		}
 		w.idle++
 		if w.idle == w.workers {
-			w.wake.Broadcast() // all are idle, so none will find more; idle stays at its maximum and the others return too
+			// all are idle, so none will find more; idle stays at its maximum and the others return too
+			w.wake.Broadcast()
 			return job{}, false
 		}
 		w.hungry.Store(true)
@@ -296,8 +298,8 @@ func (w *walk) give(jobs []job) {
 // TreeRequest is a request for everything below directories.
 type TreeRequest struct {
 	Paths []string // absolute directories
-	// Known reports whether it is known if a directory is entered; otherwise ignore rules decide. A directory that was seen
-	// before is known, so that a changed ignore file doesn't make entries appear or disappear. nil: none is.
+	// Known reports whether it is known if a directory is entered; otherwise ignore rules decide. A directory that was
+	// seen before is known, so that a changed ignore file doesn't make entries appear or disappear. nil: none is.
 	Known   func(path string) (enter, known bool)
 	Skip    []string // absolute paths that are not visited
 	Limit   int      // entries after which the walk stops; 0: no limit
@@ -334,8 +336,8 @@ type TreeResult struct {
 	Summary
 }
 
-// Tree lists all entries below directories: hidden and ignored files, links and empty directories too. Directories that git
-// ignores and those that are too deep are listed and not entered. AI ignore files don't apply: nothing is read.
+// Tree lists all entries below directories: hidden and ignored files, links and empty directories too. Directories that
+// git ignores and those that are too deep are listed and not entered. AI ignore files don't apply: nothing is read.
 func Tree(ctx context.Context, req TreeRequest) (*TreeResult, error) {
 	res := &TreeResult{}
 	w := newWalk(&Scope{Paths: req.Paths, Workers: req.Workers}, &filter{})

@@ -138,8 +138,8 @@ func (r *repos) load(top string) *repo {
 	return repo
 }
 
-// newMark reads the state of the repository whose .git is in top. In a linked working tree, .git is a file with the path of
-// the directory.
+// newMark reads the state of the repository whose .git is in top. In a linked working tree, .git is a file with the
+// path of the directory.
 func newMark(top string) (m mark) {
 	path := filepath.Join(top, ".git")
 	var err error

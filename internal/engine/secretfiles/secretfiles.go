@@ -5,11 +5,11 @@
 //	f.Start()
 //	paths, ok := f.List(200 * time.Millisecond) // "/home/me/app/.env", true
 //
-// The first walk reads all directories. Afterwards List is current as of its call: on Linux, inotify watches report changes;
-// elsewhere, and if the kernel allows no more watches, List compares the times of all directories.
+// The first walk reads all directories. Afterwards List is current as of its call: on Linux, inotify watches report
+// changes; elsewhere, and if the kernel allows no more watches, List compares the times of all directories.
 //
-// It doesn't detect changes by another machine on a network file system, a file system that is mounted over a directory, and
-// hard links.
+// It doesn't detect changes by another machine on a network file system, a file system that is mounted over a
+// directory, and hard links.
 package secretfiles
 
 import (
@@ -31,11 +31,11 @@ type Options struct {
 	Once []string
 	// Omit are directories that are not walked: their files are hidden in another way.
 	Omit []string
-	// Hide decides about one file. tracked reports whether git tracks the file and its size is that in git's index. Hide is
-	// called concurrently and must not call the Finder. nil: DefaultHide.
+	// Hide decides about one file. tracked reports whether git tracks the file and its size is that in git's index.
+	// Hide is called concurrently and must not call the Finder. nil: DefaultHide.
 	Hide func(path string, tracked func() bool) bool
-	// Skip reports whether Hide hides no file in a directory whose name is ordinary (names.Ordinary): then Hide isn't called
-	// for these, which halves the time of a walk. nil: never, or DefaultSkip if Hide is nil.
+	// Skip reports whether Hide hides no file in a directory whose name is ordinary (names.Ordinary): then Hide isn't
+	// called for these, which halves the time of a walk. nil: never, or DefaultSkip if Hide is nil.
 	Skip func(dir string) bool
 	// Watch is shared with other parts of a session. nil: not shared.
 	Watch *watch.Hub
@@ -86,7 +86,9 @@ func New(o Options) *Finder {
 	if o.Most == 0 {
 		o.Most = 2_000
 	}
-	f := &Finder{options: o, token: make(chan struct{}, 1), system: system{watch: o.watcher, compare: 10 * time.Millisecond}}
+	f := &Finder{
+		options: o, token: make(chan struct{}, 1), system: system{watch: o.watcher, compare: 10 * time.Millisecond},
+	}
 	f.token <- struct{}{}
 	return f
 }
@@ -100,8 +102,8 @@ func (o *Options) watcher() (watcher, error) {
 	return hub.Open(watch.Names)
 }
 
-// Start starts the walk in the background, unless it has started. After the walk it processes changes, so that the next List
-// takes less time.
+// Start starts the walk in the background, unless it has started. After the walk it processes changes, so that the next
+// List takes less time.
 func (f *Finder) Start() {
 	select {
 	case <-f.token:
@@ -115,7 +117,8 @@ func (f *Finder) Start() {
 	f.release()
 }
 
-// Invalidate must be called when the results of Hide have changed: a walk in the background decides again about all files.
+// Invalidate must be called when the results of Hide have changed: a walk in the background decides again about all
+// files.
 func (f *Finder) Invalidate() {
 	f.stale.Store(true)
 	f.Start()
@@ -124,8 +127,8 @@ func (f *Finder) Invalidate() {
 // maxRounds is how often List processes changes made while it processed changes.
 const maxRounds = 3
 
-// List returns the resolved paths of the files to hide, sorted, current as of the call. ok is false if they aren't known:
-// the walk takes longer than wait, or there is a Problem.
+// List returns the resolved paths of the files to hide, sorted, current as of the call. ok is false if they aren't
+// known: the walk takes longer than wait, or there is a Problem.
 func (f *Finder) List(wait time.Duration) (paths []string, ok bool) {
 	ok = f.current(wait, func(hidden []string) { paths = slices.Clone(hidden) })
 	return paths, ok
@@ -169,7 +172,8 @@ func (f *Finder) Problem() string {
 	return ""
 }
 
-// Close stops a running walk and releases the watches. It waits at most a second for a file system that doesn't respond.
+// Close stops a running walk and releases the watches. It waits at most a second for a file system that doesn't
+// respond.
 func (f *Finder) Close() {
 	f.closed.Store(true)
 	if f.acquire(time.Now().Add(time.Second)) {

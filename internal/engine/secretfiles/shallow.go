@@ -11,8 +11,8 @@ import (
 )
 
 // Shallow returns the files that are secret by name in directories and in the directories in these, sorted, with links
-// resolved. It is for build caches: they have no other files named token or credentials there, and further down they have
-// the files of packages, by the hundred thousand.
+// resolved. It is for build caches: they have no other files named token or credentials there, and further down they
+// have the files of packages, by the hundred thousand.
 func Shallow(dirs []string) (found []string) {
 	var below []string
 	for _, dir := range dirs {

@@ -24,10 +24,10 @@ func (f *Finder) Snapshot(wait time.Duration) (s *Snapshot, ok bool) {
 	return s, ok
 }
 
-// Appeared returns the files that have to be hidden and weren't in the snapshot, or were replaced since: created, moved or
-// linked into place, with a directory too, made readable, or no longer tracked by git. They are compared with the current
-// list, so that nothing that exists now is missed, not even if watches lost events. Where directories are watched, it
-// includes files that no longer exist, unless their directory was new and no longer exists either.
+// Appeared returns the files that have to be hidden and weren't in the snapshot, or were replaced since: created, moved
+// or linked into place, with a directory too, made readable, or no longer tracked by git. They are compared with the
+// current list, so that nothing that exists now is missed, not even if watches lost events. Where directories are
+// watched, it includes files that no longer exist, unless their directory was new and no longer exists either.
 func (f *Finder) Appeared(since *Snapshot, wait time.Duration) (paths []string, ok bool) {
 	logged, complete := []string(nil), false
 	ok = f.current(wait, func(hidden []string) {

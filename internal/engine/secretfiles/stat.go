@@ -27,8 +27,8 @@ type stamp struct {
 // same reports whether two stamps are of the same file.
 func (s stamp) same(o stamp) bool { return s.dev == o.dev && s.ino == o.ino }
 
-// racy reports whether a directory that is read now may change without a change of its times, which are rounded to kernel
-// ticks, on some file systems to seconds.
+// racy reports whether a directory that is read now may change without a change of its times, which are rounded to
+// kernel ticks, on some file systems to seconds.
 func (s stamp) racy(now time.Time) bool {
 	tick := 50 * time.Millisecond
 	if s.mtime%int64(time.Second) == 0 && s.ctime%int64(time.Second) == 0 {

@@ -20,7 +20,10 @@ func newStamp(st *unix.Stat_t, err error) (stamp, error) {
 	if err != nil {
 		return stamp{}, err
 	}
-	return stamp{dev: uint64(st.Dev), ino: st.Ino, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), size: st.Size, kind: kindOf(uint32(st.Mode))}, nil
+	return stamp{
+		dev: uint64(st.Dev), ino: st.Ino, mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(), size: st.Size,
+		kind: kindOf(uint32(st.Mode)),
+	}, nil
 }
 
 func kindOf(mode uint32) kind {
@@ -35,8 +38,8 @@ func kindOf(mode uint32) kind {
 	return kindOther
 }
 
-// readable reports whether the user may read a file, mayRead whether they may list a directory, and mayEnter whether they
-// may open files in it.
+// readable reports whether the user may read a file, mayRead whether they may list a directory, and mayEnter whether
+// they may open files in it.
 func readable(path string) bool { return unix.Access(path, unix.R_OK) == nil }
 func mayRead(path string) bool  { return unix.Access(path, unix.R_OK) == nil }
 func mayEnter(path string) bool { return unix.Access(path, unix.X_OK) == nil }

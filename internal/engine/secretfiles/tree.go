@@ -15,8 +15,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 )
 
-// tree is the state of the roots: all directories, and the files that are or may become hidden. One goroutine owns it; mu
-// guards the fields that the goroutines of a walk share.
+// tree is the state of the roots: all directories, and the files that are or may become hidden. One goroutine owns it;
+// mu guards the fields that the goroutines of a walk share.
 type tree struct {
 	options *Options
 	system  system
@@ -87,8 +87,9 @@ func (d *dir) path() string {
 
 func newTree(o *Options, s system, stop *atomic.Bool, arrived *arrivals) *tree {
 	t := &tree{
-		options: o, system: s, stop: stop, byWd: map[int32][]*dir{}, files: map[*file]struct{}{}, unread: map[*dir]struct{}{},
-		names: map[changedName]bool{}, arrived: arrived,
+		options: o, system: s, stop: stop, byWd: map[int32][]*dir{}, files: map[*file]struct{}{},
+		unread: map[*dir]struct{}{},
+		names:  map[changedName]bool{}, arrived: arrived,
 	}
 	t.places = outermost(append(slices.Clone(o.Roots), o.Once...))
 	t.repos = newRepos(o.Roots)
@@ -406,7 +407,8 @@ func (t *tree) keep(d *dir, name string, f *file) {
 	defer t.mu.Unlock()
 	t.files[f] = struct{}{}
 	if len(t.files) > 10*t.options.Most {
-		t.failLocked("the workspace has more than "+humanize.Number(10*t.options.Most)+" files with secret names", remedyNone)
+		t.failLocked("the workspace has more than "+humanize.Number(10*t.options.Most)+" files with secret names",
+			remedyNone)
 	}
 }
 
@@ -417,7 +419,8 @@ func (t *tree) dropFile(d *dir, name string) {
 	}
 }
 
-// skips reports whether a directory isn't walked: it is omitted, or it contains git's objects, whose names are irrelevant.
+// skips reports whether a directory isn't walked: it is omitted, or it contains git's objects, whose names are
+// irrelevant.
 func (t *tree) skips(d *dir, name string) bool {
 	for _, path := range t.options.Omit {
 		if strings.HasSuffix(path, name) && join(d.path(), name) == path {

@@ -110,7 +110,8 @@ func (t *tree) readEntries(d *dir, path string, list *dirReader) (found []*dir) 
 	return found
 }
 
-// orphan records directories that no longer exist. Another goroutine may be reading them, so they are dropped at the end.
+// orphan records directories that no longer exist. Another goroutine may be reading them, so they are dropped at the
+// end.
 func (t *tree) orphan(dirs map[string]*dir) {
 	if len(dirs) == 0 {
 		return

@@ -1,11 +1,13 @@
-// Package secretvalues knows the secret values of a session, so that they can be masked wherever they would reach a model.
+// Package secretvalues knows the secret values of a session, so that they can be masked wherever they would reach a
+// model.
 //
 //	list := secretvalues.New(secretvalues.Options{Environ: os.Environ(), Home: home, Roots: roots})
 //	text = list.Mask().String(text)
 //	for _, c := range list.Configs(nil) { … show a command c.Clean in place of c.Path … }
 //
-// The values come from the environment, git's configuration (the user's, and that of the repositories of the workspace) and
-// well-known files of credentials. Files are read again if they have changed. A value that was found once stays on the list.
+// The values come from the environment, git's configuration (the user's, and that of the repositories of the workspace)
+// and well-known files of credentials. Files are read again if they have changed. A value that was found once stays on
+// the list.
 package secretvalues
 
 import (
@@ -64,8 +66,8 @@ func (l *List) Mask() *proc.Mask {
 	return l.mask
 }
 
-// Configs returns the files of git's configuration that contain credentials. nested are the configurations of repositories
-// in the workspace that a search has found; the caller need not repeat them.
+// Configs returns the files of git's configuration that contain credentials. nested are the configurations of
+// repositories in the workspace that a search has found; the caller need not repeat them.
 func (l *List) Configs(nested []string) []Config {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -55,8 +55,8 @@ func (l *List) userConfigs() []string {
 	return out
 }
 
-// inEnviron returns the secrets of variables: values whose name is that of a credential, credentials in URLs and connection
-// strings, values that look like a token, and settings for git.
+// inEnviron returns the secrets of variables: values whose name is that of a credential, credentials in URLs and
+// connection strings, values that look like a token, and settings for git.
 func inEnviron(environ []string) []proc.Secret {
 	var out []proc.Secret
 	values := map[string]string{}
@@ -64,7 +64,8 @@ func inEnviron(environ []string) []proc.Secret {
 		name, value, _ := strings.Cut(kv, "=")
 		values[name] = value
 		out = append(out, inText(value)...)
-		for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n\"';,=", r) }) {
+		for _, word := range strings.FieldsFunc(value,
+			func(r rune) bool { return strings.ContainsRune(" \t\n\"';,=", r) }) {
 			if gitconfig.LooksLikeToken(word) {
 				out = append(out, proc.Secret{Value: word, Sure: true})
 			}
@@ -88,8 +89,8 @@ func inEnviron(environ []string) []proc.Secret {
 	return out
 }
 
-// secretWord reports whether a word in the name of a variable is one that only matters for masking: such a variable may be
-// passed on.
+// secretWord reports whether a word in the name of a variable is one that only matters for masking: such a variable may
+// be passed on.
 func secretWord(name string) bool {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return r < 'A' || r > 'Z' })
 	return slices.ContainsFunc(words, func(w string) bool {
@@ -141,7 +142,8 @@ func inText(text string) []proc.Secret {
 	}
 	for _, m := range named().FindAllStringSubmatch(text, -1) {
 		name, value := m[1], m[2]
-		if !secretName(name) || strings.Contains(value, "://") || strings.ContainsRune("${[/~-", rune(value[0])) || variable(value) {
+		if !secretName(name) || strings.Contains(value, "://") || strings.ContainsRune("${[/~-", rune(value[0])) ||
+			variable(value) {
 			continue // also a reference, a list, a path, or the first line of a key
 		}
 		out = append(out, proc.Secret{Value: value})
@@ -155,7 +157,8 @@ func secretName(name string) bool {
 	if name == "auth" || name == "auths" || name == "_auth" || strings.EqualFold(name, "accountkey") {
 		return true
 	}
-	about := []string{"store", "helper", "helpers", "process", "path", "file", "type", "limit", "env", "envkey", "expiry", "endpoint"}
+	about := []string{"store", "helper", "helpers", "process", "path", "file", "type", "limit", "env", "envkey",
+		"expiry", "endpoint"}
 	return proc.Credential(name) && !slices.ContainsFunc(about, func(end string) bool {
 		return strings.HasSuffix(strings.ToLower(name), end)
 	})

@@ -1,7 +1,7 @@
-// Package table reads tables that are part of the program, as embedded text files. A permission table with a line that means
-// something else than its author wrote would allow too much, so whatever is unexpected is an error: a carriage return of a
-// checkout that converted line endings, other control characters, blanks at the end of a line, an incomplete last line, and
-// too few lines.
+// Package table reads tables that are part of the program, as embedded text files. A permission table with a line that
+// means something else than its author wrote would allow too much, so whatever is unexpected is an error: a carriage
+// return of a checkout that converted line endings, other control characters, blanks at the end of a line, an
+// incomplete last line, and too few lines.
 package table
 
 import (
@@ -32,7 +32,8 @@ func Lines(text string, least int) ([]Line, error) {
 		number++
 		line = line[:len(line)-1]
 		if i := strings.IndexFunc(line, unexpected); i >= 0 {
-			return nil, fmt.Errorf("line %d contains %q: was the file converted to other line endings?", number, line[i:i+1])
+			return nil, fmt.Errorf("line %d contains %q: was the file converted to other line endings?", number,
+				line[i:i+1])
 		}
 		if strings.TrimSpace(line) != strings.TrimLeft(line, " \t") {
 			return nil, fmt.Errorf("line %d ends with a blank", number)
@@ -50,8 +51,8 @@ func Lines(text string, least int) ([]Line, error) {
 // unexpected reports whether a character doesn't belong into a table.
 func unexpected(c rune) bool { return c != '\t' && !unicode.IsGraphic(c) }
 
-// Must returns a table that was read without an error, and panics otherwise: the program is broken, and a test reads the
-// table.
+// Must returns a table that was read without an error, and panics otherwise: the program is broken, and a test reads
+// the table.
 func Must[T any](read T, err error) T {
 	if err != nil {
 		panic(err)

@@ -74,8 +74,8 @@ func (c charmapCodec) encode(dst []byte, r rune) ([]byte, bool) {
 	return append(dst, b), true
 }
 
-// tableCodec is one of the East Asian encodings: bytes below 0x80 are ASCII (0x5C and 0x7E too, as all programs read them
-// today), two-byte characters are in a table made from the library's decoder, and longer ones use the decoder.
+// tableCodec is one of the East Asian encodings: bytes below 0x80 are ASCII (0x5C and 0x7E too, as all programs read
+// them today), two-byte characters are in a table made from the library's decoder, and longer ones use the decoder.
 type tableCodec struct {
 	enc   encoding.Encoding
 	shape func(b []byte) int

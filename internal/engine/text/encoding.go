@@ -109,8 +109,8 @@ var multibyte = map[Encoding]func() codec{
 
 var crlf = []byte("\r\n")
 
-// scanner splits bytes into units: a character, a two-character line ending (if join), or invalid bytes. The concatenation
-// of the units is the input.
+// scanner splits bytes into units: a character, a two-character line ending (if join), or invalid bytes. The
+// concatenation of the units is the input.
 type scanner struct {
 	codec codec
 	rest  []byte
@@ -138,8 +138,8 @@ func (s *scanner) next() bool {
 	return true
 }
 
-// plainRun returns the bytes that are shown unchanged: ASCII, up to a \r, in an encoding whose bytes below 0x80 are ASCII at
-// the beginning of a character.
+// plainRun returns the bytes that are shown unchanged: ASCII, up to a \r, in an encoding whose bytes below 0x80 are
+// ASCII at the beginning of a character.
 func (s *scanner) plainRun(enc Encoding) []byte {
 	if enc.unit() > 1 {
 		return nil

@@ -19,10 +19,14 @@ type language struct {
 var languages = sync.OnceValue(func() []*language {
 	var out []*language
 	for i, l := range latinLetters {
-		out = append(out, &language{enc: l.enc, latin: true, bonus: -0.002 * float64(i), letters: latinWeights(l.letters), other: otherSingle})
+		out = append(out, &language{
+			enc: l.enc, latin: true, bonus: -0.002 * float64(i), letters: latinWeights(l.letters), other: otherSingle,
+		})
 	}
 	for i, l := range scriptLetters {
-		out = append(out, &language{enc: l.enc, bonus: -0.01 - 0.002*float64(i), letters: scriptWeights(l.letters), other: otherSingle})
+		out = append(out, &language{
+			enc: l.enc, bonus: -0.01 - 0.002*float64(i), letters: scriptWeights(l.letters), other: otherSingle,
+		})
 	}
 	return append(out,
 		&language{enc: GBK, bonus: 0.03, letters: rankWeights(commonSimplified), other: otherGBK},
@@ -33,7 +37,8 @@ var languages = sync.OnceValue(func() []*language {
 	)
 })
 
-// latinLetters are the letters beyond ASCII of languages in Latin script, the most common first; earlier languages win ties.
+// latinLetters are the letters beyond ASCII of languages in Latin script, the most common first; earlier languages win
+// ties.
 var latinLetters = []struct {
 	enc     Encoding
 	letters string
@@ -75,8 +80,8 @@ var scriptLetters = []struct {
 	{Windows1256, "اليمونترهعدسفبكقةحجشصطخىأغضذزثءئظإؤآ"},
 }
 
-// latinWeights returns the weights of letters: accents are rare, so nearly all letters of a language have the same weight;
-// capitals slightly less.
+// latinWeights returns the weights of letters: accents are rare, so nearly all letters of a language have the same
+// weight; capitals slightly less.
 func latinWeights(letters string) map[rune]float64 {
 	m := map[rune]float64{}
 	n := float64(len([]rune(letters)))

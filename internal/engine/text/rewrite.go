@@ -10,8 +10,9 @@ import (
 	"unsafe"
 )
 
-// Rewrite replaces the whole content and returns the new document. Encoding and byte order mark stay. If content has \r\n
-// its line endings are used unchanged; otherwise unchanged lines keep theirs and new ones get those of the lines nearby.
+// Rewrite replaces the whole content and returns the new document. Encoding and byte order mark stay. If content has
+// \r\n its line endings are used unchanged; otherwise unchanged lines keep theirs and new ones get those of the lines
+// nearby.
 func (d *Document) Rewrite(content string) (*Document, error) {
 	if d.BOM {
 		content = strings.TrimPrefix(content, "\ufeff")
@@ -88,8 +89,8 @@ func (d *Document) LineEnds() LineEnds {
 	return e
 }
 
-// Describe describes what is unusual about the text on disk, for users: "gbk, CRLF line endings". For UTF-8 with LF it is
-// "".
+// Describe describes what is unusual about the text on disk, for users: "gbk, CRLF line endings". For UTF-8 with LF it
+// is "".
 func (d *Document) Describe() string {
 	return describe(d.Encoding, d.BOM, d.LineEnds())
 }
@@ -126,8 +127,8 @@ type Edit struct {
 }
 
 // Replace applies edits, all or none, and returns the new document. Edits may be in any order and must not overlap.
-// Everything outside them keeps its bytes, and so do unchanged parts inside them. New lines get the line ending of the lines
-// nearby (\r\n in New counts as \n). A character that the encoding doesn't have is an *UnencodableError.
+// Everything outside them keeps its bytes, and so do unchanged parts inside them. New lines get the line ending of the
+// lines nearby (\r\n in New counts as \n). A character that the encoding doesn't have is an *UnencodableError.
 func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
@@ -205,5 +206,7 @@ func (d *Document) splice(edits []Edit) (*Document, error) {
 		text := d.spliced(d.mark(), edits)
 		return decode(unsafe.Slice(unsafe.StringData(text), len(text)), d.Encoding, d.BOM)
 	}
-	return &Document{Text: d.spliced(nil, edits), Encoding: d.Encoding, BOM: d.BOM, codec: d.codec, valid: true, crlf: true}, nil
+	return &Document{
+		Text: d.spliced(nil, edits), Encoding: d.Encoding, BOM: d.BOM, codec: d.codec, valid: true, crlf: true,
+	}, nil
 }

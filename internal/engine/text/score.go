@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// likeliest scores every encoding for every language in it and returns the best. A score is the mean over the bytes that are
-// not ASCII: 1 if all of them are the language's most common letters, below 0 if they make no sense.
+// likeliest scores every encoding for every language in it and returns the best. A score is the mean over the bytes
+// that are not ASCII: 1 if all of them are the language's most common letters, below 0 if they make no sense.
 func likeliest(content []byte) Encoding {
 	part := highParts(sample(content))
 	best, top, western := Latin1, -10.0, -10.0
@@ -21,15 +21,16 @@ func likeliest(content []byte) Encoding {
 	}
 	switch best {
 	case Windows1250, Windows1254, Windows1257, Windows1258:
-		// If the bytes have the same meaning and some western language has these letters too, prefer the common encoding.
+		// If the bytes have the same meaning and some western language has these letters too, prefer the common
+		// encoding.
 		if western > top-0.3 && readsAlike(part, best, Windows1252) {
 			best = Windows1252
 		}
 	}
 	switch best {
 	case Windows1252:
-		// Without bytes that only windows-1252 has, both readings are the same, and with latin-1 new characters are valid in
-		// both.
+		// Without bytes that only windows-1252 has, both readings are the same, and with latin-1 new characters are
+		// valid in both.
 		if !hasC1(content) {
 			return Latin1
 		}

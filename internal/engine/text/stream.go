@@ -14,8 +14,9 @@ type Window struct {
 	First int // counted from 1; 0 is 1
 	Last  int // included; 0 is the last line
 
-	MaxLine  int    // maximum characters of one line; 0 is 2,000
-	MaxBytes int    // maximum bytes of text; 0 is 1 MB. A line that doesn't fit is omitted, but one line is always shown
+	MaxLine int // maximum characters of one line; 0 is 2,000
+	// maximum bytes of text; 0 is 1 MB. A line that doesn't fit is omitted, but one line is always shown
+	MaxBytes int
 	CutMark  string // inserted where a long line was cut
 
 	Hash hash.Hash // if set, the whole content is written to it

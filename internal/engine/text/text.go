@@ -1,5 +1,5 @@
-// Package text decodes text and writes changes back without altering any other byte: encoding, byte order mark, each line
-// ending, a missing last line ending, and invalid bytes are preserved.
+// Package text decodes text and writes changes back without altering any other byte: encoding, byte order mark, each
+// line ending, a missing last line ending, and invalid bytes are preserved.
 //
 //	doc, err := text.Decode(content)       // doc.Text has \n line endings
 //	next, err := doc.Replace(text.Edit{Start: 4, End: 9, New: "there"})
@@ -141,8 +141,8 @@ func (d *Document) withBody(body []byte) (*Document, error) {
 	return decode(body, d.Encoding, d.BOM)
 }
 
-// Lines counts the lines of shown text. A last line without a line ending counts; the empty text after a last line ending
-// doesn't.
+// Lines counts the lines of shown text. A last line without a line ending counts; the empty text after a last line
+// ending doesn't.
 func Lines(shown string) int {
 	n := strings.Count(shown, "\n")
 	if shown != "" && !strings.HasSuffix(shown, "\n") {
@@ -170,7 +170,8 @@ type UnencodableError struct {
 
 func (e *UnencodableError) Error() string {
 	if e.Char == utf8.RuneError {
-		return fmt.Sprintf("line %d, column %d: U+FFFD replaces a byte that isn't valid %s, and it is not clear which one. Exclude that part of the line from the change",
+		return fmt.Sprintf("line %d, column %d: U+FFFD replaces a byte that isn't valid %s, and it is not clear "+
+			"which one. Exclude that part of the line from the change",
 			e.At.Line, e.At.Column, e.Encoding)
 	}
 	return fmt.Sprintf("line %d, column %d: the character %q (U+%04X) cannot be written in the file's encoding %s",

@@ -56,8 +56,8 @@ func (d *Document) betweenCharacters(offset int) error {
 	return nil
 }
 
-// rawLen returns how many bytes of valid UTF-8 are shown as n: each \r\n is one more. It reads at most one byte beyond them,
-// so that many edits take one pass.
+// rawLen returns how many bytes of valid UTF-8 are shown as n: each \r\n is one more. It reads at most one byte beyond
+// them, so that many edits take one pass.
 func rawLen(body []byte, n int) int {
 	raw := 0
 	for {
@@ -218,8 +218,8 @@ func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 	return unknown, n > 0 && n == len(unknown)
 }
 
-// endBeside returns the line ending for a change that replaces none: that of the line before it, else of the line after,
-// else that near the end of the old text.
+// endBeside returns the line ending for a change that replaces none: that of the line before it, else of the line
+// after, else that near the end of the old text.
 func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
 		if i < 0 || i >= len(old) {
@@ -232,8 +232,8 @@ func (w *writer) endBeside(old []line, h hunk, to int) []byte {
 	return w.nearEnd(to)
 }
 
-// nearEnd returns the ending of the line at the position, else of the line before it, else \n. Positions are in ascending
-// order: the result is reused for later ones on the same line.
+// nearEnd returns the ending of the line at the position, else of the line before it, else \n. Positions are in
+// ascending order: the result is reused for later ones on the same line.
 func (w *writer) nearEnd(to int) []byte {
 	if w.near == nil || w.nearAt < to {
 		w.near, w.nearAt = w.findEnd(to)
@@ -274,7 +274,8 @@ func (w *writer) finish(body []byte, want string) (*Document, error) {
 		return nil, err
 	}
 	if !sameLines(next.Text, want) {
-		return nil, fmt.Errorf("the change can't be written as %s: it is next to bytes that aren't valid in that encoding and would combine with them. Keep a character in between", w.doc.Encoding)
+		return nil, fmt.Errorf("the change can't be written as %s: it is next to bytes that aren't valid in that "+
+			"encoding and would combine with them. Keep a character in between", w.doc.Encoding)
 	}
 	return next, nil
 }
@@ -282,7 +283,9 @@ func (w *writer) finish(body []byte, want string) (*Document, error) {
 // endRuns matches a line ending, with every \r before it.
 var endRuns = regexp.MustCompile("\r+\n")
 
-// sameLines reports whether texts are equal except for each \r before a \n: one that a change moves there ends the line with it.
+// sameLines reports whether texts are equal except for each \r before a \n: one that a change moves there ends the line
+// with it.
 func sameLines(a, b string) bool {
-	return a == b || joinLines(a) == joinLines(b) || endRuns.ReplaceAllString(a, "\n") == endRuns.ReplaceAllString(b, "\n")
+	return a == b || joinLines(a) == joinLines(b) || endRuns.ReplaceAllString(a, "\n") == endRuns.ReplaceAllString(b,
+		"\n")
 }

@@ -53,7 +53,10 @@ type seen struct {
 }
 
 func seeing(st *unix.Stat_t) seen {
-	return seen{Ino: st.Ino, Mode: st.Mode, UID: st.Uid, GID: st.Gid, Size: st.Size, Links: uint64(st.Nlink), Atime: st.Atim, Mtime: st.Mtim, Ctime: st.Ctim}
+	return seen{
+		Ino: st.Ino, Mode: st.Mode, UID: st.Uid, GID: st.Gid, Size: st.Size, Links: uint64(st.Nlink), Atime: st.Atim,
+		Mtime: st.Mtim, Ctime: st.Ctim,
+	}
 }
 
 func (s seen) is(kind uint32) bool { return s.Mode&unix.S_IFMT == kind }
@@ -76,8 +79,8 @@ type found struct {
 	restore   []func() // restores modes of directories
 }
 
-// Effects returns what the command changed. The command must have ended. Another trial may use the session layers from now
-// on.
+// Effects returns what the command changed. The command must have ended. Another trial may use the session layers from
+// now on.
 func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +174,8 @@ func (p *pair) meta() error {
 		return nil
 	}
 	p.f.protect(p.path(""))
-	p.f.add(Change{Path: p.path(""), Kind: ModeOnly, Old: fileOf(&l), New: fileOf(&u), Note: strings.Join(note, ", ")}, s)
+	p.f.add(Change{Path: p.path(""), Kind: ModeOnly, Old: fileOf(&l), New: fileOf(&u), Note: strings.Join(note, ", ")},
+		s)
 	return nil
 }
 
@@ -237,8 +241,8 @@ func (p *pair) entry(name string) error {
 	return nil
 }
 
-// deletedBelow reports whether another process may have deleted the lower file: overlayfs copied it from a lower, and its
-// directory changed meanwhile. The command may also have moved the file here.
+// deletedBelow reports whether another process may have deleted the lower file: overlayfs copied it from a lower, and
+// its directory changed meanwhile. The command may also have moved the file here.
 func (p *pair) deletedBelow(name string) bool {
 	var st unix.Stat_t
 	if unix.Fstat(int(p.lower.Fd()), &st) != nil || before(st.Mtim, p.f.t.layers[p.layer].start) {
@@ -327,16 +331,16 @@ func (f *found) add(c Change, s step) {
 	f.steps = append(f.steps, s)
 }
 
-// below counts the files of a directory, or of a file. In a lower it checks that no other process changed it; in new files
-// it looks for special ones and for attributes of overlayfs.
+// below counts the files of a directory, or of a file. In a lower it checks that no other process changed it; in new
+// files it looks for special ones and for attributes of overlayfs.
 func (p *pair) below(dir *os.File, name string, st *unix.Stat_t, fresh *found) (files int, size int64) {
 	w := &counter{p: p, fresh: fresh, start: p.f.t.layers[p.layer].start}
 	w.entry(dir, name, p.path(name), p.above(name), st)
 	return w.files, w.size
 }
 
-// tooLong reports whether a path is too long for a system call, in the workspace or in an upper. Only relative paths lead to
-// what is there: it isn't looked at.
+// tooLong reports whether a path is too long for a system call, in the workspace or in an upper. Only relative paths
+// lead to what is there: it isn't looked at.
 func tooLong(path, above string) bool { return max(len(path), len(above)) >= unix.PathMax }
 
 // counter walks a tree.
@@ -444,8 +448,8 @@ func (f *found) inspect(path, name string, s seen, target string) {
 	f.protect(path)
 }
 
-// leadsOut reports whether a link's target is outside the workspace. Links on the way are resolved as the trial left them: a
-// chain of links is judged link by link.
+// leadsOut reports whether a link's target is outside the workspace. Links on the way are resolved as the trial left
+// them: a chain of links is judged link by link.
 func (f *found) leadsOut(path, target string) bool {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(path), target)
@@ -492,7 +496,9 @@ func (f *found) notKept() {
 
 func fileOf(st *unix.Stat_t) File {
 	mode := fs.FileMode(st.Mode & 0o777)
-	for bit, m := range map[uint32]fs.FileMode{unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky} {
+	for bit, m := range map[uint32]fs.FileMode{
+		unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky,
+	} {
 		if st.Mode&bit != 0 {
 			mode |= m
 		}

@@ -150,7 +150,10 @@ func openBelow(root, rel string) (*os.File, error) {
 }
 
 func openBeneath(top int, rel string) (*os.File, error) {
-	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV}
+	how := unix.OpenHow{
+		Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH |
+			unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_XDEV,
+	}
 	for {
 		fd, err := unix.Openat2(top, rel, &how)
 		switch err {
@@ -198,7 +201,8 @@ func opaque(path string) bool {
 // overlayPrefix is the prefix of overlayfs' own attributes.
 const overlayPrefix = "user.overlay."
 
-// same reports whether two files have the same content, or two links the same target, and whether their attributes differ.
+// same reports whether two files have the same content, or two links the same target, and whether their attributes
+// differ.
 func (p *pair) same(name string, s *step) (content, attributes bool) {
 	u, l := s.Upper, s.Lower
 	if u.is(unix.S_IFLNK) {

@@ -59,7 +59,8 @@ func (j *journal) write(dir string) error {
 	return os.Rename(path+".new", path)
 }
 
-// rollback undoes the steps that were done, the last one first. Files that another process changed meanwhile are skipped.
+// rollback undoes the steps that were done, the last one first. Files that another process changed meanwhile are
+// skipped.
 func (k *mover) rollback() {
 	ok := true
 	for i := k.begun - 1; i >= 0; i-- {
@@ -176,8 +177,8 @@ func (k *mover) restore(i int, lower *os.File, name string) error {
 	return k.setMetaAt(f, lower, name, s.Lower, s.written())
 }
 
-// oursInPlace returns an error if another process wrote a file that was written in place. After a kill, only its content
-// shows that.
+// oursInPlace returns an error if another process wrote a file that was written in place. After a kill, only its
+// content shows that.
 func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
 	if after, ok := k.after[i]; ok {
 		if !after.sameContent(st) {
@@ -207,8 +208,8 @@ func (k *mover) oursInPlace(i int, f, saved *os.File, st *unix.Stat_t) error {
 	return nil
 }
 
-// partlyWritten reports whether a file is an old content partly overwritten by a new one, or the reverse: every byte is from
-// one of them, and its length is one of theirs or in between.
+// partlyWritten reports whether a file is an old content partly overwritten by a new one, or the reverse: every byte is
+// from one of them, and its length is one of theirs or in between.
 func partlyWritten(now, old, written io.Reader) (bool, error) {
 	readers := [3]*bufio.Reader{bufio.NewReader(now), bufio.NewReader(old), bufio.NewReader(written)}
 	for {
@@ -231,8 +232,9 @@ func partlyWritten(now, old, written io.Reader) (bool, error) {
 	}
 }
 
-// Recover undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files: in a state
-// directory, and in workspaces. Running sessions are skipped. The error names files that another process changed meanwhile.
+// Recover undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files: in a
+// state directory, and in workspaces. Running sessions are skipped. The error names files that another process changed
+// meanwhile.
 func Recover(state string, roots []string) error {
 	dirs := []string{state}
 	for _, root := range roots {
@@ -286,8 +288,8 @@ func recoverIn(state string, do func(dir string) error) error {
 	return errors.Join(errs...)
 }
 
-// removeSession removes the files of a session. Processes of a killed session end soon after it and may still write there.
-// The next session removes the rest.
+// removeSession removes the files of a session. Processes of a killed session end soon after it and may still write
+// there. The next session removes the rest.
 func removeSession(dir string) error {
 	for range 100 {
 		if removeAll(dir) == nil {
@@ -321,7 +323,8 @@ func rollbackSession(dir string) error {
 		if err := os.Rename(dir, aside); err != nil {
 			return err
 		}
-		return fmt.Errorf("recover a trial that was killed: these files changed meanwhile and were left as they are: %s (earlier versions: %s)", strings.Join(left, ", "), aside)
+		return fmt.Errorf("recover a trial that was killed: these files changed meanwhile and were left as they are: "+
+			"%s (earlier versions: %s)", strings.Join(left, ", "), aside)
 	}
 	return nil
 }

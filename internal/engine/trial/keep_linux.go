@@ -15,9 +15,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// Keep moves the changes to the workspace: those that only selects, or all if it is nil. Changes in a git directory are kept
-// together. Either all are kept, or none: then an error that wraps ErrConflict means that another process changed a file. A
-// trial can be kept once.
+// Keep moves the changes to the workspace: those that only selects, or all if it is nil. Changes in a git directory are
+// kept together. Either all are kept, or none: then an error that wraps ErrConflict means that another process changed
+// a file. A trial can be kept once.
 func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, error) {
 	t.mu.Lock()
 	fresh, dropped := t.found == nil && !t.spent, t.dropped || t.spent
@@ -52,8 +52,8 @@ func (t *Trial) Keep(ctx context.Context, only func(path string) bool) (Kept, er
 	return kept, nil
 }
 
-// selected returns the steps for the selected changes, in order, and the names that belong to files of the workspace after
-// these steps.
+// selected returns the steps for the selected changes, in order, and the names that belong to files of the workspace
+// after these steps.
 func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 	if only == nil {
 		only = func(string) bool { return true }
@@ -73,7 +73,10 @@ func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 			done[i] = true
 		}
 	}
-	links := slices.DeleteFunc(slices.Clone(t.found.relinks), func(r relink) bool { return !done[r.step] || !done[r.needs] })
+	links := slices.DeleteFunc(slices.Clone(t.found.relinks), func(r relink) bool {
+		return !done[r.step] ||
+			!done[r.needs]
+	})
 	slices.SortStableFunc(out, func(a, b step) int {
 		x, y := t.rank(a), t.rank(b)
 		if x == y && a.Op == opMeta { // a directory after its content
@@ -112,7 +115,8 @@ func (t *Trial) rank(s step) int {
 		return 0
 	case dir != "" && rel == "/index":
 		return 7
-	case dir != "" && (names.Below(rel, "/refs") || rel == "/packed-refs" || rel == "/HEAD" || names.Below(rel, "/logs")):
+	case dir != "" && (names.Below(rel, "/refs") || rel == "/packed-refs" || rel == "/HEAD" ||
+		names.Below(rel, "/logs")):
 		return 6
 	case s.Op == opCreate:
 		return 1
@@ -120,7 +124,8 @@ func (t *Trial) rank(s step) int {
 	return 3
 }
 
-// loosen returns steps that make directories writable for the others. Their original mode is restored by a step at the end.
+// loosen returns steps that make directories writable for the others. Their original mode is restored by a step at the
+// end.
 func (t *Trial) loosen(steps []step) []step {
 	if os.Getuid() == 0 {
 		return nil
@@ -158,7 +163,10 @@ func (t *Trial) loosen(steps []step) []step {
 func tighten(loosened, steps []step) []step {
 	var out []step
 	for _, l := range loosened {
-		if !slices.ContainsFunc(steps, func(s step) bool { return s.Op == opMeta && s.Layer == l.Layer && s.Rel == l.Rel && s.change >= 0 }) {
+		if !slices.ContainsFunc(steps, func(s step) bool {
+			return s.Op == opMeta && s.Layer == l.Layer &&
+				s.Rel == l.Rel && s.change >= 0
+		}) {
 			out = append(out, step{Op: opMeta, Layer: l.Layer, Rel: l.Rel, Upper: l.Lower, Lower: l.Upper, change: -1})
 		}
 	}
@@ -265,7 +273,8 @@ func (k *mover) explain(err error) error {
 	if len(k.left) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w. These files changed meanwhile and were left as they are: %s", err, strings.Join(k.left, ", "))
+	return fmt.Errorf("%w. These files changed meanwhile and were left as they are: %s", err,
+		strings.Join(k.left, ", "))
 }
 
 func (k *mover) result() Kept {
@@ -397,7 +406,8 @@ func (k *mover) same(s seen, st *unix.Stat_t) bool {
 
 // sameContent reports whether a moved file is unchanged.
 func (s seen) sameContent(st *unix.Stat_t) bool {
-	return st.Ino == s.Ino && st.Mode == s.Mode && st.Uid == s.UID && st.Gid == s.GID && (s.dir() || st.Size == s.Size && st.Mtim == s.Mtime)
+	return st.Ino == s.Ino && st.Mode == s.Mode && st.Uid == s.UID && st.Gid == s.GID &&
+		(s.dir() || st.Size == s.Size && st.Mtim == s.Mtime)
 }
 
 // lower and upper open the directory of a step's path.

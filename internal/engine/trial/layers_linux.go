@@ -153,8 +153,8 @@ func (l *Layers) chooseLasting() {
 	})
 }
 
-// absent reports whether the overlay of the home directory can have a directory that doesn't exist. In a directory of caches
-// commands create it.
+// absent reports whether the overlay of the home directory can have a directory that doesn't exist. In a directory of
+// caches commands create it.
 func (l *Layers) absent(path string) bool {
 	return l.home != "" && path != l.home && names.Below(path, l.home) &&
 		!slices.ContainsFunc(l.kept, func(p keptDir) bool { return names.Below(path, p.path) }) &&
@@ -215,7 +215,8 @@ func (l *Layers) HasCache() bool {
 	})
 }
 
-// homeInTemp reports whether the home directory is in a temp directory. Commands may read these, so it isn't shown there.
+// homeInTemp reports whether the home directory is in a temp directory. Commands may read these, so it isn't shown
+// there.
 func (l *Layers) homeInTemp() bool {
 	return slices.ContainsFunc(l.last[:l.temp], func(dir string) bool { return names.Below(l.home, dir) })
 }
@@ -446,9 +447,9 @@ func (t *Trial) makeMissing(home sandbox.Overlay) error {
 	return nil
 }
 
-// emptyFull removes the unused session layers if they use over seven eighths of the limit, and reports whether it did. What
-// they use is estimated by the free disk space before and after each trial, and counted if that is much, or was long ago.
-// Layers that can't be read are removed, too.
+// emptyFull removes the unused session layers if they use over seven eighths of the limit, and reports whether it did.
+// What they use is estimated by the free disk space before and after each trial, and counted if that is much, or was
+// long ago. Layers that can't be read are removed, too.
 func (l *Layers) emptyFull() bool {
 	if len(l.free) == 0 || l.used < l.o.Bytes/2 && l.n%8 != 0 {
 		return false
@@ -494,8 +495,8 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 	return nil
 }
 
-// Spec returns the sandbox for the command. limits is what it may read besides the layers, and which files look empty to it;
-// nil: it may read everything.
+// Spec returns the sandbox for the command. limits is what it may read besides the layers, and which files look empty
+// to it; nil: it may read everything.
 func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}
 	s.Trial = &sandbox.Trials{
@@ -510,7 +511,8 @@ func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
 	s.Trial.Show = t.show(limits)
 	for _, dir := range append([]string{t.l.o.State}, t.l.dirs...) {
 		for _, o := range s.Trial.Layers {
-			if state := filepath.Dir(dir); names.Below(state, o.Lower) && state != o.Lower && !slices.Contains(s.Trial.Conceal, state) && dir != t.l.o.State {
+			if state := filepath.Dir(dir); names.Below(state, o.Lower) && state != o.Lower &&
+				!slices.Contains(s.Trial.Conceal, state) && dir != t.l.o.State {
 				s.Trial.Conceal = append(s.Trial.Conceal, state)
 			}
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/hardlink"
 )
 
-// Files with several names: overlayfs copies a file of the lower when it changes or gets another name, so names of one file
-// may be in the lower, in a directory of the upper that is moved as a whole, or both. Before anything is moved, names in the
-// upper that belong to a file in the lower are linked to it.
+// Files with several names: overlayfs copies a file of the lower when it changes or gets another name, so names of one
+// file may be in the lower, in a directory of the upper that is moved as a whole, or both. Before anything is moved,
+// names in the upper that belong to a file in the lower are linked to it.
 
 // inode is a file in an upper.
 type inode struct {
@@ -67,8 +67,8 @@ type relink struct {
 	needs     int    // index in found.steps: changes the file; -1: none
 }
 
-// split makes files that also have names outside the workspace, such as in a package store, separate files: they are replaced
-// and not written in place, so that nothing outside changes.
+// split makes files that also have names outside the workspace, such as in a package store, separate files: they are
+// replaced and not written in place, so that nothing outside changes.
 func (f *found) split() {
 	changes := func(s *step) bool {
 		return (s.Op == opInPlace || s.Op == opMeta) && s.Lower.Links > 1 && s.Lower.is(unix.S_IFREG)
@@ -98,13 +98,16 @@ func (f *found) split() {
 	}
 }
 
-// linked finds the names in uppers that belong to a file in the lower: one that stays there and got another name, or one
-// that was moved and has others.
+// linked finds the names in uppers that belong to a file in the lower: one that stays there and got another name, or
+// one that was moved and has others.
 func (f *found) linked() {
 	stays := map[inode]*name{}
 	for id, names := range f.names {
 		// The file that stays is one with the same content, if there is one.
-		first := slices.MinFunc(names, func(a, b *name) int { return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.s.Rel, b.s.Rel)) })
+		first := slices.MinFunc(names, func(a, b *name) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()),
+				cmp.Compare(a.s.Rel, b.s.Rel))
+		})
 		if first.s.Op == opExchange {
 			continue // all are moved, and stay one file
 		}
@@ -165,9 +168,9 @@ func (f *found) relinkIn(i int, stays map[inode]*name, moved map[alike][]gone) {
 	})
 }
 
-// named records a new name of a file in the workspace, which always requires approval: the names look like separate files to
-// the command, so that it may act differently than outside a trial. For example, 'cp' of a file to its other name empties
-// it.
+// named records a new name of a file in the workspace, which always requires approval: the names look like separate
+// files to the command, so that it may act differently than outside a trial. For example, 'cp' of a file to its other
+// name empties it.
 func (f *found) named(layer int, rel string) {
 	f.Special = append(f.Special, Special{filepath.Join(f.t.layers[layer].Lower, rel), "hard link"})
 }
@@ -243,8 +246,8 @@ func (k *mover) checkLinks() error {
 	return nil
 }
 
-// link links names in the uppers to files in the lowers. It changes nothing in the workspace. A name that can't be linked
-// stays a separate file.
+// link links names in the uppers to files in the lowers. It changes nothing in the workspace. A name that can't be
+// linked stays a separate file.
 func (k *mover) link() {
 	type place struct {
 		layer int

@@ -12,8 +12,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// A temp directory is initially empty in a trial: files of other programs aren't for a command without approval. Other paths
-// that the trial may read or change can be below it, such as a project in /tmp, and are mounted there.
+// A temp directory is initially empty in a trial: files of other programs aren't for a command without approval. Other
+// paths that the trial may read or change can be below it, such as a project in /tmp, and are mounted there.
 
 // show creates the mount points in temp layers, and returns which of the mounts are read-only.
 func (t *Trial) show(limits *sandbox.Limits) (paths []string) {

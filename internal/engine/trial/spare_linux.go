@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Creating and removing directories is most of the cost of a trial, so a trial that changed nothing leaves its directories
-// to the next one.
+// Creating and removing directories is most of the cost of a trial, so a trial that changed nothing leaves its
+// directories to the next one.
 
 // spare are the directories of a trial: empty uppers and work directories, a fence and an empty directory.
 type spare struct {
@@ -21,8 +21,8 @@ type spare struct {
 // mostSpares is the maximum number of spares, for concurrent trials.
 const mostSpares = 4
 
-// takeSpare takes the directories of an earlier trial. Directories that are no longer empty are removed. The caller holds
-// l.mu.
+// takeSpare takes the directories of an earlier trial. Directories that are no longer empty are removed. The caller
+// holds l.mu.
 func (l *Layers) takeSpare() (spare, bool) {
 	for n := len(l.spare); n > 0; n-- {
 		s := l.spare[n-1]
@@ -51,8 +51,8 @@ func upperIn(dir string, layer int) string {
 	return filepath.Join(dir, strconv.Itoa(layer)+".upper")
 }
 
-// recycle leaves the directories of a trial to the next one, and reports whether it did: not if they aren't empty, or the
-// trial was kept.
+// recycle leaves the directories of a trial to the next one, and reports whether it did: not if they aren't empty, or
+// the trial was kept.
 func (t *Trial) recycle() bool {
 	if t.spent || len(t.layers) != len(t.l.kept) {
 		return false
@@ -76,7 +76,8 @@ func (t *Trial) recycle() bool {
 	return true
 }
 
-// Isolate keeps what the command wrote to temp directories and caches from later trials. It must be called before Effects.
+// Isolate keeps what the command wrote to temp directories and caches from later trials. It must be called before
+// Effects.
 func (t *Trial) Isolate() {
 	t.l.mu.Lock()
 	defer t.l.mu.Unlock()
@@ -106,8 +107,8 @@ func pristine(dir string) bool {
 	return len(names) == 0 && err != nil
 }
 
-// emptyWork removes the files of overlayfs in a work directory, and reports whether it had no others. The kernel doesn't
-// mount a work directory with old files.
+// emptyWork removes the files of overlayfs in a work directory, and reports whether it had no others. The kernel
+// doesn't mount a work directory with old files.
 func emptyWork(work string) bool {
 	if removeAll(filepath.Join(work, "work")) != nil {
 		return false

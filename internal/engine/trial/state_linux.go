@@ -13,8 +13,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/filelock"
 )
 
-// A state directory contains a directory for each session, and a lock. Sessions are added, recovered and removed, and the state
-// directory itself is created and removed, with the lock held.
+// A state directory contains a directory for each session, and a lock. Sessions are added, recovered and removed, and
+// the state directory itself is created and removed, with the lock held.
 
 // lockWait is how long a session waits for others that are being opened or recovered, so that a stopped process doesn't
 // block it forever. A session that is being closed waits for closeWait; then another removes the state directory.
@@ -38,7 +38,8 @@ func makeState(state string) (*os.File, error) {
 		if err == nil {
 			lock, err = lockState(state, lockWait)
 		}
-		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) && n < tries { // MkdirAll can fail with either
+		// MkdirAll can fail with either
+		if (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist)) && n < tries {
 			continue
 		}
 		if err != nil {

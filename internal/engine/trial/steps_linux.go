@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostSynced is the maximum number of files that are synced before they are kept, as for an edit. Keeping 1,000 files takes
-// 20 ms, and syncing them 100 to 200 ms.
+// mostSynced is the maximum number of files that are synced before they are kept, as for an edit. Keeping 1,000 files
+// takes 20 ms, and syncing them 100 to 200 ms.
 const mostSynced = 16
 
 // sync syncs the files that steps move, if there are few: otherwise a power failure could lose both them and what they
@@ -196,8 +196,8 @@ func copyTo(from *os.File, path string, mode uint32) error {
 	return errors.Join(err, out.Close())
 }
 
-// setMeta sets the mode, the owner, the times and the attributes of a path of the workspace. It must be the file that was
-// seen.
+// setMeta sets the mode, the owner, the times and the attributes of a path of the workspace. It must be the file that
+// was seen.
 func (k *mover) setMeta(s *step, to, was seen) error {
 	parent, name := (*os.File)(nil), "."
 	var err error
@@ -221,7 +221,8 @@ func (k *mover) setMeta(s *step, to, was seen) error {
 		return ErrConflict
 	}
 	// The process may have been killed between two changes of it.
-	if !s.Lower.dir() && !k.own[st.Ino] && (st.Size != s.Lower.Size || st.Mtim != s.Lower.Mtime && st.Mtim != s.Upper.Mtime) {
+	if !s.Lower.dir() && !k.own[st.Ino] && (st.Size != s.Lower.Size || st.Mtim != s.Lower.Mtime &&
+		st.Mtim != s.Upper.Mtime) {
 		return ErrConflict
 	}
 	if err := k.copyMeta(f, s, to); err != nil {

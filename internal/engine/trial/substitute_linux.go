@@ -16,9 +16,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 )
 
-// A command sees some files differently: git's configuration without credentials. In a layer such a copy is in the upper
-// before the command starts, so that programs can replace the file; a mount point can't be replaced. Afterwards a changed
-// copy gives the new content of the file.
+// A command sees some files differently: git's configuration without credentials. In a layer such a copy is in the
+// upper before the command starts, so that programs can replace the file; a mount point can't be replaced. Afterwards a
+// changed copy gives the new content of the file.
 
 // Substitute lets the command see other texts in place of files. Those that are in no layer are returned, for
 // sandbox.Limits.Replace. It is called before Spec.
@@ -98,8 +98,8 @@ func (t *Trial) substituted(path string) (Substitute, bool) {
 	return t.substitutes[i], true
 }
 
-// original gives a changed copy the content that the file would have if the command had seen it. It returns the metadata of
-// the upper afterwards.
+// original gives a changed copy the content that the file would have if the command had seen it. It returns the
+// metadata of the upper afterwards.
 func (p *pair) original(name string, s Substitute) (*unix.Stat_t, error) {
 	changed, err := readAt(p.upper, name)
 	if err != nil {
@@ -165,8 +165,8 @@ func readAt(dir *os.File, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, MostContent))
 }
 
-// restored gives a copy of a substitute that is git's configuration in a new directory its content, as if the command had moved
-// or copied the file. Elsewhere it stays as the command saw it.
+// restored gives a copy of a substitute that is git's configuration in a new directory its content, as if the command
+// had moved or copied the file. Elsewhere it stays as the command saw it.
 func (f *found) restored(path, above string, st *unix.Stat_t) *unix.Stat_t {
 	base := filepath.Base(path)
 	config := strings.Contains(path, "/.git/") && (base == "config" || base == "config.worktree")

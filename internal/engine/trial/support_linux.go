@@ -143,8 +143,8 @@ func exchanges(dir string) error {
 	return nil
 }
 
-// owned returns why a directory isn't the user's own, or nil. The user namespace of a trial has no other owner and group,
-// except for root.
+// owned returns why a directory isn't the user's own, or nil. The user namespace of a trial has no other owner and
+// group, except for root.
 func owned(path string) error {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

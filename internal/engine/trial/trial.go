@@ -8,9 +8,9 @@
 //	effects, err := t.Effects(ctx)
 //	kept, err := t.Keep(ctx, nil) // all of it, or none
 //
-// A trial sees the workspace at its own path through an overlay. Its changes are in the overlay's upper directory, on the
-// file system of the workspace, so that keeping moves them in place. Changes in temp directories and caches last for the
-// session, and are never kept. Denied connections and opened hidden files are in proc.Outcome.
+// A trial sees the workspace at its own path through an overlay. Its changes are in the overlay's upper directory, on
+// the file system of the workspace, so that keeping moves them in place. Changes in temp directories and caches last
+// for the session, and are never kept. Denied connections and opened hidden files are in proc.Outcome.
 //
 // The package knows no tools and no settings.
 package trial
@@ -25,15 +25,15 @@ import (
 
 // Options configure trials.
 type Options struct {
-	// State is the directory for changes of trials, created if missing. Sessions may share it. For a root on another mount
-	// it is Hidden in the root.
+	// State is the directory for changes of trials, created if missing. Sessions may share it. For a root on another
+	// mount it is Hidden in the root.
 	State string
 	Roots []string // the workspace, links resolved
 	Git   []string // git directories outside of it that its commits write, links resolved
-	// Temp, CacheDirs and Caches are temp directories, directories of caches such as ~/.cache, and build caches: changes last
-	// until Close and are never kept. Temp and CacheDirs are empty at first, except for what is in another of them. Caches
-	// and CacheDirs in the home directory need not exist. Others that don't exist, are in a root or can't have a layer are
-	// skipped.
+	// Temp, CacheDirs and Caches are temp directories, directories of caches such as ~/.cache, and build caches:
+	// changes last until Close and are never kept. Temp and CacheDirs are empty at first, except for what is in another
+	// of them. Caches and CacheDirs in the home directory need not exist. Others that don't exist, are in a root or
+	// can't have a layer are skipped.
 	Temp, CacheDirs, Caches []string
 	// Home is the user's home directory, which contains most caches; empty: the system's. Nothing is created in it.
 	Home string
@@ -41,9 +41,9 @@ type Options struct {
 	Protected func(path string) bool
 	// Instructs reports whether a path has instructions for agents. nil: none has.
 	Instructs func(path string) bool
-	// Bytes limits the disk space of the session's trials, temp directories and caches included. Memory, Processes and CPU
-	// limit each trial. 0 means the defaults: DefaultBytes, three quarters of the system's memory, DefaultProcesses and
-	// DefaultCPU.
+	// Bytes limits the disk space of the session's trials, temp directories and caches included. Memory, Processes and
+	// CPU limit each trial. 0 means the defaults: DefaultBytes, three quarters of the system's memory, DefaultProcesses
+	// and DefaultCPU.
 	Bytes, Memory int64
 	Processes     int
 	CPU           time.Duration
@@ -118,7 +118,10 @@ func (c Change) IsDir() bool {
 // Special is a change that always requires approval, at any depth.
 type Special struct {
 	Path string
-	What string // "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of a file), "protected", "git repository" (by its entries), "instructions" (for agents), "too deep" (it contains something that wasn't looked at)
+	// "setuid", "setgid", "named pipe", "socket", "device", "link out of the workspace", "hard link" (a further name of
+	// a file), "protected", "git repository" (by its entries), "instructions" (for agents), "too deep" (it contains
+	// something that wasn't looked at)
+	What string
 }
 
 // Substitute is a file that looks different to a command.
@@ -137,11 +140,11 @@ type Effects struct {
 	// NotKept are the first changed paths in temp directories, and MoreNotKept how many more there are.
 	NotKept     []string
 	MoreNotKept int
-	// TooLong is the number of files and directories that aren't kept because their paths are too long, each with everything
-	// in it.
+	// TooLong is the number of files and directories that aren't kept because their paths are too long, each with
+	// everything in it.
 	TooLong int
-	// Emptied means that the command started with empty temp directories and without changes in caches, because those of
-	// earlier commands had reached the limit.
+	// Emptied means that the command started with empty temp directories and without changes in caches, because those
+	// of earlier commands had reached the limit.
 	Emptied bool
 	// Conflicts are changes to files that another process changed since the trial started: the trial can't be kept.
 	Conflicts []string
@@ -156,6 +159,6 @@ type Kept struct {
 	before  map[string]string
 }
 
-// Before returns a file, directory or link with the old state of a path, for undo. It exists until the trial is dropped. It
-// is empty for a created path.
+// Before returns a file, directory or link with the old state of a path, for undo. It exists until the trial is
+// dropped. It is empty for a created path.
 func (k Kept) Before(path string) string { return k.before[path] }

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/text"
 )
 
-// Text returns at most that many bytes of the body as text, and its encoding. A byte order mark takes precedence, then valid
-// UTF-8, then the header, then the page itself. Invalid bytes become U+FFFD.
+// Text returns at most that many bytes of the body as text, and its encoding. A byte order mark takes precedence, then
+// valid UTF-8, then the header, then the page itself. Invalid bytes become U+FFFD.
 func (p *Page) Text(most int) (string, string) {
 	body := p.Body[:min(len(p.Body), most)]
 	label := p.encoding()

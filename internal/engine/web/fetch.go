@@ -67,8 +67,8 @@ func statusLine(code int) string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code)))
 }
 
-// Fetch gets a page. Redirects are followed on the same host only; one to another host is the page's Redirect, and nothing
-// was sent there. For an http URL, https is tried first.
+// Fetch gets a page. Redirects are followed on the same host only; one to another host is the page's Redirect, and
+// nothing was sent there. For an http URL, https is tried first.
 func (c *Client) Fetch(ctx context.Context, t Target, f Format) (*Page, error) {
 	key := string(f) + " " + t.String()
 	if p := c.cache.get(key); p != nil {
@@ -148,7 +148,8 @@ func (c *Client) follow(ctx context.Context, t Target, f Format, upgraded bool) 
 	}
 }
 
-// sameServer reports whether a redirect stays on the approved server: the same host and port, and never from https to http.
+// sameServer reports whether a redirect stays on the approved server: the same host and port, and never from https to
+// http.
 func sameServer(from, to Target) bool {
 	if from.host != to.host {
 		return false
@@ -170,11 +171,15 @@ func (c *Client) visit(ctx context.Context, t Target, f Format) (*Page, *Target,
 	if location := resp.Header.Get("Location"); location != "" && redirects(resp.StatusCode) {
 		next, err := t.follow(location)
 		if err != nil {
-			return nil, nil, fmt.Errorf("fetch %s: it redirects to an address that can't be fetched: %w", shown(t.String()), err)
+			return nil, nil, fmt.Errorf("fetch %s: it redirects to an address that can't be fetched: %w",
+				shown(t.String()), err)
 		}
 		return &Page{Status: resp.StatusCode}, &next, nil
 	}
-	page := &Page{URL: t.String(), Status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"), noStore: strings.Contains(resp.Header.Get("Cache-Control"), "no-store")}
+	page := &Page{
+		URL: t.String(), Status: resp.StatusCode, contentType: resp.Header.Get("Content-Type"),
+		noStore: strings.Contains(resp.Header.Get("Cache-Control"), "no-store"),
+	}
 	if err := page.read(ctx, resp, c.options.MaxBody); err != nil {
 		return nil, nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)
 	}
@@ -205,14 +210,16 @@ func RetryAfter(h http.Header) string {
 
 func redirects(status int) bool {
 	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		return true
 	}
 	return false
 }
 
 // send makes a request over its own connection, which is closed with the body. It doesn't follow redirects.
-func (c *Client) send(ctx context.Context, method string, t Target, header http.Header, body io.Reader) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, method string, t Target, header http.Header, body io.Reader) (*http.Response,
+	error) {
 	req, err := http.NewRequestWithContext(ctx, method, t.String(), body)
 	if err != nil {
 		return nil, fmt.Errorf("fetch %s: %w", shown(t.String()), err)

@@ -32,8 +32,8 @@ func (e *ConnectError) Error() string { return fmt.Sprintf("reach %s: %v", e.Hos
 
 func (e *ConnectError) Unwrap() error { return e.Err }
 
-// Check returns a *[RefusedError] for what the URL alone shows: a private address in any spelling, a name of this machine or
-// its network. It resolves no names; Fetch checks again when it connects.
+// Check returns a *[RefusedError] for what the URL alone shows: a private address in any spelling, a name of this
+// machine or its network. It resolves no names; Fetch checks again when it connects.
 func (c *Client) Check(t Target) error {
 	if t.host.addr.IsValid() {
 		return c.judge(t, t.host.addr)
@@ -58,8 +58,8 @@ func (c *Client) judge(t Target, a netip.Addr) error {
 	return &RefusedError{t.Host(), fmt.Sprintf("it resolves to %s, and that address is %s", a, why)}
 }
 
-// resolve returns the addresses of a target. If any of them isn't public the target is rejected: a host that mixes them is
-// suspicious, and which one would be dialed is random.
+// resolve returns the addresses of a target. If any of them isn't public the target is rejected: a host that mixes them
+// is suspicious, and which one would be dialed is random.
 func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 	if err := c.Check(t); err != nil {
 		return nil, err
@@ -104,13 +104,15 @@ func (c *Client) connect(ctx context.Context, t Target) (net.Conn, error) {
 		return nil, err
 	}
 	if proxy != nil && c.allow.names(t) && !t.host.addr.IsValid() {
-		return c.tunnel(ctx, proxy, net.JoinHostPort(t.host.name, t.port)) // allowed by name; only the proxy may resolve it
+		// allowed by name; only the proxy may resolve it
+		return c.tunnel(ctx, proxy, net.JoinHostPort(t.host.name, t.port))
 	}
 	addrs, err := c.resolve(ctx, t)
 	var connect *ConnectError
 	if proxy != nil && errors.As(err, &connect) {
 		// Behind many proxies only they can resolve names.
-		connect.Err = fmt.Errorf("%w (Adze resolves names itself, not through the proxy, unless tools.webFetch.allowPrivateHosts lists the host)", connect.Err)
+		connect.Err = fmt.Errorf("%w (Adze resolves names itself, not through the proxy, unless "+
+			"tools.webFetch.allowPrivateHosts lists the host)", connect.Err)
 	}
 	if err != nil {
 		return nil, err
@@ -191,7 +193,8 @@ func parseAllowed(entry string) (allowed, error) {
 		return allowed{}, errors.New("it is a URL")
 	}
 	name, port := entry, ""
-	if i := strings.LastIndexByte(entry, ':'); i >= 0 && (strings.Count(entry, ":") == 1 || strings.HasSuffix(entry[:i], "]")) {
+	if i := strings.LastIndexByte(entry, ':'); i >= 0 &&
+		(strings.Count(entry, ":") == 1 || strings.HasSuffix(entry[:i], "]")) {
 		name, port = entry[:i], entry[i+1:]
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
@@ -232,8 +235,8 @@ func blocks(pairs ...string) []block {
 	return bs
 }
 
-// reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the addresses in public
-// ranges at which clouds serve their own machines.
+// reserved4 are the IPv4 ranges without hosts on the Internet (IANA's special-purpose registry), and the addresses in
+// public ranges at which clouds serve their own machines.
 var reserved4 = blocks(
 	"0.0.0.0/8", "unspecified",
 	"10.0.0.0/8", "private",
@@ -329,5 +332,6 @@ func metadata(a netip.Addr) bool {
 		return b[0] == 169 && b[1] == 254 || a == netip.AddrFrom4([4]byte{168, 63, 129, 16}) ||
 			a == netip.AddrFrom4([4]byte{100, 100, 100, 200}) || a == netip.AddrFrom4([4]byte{192, 0, 0, 192})
 	}
-	return a == netip.MustParseAddr("fd00:ec2::254") || a == netip.MustParseAddr("fd20:ce::254") || a.IsLinkLocalUnicast()
+	return a == netip.MustParseAddr("fd00:ec2::254") || a == netip.MustParseAddr("fd20:ce::254") ||
+		a.IsLinkLocalUnicast()
 }

@@ -24,8 +24,8 @@ func (h host) String() string {
 	return h.name
 }
 
-// parseHost reads a host like browsers: names in any script, and addresses in the unusual spellings that resolvers accept
-// (2130706433, 0x7f.1, 0177.0.0.1), so that none of them is taken for a name.
+// parseHost reads a host like browsers: names in any script, and addresses in the unusual spellings that resolvers
+// accept (2130706433, 0x7f.1, 0177.0.0.1), so that none of them is taken for a name.
 func parseHost(s string) (host, error) {
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
@@ -146,7 +146,8 @@ func number4(s string) (uint64, bool) {
 
 // localName returns why a name belongs to this machine or its network; "" if it may be public.
 func localName(name string) string {
-	for _, m := range []string{"metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata", "instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com"} {
+	for _, m := range []string{"metadata.google.internal", "metadata.goog", "metadata.azure.internal", "metadata",
+		"instance-data", "instance-data.ec2.internal", "metadata.tencentyun.com", "metadata.platformequinix.com"} {
 		if name == m {
 			return "serves cloud metadata"
 		}

@@ -23,8 +23,9 @@ import (
 
 // Page is a fetched page.
 type Page struct {
-	Asked    string // the requested URL
-	URL      string // the target of a redirect to another host: then nothing was fetched from there, and all below is empty
+	Asked string // the requested URL
+	// the target of a redirect to another host: then nothing was fetched from there, and all below is empty
+	URL      string
 	Redirect string // where it leads to, on another host: then nothing was fetched from there, and all below is empty
 	Status   int
 	Body     []byte
@@ -55,7 +56,8 @@ func (p *Page) declared() string {
 		t, _, _ = strings.Cut(p.contentType, ";")
 		t = strings.ToLower(strings.TrimSpace(t))
 	}
-	if t == "application/octet-stream" || !strings.Contains(t, "/") || len(t) > 127 || strings.ContainsAny(t, " \t\r\n") {
+	if t == "application/octet-stream" || !strings.Contains(t, "/") || len(t) > 127 ||
+		strings.ContainsAny(t, " \t\r\n") {
 		return ""
 	}
 	return t
@@ -112,8 +114,8 @@ func (p *Page) excerpt(ctx context.Context) string {
 	return text
 }
 
-// read reads the body, decompressed, up to a limit. The limit applies to decompressed bytes, so a zip bomb is only unpacked
-// up to the limit.
+// read reads the body, decompressed, up to a limit. The limit applies to decompressed bytes, so a zip bomb is only
+// unpacked up to the limit.
 func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error {
 	body, err := decoded(resp)
 	if err != nil {
@@ -127,7 +129,8 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 	var late *TimeoutError
 	switch {
 	case len(data) == 0 || p.Incomplete != "":
-	case errors.As(context.Cause(ctx), &late): // also without an error: a connection that was closed here may look complete
+	// also without an error: a connection that was closed here may look complete
+	case errors.As(context.Cause(ctx), &late):
 		p.Incomplete = fmt.Sprintf("truncated: the server did not finish within %s", late.After)
 		err = nil
 	case err != nil && brokenOff(err):
@@ -144,8 +147,8 @@ func (p *Page) read(ctx context.Context, resp *http.Response, limit int64) error
 // usual is the initial buffer size, enough for most bodies.
 const usual = 512 << 10
 
-// readUpTo reads up to limit bytes. For longer bodies it allocates the limit at once: a buffer that doubles would leave as
-// much garbage as it has data, and unused memory costs nothing.
+// readUpTo reads up to limit bytes. For longer bodies it allocates the limit at once: a buffer that doubles would leave
+// as much garbage as it has data, and unused memory costs nothing.
 func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 	data := make([]byte, 0, min(usual, limit))
 	for {
@@ -165,8 +168,10 @@ func readUpTo(r io.Reader, limit int64) ([]byte, error) {
 // brokenOff reports whether an error is from the other side, so that the beginning may be usable.
 func brokenOff(err error) bool {
 	var corrupt flate.CorruptInputError
-	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, zlib.ErrChecksum) ||
-		errors.As(err, &corrupt) || strings.Contains(err.Error(), "connection reset") || strings.Contains(err.Error(), "malformed chunked")
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) ||
+		errors.Is(err, zlib.ErrChecksum) ||
+		errors.As(err, &corrupt) || strings.Contains(err.Error(), "connection reset") ||
+		strings.Contains(err.Error(), "malformed chunked")
 }
 
 // decoded decompresses a response, in the requested compression or the other one in the standard library.
@@ -198,7 +203,8 @@ func decoded(resp *http.Response) (io.Reader, error) {
 		}
 		return flate.NewReader(body), nil
 	}
-	return nil, fmt.Errorf("the server uses unsupported compression (%s). Another program, such as curl --compressed, may support it", shown(encoding))
+	return nil, fmt.Errorf("the server uses unsupported compression (%s). Another program, such as curl "+
+		"--compressed, may support it", shown(encoding))
 }
 
 // IndentJSON formats JSON in lines, up to limit bytes; cut reports whether there is more. Invalid JSON is returned

@@ -41,7 +41,8 @@ func (c *Client) proxyFor(t Target) (*proxy, error) {
 	case "http", "https", "socks5", "socks5h":
 		return &proxy{u}, nil
 	}
-	return nil, &ConnectError{t.Host(), fmt.Errorf("unsupported proxy scheme %s (expected http, https or socks5)", u.Scheme)}
+	return nil, &ConnectError{t.Host(), fmt.Errorf("unsupported proxy scheme %s (expected http, https or socks5)",
+		u.Scheme)}
 }
 
 func (p *proxy) address() string {
@@ -55,7 +56,8 @@ func (p *proxy) address() string {
 	return net.JoinHostPort(p.url.Hostname(), port)
 }
 
-// tunnel requests a connection to an address from a proxy. The proxy itself is dialed unchecked: the user has configured it.
+// tunnel requests a connection to an address from a proxy. The proxy itself is dialed unchecked: the user has
+// configured it.
 func (c *Client) tunnel(ctx context.Context, p *proxy, address string) (net.Conn, error) {
 	conn, err := c.tunnelled(ctx, p, address)
 	if err != nil {
@@ -91,7 +93,10 @@ func (c *Client) tunnelled(ctx context.Context, p *proxy, address string) (net.C
 
 // ask sends a CONNECT request over a connection to the proxy.
 func (p *proxy) ask(conn net.Conn, address string) error {
-	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {""}}}
+	req := &http.Request{
+		Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address,
+		Header: http.Header{"User-Agent": {""}},
+	}
 	if user := p.url.User; user != nil {
 		password, _ := user.Password()
 		basic := http.Request{Header: http.Header{}}

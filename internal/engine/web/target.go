@@ -83,7 +83,8 @@ func parse(raw string) (Target, string) {
 	return t, ""
 }
 
-// escapedQuery returns a query as it is sent. Package url doesn't escape other scripts in it, which many servers reject.
+// escapedQuery returns a query as it is sent. Package url doesn't escape other scripts in it, which many servers
+// reject.
 func escapedQuery(q string) string {
 	var b strings.Builder
 	for _, c := range []byte(q) {
@@ -114,7 +115,8 @@ func oddCharacters(raw string) string {
 		return "it contains bytes that are not UTF-8"
 	}
 	for _, r := range raw {
-		if r <= ' ' || r == 0x7f || r >= 0x80 && r <= 0xa0 || r == '\\' || r == '<' || r == '>' || r == '"' || r == '`' {
+		if r <= ' ' || r == 0x7f || r >= 0x80 && r <= 0xa0 || r == '\\' || r == '<' || r == '>' || r == '"' ||
+			r == '`' {
 			return fmt.Sprintf("it contains the character %q. Escape it", r)
 		}
 	}

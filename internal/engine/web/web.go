@@ -1,15 +1,15 @@
-// Package web fetches only from the public Internet: a model's URL must not reach this machine, its network or a cloud's
-// metadata.
+// Package web fetches only from the public Internet: a model's URL must not reach this machine, its network or a
+// cloud's metadata.
 //
 //	client, err := web.New(web.Options{})
 //	target, err := web.Parse("https://go.dev/doc/")
 //	page, err := client.Fetch(ctx, target, web.Auto)
 //	text, _ := page.Text(1_000_000)
 //
-// Every connection is checked when it is made: the name is resolved here, all its addresses must be public, and the checked
-// address is dialed, so that a name can't resolve differently in between. This applies to every hop of a redirect and
-// through a proxy: the proxy is asked for a tunnel to the checked address (the CONNECT method, for http too), never for a
-// name. Only hosts in [Options].AllowPrivate are trusted by name.
+// Every connection is checked when it is made: the name is resolved here, all its addresses must be public, and the
+// checked address is dialed, so that a name can't resolve differently in between. This applies to every hop of a
+// redirect and through a proxy: the proxy is asked for a tunnel to the checked address (the CONNECT method, for http
+// too), never for a name. Only hosts in [Options].AllowPrivate are trusted by name.
 //
 // The package knows no tools and no models. Package markdown converts HTML, package websearch queries search engines.
 package web
@@ -31,8 +31,9 @@ import (
 
 // Options configure a Client. The zero value is for an ordinary session.
 type Options struct {
-	// AllowPrivate are hosts that may be contacted at any address: "host" for every port, or "host:port". A name doesn't
-	// allow cloud metadata; the address itself must be listed for that. Only the user's own settings may set it.
+	// AllowPrivate are hosts that may be contacted at any address: "host" for every port, or "host:port". A name
+	// doesn't allow cloud metadata; the address itself must be listed for that. Only the user's own settings may set
+	// it.
 	AllowPrivate []string
 	// Proxy returns the proxy of a request, such as [http.ProxyFromEnvironment]; nil: none. The proxy itself may be
 	// anywhere, because the user chose it.
@@ -112,8 +113,8 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do makes one request, with the same checks as Fetch. It follows no redirects, so that a key isn't sent elsewhere. Nothing
-// is cached.
+// Do makes one request, with the same checks as Fetch. It follows no redirects, so that a key isn't sent elsewhere.
+// Nothing is cached.
 func (c *Client) Do(ctx context.Context, x Exchange) (*Answer, error) {
 	late := &TimeoutError{x.Target.Host(), c.options.Timeout}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Timeout, late)
@@ -147,7 +148,8 @@ func (c *Client) exchange(ctx context.Context, x Exchange) (*Answer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("request to %s: it redirects to an address that can't be fetched", x.Target.Host())
 		}
-		return nil, fmt.Errorf("request to %s: it redirects to %s, which Adze doesn't follow because the request contains a key. Set the base URL to the final address", x.Target.Host(), next.Host())
+		return nil, fmt.Errorf("request to %s: it redirects to %s, which Adze doesn't follow because the request "+
+			"contains a key. Set the base URL to the final address", x.Target.Host(), next.Host())
 	}
 	var p Page
 	if err := p.read(ctx, resp, c.options.MaxBody); err != nil {
@@ -199,8 +201,8 @@ func (c *cache) get(key string) *Page {
 	return &page
 }
 
-// put caches a page, unless it is incomplete, was fetched in a fallback that may not be needed next time, or must not be
-// stored.
+// put caches a page, unless it is incomplete, was fetched in a fallback that may not be needed next time, or must not
+// be stored.
 func (c *cache) put(key string, p *Page) {
 	if p.Redirect != "" || p.Incomplete != "" || p.Note != "" || p.noStore || len(p.Body) > cacheBytes/4 {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
-// Path is a canonical path. It is a value without a handle. Every use opens Abs without following links, so that a link that
-// appeared since Resolve is an error (ErrChanged).
+// Path is a canonical path. It is a value without a handle. Every use opens Abs without following links, so that a link
+// that appeared since Resolve is an error (ErrChanged).
 type Path struct {
 	Abs    string // absolute, links resolved, spelled as on disk
 	Rel    string // for display: relative to the project if it is inside, otherwise Abs
@@ -57,8 +57,8 @@ func (p Path) ReadDir() ([]fs.DirEntry, error) { return nofollow.ReadDir(p.Abs) 
 // OpenDir opens a directory for relative access: os.Root follows no link out of it.
 func (p Path) OpenDir() (*os.Root, error) { return nofollow.OpenDir(p.Abs) }
 
-// Join returns a path below p without accessing the disk; the result is canonical only if name is one plain component that
-// isn't a link, as from ReadDir.
+// Join returns a path below p without accessing the disk; the result is canonical only if name is one plain component
+// that isn't a link, as from ReadDir.
 func (p Path) Join(name string) Path {
 	below := p
 	below.Abs = filepath.Join(p.Abs, name)
@@ -83,8 +83,8 @@ func (p Path) Write(content []byte, o atomicfile.Options) (atomicfile.Outcome, e
 	return atomicfile.Write(p.Abs, content, o)
 }
 
-// NameError reports an invalid name of a path: empty, relative, with a NUL or a line break, or not UTF-8. The disk is only
-// accessed for Meant.
+// NameError reports an invalid name of a path: empty, relative, with a NUL or a line break, or not UTF-8. The disk is
+// only accessed for Meant.
 type NameError struct {
 	Name    string
 	Problem string
@@ -159,7 +159,8 @@ func (s *Seen) Take(of func(path string) bool) []Record {
 	return out
 }
 
-// Restore adds records of an earlier session. A file that has changed since counts as changed, because its hash differs.
+// Restore adds records of an earlier session. A file that has changed since counts as changed, because its hash
+// differs.
 func (s *Seen) Restore(records []Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

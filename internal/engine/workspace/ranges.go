@@ -38,7 +38,8 @@ func Lines(rs []Range) string {
 // removes none.
 type LineChange struct{ At, Removed, Added int }
 
-// maxRanges bounds the ranges of one file; beyond it the shortest are dropped, so that those lines have to be read again.
+// maxRanges bounds the ranges of one file; beyond it the shortest are dropped, so that those lines have to be read
+// again.
 const maxRanges = 4096
 
 // ranges are ascending, with gaps of at least one line.

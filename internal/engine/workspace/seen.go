@@ -28,12 +28,13 @@ type Reading struct {
 	Lines     int     // number of lines, if Partly or Whole
 }
 
-// Seen records for a session which content of which file was read, by hash and never by timestamps. The zero value is ready.
-// It is safe for concurrent use.
+// Seen records for a session which content of which file was read, by hash and never by timestamps. The zero value is
+// ready. It is safe for concurrent use.
 type Seen struct {
 	// AtFirstSight makes a file count as completely read when it is first checked: for a session of a single call.
 	AtFirstSight bool
-	// Limit is the maximum number of files, 4096 if zero; the least recently used one is dropped, and has to be read again.
+	// Limit is the maximum number of files, 4096 if zero; the least recently used one is dropped, and has to be read
+	// again.
 	Limit int
 
 	mu    sync.Mutex
@@ -59,8 +60,8 @@ func (s *Seen) RecordWhole(path string, hash Hash, lines int) {
 	f.whole, f.lines, f.read = true, lines, nil
 }
 
-// Record records that some lines of the content with that hash were read. Ranges of one content are combined; those of an
-// older content are dropped.
+// Record records that some lines of the content with that hash were read. Ranges of one content are combined; those of
+// an older content are dropped.
 func (s *Seen) Record(path string, hash Hash, lines int, read ...Range) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,8 +76,8 @@ func (s *Seen) Record(path string, hash Hash, lines int, read ...Range) {
 	f.whole = len(f.read.missing(lines)) == 0
 }
 
-// RecordOpaque records that a file was read but not shown as text. Existing records of its content are kept, such as of a
-// document that this session wrote.
+// RecordOpaque records that a file was read but not shown as text. Existing records of its content are kept, such as of
+// a document that this session wrote.
 func (s *Seen) RecordOpaque(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +88,8 @@ func (s *Seen) RecordOpaque(path string) {
 	s.at(path, hash).opaque = true
 }
 
-// RecordEdit records that this session turned content before into after by the given line changes (ascending, in the old
-// numbering), so that known lines stay known and the new lines are known too.
+// RecordEdit records that this session turned content before into after by the given line changes (ascending, in the
+// old numbering), so that known lines stay known and the new lines are known too.
 func (s *Seen) RecordEdit(path string, before, after Hash, lines int, changes ...LineChange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@
 //	if !p.Inside() { … policy decides … }
 //	f, err := p.Open()
 //
-// It doesn't ask for approval or deny paths outside: package permission judges Path.Abs (package names has the name rules).
-// Ignore files are read by package ignore, text by package text.
+// It doesn't ask for approval or deny paths outside: package permission judges Path.Abs (package names has the name
+// rules). Ignore files are read by package ignore, text by package text.
 package workspace
 
 import (
@@ -27,13 +27,13 @@ type Workspace struct {
 	skipped []string
 }
 
-// Open makes a workspace of existing directories; the first is the project. Links in the roots are resolved once, here. A
-// directory in another root adds nothing.
+// Open makes a workspace of existing directories; the first is the project. Links in the roots are resolved once, here.
+// A directory in another root adds nothing.
 func Open(roots ...string) (*Workspace, error) { return OpenBeside(nil, roots...) }
 
-// OpenBeside is Open for a workspace whose commands can write to further directories, such as those for temp files. A root
-// that leads out of another root or of such a directory is skipped, because an earlier command may have chosen where it
-// leads. See Skipped.
+// OpenBeside is Open for a workspace whose commands can write to further directories, such as those for temp files. A
+// root that leads out of another root or of such a directory is skipped, because an earlier command may have chosen
+// where it leads. See Skipped.
 func OpenBeside(writable []string, roots ...string) (*Workspace, error) {
 	if len(roots) == 0 {
 		return nil, fmt.Errorf("open workspace: no directory given")
@@ -62,7 +62,8 @@ func OpenBeside(writable []string, roots ...string) (*Workspace, error) {
 			}
 		}
 		if dir, out := r.leadsOut(dirs); out && i > 0 {
-			w.skipped = append(w.skipped, fmt.Sprintf("%s was not added to the workspace: it leads to %s by way of %s, where commands can change links. Add %s instead if that is right.",
+			w.skipped = append(w.skipped, fmt.Sprintf("%s was not added to the workspace: it leads to %s by way of "+
+				"%s, where commands can change links. Add %s instead if that is right.",
 				r.given, r.real, dir, r.real))
 			continue
 		}
@@ -89,7 +90,8 @@ type root struct {
 func newRoot(dir string) (root, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return root{}, fmt.Errorf("open workspace %s: the current directory no longer exists; change to an existing one: %w", dir, err)
+		return root{}, fmt.Errorf("open workspace %s: the current directory no longer exists; change to an "+
+			"existing one: %w", dir, err)
 	}
 	if err := checkName(abs); err != nil {
 		return root{}, fmt.Errorf("open workspace: %w", err)
@@ -144,8 +146,9 @@ func (w *Workspace) Roots() []string { return slices.Clone(w.roots) }
 // Project returns the first root.
 func (w *Workspace) Project() string { return w.Roots()[0] }
 
-// Resolve makes name canonical. The path need not exist: missing components are kept below the nearest existing directory,
-// and a dangling link leads to its target. A path outside the roots is no error. For an invalid name it returns a
+// Resolve makes name canonical. The path need not exist: missing components are kept below the nearest existing
+// directory, and a dangling link leads to its target. A path outside the roots is no error. For an invalid name it
+// returns a
 // *NameError.
 func (w *Workspace) Resolve(name string) (Path, error) {
 	if err := checkName(name); err != nil {

@@ -2,7 +2,8 @@
 // the faults of real servers. It rejects the requests that the real one rejects. It is for tests.
 //
 //	s := anthropictest.Serve(t, anthropictest.Script{Key: "k", Answers: []anthropictest.Answer{
-//		{Thought: "I need the time.", Signature: "sig", Calls: []anthropictest.Call{{ID: "toolu_1", Name: "clock", Args: json.RawMessage(`{}`)}}},
+//		{Thought: "I need the time.", Signature: "sig",
+//			Calls: []anthropictest.Call{{ID: "toolu_1", Name: "clock", Args: json.RawMessage(`{}`)}}},
 //		{Expect: []string{"noon"}, Text: "It is noon."},
 //	}})
 //	// POST s.URL + "/v1/messages"
@@ -22,26 +23,29 @@ import (
 
 // Script is a server's part of a conversation.
 type Script struct {
-	Models  []string `json:"models,omitempty"` // models listed by GET /v1/models; nil: "scripted"
-	Key     string   `json:"key,omitempty"`    // the required key, as X-Api-Key or as a bearer token; "": none may be sent
-	Answers []Answer `json:"answers"`          // to POST /v1/messages, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
+	Models []string `json:"models,omitempty"` // models listed by GET /v1/models; nil: "scripted"
+	// the required key, as X-Api-Key or as a bearer token; "": none may be sent
+	Key     string   `json:"key,omitempty"`
+	Answers []Answer `json:"answers"` // to POST /v1/messages, one each, in order
+	// start again after the last answer; otherwise another request is an error
+	Repeat bool `json:"repeat,omitempty"`
 	// Bound rejects thinking if anything before it has changed since, as newer models do.
 	Bound bool `json:"bound,omitempty"`
 }
 
 // Answer is the reply to one request: the blocks of a message, or anything else that a server may send.
 type Answer struct {
-	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed order.
-	// It is used once, before answers without When.
+	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed
+	// order. It is used once, before answers without When.
 	When   string   `json:"when,omitempty"`
 	Expect []string `json:"expect,omitempty"` // texts that the request's body must contain
 	Absent []string `json:"absent,omitempty"` // texts that it must not contain
 
 	// The blocks, in this order.
-	Thought   string `json:"thought,omitempty"`
-	Signature string `json:"signature,omitempty"` // of the thought: a request may send back only thoughts that the script has
-	Redacted  string `json:"redacted,omitempty"`  // data of a redacted thought
+	Thought string `json:"thought,omitempty"`
+	// of the thought: a request may send back only thoughts that the script has
+	Signature string `json:"signature,omitempty"`
+	Redacted  string `json:"redacted,omitempty"` // data of a redacted thought
 	Text      string `json:"text,omitempty"`
 	Calls     []Call `json:"calls,omitempty"`
 
@@ -155,7 +159,9 @@ func (s Script) other(w http.ResponseWriter, r *http.Request, body string) bool 
 		for _, m := range s.Models {
 			list = append(list, entry{"model", m, m, time.Unix(1, 0).UTC()})
 		}
-		answer = map[string]any{"data": list, "has_more": false, "first_id": s.Models[0], "last_id": s.Models[len(s.Models)-1]}
+		answer = map[string]any{
+			"data": list, "has_more": false, "first_id": s.Models[0], "last_id": s.Models[len(s.Models)-1],
+		}
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages/count_tokens":
 		answer = map[string]int{"input_tokens": len(body) / 4}
 	default:

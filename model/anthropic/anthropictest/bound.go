@@ -65,8 +65,10 @@ func (b *bindings) check(request string) string {
 		for n, c := range m.Content {
 			was, bound := b.before[c.Signature+c.Data]
 			if bound && was != scripted.JSON(prefix{p.System, p.Tools, p.Messages[:i]}) {
-				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "+
-					"Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".", i, n)
+				return fmt.Sprintf("messages.%d.content.%d: Invalid `signature` in `thinking` block. The block is "+
+					"bound to a different conversation. "+
+					"Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\".", i,
+					n)
 			}
 		}
 	}

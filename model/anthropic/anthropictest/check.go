@@ -27,7 +27,8 @@ type asked struct {
 
 // stable are the members of a request; beta are members that need a header.
 const (
-	stable = "model max_tokens messages cache_control container diagnostics inference_geo metadata output_config service_tier speed " +
+	stable = "model max_tokens messages cache_control container diagnostics inference_geo metadata output_config " +
+		"service_tier speed " +
 		"stop_sequences stream system temperature thinking tool_choice tools top_k top_p user_profile_id workspace_id"
 	beta = " compaction context_management fallback_credit_token fallbacks mcp_servers output_format thread"
 )
@@ -56,7 +57,8 @@ func (s Script) check(h http.Header, body string) string {
 	case len(r.Messages) == 0:
 		return "messages: at least one message is required"
 	case strings.Count(body, `"cache_control":{`) > 4:
-		return fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", strings.Count(body, `"cache_control":{`))
+		return fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.",
+			strings.Count(body, `"cache_control":{`))
 	}
 	for _, why := range []string{r.thinking(h, body), r.system(), r.tools(), r.contents(), r.order(), s.thoughts(r)} {
 		if why != "" {
@@ -85,9 +87,13 @@ func (r asked) thinking(h http.Header, body string) string {
 	if t == nil {
 		return ""
 	}
-	known := map[string]string{"adaptive": "type display", "enabled": "type display budget_tokens", "disabled": "type", "between_tools": "type"}[t.Type]
+	known := map[string]string{
+		"adaptive": "type display", "enabled": "type display budget_tokens", "disabled": "type",
+		"between_tools": "type",
+	}[t.Type]
 	if known == "" {
-		return fmt.Sprintf("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'", t.Type)
+		return fmt.Sprintf("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: "+
+			"'adaptive', 'disabled', 'enabled'", t.Type)
 	}
 	if strings.Contains(h.Get("Anthropic-Beta"), "thinking-binding-controls") {
 		known += " block_binding"
@@ -133,7 +139,8 @@ func (r asked) tools() string {
 			continue // a built-in tool of the server
 		}
 		path := fmt.Sprintf("tools.%d.custom", i)
-		why := extra(path, raw, "type name description input_schema cache_control strict defer_loading eager_input_streaming input_examples allowed_callers")
+		why := extra(path, raw, "type name description input_schema cache_control strict defer_loading "+
+			"eager_input_streaming input_examples allowed_callers")
 		switch {
 		case why != "":
 			return why
@@ -171,7 +178,8 @@ func (r asked) contents() string {
 				return why
 			}
 		}
-		if last := m.Content[len(m.Content)-1]; m.Role == "assistant" && (last.Type == "thinking" || last.Type == "redacted_thinking") {
+		if last := m.Content[len(m.Content)-1]; m.Role == "assistant" &&
+			(last.Type == "thinking" || last.Type == "redacted_thinking") {
 			return path + ": The final block in an assistant message cannot be `thinking`."
 		}
 	}
@@ -189,7 +197,9 @@ func (r asked) order() string {
 		results := m.Content.results()
 		for _, id := range m.Content.ids("tool_result") {
 			if !slices.Contains(open, id) {
-				return fmt.Sprintf("messages.%d.content: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, id)
+				return fmt.Sprintf("messages.%d.content: unexpected `tool_use_id` found in `tool_result` blocks: %s. "+
+					"Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i,
+					id)
 			}
 		}
 		open = slices.DeleteFunc(open, func(id string) bool { return slices.Contains(results, id) })
@@ -211,7 +221,9 @@ func (r asked) order() string {
 }
 
 func missing(i int, ids []string) string {
-	return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(ids, ", "))
+	return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. "+
+		"Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i,
+		strings.Join(ids, ", "))
 }
 
 // thoughts rejects a thought that didn't come from the script, or was changed.

@@ -77,7 +77,8 @@ func (b blocks) results() []string {
 	return b[:n].ids("tool_result")
 }
 
-// members are the members of each type of block. Other types are not checked: they are for built-in tools of the server.
+// members are the members of each type of block. Other types are not checked: they are for built-in tools of the
+// server.
 var members = map[string]string{
 	"text":              "type text cache_control citations",
 	"image":             "type source cache_control transformations",
@@ -95,7 +96,8 @@ func checkBlock(path string, raw json.RawMessage, kinds string) string {
 		return fmt.Sprintf("%s: %v", path, err)
 	}
 	if !slices.Contains(strings.Fields(kinds), c.Type) {
-		return fmt.Sprintf("%s: Input tag '%s' found using 'type' does not match any of the expected tags: '%s'", path, c.Type, strings.ReplaceAll(kinds, " ", "', '"))
+		return fmt.Sprintf("%s: Input tag '%s' found using 'type' does not match any of the expected tags: '%s'", path,
+			c.Type, strings.ReplaceAll(kinds, " ", "', '"))
 	}
 	if known := members[c.Type]; known != "" {
 		if why := extra(path+"."+c.Type, raw, known); why != "" {
@@ -146,11 +148,13 @@ func checkMedia(path string, c content) string {
 	data, err := base64.StdEncoding.DecodeString(c.Source.Data)
 	switch {
 	case !slices.Contains(types, c.Source.MediaType):
-		return fmt.Sprintf("%s.%s.source.base64.media_type: Input should be '%s'", path, c.Type, strings.Join(types, "', '"))
+		return fmt.Sprintf("%s.%s.source.base64.media_type: Input should be '%s'", path, c.Type,
+			strings.Join(types, "', '"))
 	case err != nil:
 		return fmt.Sprintf("%s.%s.source.base64.data: Invalid base64 data", path, c.Type)
 	case c.Type == "image" && len(c.Source.Data) > 5<<20:
-		return fmt.Sprintf("%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > 5242880 bytes", path, len(c.Source.Data))
+		return fmt.Sprintf("%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > 5242880 bytes", path,
+			len(c.Source.Data))
 	case http.DetectContentType(data) != c.Source.MediaType:
 		return fmt.Sprintf("%s.%s.source.base64.data: Could not process %s", path, c.Type, c.Type)
 	}
@@ -180,7 +184,8 @@ func checkResult(path string, c content) string {
 		return "" // a string, or none
 	}
 	for i, raw := range list {
-		if why := checkBlock(fmt.Sprintf("%s.tool_result.content.%d", path, i), raw, "text image document search_result tool_reference"); why != "" {
+		if why := checkBlock(fmt.Sprintf("%s.tool_result.content.%d", path, i), raw,
+			"text image document search_result tool_reference"); why != "" {
 			return why
 		}
 		if c.IsError && !strings.Contains(string(raw), `"type":"text"`) {
@@ -191,5 +196,6 @@ func checkResult(path string, c content) string {
 }
 
 func plain(s string, most int) bool {
-	return s != "" && len(s) <= most && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	return s != "" && len(s) <= most && strings.Trim(s,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

@@ -51,7 +51,8 @@ func (m message) json(content []any, stop any, usage object) object {
 
 func (u Usage) json(output int) object {
 	return object{
-		{"input_tokens", u.Input}, {"cache_creation_input_tokens", u.CacheWrite}, {"cache_read_input_tokens", u.CacheRead},
+		{"input_tokens", u.Input}, {"cache_creation_input_tokens", u.CacheWrite},
+		{"cache_read_input_tokens", u.CacheRead},
 		{"output_tokens", output},
 	}
 }
@@ -92,9 +93,10 @@ func (a Answer) blocks() []block {
 	}
 	if a.Thought != "" || a.Signature != "" {
 		out = append(out, block{
-			whole:  object{{"type", "thinking"}, {"thinking", a.Thought}, {"signature", a.Signature}},
-			start:  object{{"type", "thinking"}, {"thinking", ""}, {"signature", ""}},
-			deltas: append(pieces(a.Thought, "thinking_delta", "thinking"), object{{"type", "signature_delta"}, {"signature", a.Signature}}),
+			whole: object{{"type", "thinking"}, {"thinking", a.Thought}, {"signature", a.Signature}},
+			start: object{{"type", "thinking"}, {"thinking", ""}, {"signature", ""}},
+			deltas: append(pieces(a.Thought, "thinking_delta", "thinking"),
+				object{{"type", "signature_delta"}, {"signature", a.Signature}}),
 		})
 	}
 	if a.Redacted != "" {
@@ -111,7 +113,8 @@ func (a Answer) blocks() []block {
 	for _, c := range a.Calls {
 		args := scripted.Arguments(c.Args)
 		use := func(input any) object {
-			return object{{"type", "tool_use"}, {"id", c.ID}, {"name", c.Name}, {"input", input}, {"caller", object{{"type", "direct"}}}}
+			return object{{"type", "tool_use"}, {"id", c.ID}, {"name", c.Name}, {"input", input},
+				{"caller", object{{"type", "direct"}}}}
 		}
 		none := json.RawMessage(`{}`)
 		whole := none
@@ -119,7 +122,8 @@ func (a Answer) blocks() []block {
 			whole = json.RawMessage(args)
 		}
 		// The first delta of arguments is empty.
-		deltas := append([]object{{{"type", "input_json_delta"}, {"partial_json", ""}}}, pieces(args, "input_json_delta", "partial_json")...)
+		deltas := append([]object{{{"type", "input_json_delta"}, {"partial_json", ""}}},
+			pieces(args, "input_json_delta", "partial_json")...)
 		out = append(out, block{use(whole), use(none), deltas})
 	}
 	return out
@@ -147,7 +151,8 @@ func (a Answer) events(m message) []string {
 		words := strings.ReplaceAll(strings.TrimSuffix(a.Error, "_error"), "_", " ")
 		return append(out, scripted.Event("error", failure(a.Error, strings.ToUpper(words[:1])+words[1:])))
 	}
-	event("message_delta", scripted.Field{"delta", object{{"stop_reason", a.stop()}, {"stop_sequence", nil}, {"stop_details", nil}}},
+	event("message_delta", scripted.Field{"delta", object{{"stop_reason", a.stop()}, {"stop_sequence", nil},
+		{"stop_details", nil}}},
 		scripted.Field{"usage", a.Usage.json(a.Usage.Output)})
 	event("message_stop")
 	return out

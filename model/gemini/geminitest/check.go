@@ -137,7 +137,8 @@ func (s Script) content(i int, c content) string {
 	called := false
 	for n, p := range c.Parts {
 		if p.fields() != 1 {
-			return fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field\n", i, n)
+			return fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' "+
+				"must have one initialized field\n", i, n)
 		}
 		first := p.FunctionCall != nil && !called
 		called = called || first
@@ -150,7 +151,8 @@ func (s Script) content(i int, c content) string {
 		case p.FunctionCall != nil && !s.sent(p.FunctionCall.ID):
 			return fmt.Sprintf("Function call id %q is unknown.", p.FunctionCall.ID)
 		case p.FunctionResponse != nil && p.FunctionResponse.Response == nil:
-			return fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d].function_response.response: required field\n", i, n)
+			return fmt.Sprintf("* GenerateContentRequest.contents[%d].parts[%d].function_response.response: "+
+				"required field\n", i, n)
 		case p.InlineData != nil && (p.InlineData.MIMEType == "" || len(p.InlineData.Data) == 0):
 			return "Unable to process input image. Please retry or report."
 		}
@@ -161,7 +163,8 @@ func (s Script) content(i int, c content) string {
 // fields counts the fields of which a part must have exactly one.
 func (p part) fields() int {
 	n := 0
-	for _, set := range []bool{p.Text != nil, p.InlineData != nil, p.FileData != nil, p.FunctionCall != nil, p.FunctionResponse != nil,
+	for _, set := range []bool{p.Text != nil, p.InlineData != nil, p.FileData != nil, p.FunctionCall != nil,
+		p.FunctionResponse != nil,
 		p.ExecutableCode != nil, p.CodeExecutionResult != nil} {
 		if set {
 			n++
@@ -176,7 +179,9 @@ func (s Script) signature(p part, first bool, position int) string {
 	case given == skipValidation:
 		return ""
 	case given == "" && first && s.signs():
-		return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d.", p.FunctionCall.Name, position)
+		return fmt.Sprintf("Function call is missing a thought_signature in functionCall parts. This is required for "+
+			"tools to work correctly, and missing thought_signature may lead to degraded model performance. "+
+			"Additional data, function call `default_api:%s` , position %d.", p.FunctionCall.Name, position)
 	case given == "":
 		return ""
 	default:
@@ -248,15 +253,18 @@ func turns(before []content, c content) string {
 	open, given := last.calls(), c.responses()
 	switch {
 	case len(c.calls()) > 0 && (len(before) == 0 || last.Role == "model"):
-		return "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
+		return "Please ensure that function call turn comes immediately after a user turn or after a function " +
+			"response turn."
 	case len(given) > 0 && len(open) == 0:
 		return "Please ensure that function response turn comes immediately after a function call turn."
 	case len(given) != len(open):
-		return "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+		return "Please ensure that the number of function response parts is equal to the number of function call " +
+			"parts of the function call turn."
 	}
 	for i, r := range given {
 		if r.Name != open[i].Name || r.ID != open[i].ID {
-			return fmt.Sprintf("Function response %s %q doesn't match function call %s %q.", r.Name, r.ID, open[i].Name, open[i].ID)
+			return fmt.Sprintf("Function response %s %q doesn't match function call %s %q.", r.Name, r.ID, open[i].Name,
+				open[i].ID)
 		}
 	}
 	return ""
@@ -288,7 +296,9 @@ func (g generationConfig) check() string {
 	switch strings.ToUpper(t.ThinkingLevel) {
 	case "", "MINIMAL", "LOW", "MEDIUM", "HIGH":
 	default:
-		return fmt.Sprintf("Invalid value at 'generation_config.thinking_config.thinking_level' (type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingConfig.ThinkingLevel), %q", t.ThinkingLevel)
+		return fmt.Sprintf("Invalid value at 'generation_config.thinking_config.thinking_level' "+
+			"(type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingConfig.ThinkingLevel), %q",
+			t.ThinkingLevel)
 	}
 	if t.ThinkingLevel != "" && t.ThinkingBudget != nil {
 		return "You can only set only one of thinking budget and thinking level."
@@ -314,7 +324,8 @@ func declarations(list []tools) string {
 				return "* " + at + ".parameters_json_schema: must be an object.\n"
 			}
 			if key := unknownKeyword(d.Parameters); key != "" {
-				return fmt.Sprintf("Invalid JSON payload received. Unknown name %q at 'tools[%d].function_declarations[%d].parameters': Cannot find field.", key, i, n)
+				return fmt.Sprintf("Invalid JSON payload received. Unknown name %q at "+
+					"'tools[%d].function_declarations[%d].parameters': Cannot find field.", key, i, n)
 			}
 			seen[d.Name] = true
 		}
@@ -324,8 +335,10 @@ func declarations(list []tools) string {
 
 // keywords are the allowed keywords of a schema in parameters.
 var keywords = []string{
-	"type", "format", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "minimum", "maximum",
-	"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "pattern", "example", "default", "propertyOrdering",
+	"type", "format", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "minimum",
+	"maximum",
+	"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties", "pattern", "example", "default",
+	"propertyOrdering",
 }
 
 // unknownKeyword returns a keyword of a schema that isn't allowed in parameters; "": none.

@@ -107,7 +107,8 @@ func (a Answer) events(id string) []string {
 		out = append(out, scripted.JSON(a.event(parts, last, id)))
 	}
 	if a.Error != "" {
-		out = append(out, scripted.JSON(failure(http.StatusServiceUnavailable, a.Error, "The model is overloaded. Please try again later.", nil)))
+		out = append(out, scripted.JSON(failure(http.StatusServiceUnavailable, a.Error,
+			"The model is overloaded. Please try again later.", nil)))
 	}
 	return out
 }
@@ -134,7 +135,8 @@ func (a Answer) event(parts []object, last bool, id string) object {
 		}
 		out = object{{"candidates", []object{candidate}}}
 	}
-	return append(out, scripted.Field{"usageMetadata", a.Usage.json(last)}, scripted.Field{"modelVersion", "scripted"}, scripted.Field{"responseId", id})
+	return append(out, scripted.Field{"usageMetadata", a.Usage.json(last)}, scripted.Field{"modelVersion", "scripted"},
+		scripted.Field{"responseId", id})
 }
 
 func (a Answer) finish() string {

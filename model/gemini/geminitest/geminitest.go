@@ -1,5 +1,5 @@
-// Package geminitest is a server on loopback that speaks the Gemini API, with scripted answers and with the faults of real
-// servers. It rejects the requests that the real one rejects. It is for tests.
+// Package geminitest is a server on loopback that speaks the Gemini API, with scripted answers and with the faults of
+// real servers. It rejects the requests that the real one rejects. It is for tests.
 //
 //	s := geminitest.Serve(t, geminitest.Script{Key: "k", Answers: []geminitest.Answer{
 //		{Thought: "I need the time.", Calls: []geminitest.Call{{Name: "clock", Signature: "c2ln"}}},
@@ -22,13 +22,14 @@ type Script struct {
 	Models  []string `json:"models,omitempty"` // models listed by GET /v1beta/models; nil: "scripted"
 	Key     string   `json:"key,omitempty"`    // the required key, as X-Goog-Api-Key; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST …:streamGenerateContent?alt=sse, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
+	// start again after the last answer; otherwise another request is an error
+	Repeat bool `json:"repeat,omitempty"`
 }
 
 // Answer is the reply to one request: the parts of a candidate, or anything else that a server may send.
 type Answer struct {
-	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed order.
-	// It is used once, before answers without When.
+	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed
+	// order. It is used once, before answers without When.
 	When   string   `json:"when,omitempty"`
 	Expect []string `json:"expect,omitempty"` // texts that the request's body must contain
 	Absent []string `json:"absent,omitempty"` // texts that it must not contain
@@ -159,7 +160,8 @@ func fail(w http.ResponseWriter, status int, code scripted.Code, message string)
 	switch code {
 	case scripted.Unauthorized:
 		status, message = http.StatusBadRequest, "API key not valid. Please pass a valid API key."
-		details = []object{{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", "API_KEY_INVALID"}, {"domain", "googleapis.com"}}}
+		details = []object{{{"@type", "type.googleapis.com/google.rpc.ErrorInfo"}, {"reason", "API_KEY_INVALID"},
+			{"domain", "googleapis.com"}}}
 	case scripted.NotServed:
 		word = "NOT_FOUND"
 	}

@@ -1,6 +1,6 @@
-// Package scripted is shared by the scripted model servers: a server on loopback that records requests, checks them against
-// a script, and plays its replies. Packages openaitest, anthropictest, responsestest and geminitest supply the formats of
-// their APIs.
+// Package scripted is shared by the scripted model servers: a server on loopback that records requests, checks them
+// against a script, and plays its replies. Packages openaitest, anthropictest, responsestest and geminitest supply the
+// formats of their APIs.
 package scripted
 
 import (
@@ -25,12 +25,15 @@ type Script struct {
 
 // API describes an API.
 type API struct {
-	Base  string                                                             // path of the URL that clients are given
-	Path  string                                                             // end of the path whose POSTs the replies answer
-	Query string                                                             // required query of those POSTs, if any
-	Known func(http.Header) bool                                             // whether a request has the right key
-	Check func(header http.Header, body string) string                       // why a real server rejects a request; "": it doesn't. May be nil
-	Other func(w http.ResponseWriter, r *http.Request, body string) bool     // answers other requests, and reports whether it did
+	Base string // path of the URL that clients are given
+	// end of the path whose POSTs the replies answer
+	Path  string
+	Query string                 // required query of those POSTs, if any
+	Known func(http.Header) bool // whether a request has the right key
+	// why a real server rejects a request; "": it doesn't. May be nil
+	Check func(header http.Header, body string) string
+	// answers other requests, and reports whether it did
+	Other func(w http.ResponseWriter, r *http.Request, body string) bool
 	Fail  func(w http.ResponseWriter, status int, code Code, message string) // writes an error in the API's format
 }
 
@@ -47,8 +50,8 @@ const (
 
 // Reply is the reply to one request.
 type Reply struct {
-	// When reserves the reply for a request whose body contains this text, for agents that send requests in no fixed order.
-	// It is used once, before replies without When.
+	// When reserves the reply for a request whose body contains this text, for agents that send requests in no fixed
+	// order. It is used once, before replies without When.
 	When string
 	// Until repeats the reply until a request's body contains this text; that request gets the next reply. It waits for
 	// asynchronous events in the client.
@@ -173,7 +176,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !api.Known(r.Header):
 		api.Fail(w, http.StatusUnauthorized, Unauthorized, "Incorrect API key provided")
-	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, api.Path) && (api.Query == "" || r.URL.RawQuery == api.Query):
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, api.Path) &&
+		(api.Query == "" || r.URL.RawQuery == api.Query):
 		s.answer(w, r, n, string(body))
 	case api.Other == nil || !api.Other(w, r, string(body)):
 		api.Fail(w, http.StatusNotFound, NotServed, r.Method+" "+r.URL.Path+" is not served")

@@ -43,7 +43,8 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 // Parse reads a script of type S from JSON. Each key of vars, such as "$WORK", is replaced inside strings by its value.
 func Parse[S any](data []byte, vars map[string]string) (S, error) {
 	var s S
-	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) }) // longest first: $WORKED before $WORK
+	// longest first: $WORKED before $WORK
+	names := slices.SortedFunc(maps.Keys(vars), func(a, b string) int { return len(b) - len(a) })
 	for _, name := range names {
 		quoted, err := json.Marshal(vars[name])
 		if err != nil {
@@ -60,8 +61,8 @@ func Parse[S any](data []byte, vars map[string]string) (S, error) {
 	return s, nil
 }
 
-// Arguments returns the arguments of a call as a model sends them: args without whitespace or, if it is a JSON string, the
-// text of that string.
+// Arguments returns the arguments of a call as a model sends them: args without whitespace or, if it is a JSON string,
+// the text of that string.
 func Arguments(args json.RawMessage) string {
 	var s string
 	if json.Unmarshal(args, &s) == nil {
@@ -94,8 +95,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = io.WriteString(w, JSON(v)) // some tests disconnect
 }
 
-// Raw returns the content type and the frames of an answer that is written in the script: the events of a stream or, with
-// a status, one body.
+// Raw returns the content type and the frames of an answer that is written in the script: the events of a stream or,
+// with a status, one body.
 func Raw(text string, status int, one, stream string) (kind string, frames []string) {
 	switch {
 	case status == 0:

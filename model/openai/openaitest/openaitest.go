@@ -1,5 +1,5 @@
-// Package openaitest is a server on loopback that speaks the chat completions API, with scripted replies and with the faults
-// of real servers. It is for tests.
+// Package openaitest is a server on loopback that speaks the chat completions API, with scripted replies and with the
+// faults of real servers. It is for tests.
 //
 //	s := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
 //		{Calls: []openaitest.Call{{ID: "call_0", Name: "clock", Args: json.RawMessage(`{}`)}}},
@@ -91,7 +91,9 @@ func (a Answer) reply() scripted.Reply {
 
 // fail writes an error in the API's format.
 func fail(w http.ResponseWriter, status int, code scripted.Code, message string) {
-	name := map[scripted.Code]string{scripted.Unauthorized: "invalid_api_key", scripted.NotServed: "not_found", scripted.OffScript: "script"}[code]
+	name := map[scripted.Code]string{
+		scripted.Unauthorized: "invalid_api_key", scripted.NotServed: "not_found", scripted.OffScript: "script",
+	}[code]
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"error":{"message":%s,"type":"invalid_request_error","code":%s}}`, quote(message), quote(name))

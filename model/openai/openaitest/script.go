@@ -11,13 +11,14 @@ type Script struct {
 	Models  []string `json:"models,omitempty"` // models listed by GET /models; nil: "scripted"
 	Key     string   `json:"key,omitempty"`    // the required key; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST /chat/completions, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
+	// start again after the last answer; otherwise another request is an error
+	Repeat bool `json:"repeat,omitempty"`
 }
 
 // Answer is the reply to one request: text and calls of a model, or anything else that a server may send.
 type Answer struct {
-	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed order.
-	// It is used once, before answers without When.
+	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed
+	// order. It is used once, before answers without When.
 	When string `json:"when,omitempty"`
 	// Until repeats the answer until a request's body contains this text; that request gets the next answer.
 	Until  string   `json:"until,omitempty"`
@@ -55,21 +56,22 @@ type Usage struct {
 
 // Faults are the ways in which servers deviate or fail.
 type Faults struct {
-	Split      int      `json:"split,omitempty"`      // bytes in each piece of text and arguments; 0: all at once
-	Pause      Duration `json:"pause,omitempty"`      // before each event
-	Cut        int      `json:"cut,omitempty"`        // the connection breaks after this many bytes
-	CutBefore  string   `json:"cutBefore,omitempty"`  // the connection breaks before the first event that contains this text
-	End        int      `json:"end,omitempty"`        // the stream ends normally after this many bytes
-	Plain      bool     `json:"plain,omitempty"`      // one JSON object instead of a stream
-	NoDone     bool     `json:"noDone,omitempty"`     // no [DONE]
-	NoIndex    bool     `json:"noIndex,omitempty"`    // calls without index
-	ZeroIndex  bool     `json:"zeroIndex,omitempty"`  // every call has the index 0
-	RepeatID   bool     `json:"repeatID,omitempty"`   // the id in every piece
-	RepeatName bool     `json:"repeatName,omitempty"` // the name in every piece
-	ObjectArgs bool     `json:"objectArgs,omitempty"` // arguments as an object instead of a string
-	Again      bool     `json:"again,omitempty"`      // all calls again at the end
-	CRLF       bool     `json:"crlf,omitempty"`       // CRLF line endings
-	Comments   bool     `json:"comments,omitempty"`   // keep-alive comments between events
+	Split int      `json:"split,omitempty"` // bytes in each piece of text and arguments; 0: all at once
+	Pause Duration `json:"pause,omitempty"` // before each event
+	Cut   int      `json:"cut,omitempty"`   // the connection breaks after this many bytes
+	// the connection breaks before the first event that contains this text
+	CutBefore  string `json:"cutBefore,omitempty"`
+	End        int    `json:"end,omitempty"`        // the stream ends normally after this many bytes
+	Plain      bool   `json:"plain,omitempty"`      // one JSON object instead of a stream
+	NoDone     bool   `json:"noDone,omitempty"`     // no [DONE]
+	NoIndex    bool   `json:"noIndex,omitempty"`    // calls without index
+	ZeroIndex  bool   `json:"zeroIndex,omitempty"`  // every call has the index 0
+	RepeatID   bool   `json:"repeatID,omitempty"`   // the id in every piece
+	RepeatName bool   `json:"repeatName,omitempty"` // the name in every piece
+	ObjectArgs bool   `json:"objectArgs,omitempty"` // arguments as an object instead of a string
+	Again      bool   `json:"again,omitempty"`      // all calls again at the end
+	CRLF       bool   `json:"crlf,omitempty"`       // CRLF line endings
+	Comments   bool   `json:"comments,omitempty"`   // keep-alive comments between events
 }
 
 // Duration is a time.Duration that JSON writes as "10ms".

@@ -119,7 +119,8 @@ func (s Script) checkItem(it item, raw []byte, stored bool) string {
 		}
 	}
 	if len(it.CallID) > maxCallID {
-		return fmt.Sprintf("Invalid 'input[].call_id': string too long. Expected a string with maximum length 64, but got a string with length %d instead.", len(it.CallID))
+		return fmt.Sprintf("Invalid 'input[].call_id': string too long. Expected a string with maximum length 64, "+
+			"but got a string with length %d instead.", len(it.CallID))
 	}
 	switch it.Type {
 	case "message":
@@ -129,8 +130,10 @@ func (s Script) checkItem(it item, raw []byte, stored bool) string {
 		case it.Summary == nil:
 			return "Missing required parameter: 'input[].summary'."
 		case it.ID != "" && !stored && it.Encrypted == "":
-			return fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false.", it.ID)
-		case it.Encrypted != "" && !slices.ContainsFunc(s.Answers, func(a Answer) bool { return a.Encrypted == it.Encrypted }):
+			return fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false.",
+				it.ID)
+		case it.Encrypted != "" && !slices.ContainsFunc(s.Answers,
+			func(a Answer) bool { return a.Encrypted == it.Encrypted }):
 			return "The encrypted content of 'input[]' could not be verified."
 		}
 	case "function_call":
@@ -168,12 +171,15 @@ func checkContents(param string, raw json.RawMessage, known []string) string {
 		at := fmt.Sprintf("input[].%s[%d]", param, i)
 		switch {
 		case known != nil && !slices.Contains(known, c.Type):
-			return fmt.Sprintf("Invalid value: '%s'. Supported values are: '%s'. (%s)", c.Type, strings.Join(known, "' and '"), at)
+			return fmt.Sprintf("Invalid value: '%s'. Supported values are: '%s'. (%s)", c.Type,
+				strings.Join(known, "' and '"), at)
 		case strings.HasSuffix(c.Type, "_text") && c.Text == nil:
 			return fmt.Sprintf("Missing required parameter: '%s.text'.", at)
-		case c.Type == "input_image" && c.ID == "" && !strings.HasPrefix(c.Image, "data:image/") && !strings.HasPrefix(c.Image, "http"):
+		case c.Type == "input_image" && c.ID == "" && !strings.HasPrefix(c.Image, "data:image/") &&
+			!strings.HasPrefix(c.Image, "http"):
 			return fmt.Sprintf("Invalid '%s.image_url'. Expected a base64-encoded data URL or a URL.", at)
-		case c.Type == "input_file" && c.ID == "" && (!strings.HasPrefix(c.File, "data:application/pdf;base64,") || c.Name == ""):
+		case c.Type == "input_file" && c.ID == "" && (!strings.HasPrefix(c.File, "data:application/pdf;base64,") ||
+			c.Name == ""):
 			return fmt.Sprintf("Invalid '%s.file_data'. Expected a base64-encoded data URL and a filename.", at)
 		}
 	}
@@ -186,8 +192,10 @@ func checkOrder(items []item, continued bool) string {
 	for i, it := range items {
 		switch {
 		case it.Type == "reasoning":
-			if i+1 == len(items) || items[i+1].Type == "message" && items[i+1].Role != "assistant" || strings.HasSuffix(items[i+1].Type, "_output") {
-				return fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", it.ID)
+			if i+1 == len(items) || items[i+1].Type == "message" && items[i+1].Role != "assistant" ||
+				strings.HasSuffix(items[i+1].Type, "_output") {
+				return fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.",
+					it.ID)
 			}
 		case it.Type == "function_call", it.Type == "custom_tool_call":
 			open = append(open, it.CallID)

@@ -99,9 +99,12 @@ func (p *player) response(status string) object {
 		incomplete = object{{"reason", p.answer.Incomplete}}
 	}
 	return object{
-		{"id", fmt.Sprintf("resp_%d", p.n)}, {"object", "response"}, {"created_at", 1}, {"status", status}, {"background", false},
-		{"error", failure}, {"incomplete_details", incomplete}, {"instructions", nil}, {"model", p.model}, {"output", output},
-		{"parallel_tool_calls", true}, {"previous_response_id", nil}, {"store", false}, {"usage", usage}, {"metadata", object{}},
+		{"id", fmt.Sprintf("resp_%d", p.n)}, {"object", "response"}, {"created_at", 1}, {"status", status},
+		{"background", false},
+		{"error", failure}, {"incomplete_details", incomplete}, {"instructions", nil}, {"model", p.model},
+		{"output", output},
+		{"parallel_tool_calls", true}, {"previous_response_id", nil}, {"store", false}, {"usage", usage},
+		{"metadata", object{}},
 	}
 }
 
@@ -134,7 +137,8 @@ func (p *player) reasoning() {
 		if summary == nil {
 			summary = []object{}
 		}
-		return object{{"id", id}, {"type", "reasoning"}, {"encrypted_content", p.answer.Encrypted}, {"summary", summary}}
+		return object{{"id", id}, {"type", "reasoning"}, {"encrypted_content", p.answer.Encrypted},
+			{"summary", summary}}
 	}
 	part := func(text string) object { return object{{"type", "summary_text"}, {"text", text}} }
 	p.added(item())

@@ -1,8 +1,9 @@
-// Package responsestest is a server on loopback that speaks the OpenAI Responses API, with scripted answers and with the
-// faults of real servers. It rejects the requests that the real one rejects. It is for tests.
+// Package responsestest is a server on loopback that speaks the OpenAI Responses API, with scripted answers and with
+// the faults of real servers. It rejects the requests that the real one rejects. It is for tests.
 //
 //	s := responsestest.Serve(t, responsestest.Script{Key: "k", Answers: []responsestest.Answer{
-//		{Thought: "I need the time.", Encrypted: "gAAA", Calls: []responsestest.Call{{ID: "call_1", Name: "clock", Args: json.RawMessage(`{}`)}}},
+//		{Thought: "I need the time.", Encrypted: "gAAA",
+//			Calls: []responsestest.Call{{ID: "call_1", Name: "clock", Args: json.RawMessage(`{}`)}}},
 //		{Expect: []string{"noon"}, Text: "It is noon."},
 //	}})
 //	// POST s.URL + "/responses"
@@ -24,20 +25,22 @@ type Script struct {
 	Models  []string `json:"models,omitempty"` // models listed by GET /models; nil: "scripted"
 	Key     string   `json:"key,omitempty"`    // the required key, as a bearer token; "": none may be sent
 	Answers []Answer `json:"answers"`          // to POST /responses, one each, in order
-	Repeat  bool     `json:"repeat,omitempty"` // start again after the last answer; otherwise another request is an error
+	// start again after the last answer; otherwise another request is an error
+	Repeat bool `json:"repeat,omitempty"`
 }
 
 // Answer is the reply to one request: the items of a response, or anything else that a server may send.
 type Answer struct {
-	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed order.
-	// It is used once, before answers without When.
+	// When reserves the answer for a request whose body contains this text, for agents that send requests in no fixed
+	// order. It is used once, before answers without When.
 	When   string   `json:"when,omitempty"`
 	Expect []string `json:"expect,omitempty"` // texts that the request's body must contain
 	Absent []string `json:"absent,omitempty"` // texts that it must not contain
 
 	// The items, in this order.
-	Thought   string `json:"thought,omitempty"`   // summary of the reasoning
-	Encrypted string `json:"encrypted,omitempty"` // the reasoning, encrypted: a request may send back only reasoning of the script
+	Thought string `json:"thought,omitempty"` // summary of the reasoning
+	// the reasoning, encrypted: a request may send back only reasoning of the script
+	Encrypted string `json:"encrypted,omitempty"`
 	Text      string `json:"text,omitempty"`
 	Refusal   string `json:"refusal,omitempty"` // the model's refusal, instead of a text
 	Phase     string `json:"phase,omitempty"`   // of the message, such as "commentary"

@@ -11,7 +11,10 @@ import (
 
 // call reads a simple command. The commands in its substitutions and those that it runs are added.
 func (r Reader) call(c *syntax.CallExpr, s *syntax.Stmt) outcome {
-	cmd := &Command{Source: r.text(s), Stdin: r.stdin, around: len(r.redirs), Redirs: append(slices.Clip(r.redirs), r.redirects(s)...)}
+	cmd := &Command{
+		Source: r.text(s), Stdin: r.stdin, around: len(r.redirs),
+		Redirs: append(slices.Clip(r.redirs), r.redirects(s)...),
+	}
 	for _, a := range c.Assigns {
 		cmd.Prefix = append(cmd.Prefix, r.assign(a))
 		if r.nested(a); a.Name.Value == "PROMPT_COMMAND" {
@@ -69,7 +72,8 @@ func (r Reader) moved(c *Command) outcome {
 
 // ChangesShellState are the builtins after which the shell may be in any directory, now or later: they run texts or
 // functions in the shell itself, or change the meaning of cd.
-var ChangesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile readarray shopt set")
+var ChangesShellState = strings.Fields("pushd popd builtin command eval . source trap alias enable mapfile " +
+	"readarray shopt set")
 
 // moving reports whether a variable changes the meaning of cd and ~.
 func moving(name string) bool {
@@ -113,7 +117,8 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 		case syntax.WordHdoc: // a here-string, without brace expansion
 			d.Target = r.word(n.Word)
 		case syntax.DplIn, syntax.DplOut:
-			d.File, d.Write = strings.Trim(d.Target.Text, "0123456789") != "" && d.Target.Text != "-", n.Op == syntax.DplOut
+			d.File, d.Write = strings.Trim(d.Target.Text, "0123456789") != "" && d.Target.Text != "-",
+				n.Op == syntax.DplOut
 			if source := r.text(n.Word); !only(source, plainBytes) || len(source) > 1 && source[0] == '-' {
 				r.Err = odd("the word after " + d.Op) // bash expands it twice: >&'$(x)' runs x; and ends >&-x at the -
 			}
@@ -128,8 +133,8 @@ func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {
 	return all
 }
 
-// addOpened adds a command for the files that a compound statement opens: [[ … ]] > x writes x although no command in it
-// has a redirection, and so does a case without branches.
+// addOpened adds a command for the files that a compound statement opens: [[ … ]] > x writes x although no command in
+// it has a redirection, and so does a case without branches.
 func (r Reader) addOpened(s *syntax.Stmt, own []Redirect) {
 	if s.Cmd != nil && !slices.ContainsFunc(own, func(d Redirect) bool { return d.File || d.Target.Kind != Literal }) {
 		return

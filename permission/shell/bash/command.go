@@ -30,7 +30,8 @@ type Command struct {
 	By *Command
 	// AddsArgs means that By adds unknown words, like xargs.
 	AddsArgs bool
-	// MayRun means that By may run this or not (npx rm, ssh host rm): deny and ask rules apply to it, allow rules don't.
+	// MayRun means that By may run this or not (npx rm, ssh host rm): deny and ask rules apply to it, allow rules
+	// don't.
 	MayRun bool
 
 	Mark     string // what By replaces with an unknown text: {}
@@ -103,7 +104,8 @@ func (c *Command) String() string {
 // Inner returns the command that c runs with words.
 func (c *Command) Inner(words []Word) *Command {
 	return &Command{
-		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, Mark: c.Mark, Stdin: c.Input(),
+		Words: words, Place: c.Place, Source: c.Source, Dirs: c.Dirs, By: c, MayRun: c.MayRun, Mark: c.Mark,
+		Stdin: c.Input(),
 	}
 }
 

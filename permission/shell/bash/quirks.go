@@ -19,8 +19,8 @@ func odd(what string) error {
 // joinedSigns are operators that joined lines may combine: & and > in two lines are &> to bash, but not to the parser.
 var joinedSigns = regexp.MustCompile(`[&|<>();0-9}](\\\n)[\\\n]*[&|<>();]`)
 
-// oddComment reports whether a comment ends in a backslash, which continues it for the parser but not for bash, or starts in
-// the middle of a word, as in $(ls ""#), where it is a comment only for the parser.
+// oddComment reports whether a comment ends in a backslash, which continues it for the parser but not for bash, or
+// starts in the middle of a word, as in $(ls ""#), where it is a comment only for the parser.
 func oddComment(file *syntax.File, line string) (found bool) {
 	if !strings.Contains(line, "#") {
 		return false
@@ -30,7 +30,8 @@ func oddComment(file *syntax.File, line string) (found bool) {
 			start := min(int(c.Hash.Offset()), len(line))
 			text, _, _ := strings.Cut(line[start:], "\n")
 			found = found || strings.HasSuffix(text, `\`) || strings.Contains(c.Text, "\n") ||
-				start > 0 && strings.IndexByte(" \t\n;&|(", line[start-1]) < 0 || strings.HasSuffix(line[:start], "\\\n")
+				start > 0 && strings.IndexByte(" \t\n;&|(", line[start-1]) < 0 ||
+				strings.HasSuffix(line[:start], "\\\n")
 		}
 		return !found
 	})
@@ -70,7 +71,8 @@ func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 			}
 		}
 	case *syntax.ParamExp:
-		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && strings.Contains(n.Exp.Word.Lit(), "P") {
+		if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil &&
+			strings.Contains(n.Exp.Word.Lit(), "P") {
 			r.Add(&Command{Words: []Word{{r.text(n), Unknown}}, Source: top}) // ${x@P} is a prompt, whatever x is
 		}
 	case *syntax.CmdSubst:
@@ -84,8 +86,8 @@ func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {
 	}
 }
 
-// checkSubstitution rejects a here-document in a substitution with something after it. Bash 5.2 prints the commands of a
-// substitution and reads them again, and loses the ; after a here-document: two commands become one.
+// checkSubstitution rejects a here-document in a substitution with something after it. Bash 5.2 prints the commands of
+// a substitution and reads them again, and loses the ; after a here-document: two commands become one.
 func (r Reader) checkSubstitution(n syntax.Node) {
 	end := n.End().Offset() - 1
 	syntax.Walk(n, func(inner syntax.Node) bool {
@@ -98,8 +100,8 @@ func (r Reader) checkSubstitution(n syntax.Node) {
 	})
 }
 
-// checkDocument rejects ambiguous ends of a here-document. Bash looks for the end after it has joined lines that end in a
-// backslash, and in $(…) a bracket after the delimiter ends both.
+// checkDocument rejects ambiguous ends of a here-document. Bash looks for the end after it has joined lines that end in
+// a backslash, and in $(…) a bracket after the delimiter ends both.
 func (r Reader) checkDocument(doc *syntax.Word, delimiter string, quoted bool) {
 	from, to := int(doc.Pos().Offset()), min(int(doc.End().Offset()), len(r.source))
 	for strings.HasSuffix(r.source[:from], "\\\n") {

@@ -36,7 +36,8 @@ var (
 
 // Script is a command line that was read.
 type Script struct {
-	// Commands are all simple commands in the order of the line, including those in substitutions, functions and wrappers.
+	// Commands are all simple commands in the order of the line, including those in substitutions, functions and
+	// wrappers.
 	Commands []*Command
 	// Notes are the parts of the line that only a rule for all commands covers.
 	Notes []Note
@@ -54,7 +55,8 @@ func Read(line string, o Options, unwrap func(Reader, *Command)) (*Script, error
 	if names(line, "HOME") {
 		o.Home = ""
 	}
-	r := Reader{reading: &reading{options: o, unwrap: unwrap, parser: syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))}, Dirs: []string{o.Dir}}
+	r := Reader{reading: &reading{options: o, unwrap: unwrap, parser: syntax.NewParser(syntax.Variant(syntax.LangBash),
+		syntax.KeepComments(true))}, Dirs: []string{o.Dir}}
 	if err := errors.Join(r.read(line), r.Err); err != nil {
 		return nil, err
 	}
@@ -67,8 +69,8 @@ func names(line, variable string) bool {
 	return strings.Contains(strings.NewReplacer("${"+variable+"}", "", "$"+variable, "").Replace(line), variable)
 }
 
-// Reader is the state of the shell at a command of the line. It is passed as a value, so that changes in a subshell or a
-// branch stay there.
+// Reader is the state of the shell at a command of the line. It is passed as a value, so that changes in a subshell or
+// a branch stay there.
 type Reader struct {
 	*reading
 	Dirs   []string // the directories that the next command may run in; nil: unknown

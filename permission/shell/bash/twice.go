@@ -9,8 +9,8 @@ import (
 )
 
 // Bash reads some texts twice, whatever quotes are around them: the index of a variable, a number that it calculates,
-// ${x@P} and the prompts. A variable in a calculation is a text too, wherever its value was written. So in a line that does
-// any of this, every quoted text with a substitution counts as run.
+// ${x@P} and the prompts. A variable in a calculation is a text too, wherever its value was written. So in a line that
+// does any of this, every quoted text with a substitution counts as run.
 
 // readTwice adds the commands in texts that may be read twice.
 func (r Reader) readTwice() {
@@ -70,11 +70,13 @@ func quotedText(n syntax.Node) string {
 	return ""
 }
 
-// Variables whose values are read twice: prompts, and variables that bash evaluates as numbers; and builtins that evaluate
-// the index of a name.
+// Variables whose values are read twice: prompts, and variables that bash evaluates as numbers; and builtins that
+// evaluate the index of a name.
 var (
-	twiceVars   = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV RANDOM SRANDOM SECONDS OPTIND HISTCMD LINENO BASHPID EPOCHSECONDS")
-	calculating = strings.Fields("let read unset wait getopts mapfile readarray compgen complete local declare typeset export readonly builtin command")
+	twiceVars = strings.Fields("PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND BASH_ENV ENV RANDOM SRANDOM SECONDS OPTIND " +
+		"HISTCMD LINENO BASHPID EPOCHSECONDS")
+	calculating = strings.Fields("let read unset wait getopts mapfile readarray compgen complete local declare " +
+		"typeset export readonly builtin command")
 )
 
 // readsTwice reports whether a node calculates with texts, or expands one as a prompt.
@@ -85,7 +87,8 @@ func (r Reader) readsTwice(n syntax.Node) bool {
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.CStyleLoop, *syntax.DeclClause:
 		return true
 	case *syntax.ParamExp: // in "${x:-'$(rm x)'}" they don't quote
-		return n.Excl || !constant(n.Index) || n.Slice != nil || n.Exp != nil && (strings.Contains(r.text(n), "'") || n.Exp.Op == syntax.OtherParamOps)
+		return n.Excl || !constant(n.Index) || n.Slice != nil || n.Exp != nil &&
+			(strings.Contains(r.text(n), "'") || n.Exp.Op == syntax.OtherParamOps)
 	case *syntax.Assign:
 		return !constant(n.Index) || n.Array != nil || n.Name != nil && slices.Contains(twiceVars, n.Name.Value)
 	case *syntax.UnaryTest:
@@ -98,7 +101,8 @@ func (r Reader) readsTwice(n syntax.Node) bool {
 	return false
 }
 
-// callReadsTwice is readsTwice for a simple command with words. An unknown word may be -v, a format or the name of a variable.
+// callReadsTwice is readsTwice for a simple command with words. An unknown word may be -v, a format or the name of a
+// variable.
 func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 	name := SystemName(r.word(c.Args[0]).Text)
 	tests := name == "test" || name == "[" || name == "printf"
@@ -106,17 +110,20 @@ func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 		source, w := r.text(arg), r.word(arg)
 		set, _, assigns := strings.Cut(w.Text, "=")                               // env PS4=…
 		index := strings.HasPrefix(source, "{") && strings.HasSuffix(source, "}") // {a[i]}> file
-		return index || assigns && (slices.Contains(twiceVars, set) || w.Kind != Literal && strings.Contains(set, "$")) ||
-			tests && (w.Kind > Glob || strings.HasPrefix(w.Text, "-v") || w.Text == "-R" || assigningFormat.MatchString(strings.ReplaceAll(w.Text, "%%", "")))
+		return index || assigns && (slices.Contains(twiceVars, set) || w.Kind != Literal &&
+			strings.Contains(set, "$")) ||
+			tests && (w.Kind > Glob || strings.HasPrefix(w.Text, "-v") || w.Text == "-R" ||
+				assigningFormat.MatchString(strings.ReplaceAll(w.Text, "%%", "")))
 	})
 }
 
 // constant reports whether an expression is a number, or missing.
 func constant(x syntax.ArithmExpr) bool {
 	w, ok := x.(*syntax.Word)
-	return x == nil || ok && (w.Lit() == "@" || w.Lit() == "*" || w.Lit() != "" && strings.Trim(w.Lit(), "0123456789") == "")
+	return x == nil || ok && (w.Lit() == "@" || w.Lit() == "*" || w.Lit() != "" &&
+		strings.Trim(w.Lit(), "0123456789") == "")
 }
 
-// assigningFormat matches %n, which assigns to the variable that an operand names. An index in that name is evaluated, which
-// may run a command.
+// assigningFormat matches %n, which assigns to the variable that an operand names. An index in that name is evaluated,
+// which may run a command.
 var assigningFormat = regexp.MustCompile(`%[-0-9.*+# 'hlLqjzt$]*n`)

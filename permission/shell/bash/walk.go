@@ -8,7 +8,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// outcome is the directories that the shell may be in after a statement: if it succeeded, and in any case. nil: unknown.
+// outcome is the directories that the shell may be in after a statement: if it succeeded, and in any case. nil:
+// unknown.
 type outcome struct{ ok, all []string }
 
 // maxDirs is the number of directories beyond which the directory counts as unknown.
@@ -121,7 +122,8 @@ func (r Reader) declaration(c *syntax.DeclClause) outcome {
 			word.Text = set.Name + "=" + word.Text
 		}
 		cmd.Words = append(cmd.Words, word)
-		if a.Name == nil && word != (Word{"-x", Literal}) && word != (Word{"-r", Literal}) || a.Name != nil && moving(a.Name.Value) {
+		if a.Name == nil && word != (Word{"-x", Literal}) && word != (Word{"-r", Literal}) || a.Name != nil &&
+			moving(a.Name.Value) {
 			o = outcome{}
 		}
 	}
@@ -129,8 +131,8 @@ func (r Reader) declaration(c *syntax.DeclClause) outcome {
 	return o
 }
 
-// binary reads a | b | c, or a && b && c. The left side of the last operator is a tree as deep as the line is long, so it is
-// read from the bottom up.
+// binary reads a | b | c, or a && b && c. The left side of the last operator is a tree as deep as the line is long, so
+// it is read from the bottom up.
 func (r Reader) binary(c *syntax.BinaryCmd) outcome {
 	chain := []*syntax.BinaryCmd{c}
 	for {
@@ -178,8 +180,8 @@ func (r Reader) right(c *syntax.BinaryCmd, x outcome) outcome {
 	return outcome{r.Dirs, r.Dirs}
 }
 
-// echoed returns what an echo or printf prints. It is literal if its words are printed unchanged, without flags, escapes or
-// formats, and printable if not all is known.
+// echoed returns what an echo or printf prints. It is literal if its words are printed unchanged, without flags,
+// escapes or formats, and printable if not all is known.
 func (r Reader) echoed(s *syntax.Stmt) *Word {
 	call, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) < 2 || call.Args[0].Lit() != "echo" && call.Args[0].Lit() != "printf" {
@@ -190,7 +192,8 @@ func (r Reader) echoed(s *syntax.Stmt) *Word {
 		words = append(words, r.words(w)...)
 	}
 	text := Join(words)
-	odd := decorated(s) || len(call.Assigns) > 0 || strings.HasPrefix(text.Text, "-") || strings.Contains(text.Text, `\`)
+	odd := decorated(s) || len(call.Assigns) > 0 || strings.HasPrefix(text.Text, "-") ||
+		strings.Contains(text.Text, `\`)
 	if odd || call.Args[0].Lit() == "printf" && (len(words) > 1 || strings.Contains(text.Text, "%")) {
 		text = Word{strings.ReplaceAll(text.Text, `\n`, "\n"), max(text.Kind, Printable)}
 	}

@@ -82,7 +82,8 @@ func (r Reader) words(w *syntax.Word) []Word {
 	var out []Word
 	for one, err := range expand.BracesSeq(nil, split) {
 		word := r.build(one).word(source)
-		if err != nil || len(out) == maxBraced || !plainBraces.MatchString(source) || word.Text == "" { // an empty word may be left out
+		// an empty word may be left out
+		if err != nil || len(out) == maxBraced || !plainBraces.MatchString(source) || word.Text == "" {
 			return []Word{{source, Unknown}}
 		}
 		out = append(out, word)
@@ -219,8 +220,8 @@ func (b *builder) lit(s string, last bool) {
 	}
 }
 
-// tilde reads a ~ before rest. It is the home directory at the start of a word, alone or before a slash. After = and : bash
-// may expand it too.
+// tilde reads a ~ before rest. It is the home directory at the start of a word, alone or before a slash. After = and :
+// bash may expand it too.
 func (b *builder) tilde(rest string, last bool) {
 	switch prev := b.text.String(); {
 	case b.started:
@@ -239,8 +240,8 @@ func (b *builder) quoted(s string) {
 	b.text.WriteString(patternEscapes.Replace(s))
 }
 
-// patternEscapes escapes what is special in a pattern. doubleEscapes removes the backslashes from a text in double quotes,
-// and the line ends after them.
+// patternEscapes escapes what is special in a pattern. doubleEscapes removes the backslashes from a text in double
+// quotes, and the line ends after them.
 var (
 	patternEscapes = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, `\`, `\\`)
 	doubleEscapes  = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
@@ -270,11 +271,12 @@ func plainParam(p *syntax.ParamExp) bool {
 		p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text, for
-// bytes that aren't UTF-8, and for \u, which depends on the locale.
+// ansiC reads the text of $'…' with the escapes that Go has too. ok is false for others, for NUL, which ends the text,
+// for bytes that aren't UTF-8, and for \u, which depends on the locale.
 func ansiC(s string) (text string, ok bool) {
 	text, err := strconv.Unquote(`"` + ansiToGo.Replace(s) + `"`)
-	return text, err == nil && utf8.ValidString(s) && utf8.ValidString(text) && !strings.ContainsRune(text, 0) && !strings.Contains(strings.ToLower(s), `\u`)
+	return text, err == nil && utf8.ValidString(s) && utf8.ValidString(text) && !strings.ContainsRune(text, 0) &&
+		!strings.Contains(strings.ToLower(s), `\u`)
 }
 
 var ansiToGo = strings.NewReplacer("\\\n", `\\\n`, `\\`, `\\`, `\'`, "'", `\"`, `\"`, `"`, `\"`, "\n", `\n`)

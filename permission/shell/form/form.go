@@ -1,4 +1,5 @@
-// Package form knows commands that obviously only read, by the form of their words: forms.txt lists them with all options.
+// Package form knows commands that obviously only read, by the form of their words: forms.txt lists them with all
+// options.
 package form
 
 import (

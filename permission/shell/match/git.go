@@ -15,11 +15,13 @@ func gitShown(c *bash.Command) (ts []Touch) {
 	if len(words) == 0 || !shows(words) {
 		return nil
 	}
-	isObject := func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') > 0 } // HEAD:file, which is judged by its name
+	// HEAD:file, which is judged by its name
+	isObject := func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') > 0 }
 	behind := slices.Index(words, bash.Word{Text: "--"})
 	switch {
 	case behind >= 0 && behind < len(words)-1:
-	case words[0].Text == "show" && len(words) > 1 && !slices.ContainsFunc(words[1:], func(w bash.Word) bool { return !isObject(w) }):
+	case words[0].Text == "show" && len(words) > 1 &&
+		!slices.ContainsFunc(words[1:], func(w bash.Word) bool { return !isObject(w) }):
 		return nil
 	default:
 		return []Touch{{Path: at + ".", Index: true, Whole: true, Sure: true}}
@@ -60,7 +62,8 @@ func shows(words []bash.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
 		quiet = quiet || slices.Contains(r.Unless, name)
 		patch = patch || slices.ContainsFunc(r.Shows, func(flag string) bool {
-			return flag == name || len(flag) == 2 && len(name) > 1 && name[0] == '-' && name[1] != '-' && strings.Contains(name, flag[1:])
+			return flag == name || len(flag) == 2 && len(name) > 1 && name[0] == '-' && name[1] != '-' &&
+				strings.Contains(name, flag[1:])
 		})
 	}
 	return patch || !quiet && slices.Contains(r.Shows, program.Always)

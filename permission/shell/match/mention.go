@@ -110,8 +110,8 @@ func (m *mentions) values() {
 	}
 }
 
-// pathspecs adds the paths in words of git that it counts from the top of the repository, such as HEAD:file, and its own
-// patterns.
+// pathspecs adds the paths in words of git that it counts from the top of the repository, such as HEAD:file, and its
+// own patterns.
 func (m *mentions) pathspecs() {
 	for _, w := range m.Words[1:] {
 		if strings.ContainsAny(w.Text, "*?[") && w.Kind == bash.Literal && !strings.HasPrefix(w.Text, "-") {
@@ -130,8 +130,8 @@ func (m *mentions) pathspecs() {
 	}
 }
 
-// input adds the paths in the input that the line gives a command. A command that reads a program, or names of files, from
-// elsewhere may use others.
+// input adds the paths in the input that the line gives a command. A command that reads a program, or names of files,
+// from elsewhere may use others.
 func (m *mentions) input() {
 	reads := program.ReadsProgram(m.Command) || slices.ContainsFunc(m.Words[1:], func(w bash.Word) bool {
 		name, _, _ := strings.Cut(w.Text, "=")
@@ -146,8 +146,8 @@ func (m *mentions) input() {
 	m.all = m.all && !(reads && (input == nil || input.Kind != bash.Literal))
 }
 
-// files adds what a well-known command does with files: what it reads and writes for sure, what it may read or write below
-// its operands or the current directory, and the files that it makes under other names.
+// files adds what a well-known command does with files: what it reads and writes for sure, what it may read or write
+// below its operands or the current directory, and the files that it makes under other names.
 func (m *mentions) files() {
 	has := func(flags ...string) bool { return given(m.Command, m.Runner, flags) }
 	reads, changes, into := has(m.Reads...), has(m.Changes...) && !has(m.Unless...), has("-t", "--target-directory")
@@ -159,13 +159,15 @@ func (m *mentions) files() {
 		}
 	}
 	below(bash.Word{Text: "."}, reads && m.Here, changes && !has(m.Into...))
-	operands := slices.DeleteFunc(slices.Clone(m.Words[1:]), func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
+	operands := slices.DeleteFunc(slices.Clone(m.Words[1:]),
+		func(w bash.Word) bool { return strings.HasPrefix(w.Text, "-") || w.Kind > bash.Glob })
 	m.all = m.all && !(m.Copies && into)
 	targets := operands[max(0, len(operands)-1):] // it copies to
 	if into {
 		targets = operands[:min(len(operands), maxCopied)]
 	}
-	isDir := into || len(operands) > 0 && strings.Trim(operands[len(operands)-1].Text, "./") == "" || m.Fetches || m.Strips
+	isDir := into || len(operands) > 0 && strings.Trim(operands[len(operands)-1].Text, "./") == "" || m.Fetches ||
+		m.Strips
 	for i, w := range operands {
 		last := i == len(operands)-1 && i > 0 && !into
 		t := Touch{Path: w.Text, Glob: w.Kind == bash.Glob, Sure: true}
@@ -174,13 +176,17 @@ func (m *mentions) files() {
 		}
 		below(w, reads || m.Renames && !last, changes)
 		for _, made := range m.made(w.Text, targets) {
-			m.add(m.Dirs, Touch{Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Writes: true, Inside: len(operands) == 2 && !isDir})
+			m.add(m.Dirs, Touch{
+				Path: made, Glob: t.Glob && strings.ContainsAny(path.Base(made), "*?["), Writes: true,
+				Inside: len(operands) == 2 && !isDir,
+			})
 		}
 		if len(m.Edits) > 0 && has(m.Edits...) {
 			m.add(m.Dirs, Touch{Path: t.Path, Glob: t.Glob, Writes: true, Edits: true})
 		}
 		if m.Writes != "" {
-			t.Writes = m.Runner.Writes == "all" || m.Runner.Writes == "rest" && i > 0 || m.Runner.Writes == "last" && (last || i == 0 && into)
+			t.Writes = m.Runner.Writes == "all" || m.Runner.Writes == "rest" && i > 0 || m.Runner.Writes == "last" &&
+				(last || i == 0 && into)
 			t.Below = !t.Glob && has(m.Deep...)
 			m.add(m.Dirs, t)
 		}
@@ -193,8 +199,8 @@ func (m *mentions) files() {
 	}
 }
 
-// made returns files that a command may make of another under a name that is not among its words. cp a/.mcp.json . writes
-// ./.mcp.json, curl -O and wget take the name from the address, and what is unpacked loses its ending.
+// made returns files that a command may make of another under a name that is not among its words. cp a/.mcp.json .
+// writes ./.mcp.json, curl -O and wget take the name from the address, and what is unpacked loses its ending.
 func (m *mentions) made(file string, targets []bash.Word) (names []string) {
 	switch {
 	case m.Fetches:

@@ -118,7 +118,10 @@ func (p *Pattern) Covers(c *bash.Command) bool {
 	if p.any || len(c.Words) < n || !p.open && (len(c.Words) > n || c.AddsArgs) {
 		return p.any
 	}
-	return slices.EqualFunc(c.Words[:n], p.words, func(w bash.Word, word string) bool { return w.Kind == bash.Literal && w.Text == word })
+	return slices.EqualFunc(c.Words[:n], p.words, func(w bash.Word, word string) bool {
+		return w.Kind == bash.Literal &&
+			w.Text == word
+	})
 }
 
 // Match is how sure it is that a command is meant by a deny or ask rule.
@@ -132,8 +135,8 @@ const (
 	Yes
 )
 
-// Match says whether a deny or ask rule means a command. It ignores the directory of the program, and finds the rule's flags
-// in any place and spelling. A word that expands at run time may be any word.
+// Match says whether a deny or ask rule means a command. It ignores the directory of the program, and finds the rule's
+// flags in any place and spelling. A word that expands at run time may be any word.
 func (p *Pattern) Match(c *bash.Command) Match {
 	switch {
 	case p.any:
@@ -153,9 +156,11 @@ func (p *Pattern) Match(c *bash.Command) Match {
 // sameProgram compares names as the disk would.
 func sameProgram(a, b string) bool {
 	if runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
-		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(a), ".exe"), strings.TrimSuffix(strings.ToLower(b), ".exe"))
+		return strings.EqualFold(strings.TrimSuffix(strings.ToLower(a), ".exe"),
+			strings.TrimSuffix(strings.ToLower(b), ".exe"))
 	}
-	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(program.RunnerOf("*").Renamed, b)
+	return a == b || len(a) == len(b)+1 && a[0] == 'g' && a[1:] == b && slices.Contains(program.RunnerOf("*").Renamed,
+		b)
 }
 
 // matchWords looks for the rule's operands and flags in a call of its program.
@@ -210,7 +215,8 @@ func aliases(c *bash.Command) bool {
 		if strings.Contains(strings.ToLower(w.Text), "alias.") || strings.HasPrefix(w.Text, "--config-env") {
 			return true
 		}
-		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.RunnerOf("git").Long, c.Words[i].Text) {
+		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.RunnerOf("git").Long,
+			c.Words[i].Text) {
 			found, own = true, program.RunnerOf("git "+w.Text).Data
 		}
 	}
@@ -226,7 +232,8 @@ func given(c *bash.Command, r program.Runner, flags []string) bool {
 		}
 		if slices.ContainsFunc(flags, func(flag string) bool {
 			abbreviated := strings.HasPrefix(flag, "--") && len(head) > 2 && strings.HasPrefix(flag, head)
-			clustered := len(flag) == 2 && flag[0] == '-' && !r.Dashed && program.Cluster(head) && strings.Contains(head, flag[1:])
+			clustered := len(flag) == 2 && flag[0] == '-' && !r.Dashed && program.Cluster(head) &&
+				strings.Contains(head, flag[1:])
 			return flag == head || flag == w.Text || abbreviated || clustered
 		}) {
 			return true
@@ -239,7 +246,8 @@ func given(c *bash.Command, r program.Runner, flags []string) bool {
 func IsLiteral(c *bash.Command) bool {
 	ended := slices.Index(c.Words, bash.Word{Text: "--"}) // what follows isn't a flag
 	for i, w := range c.Words {
-		isFile := w.Kind == bash.Glob && i > 0 && (!w.CanBeFlag() || ended > 0 && ended < i || program.RunnerOf(c.Name()).Safe)
+		isFile := w.Kind == bash.Glob && i > 0 &&
+			(!w.CanBeFlag() || ended > 0 && ended < i || program.RunnerOf(c.Name()).Safe)
 		if w.Kind != bash.Literal && !isFile {
 			return false
 		}
@@ -247,8 +255,8 @@ func IsLiteral(c *bash.Command) bool {
 	return true
 }
 
-// mayRun reports whether a command may run the one that the rule means: by its words, its input, or a variable that it is
-// given (GIT_EDITOR, PAGER).
+// mayRun reports whether a command may run the one that the rule means: by its words, its input, or a variable that it
+// is given (GIT_EDITOR, PAGER).
 func (p *Pattern) mayRun(c *bash.Command) bool {
 	if slices.ContainsFunc(c.Prefix, func(a bash.Assign) bool { return p.inText(a.Value.Text) }) {
 		return true
@@ -274,7 +282,8 @@ func (p *Pattern) mayRun(c *bash.Command) bool {
 	}
 	input := c.Input()
 	runsInput := isText || isCommand && (!uses.Own || program.StartsShell(c))
-	return input != nil && (runsInput && p.inText(input.Text) && !form.ReadsOnly(c) || input.Kind == bash.Unknown && program.ReadsProgram(c))
+	return input != nil && (runsInput && p.inText(input.Text) && !form.ReadsOnly(c) || input.Kind == bash.Unknown &&
+		program.ReadsProgram(c))
 }
 
 // inText reports whether a text contains the rule's program as a word.
@@ -304,17 +313,19 @@ func (p *Pattern) inFlag(r program.Runner, before, word string) bool {
 	case slices.Contains(r.Exec, before): // what it runs is read on its own
 		return false
 	}
-	return strings.HasPrefix(before, "-") && !strings.Contains(before, "=") && (namesProgram(before) || slices.Contains(r.Runs, before))
+	return strings.HasPrefix(before, "-") && !strings.Contains(before, "=") &&
+		(namesProgram(before) || slices.Contains(r.Runs, before))
 }
 
 // namesProgram reports whether a flag or setting with this name has a program for a value.
 func namesProgram(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(program.RunnerOf("*").Runs, func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc(program.RunnerOf("*").Runs,
+		func(part string) bool { return strings.Contains(name, part) })
 }
 
-// glued reports whether a word is short flags with the rule's program right after them: tar -Irm. In a script of sed, it
-// follows the e that runs it.
+// glued reports whether a word is short flags with the rule's program right after them: tar -Irm. In a script of sed,
+// it follows the e that runs it.
 func (p *Pattern) glued(c *bash.Command, word string) bool {
 	if strings.HasSuffix(c.Base(), "sed") && p.inText(strings.ReplaceAll(word, "e"+p.program, " "+p.program)) {
 		return true

@@ -1,4 +1,5 @@
-// Package program is what rules need to know of programs: which run others, and what they do with their words and files.
+// Package program is what rules need to know of programs: which run others, and what they do with their words and
+// files.
 package program
 
 import (
@@ -18,8 +19,8 @@ import (
 //go:embed runners.txt
 var runnersText string
 
-// Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets is
-// set; without any, each word of the command may be run.
+// Runner is what runners.txt says of a command. The fields are described there. At most one of Data, Own and Interprets
+// is set; without any, each word of the command may be run.
 type Runner struct {
 	Data, Own, Interprets                                                   bool // what it may do with its words
 	Wraps, Assigns, Adds, May, Joined, First, Only, Direct, Input           bool // how it runs another command
@@ -116,7 +117,8 @@ func OptionValues(words []bash.Word, options []string) (values []bash.Word) {
 
 // Cluster reports whether s is -abc.
 func Cluster(s string) bool {
-	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:],
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // Replaced returns the text that xargs replaces with its input.
@@ -134,15 +136,18 @@ func RunsOf(c *bash.Command) Runner {
 	return RunnerOf(cmp.Or(strings.TrimRight(c.Base(), ".0123456789"), c.Base()))
 }
 
-// StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c sh.
+// StartsShell reports whether a command that has commands of its own is given a shell among its words: docker exec -i c
+// sh.
 func StartsShell(c *bash.Command) bool {
-	return RunsOf(c).Own && slices.ContainsFunc(c.Words, func(w bash.Word) bool { return RunnerOf(path.Base(w.Text)).Shell })
+	return RunsOf(c).Own && slices.ContainsFunc(c.Words,
+		func(w bash.Word) bool { return RunnerOf(path.Base(w.Text)).Shell })
 }
 
 // ReadsProgram reports whether an interpreter is given no program in its words: it reads one from its input.
 func ReadsProgram(c *bash.Command) bool {
 	return RunsOf(c).Program && !slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
-		return w.Kind != bash.Literal || w.Text != "-" && (len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
+		return w.Kind != bash.Literal || w.Text != "-" &&
+			(len(w.Text) < 2 || w.Text[0] != '-' || strings.ContainsAny(w.Text, "cemrV"))
 	})
 }
 
@@ -154,7 +159,8 @@ func IsLetter(c byte) bool {
 // ExecEnd returns the end of the command after an -exec at i.
 func ExecEnd(words []bash.Word, i int) int {
 	end := i + 1
-	for end < len(words) && words[end].Text != ";" && !(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
+	for end < len(words) && words[end].Text != ";" &&
+		!(words[end].Text == "+" && end > 0 && words[end-1].Text == "{}") {
 		end++
 	}
 	return end

@@ -9,8 +9,8 @@ import (
 // Always stands for no flag in a list of flags: it is always given.
 const Always = ""
 
-// setField sets the field with the name of an attribute: NAME, NAME=TEXT, NAME=NUMBER or NAME=A,B. A list without a value is
-// Always.
+// setField sets the field with the name of an attribute: NAME, NAME=TEXT, NAME=NUMBER or NAME=A,B. A list without a
+// value is Always.
 func setField(entry reflect.Value, attribute string) bool {
 	name, value, valued := strings.Cut(attribute, "=")
 	field := entry.FieldByNameFunc(func(f string) bool { return name == strings.ToLower(f) })

@@ -24,7 +24,10 @@ func Unwrap(r bash.Reader, c *bash.Command) {
 		mayRun(r, c, append([]bash.Word{{Text: "git"}}, c.Words[1:]...))
 	case w.Shell, (name == "source" || name == ".") && len(c.Words) > 1:
 		shellRuns(r, c, w)
-	case name == "alias" && slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool { return w.Kind != bash.Literal || strings.Contains(w.Text, "=") }):
+	case name == "alias" && slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
+		return w.Kind != bash.Literal ||
+			strings.Contains(w.Text, "=")
+	}):
 		r.Unknown(c)
 	case w.Exec != nil:
 		execs(r, c, w)
@@ -60,7 +63,8 @@ func wrapped(r bash.Reader, c *bash.Command, w program.Runner) {
 	splits := func(w bash.Word) bool {
 		return strings.HasPrefix(w.Text, "--s") || isShort(w) && strings.Contains(w.Text, "S")
 	}
-	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" { // -iS or --split-string
+	// -iS or --split-string
+	if i := slices.IndexFunc(c.Words[:len(c.Words)-len(rest)], splits); i > 0 && c.Base() == "env" {
 		r.Unknown(c) // env has its own quotes and escapes
 	}
 	if unsure {
@@ -91,7 +95,8 @@ func runWords(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Wor
 	if c.Base() == "xargs" {
 		inner.Mark = program.Replaced(c)
 	}
-	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:len(c.Words)-len(words)], func(w bash.Word) bool { return changesDir.MatchString(w.Text) }) {
+	if c.Base() == "chroot" || slices.ContainsFunc(c.Words[1:len(c.Words)-len(words)],
+		func(w bash.Word) bool { return changesDir.MatchString(w.Text) }) {
 		inner.Dirs = nil
 	}
 	run(r, inner)
@@ -108,8 +113,8 @@ var changesDir = regexp.MustCompile(`^(-|-[^-=][^=]*)[CDR]|^--(c|ch[a-z]*|w[a-z-
 // isLine reports whether a word looks like a command line.
 func isLine(w bash.Word) bool { return strings.ContainsAny(w.Text, " \t\n;|&") }
 
-// guesses adds what c may run: every word may start a command if unknown options may have taken the others. Otherwise the
-// first one may, unless it is a subcommand of c, and those after words such as exec: npx X, npm exec -- X.
+// guesses adds what c may run: every word may start a command if unknown options may have taken the others. Otherwise
+// the first one may, unless it is a subcommand of c, and those after words such as exec: npx X, npm exec -- X.
 func guesses(r bash.Reader, c *bash.Command, w program.Runner, words []bash.Word, every bool) {
 	if every {
 		words = words[:min(len(words), 12)] // enough for an ordinary command line
@@ -157,20 +162,25 @@ func shellRuns(r bash.Reader, c *bash.Command, w program.Runner) {
 	options := c.Words[1 : len(c.Words)-len(rest)]
 	isGiven := func(long string) bool { return slices.Contains(options, bash.Word{Text: long}) }
 	hasLetter := func(letter string) bool {
-		return slices.ContainsFunc(options, func(w bash.Word) bool { return isShort(w) && strings.Contains(w.Text, letter) })
+		return slices.ContainsFunc(options, func(w bash.Word) bool {
+			return isShort(w) &&
+				strings.Contains(w.Text, letter)
+		})
 	}
 	switch {
 	case hasLetter("c") && len(rest) > 0:
 		r.Line(c, rest[0])
 		if c.Base() != "bash" && ofBash.MatchString(rest[0].Text) {
-			other := c.Inner([]bash.Word{{Text: c.Source, Kind: bash.Unknown}}) // other shells may read it in another way
+			// other shells may read it in another way
+			other := c.Inner([]bash.Word{{Text: c.Source, Kind: bash.Unknown}})
 			other.Doubtful = true
 			r.Add(other)
 		}
 	case hasLetter("c"), len(rest) > 0 && (rest[0].Kind != bash.Literal || strings.HasPrefix(rest[0].Text, "+")):
 		r.Unknown(c)
 	case isGiven("--version"), isGiven("--help"):
-	case isGiven("--"), hasLetter("s"), len(rest) == 0, rest[0].Text == "-", strings.HasPrefix(rest[0].Text, "/dev/"), strings.HasPrefix(rest[0].Text, "/proc/"):
+	case isGiven("--"), hasLetter("s"), len(rest) == 0, rest[0].Text == "-", strings.HasPrefix(rest[0].Text, "/dev/"),
+		strings.HasPrefix(rest[0].Text, "/proc/"):
 		input(r, c)
 	}
 }
@@ -228,7 +238,8 @@ func gitRuns(r bash.Reader, c *bash.Command, w program.Runner) {
 			lines = append(lines, bash.Word{Text: strings.TrimPrefix(value, "!"), Kind: setting.Kind})
 		}
 	}
-	if i := slices.IndexFunc(c.Words, func(w bash.Word) bool { return w.Text == "run" || w.Text == "foreach" }); i > 0 { // bisect run, submodule foreach
+	// bisect run, submodule foreach
+	if i := slices.IndexFunc(c.Words, func(w bash.Word) bool { return w.Text == "run" || w.Text == "foreach" }); i > 0 {
 		rest, _ := program.SkipOptions(&bash.Command{Words: c.Words[i:]}, program.Runner{})
 		lines = append(lines, bash.Join(rest))
 	}

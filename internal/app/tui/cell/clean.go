@@ -8,8 +8,8 @@ import (
 
 const tabStop = 4
 
-// Clean makes a line from text that is not trusted: tabs become spaces, control characters and those that reorder text are
-// shown as "�", and bytes that are not UTF-8 too. A sequence that controls terminals is shown by its letters.
+// Clean makes a line from text that is not trusted: tabs become spaces, control characters and those that reorder text
+// are shown as "�", and bytes that are not UTF-8 too. A sequence that controls terminals is shown by its letters.
 func Clean(s string) string {
 	if isClean(s) {
 		return s
@@ -67,6 +67,8 @@ func cleanRunes(s string) bool {
 // unsafeRune reports whether a character controls the terminal or the direction of text.
 func unsafeRune(r rune) bool {
 	return unicode.IsControl(r) ||
-		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c || // directions
-		r == 0x2028 || r == 0x2029 || r == 0xfeff || r >= 0xe0000 && r <= 0xe007f // line separators, and what can't be seen
+		// directions
+		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x200e || r == 0x200f || r == 0x061c ||
+		// line separators, and what can't be seen
+		r == 0x2028 || r == 0x2029 || r == 0xfeff || r >= 0xe0000 && r <= 0xe007f
 }

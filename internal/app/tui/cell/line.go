@@ -133,7 +133,8 @@ func cleanURL(url string) string {
 	}, url)
 }
 
-// After compares the line with what old shows, and returns the column of the first difference and the line from there on.
+// After compares the line with what old shows, and returns the column of the first difference and the line from there
+// on.
 func (l Line) After(old Line) (column int, rest Line) {
 	i := 0
 	for i < len(l) && i < len(old) && l[i] == old[i] {

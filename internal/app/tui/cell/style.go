@@ -1,4 +1,5 @@
-// Package cell is styled text in terminal cells: how wide it is, how it is cut and wrapped, and the bytes that print it.
+// Package cell is styled text in terminal cells: how wide it is, how it is cut and wrapped, and the bytes that print
+// it.
 //
 //	l := cell.Line{{Text: "Edit ", Style: cell.Bold}, {Text: path}}
 //	out = l.Cut(80).Append(out, colors)
@@ -115,16 +116,19 @@ func (s Style) in(c Colors) (attributes Style, color uint8) {
 // The colors as numbers of the terminal's palette. Yellow and cyan are hard to read on white, blue on black.
 var (
 	onDark = [...]uint8{
-		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 33, Blue >> colorShift: 94, Magenta >> colorShift: 35,
-		Cyan >> colorShift: 36, GreenText >> colorShift: 32,
+		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 33, Blue >> colorShift: 94,
+		Magenta >> colorShift: 35,
+		Cyan >> colorShift:    36, GreenText >> colorShift: 32,
 	}
 	onLight = [...]uint8{
-		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 35, Blue >> colorShift: 34, Magenta >> colorShift: 35,
-		Cyan >> colorShift: 34, GreenText >> colorShift: 0,
+		Red >> colorShift: 31, Green >> colorShift: 32, Yellow >> colorShift: 35, Blue >> colorShift: 34,
+		Magenta >> colorShift: 35,
+		Cyan >> colorShift:    34, GreenText >> colorShift: 0,
 	}
 	// plainer is attributes in place of colors.
 	plainer = [...]Style{
-		Red >> colorShift: Bold, Green >> colorShift: Bold, Yellow >> colorShift: Bold, Blue >> colorShift: Underline, Magenta >> colorShift: Bold,
-		Cyan >> colorShift: Bold | Underline, GreenText >> colorShift: Bold,
+		Red >> colorShift: Bold, Green >> colorShift: Bold, Yellow >> colorShift: Bold, Blue >> colorShift: Underline,
+		Magenta >> colorShift: Bold,
+		Cyan >> colorShift:    Bold | Underline, GreenText >> colorShift: Bold,
 	}
 )

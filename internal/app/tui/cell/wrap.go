@@ -6,8 +6,8 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// Wrap breaks a line between words so that each part fits in width cells. Parts after the first start with indent. A word
-// that is wider than a line is broken where the line ends. Spaces at a break are dropped.
+// Wrap breaks a line between words so that each part fits in width cells. Parts after the first start with indent. A
+// word that is wider than a line is broken where the line ends. Spaces at a break are dropped.
 func Wrap(l Line, width int, indent Line) []Line {
 	if l.Width() <= width {
 		return []Line{l}
@@ -80,7 +80,8 @@ func (b *breaker) next(c string, at, cells int) {
 		b.endWord()
 	}
 	b.alone = alone
-	if b.used == 0 && b.gap > 0 && b.gap+b.cell+cells > b.width { // nothing fits beside the spaces that the text starts with
+	// nothing fits beside the spaces that the text starts with
+	if b.used == 0 && b.gap > 0 && b.gap+b.cell+cells > b.width {
 		b.line.from, b.gap = b.word.from, 0
 	}
 	if b.cell > 0 && b.cell+cells > b.room() {

@@ -86,8 +86,8 @@ func (e *Editor) wordAfter() int {
 // position is where a character is shown.
 type position struct{ at, row, column int }
 
-// places are the places of all characters, and of the end, in rows of width cells. A row always has space for the cursor
-// after its last character.
+// places are the places of all characters, and of the end, in rows of width cells. A row always has space for the
+// cursor after its last character.
 func (e *Editor) places(width int) []position {
 	width = max(width, 4)
 	var out []position

@@ -21,8 +21,8 @@ type Decoder struct {
 	Verbatim bool
 	// Expects is set while an answer of the terminal may be on its way.
 	Expects bool
-	// Asked reports whether the terminal was asked for a position and hasn't answered yet. A position in the first row looks
-	// like F3 with Shift or Ctrl. nil: it never is.
+	// Asked reports whether the terminal was asked for a position and hasn't answered yet. A position in the first row
+	// looks like F3 with Shift or Ctrl. nil: it never is.
 	Asked func() bool
 
 	rest     []byte          // an incomplete sequence or character
@@ -123,10 +123,11 @@ func (d *Decoder) Flush() []Event {
 	return append(out, d.Feed(rest)...)
 }
 
-// isAnswer reports whether a pending sequence is the start of an answer of the terminal that is a text, such as the color of
-// its background: a user who presses Alt+] types no number within the same moment.
+// isAnswer reports whether a pending sequence is the start of an answer of the terminal that is a text, such as the
+// color of its background: a user who presses Alt+] types no number within the same moment.
 func isAnswer(rest []byte) bool {
-	return len(rest) > 2 && rest[1] == ']' && rest[2] >= '0' && rest[2] <= '9' || len(rest) > 2 && rest[1] == 'P' && rest[2] == '>'
+	return len(rest) > 2 && rest[1] == ']' && rest[2] >= '0' && rest[2] <= '9' || len(rest) > 2 && rest[1] == 'P' &&
+		rest[2] == '>'
 }
 
 type pasteStart struct{}
@@ -176,7 +177,8 @@ func (d *Decoder) keep(piece []byte) {
 	}
 }
 
-// decode returns the first event of the input and its length: 0 if it is incomplete. The event is nil for what means nothing.
+// decode returns the first event of the input and its length: 0 if it is incomplete. The event is nil for what means
+// nothing.
 func decode(in []byte) (Event, int) {
 	if in[0] == 0x1b {
 		return decodeEscape(in)

@@ -111,7 +111,9 @@ func Parse(s string) (Key, bool) {
 	return k, true
 }
 
-var modNames = map[string]Mods{"ctrl": Ctrl, "control": Ctrl, "alt": Alt, "option": Alt, "shift": Shift, "super": Super, "cmd": Super}
+var modNames = map[string]Mods{
+	"ctrl": Ctrl, "control": Ctrl, "alt": Alt, "option": Alt, "shift": Shift, "super": Super, "cmd": Super,
+}
 
 // named are the keys that have more than one letter.
 var named = func() map[string]bool {
@@ -134,7 +136,8 @@ var letters = map[byte]string{
 // tildes are the keys by the number of their sequence: CSI 3 ~.
 var tildes = map[int]string{
 	1: "home", 2: "insert", 3: "delete", 4: "end", 5: "pageup", 6: "pagedown", 7: "home", 8: "end",
-	11: "f1", 12: "f2", 13: "f3", 14: "f4", 15: "f5", 17: "f6", 18: "f7", 19: "f8", 20: "f9", 21: "f10", 23: "f11", 24: "f12",
+	11: "f1", 12: "f2", 13: "f3", 14: "f4", 15: "f5", 17: "f6", 18: "f7", 19: "f8", 20: "f9", 21: "f10", 23: "f11",
+	24: "f12",
 }
 
 // coded is the key of a character code, as the kitty protocol numbers them.

@@ -8,8 +8,8 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
-// language is what a scanner must know to color code: comments, strings and keywords. It reads a line at a time, apart from
-// comments and strings that span lines.
+// language is what a scanner must know to color code: comments, strings and keywords. It reads a line at a time, apart
+// from comments and strings that span lines.
 type language struct {
 	line     []string  // start comments that end with the line
 	block    [2]string // enclose comments
@@ -178,7 +178,8 @@ var languages = func() map[string]language {
 		if impl in let loop match mod move mut pub ref return self Self static struct super trait true type unsafe use where while`)
 	python := with(language{line: []string{"#"}, long: []string{`"""`, "'''"}, quotes: `"'`}, `and as assert async await break class continue def
 		del elif else except False finally for from global if import in is lambda None nonlocal not or pass raise return True try while with yield`)
-	shell := with(language{line: []string{"#"}, quotes: `"'`}, "case do done elif else esac export fi for function if in local return set then while until")
+	shell := with(language{line: []string{"#"}, quotes: `"'`}, "case do done elif else esac export fi for function "+
+		"if in local return set then while until")
 	data := with(language{line: []string{"#"}, quotes: `"'`}, "true false null yes no")
 	json := with(language{line: []string{"//"}, quotes: `"`}, "true false null")
 	sql := with(language{line: []string{"--"}, block: c.block, quotes: `'"`}, `SELECT FROM WHERE INSERT INTO VALUES UPDATE SET DELETE CREATE TABLE
@@ -187,10 +188,14 @@ var languages = func() map[string]language {
 	ruby := with(language{line: []string{"#"}, quotes: `"'`}, `begin break case class def do else elsif end ensure false for if in module next nil
 		not or and redo rescue retry return self super then true unless until when while yield`)
 	return map[string]language{
-		"go": golang, "golang": golang, "js": script, "javascript": script, "jsx": script, "ts": script, "typescript": script, "tsx": script,
-		"c": cfamily, "h": cfamily, "cpp": cfamily, "c++": cfamily, "java": cfamily, "cs": cfamily, "csharp": cfamily, "kotlin": cfamily,
-		"swift": cfamily, "php": cfamily, "rust": rust, "rs": rust, "python": python, "py": python, "sh": shell, "bash": shell, "shell": shell,
-		"zsh": shell, "console": shell, "yaml": data, "yml": data, "toml": data, "ini": data, "dockerfile": data, "makefile": data,
-		"json": json, "jsonc": json, "sql": sql, "ruby": ruby, "rb": ruby,
+		"go": golang, "golang": golang, "js": script, "javascript": script, "jsx": script, "ts": script,
+		"typescript": script, "tsx": script,
+		"c": cfamily, "h": cfamily, "cpp": cfamily, "c++": cfamily, "java": cfamily, "cs": cfamily, "csharp": cfamily,
+		"kotlin": cfamily,
+		"swift":  cfamily, "php": cfamily, "rust": rust, "rs": rust, "python": python, "py": python, "sh": shell,
+		"bash": shell, "shell": shell,
+		"zsh": shell, "console": shell, "yaml": data, "yml": data, "toml": data, "ini": data, "dockerfile": data,
+		"makefile": data,
+		"json":     json, "jsonc": json, "sql": sql, "ruby": ruby, "rb": ruby,
 	}
 }()

@@ -29,7 +29,8 @@ func Render(src string, width int) []cell.Line {
 }
 
 func newParser() parser.Parser {
-	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList, extension.Linkify)).Parser()
+	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList,
+		extension.Linkify)).Parser()
 }
 
 // renderer turns a parsed text into lines.

@@ -11,8 +11,8 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
-// Stream shows a text while it arrives. Blocks that can't change anymore are finished; the last one is live. The zero value
-// is ready to use.
+// Stream shows a text while it arrives. Blocks that can't change anymore are finished; the last one is live. The zero
+// value is ready to use.
 type Stream struct {
 	src     string      // from the first block that is not finished
 	shown   []cell.Line // lines of the block that were finished already: code is finished line by line
@@ -22,8 +22,8 @@ type Stream struct {
 	parser  parser.Parser
 }
 
-// maxLive is the number of bytes of a block that is kept live. Each frame parses it again, so a longer one is finished in
-// parts: at the end of a line, or, without one, at a space.
+// maxLive is the number of bytes of a block that is kept live. Each frame parses it again, so a longer one is finished
+// in parts: at the end of a line, or, without one, at a space.
 const maxLive = 8 << 10
 
 // Add adds a piece of the text. It returns the lines that are finished now and the lines that are still live.
@@ -160,7 +160,8 @@ func (s *Stream) cut(width int) []cell.Line {
 // maxNesting is how deep quotes and lists can be nested in one line.
 const maxNesting = 20
 
-// limitMarkers escapes the marker in a line that follows too many others. The parser's time grows with the square of their number.
+// limitMarkers escapes the marker in a line that follows too many others. The parser's time grows with the square of
+// their number.
 func limitMarkers(src string) string {
 	for at := 0; at < len(src); {
 		end := strings.IndexByte(src[at:], '\n')

@@ -7,9 +7,9 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
 
-// buried are the lines from the first row of an old live area that the terminal scrolled away, because it became smaller than
-// the area, to the current one. Nothing can erase rows in the scrollback. When the terminal is enlarged, most terminals
-// show them again; then they are erased, and the finished lines among them are printed again.
+// buried are the lines from the first row of an old live area that the terminal scrolled away, because it became
+// smaller than the area, to the current one. Nothing can erase rows in the scrollback. When the terminal is enlarged,
+// most terminals show them again; then they are erased, and the finished lines among them are printed again.
 type buried []past
 
 // past is a line above the live area.
@@ -31,8 +31,8 @@ func (l past) high(columns int) int {
 	return max(1, (l.cells+columns-1)/max(1, columns))
 }
 
-// lostCursor reports whether a cursor in the first cell of the screen isn't at its text. If more rows are below the cursor than
-// the screen has, tmux shows the last ones, and puts the cursor there.
+// lostCursor reports whether a cursor in the first cell of the screen isn't at its text. If more rows are below the
+// cursor than the screen has, tmux shows the last ones, and puts the cursor there.
 func (p *Painter) lostCursor(columns int) bool {
 	return !p.KeepsRows && columns < p.columns && p.at.Column%max(1, columns) != 0
 }
@@ -64,7 +64,8 @@ func (p *Painter) bury(rows, columns int) {
 	}
 }
 
-// finished adds lines that were printed below. Too many, or one that terminals may wrap in different ways, aren't printed again.
+// finished adds lines that were printed below. Too many, or one that terminals may wrap in different ways, aren't
+// printed again.
 func (b buried) finished(lines []cell.Line, p *Painter) buried {
 	if len(b) == 0 || len(b)+len(lines) > maxBuried || slices.ContainsFunc(lines, p.uncertain) {
 		return nil
@@ -79,8 +80,8 @@ func (b buried) finished(lines []cell.Line, p *Painter) buried {
 	return b
 }
 
-// uncertain reports whether it isn't known how many rows a line takes: it may be wrapped, and has characters that terminals
-// wrap in different ways.
+// uncertain reports whether it isn't known how many rows a line takes: it may be wrapped, and has characters that
+// terminals wrap in different ways.
 func (p *Painter) uncertain(l cell.Line) bool {
 	return p.wide(l) && slices.ContainsFunc(l, func(s cell.Span) bool { return strings.ContainsFunc(s.Text, oddWidth) })
 }
@@ -88,8 +89,8 @@ func (p *Painter) uncertain(l cell.Line) bool {
 // oddWidth reports whether a character may take other than one cell. Punctuation, such as quotes and dashes, takes one.
 func oddWidth(r rune) bool { return r >= 0x300 && (r < 0x2010 || r > 0x2027) }
 
-// unearth takes the lines that are in the last rows above the live area, from the first stale one on. It returns how many rows
-// that is, and the finished lines among them.
+// unearth takes the lines that are in the last rows above the live area, from the first stale one on. It returns how
+// many rows that is, and the finished lines among them.
 func (b buried) unearth(rows, columns int) (rest buried, taken int, lines []cell.Line) {
 	from, all := len(b), 0
 	for i := len(b) - 1; i >= 0; i-- {

@@ -8,8 +8,8 @@
 //	p.Paint(paint.Frame{Finished: lines, Live: area, Cursor: paint.Position{Row: 1, Column: 2}})
 //	p.Close()
 //
-// A frame is one write. It contains only what changed: a line that moves from the live area to the finished lines is not
-// printed again, and rows are moved by inserting and deleting lines.
+// A frame is one write. It contains only what changed: a line that moves from the live area to the finished lines is
+// not printed again, and rows are moved by inserting and deleting lines.
 package paint
 
 import (
@@ -36,8 +36,8 @@ type Options struct {
 	// Size is the terminal's current size, as the system knows it.
 	Size   func() (columns, rows int)
 	Colors cell.Colors
-	// Report waits for the terminal's answer to the oldest [Probe] that wasn't answered yet: its size. Terminals answer in
-	// order. ok is false if it doesn't answer. A nil Report is a terminal that never does.
+	// Report waits for the terminal's answer to the oldest [Probe] that wasn't answered yet: its size. Terminals answer
+	// in order. ok is false if it doesn't answer. A nil Report is a terminal that never does.
 	Report func() (columns, rows int, ok bool)
 }
 
@@ -69,9 +69,10 @@ type Painter struct {
 	unsettled     int         // further frames for which that is so
 	probed        bool        // the last frame ended with a probe
 	inserted      insertion   // by the last frame
-	again         []cell.Line // finished lines to print again, because the terminal was resized while they were inserted
-	buried        buried      // above the live area
-	out           []byte
+	// finished lines to print again, because the terminal was resized while they were inserted
+	again  []cell.Line
+	buried buried // above the live area
+	out    []byte
 }
 
 // New makes a painter. The terminal's cursor must be at the start of a line.
@@ -81,11 +82,12 @@ func New(w io.Writer, o Options) *Painter {
 
 // Paint shows a frame.
 //
-// A terminal is resized at any time, and wraps the rows above the cursor before we know: tmux sends SIGWINCH a quarter of a
-// second later. A frame that was made for the old size would overwrite finished lines then, or leave rows behind. So a frame
-// that changes more than the row of the cursor first moves the cursor to the start of the live area and requests the size.
-// If that is as expected, the cursor is where it should be, and it stays at that text however often the terminal is
-// resized. Everything is drawn downwards from there. A second request tells whether that was in the same size.
+// A terminal is resized at any time, and wraps the rows above the cursor before we know: tmux sends SIGWINCH a quarter
+// of a second later. A frame that was made for the old size would overwrite finished lines then, or leave rows behind.
+// So a frame that changes more than the row of the cursor first moves the cursor to the start of the live area and
+// requests the size. If that is as expected, the cursor is where it should be, and it stays at that text however often
+// the terminal is resized. Everything is drawn downwards from there. A second request tells whether that was in the
+// same size.
 func (p *Painter) Paint(f Frame) error {
 	p.out = p.out[:0]
 	p.check()
@@ -117,7 +119,8 @@ func (p *Painter) Paint(f Frame) error {
 	return p.flush()
 }
 
-// paintRow shows a frame in which only the row of the cursor changed, or nothing. It reports whether the frame is such a one.
+// paintRow shows a frame in which only the row of the cursor changed, or nothing. It reports whether the frame is such
+// a one.
 func (p *Painter) paintRow(f Frame) (bool, error) {
 	columns, rows := p.size()
 	if len(f.Finished) > 0 || p.stale || columns != p.columns || rows != p.rows {
@@ -197,7 +200,8 @@ func (p *Painter) anchor() error {
 	if rows != p.rows { // a terminal that becomes lower drops rows below the cursor
 		p.stale = true
 	}
-	if first.cursor.row > 0 && first.columns == columns && first.rows == rows && (columns != p.columns || rows != p.rows) {
+	if first.cursor.row > 0 && first.columns == columns && first.rows == rows &&
+		(columns != p.columns || rows != p.rows) {
 		free := first.cursor.row - 1 - up
 		if first.cursor.row == 1 && first.cursor.column == 1 && p.lostCursor(columns) {
 			free = rows - p.high(columns)
@@ -215,8 +219,9 @@ type location struct {
 	ok            bool
 }
 
-// locate moves the cursor up to the start of the live area, and requests where it was and the size. If a resize is known of, it
-// requests the size before too: if the sizes differ, there was another one meanwhile, and the position can be of either.
+// locate moves the cursor up to the start of the live area, and requests where it was and the size. If a resize is
+// known of, it requests the size before too: if the sizes differ, there was another one meanwhile, and the position can
+// be of either.
 func (p *Painter) locate(up int, changed bool) (l location, err error) {
 	if p.report != nil && changed {
 		p.out = append(p.out, Probe...)
@@ -248,8 +253,8 @@ func (p *Painter) locate(up int, changed bool) (l location, err error) {
 	return l, nil
 }
 
-// resized looks after rows that scrolled away, or came back, with a change of size. free is the number of rows above the live
-// area; below 0, it is how many of its own have scrolled away.
+// resized looks after rows that scrolled away, or came back, with a change of size. free is the number of rows above
+// the live area; below 0, it is how many of its own have scrolled away.
 func (p *Painter) resized(free, columns int) {
 	if free < 0 && len(p.again) == 0 {
 		p.bury(-free, columns)
@@ -264,8 +269,8 @@ func (p *Painter) resized(free, columns int) {
 	p.again = append(lines, p.again...)
 }
 
-// above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide since
-// the area was drawn.
+// above is the number of rows between the start of the live area and the cursor, if the terminal has become this wide
+// since the area was drawn.
 func (p *Painter) above(columns int) int {
 	n := 0
 	if len(p.again) > 0 {
@@ -293,8 +298,8 @@ func (p *Painter) flush() error {
 	return err
 }
 
-// unsettled is the number of frames after a resize that draw the whole live area. They need not know what it looks like, so
-// more resizes do no harm.
+// unsettled is the number of frames after a resize that draw the whole live area. They need not know what it looks
+// like, so more resizes do no harm.
 const unsettled = 30
 
 // maxKept is the largest buffer that is used again for the next frame.
@@ -328,7 +333,8 @@ type insertion struct {
 	promoted int // of them, the first ones, which were on the terminal before
 }
 
-// rows is the number of rows from the first line to the live area if the terminal had this width instead of the expected.
+// rows is the number of rows from the first line to the live area if the terminal had this width instead of the
+// expected.
 func (n insertion) rows(columns int) int {
 	rows := n.promoted
 	for _, l := range n.lines[n.promoted:] {
@@ -363,7 +369,8 @@ func (p *Painter) finish(lines, live []cell.Line) {
 	}
 }
 
-// promote takes lines off the live area that are finished now, because they are the first of it. It returns their number.
+// promote takes lines off the live area that are finished now, because they are the first of it. It returns their
+// number.
 func (p *Painter) promote(finished, live []cell.Line) int {
 	n := 0
 	for n < len(finished) && n < len(p.drawn) && same(finished[n], p.drawn[n]) {
@@ -388,7 +395,8 @@ func (p *Painter) print(lines []cell.Line) {
 	p.at = Position{}
 }
 
-// wide reports whether a finished line takes several rows, or might: terminals don't agree on the width of every character.
+// wide reports whether a finished line takes several rows, or might: terminals don't agree on the width of every
+// character.
 func (p *Painter) wide(l cell.Line) bool {
 	n := 0
 	for _, s := range l {
@@ -409,7 +417,8 @@ func (p *Painter) redraw(live []cell.Line) {
 		head++
 	}
 	tail := 0
-	for tail < len(live)-head && tail < len(p.drawn)-head && same(live[len(live)-1-tail], p.drawn[len(p.drawn)-1-tail]) {
+	for tail < len(live)-head && tail < len(p.drawn)-head &&
+		same(live[len(live)-1-tail], p.drawn[len(p.drawn)-1-tail]) {
 		tail++
 	}
 	switch more := len(live) - len(p.drawn); {
@@ -525,8 +534,8 @@ func (p *Painter) move(to Position) {
 	p.at = to
 }
 
-// wrap switches whether the terminal wraps text at its right edge. In the live area it must not: if the terminal becomes
-// narrower while a frame is on its way, each row still takes one row.
+// wrap switches whether the terminal wraps text at its right edge. In the live area it must not: if the terminal
+// becomes narrower while a frame is on its way, each row still takes one row.
 func (p *Painter) wrap(on bool) {
 	if p.noWrap != on {
 		return
@@ -539,8 +548,8 @@ func (p *Painter) wrap(on bool) {
 	}
 }
 
-// eraseBelow erases everything from the cursor on, which is at the start of a row. It begins in the second cell: from the
-// first cell of the screen, tmux would move the old rows to its scrollback instead.
+// eraseBelow erases everything from the cursor on, which is at the start of a row. It begins in the second cell: from
+// the first cell of the screen, tmux would move the old rows to its scrollback instead.
 func (p *Painter) eraseBelow() { p.out = append(p.out, "\x1b[K\x1b[C\x1b[J\r"...) }
 
 // csi appends a control sequence with one number; none if the number is not positive.

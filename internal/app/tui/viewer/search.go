@@ -44,8 +44,8 @@ func (v *View) search(backward bool) {
 	v.note = "not found: " + v.typed
 }
 
-// findIn makes the first row of an item with the query, from one on, the hit. Of an item with a folded part that has it, that
-// is the first row.
+// findIn makes the first row of an item with the query, from one on, the hit. Of an item with a folded part that has
+// it, that is the first row.
 func (v *View) findIn(item, from int) bool {
 	switch v.source.Has(item, v.query) {
 	case Nowhere:

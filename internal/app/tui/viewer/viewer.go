@@ -220,8 +220,8 @@ func (v *View) show(p position) {
 	}
 }
 
-// Selected is the item that Enter and y are about: the one that Tab selected, the one that was found, or the first one on the
-// screen, for Enter the first one that can be folded. -1 means none.
+// Selected is the item that Enter and y are about: the one that Tab selected, the one that was found, or the first one
+// on the screen, for Enter the first one that can be folded. -1 means none.
 func (v *View) Selected(foldable bool) int {
 	fits := func(item int) bool { return !foldable || v.source.Fold(item, true) }
 	end := v.forward(v.top, v.height)

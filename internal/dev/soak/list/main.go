@@ -1,5 +1,5 @@
-// Command list prints the arguments of go test that run only soak tests: the packages whose tests import internal/dev/soak, and
-// the names of the tests that use it, directly or through a function of the package.
+// Command list prints the arguments of go test that run only soak tests: the packages whose tests import
+// internal/dev/soak, and the names of the tests that use it, directly or through a function of the package.
 //
 //	ADZE_SOAK=0.1 go test $(go run ./internal/dev/soak/list)
 //
@@ -43,7 +43,8 @@ func soaking(root fs.FS) (packages, tests []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "node_modules" || isModule(root, path)):
+		case e.IsDir() && path != "." && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" ||
+			e.Name() == "node_modules" || isModule(root, path)):
 			return fs.SkipDir
 		case e.IsDir() || !strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -36,8 +36,8 @@ func (r *repositories) saw(w walked) {
 	}
 }
 
-// part is what makes git take a directory for a repository: a .git, or the HEAD of another directory. There, a file that
-// git obeys is one too; of is the HEAD. In a .git, these are protected even if they don't exist.
+// part is what makes git take a directory for a repository: a .git, or the HEAD of another directory. There, a file
+// that git obeys is one too; of is the HEAD. In a .git, these are protected even if they don't exist.
 type part struct{ path, of string }
 
 func (w *walked) parts() (out []part) {
@@ -78,7 +78,8 @@ func (b *Base) Settle() {
 	r.known = r.seen
 }
 
-// unknown returns the parts of repositories that appeared, outermost first. Those at or below approved paths become known.
+// unknown returns the parts of repositories that appeared, outermost first. Those at or below approved paths become
+// known.
 func (b *Base) unknown(found walked, approved []string) (out []string) {
 	r := &b.repositories
 	r.mu.Lock()
@@ -139,7 +140,8 @@ func (b *Base) Aside(dir string, approved ...string) (notes []string) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		default:
-			note += fmt.Sprintf("The user did not approve that, but it could not be moved: %v. Don't run git there.", err)
+			note += fmt.Sprintf("The user did not approve that, but it could not be moved: %v. Don't run git there.",
+				err)
 		}
 		if moved = append(moved, path); len(moved) <= mostMoved {
 			notes = append(notes, note)

@@ -14,9 +14,9 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
-// Base is the common part of a session's workspace sandboxes: the writable paths, and the git directories. It is determined
-// once, before the first command runs, and pinned by device and inode, so that nothing a command writes changes what a later
-// one may write.
+// Base is the common part of a session's workspace sandboxes: the writable paths, and the git directories. It is
+// determined once, before the first command runs, and pinned by device and inode, so that nothing a command writes
+// changes what a later one may write.
 type Base struct {
 	roots, write []string
 	pins         map[string]ID
@@ -47,17 +47,18 @@ func (b *Base) Git() []string { return slices.Clone(b.git) }
 // Home returns the user's home directory, links resolved; empty: unknown.
 func (b *Base) Home() string { return b.home }
 
-// Lasting returns the other directories that a trial may change: temp directories, caches and those of settings. Some may be
-// in others, and some may not exist.
+// Lasting returns the other directories that a trial may change: temp directories, caches and those of settings. Some
+// may be in others, and some may not exist.
 func (b *Base) Lasting() []string {
-	return slices.DeleteFunc(slices.Concat(b.write, b.inner, b.tools, b.missing), func(path string) bool { return slices.Contains(b.git, path) })
+	return slices.DeleteFunc(slices.Concat(b.write, b.inner, b.tools, b.missing),
+		func(path string) bool { return slices.Contains(b.git, path) })
 }
 
 // Caches returns the build caches that exist.
 func (b *Base) Caches() []string { return slices.Concat(b.cached, b.tools) }
 
-// CacheDirs returns the directories of caches, such as ~/.cache. They may not exist. Only the build caches in them are for
-// commands.
+// CacheDirs returns the directories of caches, such as ~/.cache. They may not exist. Only the build caches in them are
+// for commands.
 func (b *Base) CacheDirs() []string { return slices.Clone(b.tops) }
 
 // ID identifies a file. Its zero value is no file.
@@ -82,7 +83,8 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 		b.home = real
 	}
 	if b.home != "" && holding(b.home, b.roots) != "" {
-		b.Notes = append(b.Notes, "The workspace contains your home directory, so commands can change your files except startup files, keys and settings. Start Adze in a project directory to protect them.")
+		b.Notes = append(b.Notes, "The workspace contains your home directory, so commands can change your files "+
+			"except startup files, keys and settings. Start Adze in a project directory to protect them.")
 	}
 	lexical := slices.Concat(b.roots, allClean(roots))
 	places := newCachePlaces(env, lexical)
@@ -115,8 +117,8 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 	return b
 }
 
-// addCaches records the build caches: those that exist, those with programs, and missing ones of programs in PATH. A path
-// through a link that commands can change isn't followed.
+// addCaches records the build caches: those that exist, those with programs, and missing ones of programs in PATH. A
+// path through a link that commands can change isn't followed.
 func (b *Base) addCaches(all []buildCache, roots []string) {
 	for _, c := range all {
 		linked := c.real != filepath.Clean(c.path) && decidedIn(c.path, "", slices.Concat(roots, b.write)) != ""
@@ -135,9 +137,9 @@ func (b *Base) addCaches(all []buildCache, roots []string) {
 	}
 }
 
-// makeMissing creates, in a workspace sandbox, what programs need and can't create in it: caches in a new home directory.
-// Without them they fail. Paths in ~/.config and ~/.local of a workspace that contains the home directory can only be
-// protected if these exist. Errors are ignored.
+// makeMissing creates, in a workspace sandbox, what programs need and can't create in it: caches in a new home
+// directory. Without them they fail. Paths in ~/.config and ~/.local of a workspace that contains the home directory
+// can only be protected if these exist. Errors are ignored.
 func (b *Base) makeMissing() {
 	if b.home != "" && holding(b.home, b.roots) != "" {
 		for _, name := range []string{".config", ".local"} {
@@ -158,8 +160,8 @@ func (b *Base) makeMissing() {
 	}
 }
 
-// accept makes a path writable, unless it already is or commands could have chosen its target: a path in the workspace, or
-// through a link in a writable directory.
+// accept makes a path writable, unless it already is or commands could have chosen its target: a path in the workspace,
+// or through a link in a writable directory.
 func (b *Base) accept(path string, roots []string) {
 	if !filepath.IsAbs(path) || holding(path, roots) != "" {
 		return
@@ -169,7 +171,8 @@ func (b *Base) accept(path string, roots []string) {
 		return
 	}
 	if by := decidedIn(path, real, slices.Concat(roots, b.write)); by != "" {
-		b.Notes = append(b.Notes, fmt.Sprintf("%s stays read-only: it leads to %s by way of %s, where commands can change links.", path, real, by))
+		b.Notes = append(b.Notes, fmt.Sprintf("%s stays read-only: it leads to %s by way of %s, where commands can "+
+			"change links.", path, real, by))
 		return
 	}
 	if holding(real, b.write) != "" {
@@ -179,8 +182,8 @@ func (b *Base) accept(path string, roots []string) {
 	b.write = append(b.write, real)
 }
 
-// decidedIn returns the writable directory in which links decide that path leads out of it, to real; "": none. If real is
-// empty, it returns any that path leads through.
+// decidedIn returns the writable directory in which links decide that path leads out of it, to real; "": none. If real
+// is empty, it returns any that path leads through.
 func decidedIn(path, real string, writable []string) string {
 	passed, err := realpath.Passed(path)
 	if err != nil {
@@ -214,8 +217,8 @@ func (b *Base) Spec(mode Mode) *Spec {
 	return s
 }
 
-// blocks reports whether a path is a startup file in a directory that doesn't exist: a placeholder would be in the way of
-// that directory, such as ~/.cargo.
+// blocks reports whether a path is a startup file in a directory that doesn't exist: a placeholder would be in the way
+// of that directory, such as ~/.cargo.
 func (b *Base) blocks(path string) bool {
 	name, err := filepath.Rel(b.home, path)
 	return b.home != "" && err == nil && slices.Contains(startup, name) && !isDir(filepath.Dir(path))
@@ -236,9 +239,9 @@ func For(mode Mode, roots, further, env []string, protected func(path string) bo
 	return NewBase(roots, further, env, protected).Spec(mode)
 }
 
-// outsideGit returns the git directories of a root that must be writable for commits and are outside it: that of a linked
-// worktree, or of a submodule. The file that names it may have any content, so the directory must be one that git would have
-// created for this worktree.
+// outsideGit returns the git directories of a root that must be writable for commits and are outside it: that of a
+// linked worktree, or of a submodule. The file that names it may have any content, so the directory must be one that
+// git would have created for this worktree.
 func outsideGit(root string) []string {
 	dir := gitFile(filepath.Join(root, ".git"))
 	if dir == "" || names.Below(dir, root) {
@@ -251,7 +254,8 @@ func outsideGit(root string) []string {
 	back, ok := gitconfig.Pointer(filepath.Join(dir, "gitdir"), "")
 	ours, err := filepath.EvalSymlinks(filepath.Join(root, ".git"))
 	theirs, err2 := filepath.EvalSymlinks(back)
-	if !ok || err != nil || err2 != nil || ours != theirs || filepath.Base(filepath.Dir(dir)) != "worktrees" || !isRepository(common) {
+	if !ok || err != nil || err2 != nil || ours != theirs || filepath.Base(filepath.Dir(dir)) != "worktrees" ||
+		!isRepository(common) {
 		return nil
 	}
 	return []string{common}
@@ -282,16 +286,19 @@ func isGitDir(dir string) bool {
 // obey. Others are protected where they exist.
 var obeyed = []string{".git", ".adze", ".qwen", ".agents", ".mcp.json"}
 
-// startup are protected in a home directory that is in a workspace even if they don't exist: files that shells, sessions and
-// git read or run for the user.
+// startup are protected in a home directory that is in a workspace even if they don't exist: files that shells,
+// sessions and git read or run for the user.
 var startup = []string{
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-	".ssh", ".gitconfig", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".inputrc", ".vimrc", ".exrc", ".npmrc", ".claude", ".codex",
-	".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", "bin", ".local/bin", ".cargo/bin", "go/bin",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv",
+	".zprofile", ".zlogin", ".zlogout",
+	".ssh", ".gitconfig", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".inputrc", ".vimrc",
+	".exrc", ".npmrc", ".claude", ".codex",
+	".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", "bin", ".local/bin",
+	".cargo/bin", "go/bin",
 }
 
-// protected returns what must not be written below the roots: files that programs obey, at any depth. In a git directory
-// these are the parts that make git run programs or read elsewhere, so that commits work.
+// protected returns what must not be written below the roots: files that programs obey, at any depth. In a git
+// directory these are the parts that make git run programs or read elsewhere, so that commits work.
 func (b *Base) protected() []string {
 	var out []string
 	for _, root := range b.roots {
@@ -351,11 +358,12 @@ func gitFile(path string) string {
 	return real
 }
 
-// gitObeys returns what in a git directory makes git run programs or read elsewhere: its settings, hooks and attributes, the
-// same of submodules and linked worktrees, and the paths in the worktree that its settings name.
+// gitObeys returns what in a git directory makes git run programs or read elsewhere: its settings, hooks and
+// attributes, the same of submodules and linked worktrees, and the paths in the worktree that its settings name.
 func gitObeys(dir, worktree string) []string {
 	var out []string
-	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "info/attributes", "objects/info/alternates"} {
+	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "info/attributes",
+		"objects/info/alternates"} {
 		out = append(out, filepath.Join(dir, name))
 	}
 	out = append(out, gitNames(filepath.Join(dir, "config"), worktree)...)

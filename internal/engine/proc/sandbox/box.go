@@ -107,9 +107,9 @@ func (b *Box) Environ(env []string) []string {
 	return append(out, "TMPDIR="+b.temp)
 }
 
-// Argv returns the command line to start instead of argv: the same, unless a wrapper program makes the sandbox. That may
-// need files, which it inherits as descriptors from fd on; the caller closes them. kept means that the caller stops leftover
-// processes.
+// Argv returns the command line to start instead of argv: the same, unless a wrapper program makes the sandbox. That
+// may need files, which it inherits as descriptors from fd on; the caller closes them. kept means that the caller stops
+// leftover processes.
 func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*os.File, error) {
 	if b.plan.Layers.Has(Seatbelt) {
 		return append(b.spec.seatbeltArgs(b.temp), argv...), nil, nil
@@ -117,7 +117,10 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if !b.plan.Layers.Has(Bubblewrap) {
 		return argv, nil, nil
 	}
-	w := wrapping{dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, sharedNetwork: b.inSession(), dieWithParent: !kept}
+	w := wrapping{
+		dir: dir, write: b.bound(dir), sharedToo: !b.ownShared(dir), protect: b.protect, sharedNetwork: b.inSession(),
+		dieWithParent: !kept,
+	}
 	b.plan.PrivateSockets = b.plan.PrivateSockets && kept
 	w.bwrap, _ = findBubblewrap()
 	if w.bwrap == "" {
@@ -152,12 +155,13 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 // sharedDir is the directory of POSIX shared memory.
 const sharedDir = "/dev/shm"
 
-// ownShared reports whether a command in dir has its own shared memory: it does unless the workspace or a temp directory is
-// below it.
+// ownShared reports whether a command in dir has its own shared memory: it does unless the workspace or a temp
+// directory is below it.
 func (b *Box) ownShared(dir string) bool {
-	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}), func(path string) bool {
-		return path != sharedDir && names.Below(path, sharedDir)
-	})
+	return !slices.ContainsFunc(slices.Concat(b.spec.Roots, b.spec.Write, []string{dir, b.temp}),
+		func(path string) bool {
+			return path != sharedDir && names.Below(path, sharedDir)
+		})
 }
 
 // bound returns the paths that bubblewrap mounts writable for a command in dir. It has its own shared memory.
@@ -211,7 +215,8 @@ func (b *Box) Encode() []byte {
 	}
 	paths, texts := limits.replaced()
 	for _, list := range [][]string{
-		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.Unreadable, b.spec.Unwritable, b.spec.HostSockets, b.protect, limits.Read, limits.Execute, limits.Write, limits.Hide,
+		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.Unreadable, b.spec.Unwritable, b.spec.HostSockets, b.protect,
+		limits.Read, limits.Execute, limits.Write, limits.Hide,
 		limits.Closed, limits.Shown, paths, texts,
 	} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
@@ -224,7 +229,9 @@ func (b *Box) Encode() []byte {
 		str(path)
 		out = binary.AppendUvarint(binary.AppendUvarint(out, id.Dev), id.Ino)
 	}
-	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects, b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial), bits(b.plan.Host, b.plan.Mounts, b.plan.Observes), byte(b.plan.Layers), byte(b.plan.LandlockABI))
+	return append(out, bits(b.spec.UnixSockets, b.plan.Loopback, b.plan.UnixSockets, b.plan.Protects,
+		b.plan.LandlockUnix, b.plan.Limits, b.plan.PrivateSockets, b.plan.Trial),
+		bits(b.plan.Host, b.plan.Mounts, b.plan.Observes), byte(b.plan.Layers), byte(b.plan.LandlockABI))
 }
 
 func bits(flags ...bool) (b byte) {
@@ -295,7 +302,8 @@ func DecodeBox(in []byte) (*Box, error) {
 	b.spec.Mode, b.temp, b.aside = Mode(mode), temp, aside
 	var paths, texts []string
 	for _, list := range []*[]string{
-		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.Unreadable, &b.spec.Unwritable, &b.spec.HostSockets, &b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
+		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.Unreadable, &b.spec.Unwritable, &b.spec.HostSockets,
+		&b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
 		&limits.Closed, &limits.Shown, &paths, &texts,
 	} {
 		n, ok := length()
@@ -314,7 +322,8 @@ func DecodeBox(in []byte) (*Box, error) {
 	for i, path := range paths {
 		limits.Replace = append(limits.Replace, Shown{path, texts[i]})
 	}
-	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects, &b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
+	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects,
+		&b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {
 		*flag = in[0]&(1<<i) != 0
 	}
 	b.plan.Host, b.plan.Mounts, b.plan.Observes = in[1]&1 != 0, in[1]&2 != 0, in[1]&4 != 0

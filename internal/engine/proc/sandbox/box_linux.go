@@ -58,8 +58,8 @@ func (b *Box) removeHere() {
 	b.held = nil
 }
 
-// Enter puts the calling thread, and everything it starts, into the sandbox permanently, for a command in dir. If it fails
-// the thread must not be used anymore. If the plan has namespaces the thread is already in them, see Apart.
+// Enter puts the calling thread, and everything it starts, into the sandbox permanently, for a command in dir. If it
+// fails the thread must not be used anymore. If the plan has namespaces the thread is already in them, see Apart.
 func (b *Box) Enter(dir string) error {
 	if !b.plan.InProcess() {
 		dropAmbient()
@@ -177,8 +177,8 @@ func (b *Box) tellMounts() error {
 
 func (b *Box) openedHidden() (paths []string, more bool) { return b.covers.opened() }
 
-// writable returns the writable paths: with links resolved unless the path is pinned, without missing paths and those below
-// another.
+// writable returns the writable paths: with links resolved unless the path is pinned, without missing paths and those
+// below another.
 func (b *Box) writable() []string {
 	if b.write != nil {
 		return b.write
@@ -225,7 +225,8 @@ func (b *Box) openWritable() (open []openPath, err error) {
 		}
 		if pin, ok := b.spec.Pins[path]; ok && pin != (ID{Dev: st.Dev, Ino: st.Ino}) {
 			closeAll(open)
-			return nil, fmt.Errorf("%s was replaced since the session started, so it isn't writable. Start a new session if that is right", path)
+			return nil, fmt.Errorf("%s was replaced since the session started, so it isn't writable. Start a new "+
+				"session if that is right", path)
 		}
 	}
 	return open, nil
@@ -247,8 +248,8 @@ func dropAmbient() {
 	unix.RawSyscall6(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0, 0)
 }
 
-// dropCapabilities leaves the thread, and everything it starts, only the capabilities in keep. Inside a user namespace the
-// kernel restores those of root that are not dropped here.
+// dropCapabilities leaves the thread, and everything it starts, only the capabilities in keep. Inside a user namespace
+// the kernel restores those of root that are not dropped here.
 func dropCapabilities(keep uint64) error {
 	for c := uintptr(0); c < 64; c++ {
 		if keep&(1<<c) != 0 {
@@ -277,8 +278,8 @@ func dropCapabilities(keep uint64) error {
 }
 
 // keptCapabilities returns the capabilities of a command in a directory. There are none, not even for root, unless root
-// works in a directory of another user, as in a container that mounts the user's project: otherwise root couldn't even enter
-// a home directory of mode 700. They only bypass file modes; mounts and Landlock still apply.
+// works in a directory of another user, as in a container that mounts the user's project: otherwise root couldn't even
+// enter a home directory of mode 700. They only bypass file modes; mounts and Landlock still apply.
 func (b *Box) keptCapabilities(dir string) uint64 {
 	if os.Getuid() != 0 || !slices.ContainsFunc(append([]string{dir}, b.spec.Roots...), foreign) {
 		return 0
@@ -303,8 +304,8 @@ func foreign(dir string) bool {
 }
 
 // InnerArg is the first argument of a process of this program that runs inside bubblewrap: it restricts itself with
-// Landlock, which bubblewrap doesn't do, and becomes the command. It is followed by the descriptor of the sandbox, that of a
-// socket for the filter's listener or "-", and the command.
+// Landlock, which bubblewrap doesn't do, and becomes the command. It is followed by the descriptor of the sandbox, that
+// of a socket for the filter's listener or "-", and the command.
 const InnerArg = "--adze-sandbox-inner"
 
 // innerArgv prepends that process to a command.
@@ -428,7 +429,10 @@ func Inner(args []string) int {
 
 // landlock returns the rules of the sandbox.
 func (b *Box) landlock(open []openPath) (l landlock, err error) {
-	l = landlock{abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback, unixSockets: b.plan.LandlockUnix}
+	l = landlock{
+		abi: b.plan.LandlockABI, write: open, devices: b.devices(), tcp: !b.spec.network() && !b.plan.Loopback,
+		unixSockets: b.plan.LandlockUnix,
+	}
 	if b.plan.Limits {
 		l.limits, l.executes = b.spec.Limits, b.spec.Mode == Trial
 	}

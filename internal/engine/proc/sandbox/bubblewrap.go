@@ -71,8 +71,8 @@ type wrapping struct {
 	dieWithParent bool        // leftover processes die with the command
 }
 
-// bubblewrapArgs returns bwrap's command line, up to the command. Its own /proc would be writable for root, including kernel
-// settings.
+// bubblewrapArgs returns bwrap's command line, up to the command. Its own /proc would be writable for root, including
+// kernel settings.
 func (s *Spec) bubblewrapArgs(w wrapping) []string {
 	args := []string{w.bwrap, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc",
 		"--cap-drop", "ALL", "--unshare-user-try", "--unshare-ipc", "--unshare-pid"}

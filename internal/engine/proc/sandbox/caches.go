@@ -129,8 +129,8 @@ func isDir(path string) bool {
 	return err == nil && st.IsDir()
 }
 
-// Caches returns directories outside the workspace that builds write and that can be deleted at any time: temp directories,
-// and the caches of compilers and package managers. Missing ones are omitted.
+// Caches returns directories outside the workspace that builds write and that can be deleted at any time: temp
+// directories, and the caches of compilers and package managers. Missing ones are omitted.
 func Caches(env []string) []string {
 	all := existing(append(TempDirs(env), sharedDir))
 	for _, c := range newCachePlaces(env, nil).all() {
@@ -151,7 +151,8 @@ func existing(paths []string) []string {
 
 // homeDirs returns directories of a home directory that have more than caches and temp files.
 func homeDirs(home string) (out []string) {
-	for _, name := range []string{".", ".cache", ".config", ".local/share", ".local/bin", ".ssh", ".gnupg", ".aws", ".kube", ".docker"} {
+	for _, name := range []string{".", ".cache", ".config", ".local/share", ".local/bin", ".ssh", ".gnupg", ".aws",
+		".kube", ".docker"} {
 		out = append(out, filepath.Join(home, name))
 	}
 	return out

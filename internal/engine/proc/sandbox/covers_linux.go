@@ -16,8 +16,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known which
-// were opened, the texts that are shown in place of files, and the directories that are mounted over closed ones.
+// covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known
+// which were opened, the texts that are shown in place of files, and the directories that are mounted over closed ones.
 type covers struct {
 	dir      string // on the disk, for bubblewrap; "": they are in memory
 	hidden   []string
@@ -119,9 +119,9 @@ func (c *covers) attachClosed(cover, path string) error {
 	return err
 }
 
-// coverInMemory mounts covers over hidden files and closed directories. They are in a separate file system, which is mounted on a directory for a
-// moment: creating them on a disk would take longer than most commands. The directory is given as a descriptor, because
-// something else may be mounted above it. The thread must be in its own mount namespace.
+// coverInMemory mounts covers over hidden files and closed directories. They are in a separate file system, which is
+// mounted on a directory for a moment: creating them on a disk would take longer than most commands. The directory is
+// given as a descriptor, because something else may be mounted above it. The thread must be in its own mount namespace.
 func coverInMemory(at int, l *Limits) (*covers, error) {
 	mount, err := memoryAt(at)
 	if err != nil {
@@ -173,7 +173,8 @@ func memoryAt(at int) (int, error) {
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return -1, err
 	}
-	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+	mount, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|
+		unix.MOUNT_ATTR_NOEXEC)
 	if err != nil {
 		return -1, err
 	}
@@ -307,11 +308,11 @@ func (c *covers) close() {
 	}
 }
 
-// placeholders are the placeholders of one sandbox in one directory. A placeholder prevents a protected path that doesn't
-// exist from being created: only existing paths can be mounted over. In a git directory it is a file that git treats like a
-// missing one; elsewhere it is a socket, which git, compilers and searches ignore. It is recognized by its unusual mode.
-// Sandboxes that need it lock the directory, and the last one removes it; the next sandbox there takes over what a killed
-// process has left.
+// placeholders are the placeholders of one sandbox in one directory. A placeholder prevents a protected path that
+// doesn't exist from being created: only existing paths can be mounted over. In a git directory it is a file that git
+// treats like a missing one; elsewhere it is a socket, which git, compilers and searches ignore. It is recognized by
+// its unusual mode. Sandboxes that need it lock the directory, and the last one removes it; the next sandbox there
+// takes over what a killed process has left.
 type placeholders struct {
 	dir   *os.File // locked; nil: that failed
 	paths []string
@@ -361,8 +362,8 @@ func (b *Box) holdProtected() {
 	b.protect = slices.Compact(b.protect)
 }
 
-// protectSockets protects the sockets of other programs that still exist, by their resolved paths. Bubblewrap would create
-// the directories again of a socket that is removed at this moment.
+// protectSockets protects the sockets of other programs that still exist, by their resolved paths. Bubblewrap would
+// create the directories again of a socket that is removed at this moment.
 func (b *Box) protectSockets(write []string) {
 	if b.Wrapped() {
 		return
@@ -378,8 +379,8 @@ func (b *Box) protectSockets(write []string) {
 	}
 }
 
-// protectBelow walks down to a protected path. A link on the way is protected itself, and then its target; where the path
-// ends early, what could be created there.
+// protectBelow walks down to a protected path. A link on the way is protected itself, and then its target; where the
+// path ends early, what could be created there.
 func (b *Box) protectBelow(at string, parts []string, write []string, links int) {
 	for i, part := range parts {
 		at = filepath.Join(at, part)
@@ -438,8 +439,8 @@ func (b *Box) protectTarget(link string, rest, write []string, links int) {
 	b.protectBelow(root, append(strings.Split(rel, "/"), rest...), write, links+1)
 }
 
-// hold creates a placeholder, or joins the sandboxes that hold it. It reports false if something else is there, or nothing
-// can be created there, not even by a command.
+// hold creates a placeholder, or joins the sandboxes that hold it. It reports false if something else is there, or
+// nothing can be created there, not even by a command.
 func (b *Box) hold(path string) bool {
 	dir := filepath.Dir(path)
 	h := b.held[dir]
@@ -458,8 +459,8 @@ func (b *Box) hold(path string) bool {
 	return true
 }
 
-// lockShared locks a directory against the removal of placeholders. Another sandbox that is removing its own takes a moment.
-// nil: a command holds the lock, so that none are removed.
+// lockShared locks a directory against the removal of placeholders. Another sandbox that is removing its own takes a
+// moment. nil: a command holds the lock, so that none are removed.
 func lockShared(dir string) *os.File {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -490,7 +491,8 @@ func makePlaceholder(path string, mark uint32, content string) error {
 		err = unix.Mknod(path, unix.S_IFSOCK|0o400, 0)
 	default:
 		var fd int
-		if fd, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600); err == nil {
+		if fd, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW,
+			0o600); err == nil {
 			_, err = unix.Write(fd, []byte(content))
 			unix.Close(fd)
 		}

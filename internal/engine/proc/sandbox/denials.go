@@ -32,8 +32,8 @@ type Denials struct {
 	links    [2]linkCache // of unreadable and of unwritable files
 }
 
-// NewDenials returns the Denials of rules. roots are the workspace, with links resolved. keep are directories without which no
-// command works, such as /usr: neither they nor directories above them are hidden.
+// NewDenials returns the Denials of rules. roots are the workspace, with links resolved. keep are directories without
+// which no command works, such as /usr: neither they nor directories above them are hidden.
 func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 	d := &Denials{rules: rules, roots: roots}
 	for _, dir := range slices.Concat(roots, keep, []string{"/proc", "/sys", "/dev"}) {
@@ -75,8 +75,8 @@ type search struct {
 	tree  *tree
 }
 
-// mostOutside is how many directories are searched for one rule outside the workspace, and mostDenied how many paths are
-// mounted over for the rules of a search: each takes some 20 µs in every command.
+// mostOutside is how many directories are searched for one rule outside the workspace, and mostDenied how many paths
+// are mounted over for the rules of a search: each takes some 20 µs in every command.
 const (
 	mostOutside = 20_000
 	mostDenied  = 2_000
@@ -107,7 +107,8 @@ func (d *Denials) Find() Denied {
 		found, why := s.found()
 		if why != "" {
 			for _, r := range s.rules {
-				out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: %s.", r.Text, why))
+				out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: %s.", r.Text,
+					why))
 			}
 			continue
 		}
@@ -130,7 +131,8 @@ func (d *Denials) literal(out *Denied, r DenyRule) {
 		return
 	}
 	if above := holds(real, d.keep); !missing && (r.Read && above != "" || real == "/") {
-		out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: no command works without %s.", r.Text, above))
+		out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: no command works "+
+			"without %s.", r.Text, above))
 		return
 	}
 	if r.Read && !missing {

@@ -14,8 +14,8 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// withAliases adds other names of the same files: hard links in the workspace, and paths through other mounts of the same
-// file system.
+// withAliases adds other names of the same files: hard links in the workspace, and paths through other mounts of the
+// same file system.
 func (d *Denials) withAliases(paths []string, links *linkCache) []string {
 	paths = append(paths, d.hardLinks(paths, links)...)
 	paths = append(paths, mountAliases(paths, readMounts())...)

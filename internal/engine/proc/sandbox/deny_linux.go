@@ -54,13 +54,14 @@ func passes(err error) bool {
 	return err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES
 }
 
-// undoing are the capabilities with which root could undo the mounts, or read denied files another way: from other processes,
-// from the memory of the kernel, or from a disk.
-const undoing = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_SYS_MODULE | 1<<unix.CAP_SYS_RAWIO | 1<<unix.CAP_MKNOD |
+// undoing are the capabilities with which root could undo the mounts, or read denied files another way: from other
+// processes, from the memory of the kernel, or from a disk.
+const undoing = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_SYS_MODULE | 1<<unix.CAP_SYS_RAWIO |
+	1<<unix.CAP_MKNOD |
 	1<<unix.CAP_BPF | 1<<unix.CAP_PERFMON | 1<<unix.CAP_SYS_BOOT | 1<<unix.CAP_CHECKPOINT_RESTORE
 
-// restrictProcesses keeps this thread, and everything it starts, from looking into processes that aren't restricted. The
-// only other effect is that no block devices can be created.
+// restrictProcesses keeps this thread, and everything it starts, from looking into processes that aren't restricted.
+// The only other effect is that no block devices can be created.
 func restrictProcesses(abi int) error {
 	fd, err := createRuleset(&rulesetAttr{fs: unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_REFER}, abi)
 	if err != nil {
@@ -79,8 +80,8 @@ func restrictProcesses(abi int) error {
 // referABI is the version of Landlock that can allow moves between directories.
 const referABI = 2
 
-// concealed are the names of what is mounted over unreadable paths: a socket, which can't be opened, not even by root, and a
-// directory that only root can read. A file that looks empty could be committed, deployed or copied over another.
+// concealed are the names of what is mounted over unreadable paths: a socket, which can't be opened, not even by root,
+// and a directory that only root can read. A file that looks empty could be committed, deployed or copied over another.
 var concealed = map[bool]string{false: "file", true: "directory"}
 
 // makeConcealed creates them in a directory.
@@ -135,8 +136,8 @@ func (b *Box) hideDenied() error {
 	return nil
 }
 
-// pin makes mount points of the directories between paths and those that from returns: a mount point can't be moved away, with
-// what is in it, to where no deny rule applies.
+// pin makes mount points of the directories between paths and those that from returns: a mount point can't be moved
+// away, with what is in it, to where no deny rule applies.
 func pin(paths []string, from func(path string) string) error {
 	pinned := map[string]bool{}
 	for _, path := range paths {
@@ -153,8 +154,8 @@ func pin(paths []string, from func(path string) string) error {
 	return nil
 }
 
-// movable returns the directory above a path in which a command can move directories. Without a sandbox that is the workspace,
-// the home directory, or a directory in /.
+// movable returns the directory above a path in which a command can move directories. Without a sandbox that is the
+// workspace, the home directory, or a directory in /.
 func (b *Box) movable(path string) string {
 	if b.spec.Mode != DenyRules {
 		return holding(path, b.writable())
@@ -166,8 +167,8 @@ func (b *Box) movable(path string) string {
 	return "/" + first
 }
 
-// unreadable returns the paths to cover. Root can read every directory, and git would take files in an empty one for deleted,
-// so the files are covered one by one unless there are many.
+// unreadable returns the paths to cover. Root can read every directory, and git would take files in an empty one for
+// deleted, so the files are covered one by one unless there are many.
 func (b *Box) unreadable() []string {
 	if os.Getuid() != 0 {
 		return b.spec.Unreadable
@@ -202,8 +203,8 @@ func (b *Box) holdDenied() {
 	}
 }
 
-// hosts returns the support after it was tried whether root can make mounts without a user namespace, in which it would lose
-// abilities.
+// hosts returns the support after it was tried whether root can make mounts without a user namespace, in which it would
+// lose abilities.
 func (s Support) hosts() Support {
 	if os.Getuid() == 0 && s.LandlockABI >= referABI {
 		s.Host = hostWorks()
@@ -215,5 +216,6 @@ var hostWorks = sync.OnceValue(func() bool {
 	missing := "/proc/self/does-not-exist"
 	attr := &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	_, err := syscall.ForkExec(missing, []string{missing}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}, Sys: attr})
-	return errors.Is(err, syscall.ENOENT) && unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH, &unix.MountAttr{}) != unix.ENOSYS
+	return errors.Is(err, syscall.ENOENT) && unix.MountSetattr(-1, "", unix.AT_EMPTY_PATH,
+		&unix.MountAttr{}) != unix.ENOSYS
 })

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DiskUse returns how much disk space the files in directories use, in bytes. Directories may be nested to any depth. The
-// error is about a directory that can't be read.
+// DiskUse returns how much disk space the files in directories use, in bytes. Directories may be nested to any depth.
+// The error is about a directory that can't be read.
 func DiskUse(dirs []string) (int64, error) {
 	u := diskUse{linked: map[ID]bool{}}
 	for _, dir := range dirs {
@@ -132,8 +132,8 @@ func (u *diskUse) add(st *unix.Stat_t) {
 	u.bytes += st.Blocks * 512
 }
 
-// openFiles adds the files that processes have open and that have no name anymore: those on disks, or those in memory. It
-// takes the descriptors: a process can close its directory in /proc.
+// openFiles adds the files that processes have open and that have no name anymore: those on disks, or those in memory.
+// It takes the descriptors: a process can close its directory in /proc.
 func (u *diskUse) openFiles(processes []int, memory bool) {
 	for _, pid := range processes {
 		text, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
@@ -160,7 +160,8 @@ func (u *diskUse) openFile(fd int, memory bool) {
 	if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 0 {
 		return
 	}
-	if unix.Fstatfs(fd, &system) == nil && (uint32(system.Type) == unix.TMPFS_MAGIC || uint32(system.Type) == unix.HUGETLBFS_MAGIC) == memory {
+	if unix.Fstatfs(fd, &system) == nil &&
+		(uint32(system.Type) == unix.TMPFS_MAGIC || uint32(system.Type) == unix.HUGETLBFS_MAGIC) == memory {
 		u.add(&st)
 	}
 }

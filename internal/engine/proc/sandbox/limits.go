@@ -17,13 +17,14 @@ type Surroundings struct {
 	Env    []string // the environment of limited commands
 }
 
-// Limits returns what auto-approved commands may read and execute: the workspace, system directories, the programs in PATH
-// with their toolchains, and the configuration that git and compilers read. Nothing in the workspace may be executed. The
-// caller sets Hide and Write.
+// Limits returns what auto-approved commands may read and execute: the workspace, system directories, the programs in
+// PATH with their toolchains, and the configuration that git and compilers read. Nothing in the workspace may be
+// executed. The caller sets Hide and Write.
 func (s Surroundings) Limits() *Limits {
 	l := &Limits{}
 	l.Read = append(l.Read, s.Roots...)
-	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm") // harmless devices can be written too
+	// harmless devices can be written too
+	l.Read = append(l.Read, "/proc", "/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm")
 	for _, root := range s.Roots {
 		l.Read = append(l.Read, gitDirs(root)...)
 		l.Read = append(l.Read, ignoreFilesAbove(root)...)
@@ -63,8 +64,8 @@ func (s Surroundings) unexecuted() []string {
 // stores are the directories in which some systems have all their programs.
 var stores = []string{"/nix/store", "/gnu/store", "/snap", "/run/current-system", "/home/linuxbrew/.linuxbrew"}
 
-// executable reports whether a directory of programs may be used: it neither contains the workspace nor is in it, doesn't
-// contain the home directory, and isn't allowed already.
+// executable reports whether a directory of programs may be used: it neither contains the workspace nor is in it,
+// doesn't contain the home directory, and isn't allowed already.
 func (s Surroundings) executable(dir, home string, have []string) bool {
 	if home != "" && names.Below(home, dir) {
 		return false
@@ -155,9 +156,9 @@ func linked(dir string) []string {
 	return out
 }
 
-// toolchain returns the directory above a bin directory, if it is a toolchain's: of Go, Node, Python, conda, or of a version
-// manager with shims. For a directory that has the user's data too, such as ~/.local, it only returns the programs and
-// libraries.
+// toolchain returns the directory above a bin directory, if it is a toolchain's: of Go, Node, Python, conda, or of a
+// version manager with shims. For a directory that has the user's data too, such as ~/.local, it only returns the
+// programs and libraries.
 func toolchain(bin, home string) []string {
 	prefix := filepath.Dir(bin)
 	marks := []string{"pkg/tool", "lib/node_modules", "pyvenv.cfg", "conda-meta", "lib/python3*/os.py"}
@@ -204,8 +205,8 @@ func gitDirs(root string) []string {
 	}
 }
 
-// ignoreFilesAbove returns the ignore files that rg and fd read in the directories above a root. Links aren't followed: the
-// author of the workspace may have created the directories above it too.
+// ignoreFilesAbove returns the ignore files that rg and fd read in the directories above a root. Links aren't followed:
+// the author of the workspace may have created the directories above it too.
 func ignoreFilesAbove(root string) []string {
 	var out []string
 	for dir := filepath.Dir(root); ; dir = filepath.Dir(dir) {
@@ -231,16 +232,18 @@ func (s Surroundings) userConfig(home string) []string {
 	if config == "" {
 		config = filepath.Join(home, ".config")
 	}
-	out := []string{filepath.Join(home, ".terminfo"), filepath.Join(config, "go/env"), filepath.Join(config, "fd/ignore")}
+	out := []string{filepath.Join(home, ".terminfo"), filepath.Join(config, "go/env"),
+		filepath.Join(config, "fd/ignore")}
 	seen := map[string]bool{}
-	for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git/config"), "/etc/gitconfig"} {
+	for _, path := range []string{filepath.Join(home, ".gitconfig"), filepath.Join(config, "git/config"),
+		"/etc/gitconfig"} {
 		out = append(out, gitConfig(path, home, seen)...)
 	}
 	return append(out, filepath.Join(config, "git/ignore"), filepath.Join(config, "git/attributes"))
 }
 
-// gitConfig returns a file of the user's git configuration and the files that it names: includes, and lists of ignored files
-// and attributes.
+// gitConfig returns a file of the user's git configuration and the files that it names: includes, and lists of ignored
+// files and attributes.
 func gitConfig(path, home string, seen map[string]bool) []string {
 	const most = 64
 	if seen[path] || len(seen) == most || !regular(path) {

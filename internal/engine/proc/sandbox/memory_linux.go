@@ -17,8 +17,8 @@ type memory struct {
 	ipc    *os.File // its System V shared memory
 }
 
-// use returns the memory of these processes: their own pages, and files in memory, mapped or not. Pages that processes share
-// count several times, unless that would exceed the limit: the exact number takes longer.
+// use returns the memory of these processes: their own pages, and files in memory, mapped or not. Pages that processes
+// share count several times, unless that would exceed the limit: the exact number takes longer.
 func (m *memory) use(processes []int) int64 {
 	files := diskUse{linked: map[ID]bool{}}
 	files.openFiles(processes, true)
@@ -77,7 +77,8 @@ func available() int64 {
 	return field(text, "MemAvailable:")
 }
 
-// mostMemory reports whether that is half of the system's memory: then the trial is stopped, even if another program uses it.
+// mostMemory reports whether that is half of the system's memory: then the trial is stopped, even if another program
+// uses it.
 func mostMemory(n int64) bool {
 	text, _ := os.ReadFile("/proc/meminfo")
 	return n > field(append([]byte{'\n'}, text...), "MemTotal:")/2

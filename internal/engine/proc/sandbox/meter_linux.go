@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// meter watches how much a trial uses of a resource. What the system has left is read often: it changes at once and shows how
-// much the trial can have used meanwhile. The exact use takes longer, and is counted when that may exceed the limit, and from
-// time to time, because other programs free the resource, too.
+// meter watches how much a trial uses of a resource. What the system has left is read often: it changes at once and
+// shows how much the trial can have used meanwhile. The exact use takes longer, and is counted when that may exceed the
+// limit, and from time to time, because other programs free the resource, too.
 type meter struct {
 	limit int64
 	why   string        // why the trial is stopped over the limit

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// remount makes all mounts read-only except the writable paths, and protected paths below them. The thread must have entered
-// namespaces, see Apart.
+// remount makes all mounts read-only except the writable paths, and protected paths below them. The thread must have
+// entered namespaces, see Apart.
 func (b *Box) remount(open []openPath) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -35,17 +35,20 @@ func readOnlyBut(open []openPath) error {
 		if o.path == "/" {
 			return nil
 		}
-		fd, err := unix.OpenTree(o.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+		fd, err := unix.OpenTree(o.fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|
+			unix.AT_EMPTY_PATH)
 		if err != nil {
 			return fmt.Errorf("keep %s writable: %w", o.path, err)
 		}
 		trees = append(trees, openPath{o.path, fd})
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return fmt.Errorf("make mounts read-only: %w", err)
 	}
 	for i, t := range trees {
-		if err := unix.MoveMount(t.fd, "", open[i].fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		if err := unix.MoveMount(t.fd, "", open[i].fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|
+			unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
 			return fmt.Errorf("keep %s writable: %w", t.path, err)
 		}
 	}
@@ -59,21 +62,23 @@ func attach(fd int, path string) error {
 
 // bind mounts a path on itself. A mount point can't be renamed, removed or replaced.
 func bind(path string, readOnly bool) error {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|
+		unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
 	if readOnly {
-		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE,
+			&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return err
 		}
 	}
 	return attach(fd, path)
 }
 
-// mountProtected makes protected paths read-only. Every directory between them and the writable one above becomes a mount
-// point too: otherwise .git could be moved away with its hooks and replaced.
+// mountProtected makes protected paths read-only. Every directory between them and the writable one above becomes a
+// mount point too: otherwise .git could be moved away with its hooks and replaced.
 func (b *Box) mountProtected(write []string) error {
 	pinned := map[string]bool{}
 	for _, path := range b.protect {
@@ -112,9 +117,9 @@ const (
 // harmless are the devices without effects.
 var harmless = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// ownDevices leaves the command the harmless devices, its controlling terminal, and its own pseudoterminals: a read-only
-// mount doesn't prevent writing to a disk, and a process that opens another's terminal reads what the user types there.
-// /dev/shm is its own too. Devices in Spec.Write are separate mounts by now, and stay.
+// ownDevices leaves the command the harmless devices, its controlling terminal, and its own pseudoterminals: a
+// read-only mount doesn't prevent writing to a disk, and a process that opens another's terminal reads what the user
+// types there. /dev/shm is its own too. Devices in Spec.Write are separate mounts by now, and stay.
 func (b *Box) ownDevices(dir string) error {
 	keep := map[string]int{}
 	defer func() {
@@ -123,7 +128,8 @@ func (b *Box) ownDevices(dir string) error {
 		}
 	}()
 	for _, path := range append([]string{"/dev/tty"}, harmless...) {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|
+			unix.AT_SYMLINK_NOFOLLOW)
 		if err == unix.ENOENT {
 			continue
 		}
@@ -132,7 +138,8 @@ func (b *Box) ownDevices(dir string) error {
 		}
 		keep[path] = fd
 	}
-	switch err := unix.MountSetattr(unix.AT_FDCWD, deviceDir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NODEV}); err {
+	switch err := unix.MountSetattr(unix.AT_FDCWD, deviceDir, 0,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NODEV}); err {
 	case nil:
 		for path, fd := range keep {
 			if err := attach(fd, path); err != nil {
@@ -150,15 +157,16 @@ func (b *Box) ownDevices(dir string) error {
 	if err := unix.Lstat(sharedDir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR || !b.ownShared(dir) {
 		return nil
 	}
-	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV, "mode=1777"+b.spec.Trial.shmSize()); err != nil {
+	if err := unix.Mount("tmpfs", sharedDir, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV,
+		"mode=1777"+b.spec.Trial.shmSize()); err != nil {
 		return fmt.Errorf("hide other programs' shared memory: %w", err)
 	}
 	b.shared = true
 	return nil
 }
 
-// ownTerminals mounts new pseudoterminals, or an empty directory if that fails. A container's console is a terminal from
-// outside.
+// ownTerminals mounts new pseudoterminals, or an empty directory if that fails. A container's console is a terminal
+// from outside.
 func (b *Box) ownTerminals() error {
 	if err := cover("/dev/null", console); err != nil {
 		return fmt.Errorf("hide the console: %w", err)
@@ -167,14 +175,16 @@ func (b *Box) ownTerminals() error {
 	if err := unix.Statfs(terminals, &st); err != nil || st.Type != unix.DEVPTS_SUPER_MAGIC {
 		return nil // there are none
 	}
-	if unix.Mount("devpts", terminals, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") == nil {
+	if unix.Mount("devpts", terminals, "devpts", unix.MS_NOSUID|unix.MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=0620") == nil {
 		b.terminals = true
 		if err := cover(terminals+"/ptmx", opener); err != nil {
 			return fmt.Errorf("mount new terminals: %w", err)
 		}
 		return nil
 	}
-	if err := unix.Mount("tmpfs", terminals, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV|unix.MS_RDONLY, "mode=0555,size=4k"); err != nil {
+	if err := unix.Mount("tmpfs", terminals, "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC|unix.MS_NODEV|unix.MS_RDONLY,
+		"mode=0555,size=4k"); err != nil {
 		return fmt.Errorf("hide other terminals: %w", err)
 	}
 	return nil
@@ -212,8 +222,8 @@ func (b *Box) devices() []string {
 // hasTerminals reports whether the command has its own pseudoterminals. Bubblewrap mounts them too.
 func (b *Box) hasTerminals() bool { return b.terminals || b.Wrapped() }
 
-// readable returns everything that a command may read if no mount can hide devices: all other paths. Links are omitted, and
-// their targets are in the list.
+// readable returns everything that a command may read if no mount can hide devices: all other paths. Links are omitted,
+// and their targets are in the list.
 func readable() (paths []string) {
 	entries, _ := os.ReadDir("/")
 	for _, e := range entries {
@@ -224,8 +234,8 @@ func readable() (paths []string) {
 	return append(append(paths, harmless...), "/dev/tty", sharedDir, "/dev/mqueue", "/dev/hugepages")
 }
 
-// Apart selects the namespaces of a process besides user, mount and IPC namespaces. It doesn't depend on the details of a
-// sandbox, so that a process can be started in them before its command is known.
+// Apart selects the namespaces of a process besides user, mount and IPC namespaces. It doesn't depend on the details of
+// a sandbox, so that a process can be started in them before its command is known.
 type Apart struct {
 	Network bool // only its own loopback
 	PIDs    bool // a PID namespace: the process is number 1
@@ -267,11 +277,12 @@ func capabilities() []uintptr {
 	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SYS_PTRACE}
 }
 
-// trialCapabilities returns the capabilities that overlayfs needs to copy files to an upper and to mark deleted ones, and
-// those for a resolver and for moving directories. They only apply to the user's own files and to the namespaces of the
-// process. The command has none.
+// trialCapabilities returns the capabilities that overlayfs needs to copy files to an upper and to mark deleted ones,
+// and those for a resolver and for moving directories. They only apply to the user's own files and to the namespaces of
+// the process. The command has none.
 func trialCapabilities() []uintptr {
-	return []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD, unix.CAP_FSETID, unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT}
+	return []uintptr{unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER, unix.CAP_CHOWN, unix.CAP_MKNOD, unix.CAP_FSETID,
+		unix.CAP_NET_BIND_SERVICE, unix.CAP_SYS_CHROOT}
 }
 
 // SessionAttr returns how a process is started whose network is shared: in a user and a network namespace.
@@ -291,8 +302,8 @@ func (a Apart) Within() *syscall.SysProcAttr {
 	return attr
 }
 
-// Enter moves the calling thread of a process that was started with Attr. The other threads keep the earlier mounts, except
-// /proc, which shows the processes of the namespace to all of them.
+// Enter moves the calling thread of a process that was started with Attr. The other threads keep the earlier mounts,
+// except /proc, which shows the processes of the namespace to all of them.
 func (a Apart) Enter() error {
 	if a.PIDs {
 		if os.Getpid() != 1 { // otherwise it would kill other processes

@@ -40,8 +40,8 @@ const (
 type watched struct {
 	nr   uintptr
 	does effect
-	// at and path are the indexes of the arguments with a directory and a path. at is -1 for the working directory, path
-	// is -1 if at is the descriptor of the file itself. The second path of a call follows, with its directory.
+	// at and path are the indexes of the arguments with a directory and a path. at is -1 for the working directory,
+	// path is -1 if at is the descriptor of the file itself. The second path of a call follows, with its directory.
 	at, path int
 	flags    int // the index of flags such as AT_EMPTY_PATH, or of those of an open; or none, or noFollow
 	value    int // the index of the new mode, owner or times

@@ -13,8 +13,8 @@ type Plan struct {
 	Layers Layers
 	// Loopback means that the command has its own network, with only loopback.
 	Loopback bool
-	// UnixSockets means that Unix sockets can be reached: all of them, or those below writable paths if Landlock enforces
-	// it.
+	// UnixSockets means that Unix sockets can be reached: all of them, or those below writable paths if Landlock
+	// enforces it.
 	UnixSockets bool
 	// PrivateSockets means that commands create sockets and reach those of their session, and no others.
 	PrivateSockets bool
@@ -29,8 +29,8 @@ type Plan struct {
 	Trial bool
 	// Observes means that refused writes are reported.
 	Observes bool
-	// Launched means that bubblewrap starts the process that makes the sandbox, because that process may not create a user
-	// namespace itself.
+	// Launched means that bubblewrap starts the process that makes the sandbox, because that process may not create a
+	// user namespace itself.
 	Launched bool
 	// Mounts means that there is a mount namespace and, unless Host is set, a user namespace, but no others.
 	Mounts bool
@@ -43,8 +43,8 @@ type Plan struct {
 // ErrUnenforceable is wrapped by Plan's error: this kernel can't enforce the mode.
 var ErrUnenforceable = errors.New("this system has no way to enforce it")
 
-// Plan plans how to make the sandbox here. The error means that writes or the network couldn't be blocked; with BestEffort
-// that is a note.
+// Plan plans how to make the sandbox here. The error means that writes or the network couldn't be blocked; with
+// BestEffort that is a note.
 func (s *Spec) Plan() (Plan, error) {
 	has := Probe()
 	switch {
@@ -75,7 +75,8 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 		return s.planObserving(has.without(s.Without))
 	}
 	if s.Mode != ReadOnly && slices.Contains(s.Roots, "/") {
-		return Plan{}, fmt.Errorf("create a %s sandbox: the workspace is /, so everything would be writable. Start Adze in a project directory, or choose another mode", s.Mode)
+		return Plan{}, fmt.Errorf("create a %s sandbox: the workspace is /, so everything would be writable. Start "+
+			"Adze in a project directory, or choose another mode", s.Mode)
 	}
 	has = has.without(s.Without)
 	var p Plan
@@ -88,21 +89,25 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 		p = s.planLayers(has)
 	}
 	if s.Limits != nil && !p.Limits {
-		return p, fmt.Errorf("create a %s sandbox: reads can't be limited: %w (%s)", s.Mode, ErrUnenforceable, has.why(s.Bubblewrap))
+		return p, fmt.Errorf("create a %s sandbox: reads can't be limited: %w (%s)", s.Mode, ErrUnenforceable,
+			has.why(s.Bubblewrap))
 	}
 	if s.Bubblewrap && has.Bubblewrap == "" {
-		p.Notes = append([]string{"Bubblewrap can't be used: " + has.BubblewrapWhy + ". Using the built-in sandbox instead."}, p.Notes...)
+		p.Notes = append([]string{"Bubblewrap can't be used: " + has.BubblewrapWhy +
+			". Using the built-in sandbox instead."}, p.Notes...)
 	}
 	if lacking := s.lacking(p); lacking != "" {
 		if !s.BestEffort {
-			return p, fmt.Errorf("create a %s sandbox: %s: %w (%s). Choose another mode, or off", s.Mode, lacking, ErrUnenforceable, has.why(s.Bubblewrap))
+			return p, fmt.Errorf("create a %s sandbox: %s: %w (%s). Choose another mode, or off", s.Mode, lacking,
+				ErrUnenforceable, has.why(s.Bubblewrap))
 		}
 		if p.Layers&^Notify == 0 {
 			p.Layers = 0
 			p.Notes = []string{fmt.Sprintf("No sandbox is available: %s (%s).", lacking, has.why(s.Bubblewrap))}
 			return p, nil
 		}
-		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is incomplete on this system: %s (%s).", s.Mode, lacking, has.why(s.Bubblewrap))}, p.Notes...)
+		p.Notes = append([]string{fmt.Sprintf("The %s sandbox is incomplete on this system: %s (%s).", s.Mode, lacking,
+			has.why(s.Bubblewrap))}, p.Notes...)
 	}
 	return p, nil
 }
@@ -133,8 +138,8 @@ func specialFiles(has Support) string {
 	return "Named pipes outside the workspace can be written to: " + has.LandlockWhy + "."
 }
 
-// WithoutHelper returns the plan for a program that can't start itself again, and so not inside bubblewrap. ok is false if
-// nothing else can make the sandbox.
+// WithoutHelper returns the plan for a program that can't start itself again, and so not inside bubblewrap. ok is false
+// if nothing else can make the sandbox.
 func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 	if p.InProcess() || p.Limits {
 		return p, false
@@ -144,13 +149,14 @@ func (p Plan) WithoutHelper() (plan Plan, ok bool) {
 		p.UnixSockets = p.UnixSockets && !p.LandlockUnix
 		p.PrivateSockets = false
 		p.LandlockABI, p.LandlockUnix = 0, false
-		p.Notes = append(p.Notes, specialFiles(Support{LandlockWhy: "Landlock requires that the program calls adze.Main first"}))
+		p.Notes = append(p.Notes, specialFiles(
+			Support{LandlockWhy: "Landlock requires that the program calls adze.Main first"}))
 	}
 	return p, true
 }
 
-// planTrial returns the plan of a trial. It requires all layers: without one, changes elsewhere would last. The namespaces
-// may be bubblewrap's.
+// planTrial returns the plan of a trial. It requires all layers: without one, changes elsewhere would last. The
+// namespaces may be bubblewrap's.
 func (s *Spec) planTrial(has Support) (Plan, error) {
 	launched := has.Launcher && !has.Layers().Has(Namespaces|PIDs)
 	if launched {
@@ -171,8 +177,8 @@ func (s *Spec) planTrial(has Support) (Plan, error) {
 	return p, nil
 }
 
-// planObserving returns the plan of a sandbox that reports refused writes. It requires Landlock's rules for signals: there is
-// no PID namespace.
+// planObserving returns the plan of a sandbox that reports refused writes. It requires Landlock's rules for signals:
+// there is no PID namespace.
 func (s *Spec) planObserving(has Support) (Plan, error) {
 	why := ""
 	switch {
@@ -196,8 +202,8 @@ func (s *Spec) planObserving(has Support) (Plan, error) {
 
 const onlyText = "Deny rules on paths only apply to paths in the text of commands: "
 
-// planDenying returns the plan of a sandbox that only enforces deny rules. Without it their text still applies, so a note is
-// enough with BestEffort.
+// planDenying returns the plan of a sandbox that only enforces deny rules. Without it their text still applies, so a
+// note is enough with BestEffort.
 func (s *Spec) planDenying(has Support) (Plan, error) {
 	p := Plan{Layers: Namespaces | Seccomp, Protects: true, UnixSockets: true, Mounts: true}
 	switch {
@@ -225,11 +231,14 @@ func (p Plan) Needs() Layers {
 	return p.Layers
 }
 
-// planLayers selects all built-in layers that work. Without namespaces a command can access other processes, terminals and
-// shared memory.
+// planLayers selects all built-in layers that work. Without namespaces a command can access other processes, terminals
+// and shared memory.
 func (s *Spec) planLayers(has Support) Plan {
 	have := has.Layers() &^ Bubblewrap
-	p := Plan{Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) && (s.Mode == Workspace || s.Mode == Trial), Trial: s.Mode == Trial}
+	p := Plan{
+		Layers: have, Protects: s.Mode == ReadOnly || have.Has(Namespaces), Loopback: have.Has(Namespaces) &&
+			(s.Mode == Workspace || s.Mode == Trial), Trial: s.Mode == Trial,
+	}
 	p.Limits = s.Limits != nil && (s.Mode == ReadOnly || s.Mode == Trial) && have.Has(Landlock|Seccomp|Namespaces)
 	if have.Has(Landlock) {
 		p.LandlockABI, p.LandlockUnix = has.LandlockABI, has.LandlockUnix && !s.UnixSockets
@@ -244,8 +253,10 @@ func (s *Spec) planLayers(has Support) Plan {
 	note(!p.Protects && len(s.Protect) > 0, "Protected paths are not enforced: "+has.NamespacesWhy+".")
 	note(!have.Has(Namespaces) && len(s.Unwritable)+len(s.Unreadable) > 0, onlyText+has.NamespacesWhy+".")
 	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
-	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs), "Signals to processes outside are not blocked: "+has.landlockWhy(scopeABI)+".")
-	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI, "Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")
+	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs),
+		"Signals to processes outside are not blocked: "+has.landlockWhy(scopeABI)+".")
+	note(have.Has(Landlock) && !have.Has(Namespaces) && has.LandlockABI < truncateABI,
+		"Existing files can be truncated: "+has.landlockWhy(truncateABI)+".")
 	note(!have.Has(Landlock) && have.Has(Namespaces), specialFiles(has))
 	note(p.UnixSockets && !s.UnixSockets && !have.Has(Seccomp), "Unix sockets can be reached: "+has.SeccompWhy+".")
 	return p
@@ -307,7 +318,8 @@ func (s *Spec) seatbeltProfile(temp string) string {
 	if s.UnixSockets {
 		b.WriteString("(allow network* (remote unix-socket))\n")
 	}
-	b.WriteString("(deny process-info* (target others))\n(deny signal (target others))\n(allow signal (target same-sandbox))\n(deny mach-priv*)\n(deny system-privilege)\n")
+	b.WriteString("(deny process-info* (target others))\n(deny signal (target others))\n(allow signal (target " +
+		"same-sandbox))\n(deny mach-priv*)\n(deny system-privilege)\n")
 	return b.String()
 }
 

@@ -108,7 +108,8 @@ func (s Support) Lose(l Layers, why string) Support {
 		lost bool
 		why  *string
 	}{
-		{had.LandlockABI > 0 && left.LandlockABI == 0, &left.LandlockWhy}, {had.Seccomp && !left.Seccomp, &left.SeccompWhy},
+		{had.LandlockABI > 0 && left.LandlockABI == 0, &left.LandlockWhy},
+		{had.Seccomp && !left.Seccomp, &left.SeccompWhy},
 		{had.Namespaces && !left.Namespaces, &left.NamespacesWhy}, {had.PIDs && !left.PIDs, &left.PIDsWhy},
 	} {
 		if layer.lost {
@@ -138,7 +139,8 @@ func (s Support) Lines(bubblewrap bool) []string {
 		notify = "works; denied operations are inferred from the output"
 	}
 	lines := []string{
-		line("landlock", s.LandlockABI > 0, fmt.Sprintf("works, version %d%s", s.LandlockABI, s.landlockLacks()), s.LandlockWhy),
+		line("landlock", s.LandlockABI > 0, fmt.Sprintf("works, version %d%s", s.LandlockABI, s.landlockLacks()),
+			s.LandlockWhy),
 		line("seccomp", s.Seccomp, notify, s.SeccompWhy),
 		line("namespaces", s.Namespaces, "work: user, mount, IPC, network"+s.pids(), s.NamespacesWhy),
 		line("bubblewrap", s.Bubblewrap != "", "works, "+s.Bubblewrap, s.BubblewrapWhy),
@@ -156,7 +158,8 @@ func (s Support) Lines(bubblewrap bool) []string {
 func (s Support) Reads(bubblewrap bool) (line string, enforced bool) {
 	spec := Spec{Mode: ReadOnly, Limits: &Limits{}, Bubblewrap: bubblewrap}
 	if _, err := spec.planWith(s); err != nil {
-		return "reads of commands without approval are judged, not enforced: searches near secrets require approval", false
+		return "reads of commands without approval are judged, not enforced: searches near secrets require approval",
+			false
 	}
 	return "reads of commands without approval are enforced", true
 }
@@ -186,7 +189,8 @@ func (s Support) landlockLacks() string {
 	for _, c := range []struct {
 		abi  int
 		what string
-	}{{2, "moves between directories"}, {truncateABI, "truncating"}, {ioctlABI, "device ioctls"}, {scopeABI, "signals and abstract sockets"}} {
+	}{{2, "moves between directories"}, {truncateABI, "truncating"}, {ioctlABI, "device ioctls"},
+		{scopeABI, "signals and abstract sockets"}} {
 		if s.LandlockABI < c.abi {
 			lacks = append(lacks, c.what)
 		}

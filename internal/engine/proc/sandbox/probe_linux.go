@@ -52,7 +52,8 @@ func probeSeccomp() (works, notify bool, why string) {
 		return false, false, "no seccomp filter for " + runtime.GOARCH
 	}
 	available := func(action uint32) error {
-		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
+		_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0,
+			uintptr(unsafe.Pointer(&action)))
 		if errno != 0 {
 			return errno
 		}
@@ -66,7 +67,8 @@ func probeSeccomp() (works, notify bool, why string) {
 
 // probeSockets checks whether a listener can take a caller's descriptor, and isn't called twice because of a signal.
 func probeSockets(notify bool) (why string) {
-	_, _, noFlag := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
+	_, _, noFlag := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|
+		unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
 	_, err := unix.PidfdGetfd(-1, -1, 0)
 	if !notify || noFlag != unix.EFAULT || err != unix.EBADF {
 		return "this kernel can't let another process connect (requires Linux 5.19)"
@@ -74,8 +76,8 @@ func probeSockets(notify bool) (why string) {
 	return ""
 }
 
-// probeNamespaces starts a process that enters the namespaces, changes its mounts and then fails to execute a missing file:
-// any other failure came before.
+// probeNamespaces starts a process that enters the namespaces, changes its mounts and then fails to execute a missing
+// file: any other failure came before.
 func probeNamespaces(a Apart) (why string) {
 	attr := a.Attr()
 	attr.Unshareflags = unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
@@ -118,8 +120,8 @@ func singleFile(path string) bool {
 	return syscall.Lstat(path, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFREG && st.Nlink == 1
 }
 
-// stampOf returns a directory's stamp; false if the path isn't a directory. It is the ctime, which unlike the mtime can't be
-// set.
+// stampOf returns a directory's stamp; false if the path isn't a directory. It is the ctime, which unlike the mtime
+// can't be set.
 func stampOf(path string) (stamp, bool) {
 	var st syscall.Stat_t
 	if err := syscall.Lstat(path, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFDIR {

@@ -17,13 +17,19 @@ func refused() []rule {
 		what string
 		nrs  []uintptr
 	}{
-		{"tracing", []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PERF_EVENT_OPEN}},
+		{"tracing", []uintptr{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KCMP,
+			unix.SYS_PIDFD_GETFD, unix.SYS_PROCESS_MADVISE, unix.SYS_PERF_EVENT_OPEN}},
 		{"io_uring", []uintptr{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
-		{"mounting", []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR}},
+		{"mounting", []uintptr{unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_FSOPEN,
+			unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR,
+			unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR}},
 		{saysNamespaces, []uintptr{unix.SYS_SETNS}},
 		{"the kernel's keys", []uintptr{unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY}},
-		{"changing the kernel", []uintptr{unix.SYS_BPF, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_USERFAULTFD}},
-		{"changing the system", []uintptr{unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP}},
+		{"changing the kernel", []uintptr{unix.SYS_BPF, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE,
+			unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_REBOOT, unix.SYS_SYSLOG, unix.SYS_USERFAULTFD}},
+		{"changing the system", []uintptr{unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME,
+			unix.SYS_ADJTIMEX, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SWAPON, unix.SYS_SWAPOFF,
+			unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_VHANGUP}},
 		{"opening by handle", []uintptr{unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE}},
 	} {
 		for _, nr := range group.nrs {
@@ -33,7 +39,8 @@ func refused() []rule {
 	for _, nr := range refusedHere {
 		rules = append(rules, rule{nr: nr, what: "changing the kernel"})
 	}
-	const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+	const namespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID |
+		unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 	return append(rules,
 		rule{nr: unix.SYS_UNSHARE, what: saysNamespaces, test: testMask, mask: namespaces | unix.CLONE_NEWTIME},
 		rule{nr: unix.SYS_CLONE, what: saysNamespaces, test: testMask, mask: namespaces},
@@ -45,9 +52,10 @@ func refused() []rule {
 	)
 }
 
-// fileIoctls are the types of file system ioctls: generic ones, ext4, XFS, Btrfs and F2FS. They set flags, versions, labels
-// and keys, and move blocks, most of them with a descriptor that is open for reading only. fileReads are those of them that
-// read, and those that clone from one file into another, which needs a descriptor that is open for writing.
+// fileIoctls are the types of file system ioctls: generic ones, ext4, XFS, Btrfs and F2FS. They set flags, versions,
+// labels and keys, and move blocks, most of them with a descriptor that is open for reading only. fileReads are those
+// of them that read, and those that clone from one file into another, which needs a descriptor that is open for
+// writing.
 var (
 	fileIoctls = []uint32{'f' << 8, 'v' << 8, 'X' << 8, 0x94 << 8, 0xf5 << 8}
 	fileReads  = []uint32{
@@ -73,14 +81,16 @@ func metadata() []rule {
 		rules = append(rules, rule{nr: nr, what: what})
 	}
 	for _, kind := range fileIoctls {
-		rules = append(rules, rule{nr: unix.SYS_IOCTL, what: what, test: testEqual, arg: 1, mask: 0xff00, value: kind, not: fileReads})
+		rules = append(rules, rule{
+			nr: unix.SYS_IOCTL, what: what, test: testEqual, arg: 1, mask: 0xff00, value: kind, not: fileReads,
+		})
 	}
 	return rules
 }
 
 // setIDs are denied where files last: setuid and setgid bits, with which a program runs as its owner for every user. A
-// directory may get the setgid bit if there is a listener, which looks at what the call names: in a tree that a group shares,
-// tools copy the bit. Capabilities of files need a capability that no command has.
+// directory may get the setgid bit if there is a listener, which looks at what the call names: in a tree that a group
+// shares, tools copy the bit. Capabilities of files need a capability that no command has.
 func setIDs() []rule {
 	rules := append([]rule{
 		{nr: unix.SYS_OPENAT, arg: 3, with: 2, bits: creates},
@@ -101,8 +111,8 @@ const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
 
 const saysSetID = "setting setuid or setgid bits"
 
-// sharedMemory is denied without an IPC namespace: a process that guesses a key could read and write the shared memory of
-// programs outside.
+// sharedMemory is denied without an IPC namespace: a process that guesses a key could read and write the shared memory
+// of programs outside.
 func sharedMemory() (rules []rule) {
 	for _, nr := range append([]uintptr{
 		unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL,
@@ -118,7 +128,8 @@ func sharedMemory() (rules []rule) {
 func otherProcesses() (rules []rule) {
 	const what = "changing another process's limits or priority"
 	for arg, nrs := range [][]uintptr{
-		{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES},
+		{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM,
+			unix.SYS_SCHED_SETATTR, unix.SYS_MIGRATE_PAGES, unix.SYS_MOVE_PAGES},
 		{unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET},
 	} {
 		for _, nr := range nrs {
@@ -132,9 +143,9 @@ func otherProcesses() (rules []rule) {
 		rule{nr: unix.SYS_PROCESS_MRELEASE, what: what})
 }
 
-// sockets denies all families except those that the sandbox may have. A pair of sockets that are connected to each other is
-// always allowed; a pair of datagram sockets isn't: each can send to any name, including descriptors. Private sockets can
-// only connect through the listener.
+// sockets denies all families except those that the sandbox may have. A pair of sockets that are connected to each
+// other is always allowed; a pair of datagram sockets isn't: each can send to any name, including descriptors. Private
+// sockets can only connect through the listener.
 func sockets(network bool, p Plan) []rule {
 	unixSockets := p.UnixSockets
 	var pass []uint32
@@ -148,13 +159,20 @@ func sockets(network bool, p Plan) []rule {
 	streams := []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}
 	if p.PrivateSockets {
 		rules = append(rules, rule{nr: unix.SYS_CONNECT, served: true}, rule{nr: unix.SYS_LISTEN, served: true},
-			rule{nr: unix.SYS_SOCKET, what: saysSockets, first: unix.AF_UNIX, test: testNoneOf, arg: 1, mask: 0xf, not: streams, quiet: true})
+			rule{
+				nr: unix.SYS_SOCKET, what: saysSockets, first: unix.AF_UNIX, test: testNoneOf, arg: 1, mask: 0xf,
+				not: streams, quiet: true,
+			})
 	} else if !unixSockets {
 		// The C library often looks for a name service and does without if there is none.
-		rules = append(rules, rule{nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true})
+		rules = append(rules, rule{
+			nr: unix.SYS_SOCKET, what: saysSockets, test: testEqual, value: unix.AF_UNIX, quiet: true,
+		})
 	}
 	if !unixSockets {
-		rules = append(rules, rule{nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: streams})
+		rules = append(rules, rule{
+			nr: unix.SYS_SOCKETPAIR, what: "datagram socket pairs", test: testNoneOf, arg: 1, mask: 0xf, not: streams,
+		})
 	}
 	what := saysNetwork
 	if network {
@@ -163,8 +181,8 @@ func sockets(network bool, p Plan) []rule {
 	return append(rules, rule{nr: unix.SYS_SOCKET, what: what, test: testNoneOf, not: pass})
 }
 
-// denying are the calls of refused that mode DenyRules denies: those that could undo mounts or get around them. Tracing and the
-// rest only reach processes and files that the command may use.
+// denying are the calls of refused that mode DenyRules denies: those that could undo mounts or get around them. Tracing
+// and the rest only reach processes and files that the command may use.
 var denying = []string{"mounting", saysNamespaces, "opening by handle", ""}
 
 // rules returns the rules of a sandbox.
@@ -187,7 +205,9 @@ func (s *Spec) rules(p Plan) []rule {
 	if s.Mode == Trial {
 		// It would take disk space faster than the limit can be checked. Programs write instead. Punching holes passes.
 		const punchHole = 2
-		rules = append(rules, rule{nr: unix.SYS_FALLOCATE, test: testEqual, arg: 1, mask: punchHole, value: 0, errno: unix.EOPNOTSUPP})
+		rules = append(rules, rule{
+			nr: unix.SYS_FALLOCATE, test: testEqual, arg: 1, mask: punchHole, value: 0, errno: unix.EOPNOTSUPP,
+		})
 	}
 	if s.Mode == Trial && p.PrivateSockets { // there is a listener
 		for _, nr := range slices.Concat(renames(), []uintptr{unix.SYS_LINKAT}, linksHere) {
@@ -203,8 +223,8 @@ func (s *Spec) rules(p Plan) []rule {
 	return rules
 }
 
-// loadFilter loads the rules of the sandbox. listener is a descriptor that reports denied calls, or -1 if the kernel has
-// none.
+// loadFilter loads the rules of the sandbox. listener is a descriptor that reports denied calls, or -1 if the kernel
+// has none.
 func (b *Box) loadFilter() (listener int, err error) {
 	b.rules = b.spec.rules(b.plan)
 	if b.plan.Layers.Has(Notify) {
@@ -249,11 +269,12 @@ type rule struct {
 	what string
 	// first, if not 0, is the first argument of the denied calls. Then test is required, on another argument.
 	first uint32
-	// bits, if not 0, are those of the argument with: only calls that have one of them are denied. Then test is required.
+	// bits, if not 0, are those of the argument with: only calls that have one of them are denied. Then test is
+	// required.
 	bits uint32
 	with int
-	// If test is not testNone, only calls whose argument arg meets it are denied. Arguments are compared as 32 bits: all of
-	// these are ints.
+	// If test is not testNone, only calls whose argument arg meets it are denied. Arguments are compared as 32 bits:
+	// all of these are ints.
 	test  test
 	arg   int
 	mask  uint32 // bits of the argument that count; 0 means all
@@ -275,7 +296,8 @@ const (
 	testNoneOf      // argument & mask is none of not
 )
 
-// Offsets into struct seccomp_data. The low half of an argument comes first: all supported processors are little-endian.
+// Offsets into struct seccomp_data. The low half of an argument comes first: all supported processors are
+// little-endian.
 const (
 	offNR   = 0
 	offArch = 4
@@ -329,7 +351,8 @@ func assemble(rules []rule, answer func(rule) uint32) []unix.SockFilter {
 			body = append([]unix.SockFilter{load(offArgs), jump(unix.BPF_JEQ, r.first, 0, uint8(len(body)-1))}, body...)
 		}
 		if r.bits != 0 {
-			body = append([]unix.SockFilter{load(uint32(offArgs + 8*r.with)), jump(unix.BPF_JSET, r.bits, 0, uint8(len(body)-1))}, body...)
+			body = append([]unix.SockFilter{load(uint32(offArgs + 8*r.with)),
+				jump(unix.BPF_JSET, r.bits, 0, uint8(len(body)-1))}, body...)
 		}
 		prog = append(prog, jump(unix.BPF_JEQ, uint32(r.nr), 0, uint8(len(body))))
 		prog = append(prog, body...)
@@ -377,13 +400,14 @@ type verdict struct {
 	flags uint32
 }
 
-// listen denies the calls that the filter stops, and records which. They are denied whatever their arguments are by then, so
-// changing those meanwhile gains nothing. It makes the served ones for the caller. It ends with the process.
+// listen denies the calls that the filter stops, and records which. They are denied whatever their arguments are by
+// then, so changing those meanwhile gains nothing. It makes the served ones for the caller. It ends with the process.
 func (b *Box) listen(fd int) {
 	busy := make(chan struct{}, mostServed)
 	for {
 		var n notification
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SECCOMP_IOCTL_NOTIF_RECV,
+			uintptr(unsafe.Pointer(&n)))
 		switch errno {
 		case 0:
 		case unix.EINTR, unix.ENOENT: // ENOENT: the caller was killed meanwhile

@@ -7,16 +7,19 @@ const (
 	x32Bit    uint32 = 0x40000000 // the same calls with other numbers
 )
 
-// refusedHere, renamesHere, linksHere, semaphoresHere, metadataHere, watchedHere and setIDsHere are calls that only this architecture has.
+// refusedHere, renamesHere, linksHere, semaphoresHere, metadataHere, watchedHere and setIDsHere are calls that only
+// this architecture has.
 var (
 	refusedHere = []uintptr{
-		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB, unix.SYS_MODIFY_LDT,
+		unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_CREATE_MODULE, unix.SYS_USELIB,
+		unix.SYS_MODIFY_LDT,
 	}
 	renamesHere    = []uintptr{unix.SYS_RENAME, unix.SYS_RENAMEAT}
 	linksHere      = []uintptr{unix.SYS_LINK}
 	semaphoresHere = []uintptr{unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP}
-	metadataHere   = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
-	watchedHere    = []watched{
+	metadataHere   = []uintptr{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES,
+		unix.SYS_FUTIMESAT}
+	watchedHere = []watched{
 		{unix.SYS_OPEN, opens, -1, 0, 1, 0},
 		{unix.SYS_CREAT, opens, -1, 0, none, 0},
 		{unix.SYS_MKDIR, makes, -1, 0, none, 0},

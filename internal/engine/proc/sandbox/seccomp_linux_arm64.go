@@ -7,7 +7,8 @@ const (
 	x32Bit    uint32 = 0
 )
 
-// refusedHere, renamesHere, linksHere, semaphoresHere, metadataHere, watchedHere and setIDsHere are calls that only some architectures have.
+// refusedHere, renamesHere, linksHere, semaphoresHere, metadataHere, watchedHere and setIDsHere are calls that only
+// some architectures have.
 var (
 	refusedHere    = []uintptr{unix.SYS_KEXEC_FILE_LOAD}
 	renamesHere    = []uintptr{unix.SYS_RENAMEAT}

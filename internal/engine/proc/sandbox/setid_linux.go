@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setID makes a call that sets a setuid or a setgid bit, if it is the setgid bit of a directory. The listener changes the
-// directory that it opened: the name may mean something else by then.
+// setID makes a call that sets a setuid or a setgid bit, if it is the setgid bit of a directory. The listener changes
+// the directory that it opened: the name may mean something else by then.
 func (s served) setID() unix.Errno {
 	mode := uint32(s.args[1])
 	fd, err := -1, error(nil)

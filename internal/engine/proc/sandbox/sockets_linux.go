@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A filter can't read the address that a command connects to, and a checked address could change before the kernel reads it.
-// So the listener connects: it copies the address, takes the command's socket, and connects that. It connects to a file only
-// through a descriptor of Listening, which came from a socket of the session: links, renames and equal inode numbers can't
-// lead to another one.
+// A filter can't read the address that a command connects to, and a checked address could change before the kernel
+// reads it. So the listener connects: it copies the address, takes the command's socket, and connects that. It connects
+// to a file only through a descriptor of Listening, which came from a socket of the session: links, renames and equal
+// inode numbers can't lead to another one.
 
 // mostServed bounds the number of calls of a sandbox that are served at a time.
 const mostServed = 1024
@@ -113,13 +113,15 @@ func (s served) socket() (fd int, err error) {
 // valid reports whether the caller still waits.
 func (s served) valid() bool {
 	id := s.id
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id)))
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID,
+		uintptr(unsafe.Pointer(&id)))
 	return errno == 0
 }
 
 // register records the file of a socket that is about to listen. It reports false if the socket may not listen.
 func (s served) register(socket int) bool {
-	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil || domain != unix.AF_UNIX {
+	if domain, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_DOMAIN); err != nil ||
+		domain != unix.AF_UNIX {
 		return true
 	}
 	const siocunixfile = unix.SIOCPROTOPRIVATE
@@ -170,8 +172,8 @@ func (s served) connect(socket int) error {
 	return err
 }
 
-// address returns the address to connect a Unix socket to instead of the caller's: the same name if it is abstract, as those
-// belong to a network namespace, and otherwise the descriptor of a file.
+// address returns the address to connect a Unix socket to instead of the caller's: the same name if it is abstract, as
+// those belong to a network namespace, and otherwise the descriptor of a file.
 func (s served) address(addr []byte) (to []byte, file int, err error) {
 	const family = 2
 	if len(addr) <= family || len(addr) > unix.SizeofSockaddrUnix || binary.NativeEndian.Uint16(addr) != unix.AF_UNIX {
@@ -293,9 +295,9 @@ func connectOnce(socket int, addr []byte) error {
 // handler. Without a signal the caller would see it.
 const restart unix.Errno = 512
 
-// interrupted returns the answer to a caller with a pending signal, which it only receives after the answer. A signal for a
-// whole process may be handled by another thread, so it must be pending for some time, and the answer is harmless if there
-// is none.
+// interrupted returns the answer to a caller with a pending signal, which it only receives after the answer. A signal
+// for a whole process may be handled by another thread, so it must be pending for some time, and the answer is harmless
+// if there is none.
 func (s served) interrupted() error {
 	status := s.status()
 	set := func(name string) uint64 {
@@ -325,7 +327,8 @@ func (s served) status() map[string]string {
 }
 
 // nameServices are sockets where the C library looks for users and hosts, and does without.
-var nameServices = []string{"/run/nscd/", "/var/run/nscd/", "/var/lib/sss/", "/run/systemd/", "/run/dbus/", "/var/run/dbus/"}
+var nameServices = []string{"/run/nscd/", "/var/run/nscd/", "/var/lib/sss/", "/run/systemd/", "/run/dbus/",
+	"/var/run/dbus/"}
 
 // tellSocket records a socket that the command couldn't reach.
 func (b *Box) tellSocket(path string) {
@@ -337,13 +340,14 @@ func (b *Box) tellSocket(path string) {
 	b.tell(fmt.Sprintf("%s (%q)", saysSockets, path))
 }
 
-// Listening has the files of the sockets that the commands of a session listen on, each as a descriptor that was taken from
-// the socket itself. Connections go through such a descriptor, so that no path leads to a socket that the session didn't
-// create.
+// Listening has the files of the sockets that the commands of a session listen on, each as a descriptor that was taken
+// from the socket itself. Connections go through such a descriptor, so that no path leads to a socket that the session
+// didn't create.
 type Listening interface {
 	// In sets the mount namespace of the command. The caller keeps the descriptor.
 	In(mounts int)
-	// Add adds a socket's file, which the caller keeps; -1 if it has none. If it reports false, the socket may not listen.
+	// Add adds a socket's file, which the caller keeps; -1 if it has none. If it reports false, the socket may not
+	// listen.
 	Add(file int) bool
 	// Find returns a descriptor of the file, which the caller closes.
 	Find(ID) (file int, ok bool)
@@ -444,6 +448,6 @@ func socketID(file int) (ID, bool) {
 
 func (b *Box) inSession() bool { return b.listening != nil }
 
-// Share connects the sandbox's commands with the sockets of others, in both directions. Without it they only reach their
-// own.
+// Share connects the sandbox's commands with the sockets of others, in both directions. Without it they only reach
+// their own.
 func (b *Box) Share(l Listening) { b.listening = l }

@@ -3,8 +3,8 @@
 //	spec := sandbox.Spec{Mode: sandbox.Workspace, Roots: []string{dir}, Write: sandbox.Caches(os.Environ())}
 //	out, err := runner.Run(ctx, proc.Command{Line: "make test", Dir: dir, Sandbox: &spec})
 //
-// A sandbox consists of layers, each used where the kernel supports it. Probe reports which work and why others don't, and
-// Spec.Plan what a sandbox lacks:
+// A sandbox consists of layers, each used where the kernel supports it. Probe reports which work and why others don't,
+// and Spec.Plan what a sandbox lacks:
 //
 //	Landlock     writes only below the listed paths; no signals, no tracing and
 //	             no abstract sockets to what runs outside
@@ -22,9 +22,9 @@
 //	bubblewrap   instead of namespaces, if requested; Landlock runs inside
 //	seatbelt     on macOS; follows its documentation; untested
 //
-// On Linux one thread enters a sandbox (Apart.Enter, then Box.Enter) and then starts exactly one command: package proc does
-// that in its keeper processes. Reading is not limited unless Spec.Limits is set: the approval of a command decides which
-// files it may read, and without network it can't send them anywhere.
+// On Linux one thread enters a sandbox (Apart.Enter, then Box.Enter) and then starts exactly one command: package proc
+// does that in its keeper processes. Reading is not limited unless Spec.Limits is set: the approval of a command
+// decides which files it may read, and without network it can't send them anywhere.
 //
 // Callers decide which command gets which sandbox.
 package sandbox
@@ -48,14 +48,16 @@ type Mode string
 const (
 	Off              Mode = "off"               // no sandbox
 	WorkspaceNetwork Mode = "workspace+network" // as Workspace, and the network
-	Workspace        Mode = "workspace"         // writes to the workspace, temp and caches; no network except its own loopback
-	ReadOnly         Mode = "read-only"         // writes to a private temp directory and /dev/null; no network
-	Trial            Mode = "trial"             // writes to overlays that no other process sees; no network except its own loopback
-	DenyRules        Mode = "deny-rules"        // as without a sandbox, except for protected and unreadable paths
+	// writes to the workspace, temp and caches; no network except its own loopback
+	Workspace Mode = "workspace"
+	ReadOnly  Mode = "read-only" // writes to a private temp directory and /dev/null; no network
+	// writes to overlays that no other process sees; no network except its own loopback
+	Trial     Mode = "trial"
+	DenyRules Mode = "deny-rules" // as without a sandbox, except for protected and unreadable paths
 )
 
-// Modes returns all modes that a user can set. Trial is for single commands: it needs directories, see Trials. DenyRules is for
-// those that would run without a sandbox, see Denials.
+// Modes returns all modes that a user can set. Trial is for single commands: it needs directories, see Trials.
+// DenyRules is for those that would run without a sandbox, see Denials.
 func Modes() []Mode { return []Mode{Off, ReadOnly, Workspace, WorkspaceNetwork} }
 
 // ParseMode reads a mode's name. The empty name is Off.
@@ -77,7 +79,8 @@ func ParseMode(name string) (Mode, error) {
 type Spec struct {
 	Mode  Mode
 	Roots []string // the workspace: writable in the workspace modes
-	// Write are further writable paths in the workspace modes: temp, caches, a device. See Caches. Missing ones are omitted.
+	// Write are further writable paths in the workspace modes: temp, caches, a device. See Caches. Missing ones are
+	// omitted.
 	Write []string
 	// Protect are paths that stay read-only inside writable ones, even if they don't exist. See Protected.
 	Protect []string
@@ -88,19 +91,19 @@ type Spec struct {
 	// HostSockets are sockets of other programs that can't be removed or replaced.
 	// See WithHostSockets.
 	HostSockets []string
-	// Limits, if not nil, limits what a read-only sandbox reads and executes. If it can't be enforced that is an error, even
-	// with BestEffort.
+	// Limits, if not nil, limits what a read-only sandbox reads and executes. If it can't be enforced that is an error,
+	// even with BestEffort.
 	Limits *Limits
-	// Trial describes a sandbox of mode Trial. With Observe, only its limits of memory, processes, CPU time and disk space
-	// apply.
+	// Trial describes a sandbox of mode Trial. With Observe, only its limits of memory, processes, CPU time and disk
+	// space apply.
 	Trial *Trials
-	// Observe makes a read-only sandbox without namespaces that reports the writes it refused, and stops the command at the
-	// first. Hidden files and closed directories can't be opened there, instead of looking empty.
+	// Observe makes a read-only sandbox without namespaces that reports the writes it refused, and stops the command at
+	// the first. Hidden files and closed directories can't be opened there, instead of looking empty.
 	Observe bool
 	// Pins are the identities that writable paths must still have. A path that is another file by now is an error.
 	Pins map[string]ID
-	// UnixSockets lets commands connect to Unix sockets, such as those of Docker, which obeys every caller, or of an SSH
-	// agent.
+	// UnixSockets lets commands connect to Unix sockets, such as those of Docker, which obeys every caller, or of an
+	// SSH agent.
 	UnixSockets bool
 	// BestEffort makes a sandbox of the supported layers, with a note about what is missing, where otherwise unblocked
 	// writes or network would be an error.
@@ -198,8 +201,8 @@ func (l Layers) String() string {
 // mostHostSockets bounds the number of protected sockets.
 const mostHostSockets = 256
 
-// WithHostSockets returns the Spec with the sockets of other programs in writable directories, such as that of an SSH agent
-// in a temp directory. Otherwise a command could replace them and receive data of programs outside.
+// WithHostSockets returns the Spec with the sockets of other programs in writable directories, such as that of an SSH
+// agent in a temp directory. Otherwise a command could replace them and receive data of programs outside.
 func (s *Spec) WithHostSockets() *Spec {
 	own := *s
 	write := outermost(s.writable())
@@ -221,8 +224,8 @@ type Overlay struct {
 	Work  string // empty, on the file system of Upper; for the kernel
 	// Instead means that Upper replaces Lower: the kernel makes no overlay of a directory with mount points in it.
 	Instead bool
-	// Parts are the writable directories below Lower; nil: all of it. One overlay of a home directory is faster than one for
-	// each cache. Whole means that the rest of Lower is mounted too, read-only: it has mount points in Upper.
+	// Parts are the writable directories below Lower; nil: all of it. One overlay of a home directory is faster than
+	// one for each cache. Whole means that the rest of Lower is mounted too, read-only: it has mount points in Upper.
 	Parts []string
 	Whole bool
 }
@@ -233,14 +236,14 @@ type Trials struct {
 	Layers []Overlay
 	// Dir is an empty directory that the command can't read.
 	Dir string
-	// Show are paths below an Upper that replaces its Lower: they are shown there anyway, read-only. Upper has a directory
-	// or file for each.
+	// Show are paths below an Upper that replaces its Lower: they are shown there anyway, read-only. Upper has a
+	// directory or file for each.
 	Show []string
 	// Conceal are directories that look empty: uppers that are in a lower.
 	Conceal []string
-	// Bytes limits the disk space of everything in the directories Count, which contain the uppers of the session. Of it, Used
-	// was used before the command. Memory, Processes and CPU limit its memory, its number of processes and their CPU time.
-	// 0 means no limit.
+	// Bytes limits the disk space of everything in the directories Count, which contain the uppers of the session. Of
+	// it, Used was used before the command. Memory, Processes and CPU limit its memory, its number of processes and
+	// their CPU time. 0 means no limit.
 	Bytes, Used int64
 	Count       []string
 	Memory      int64
@@ -277,7 +280,8 @@ func decodeTrials(text string) (*Trials, error) {
 	return t, json.Unmarshal([]byte(text), t)
 }
 
-// Unfit returns why a command that failed in a trial would probably not fail outside of it, from its output; empty: unknown.
+// Unfit returns why a command that failed in a trial would probably not fail outside of it, from its output; empty:
+// unknown.
 func Unfit(output string) string {
 	for text, why := range map[string]string{
 		"Value too large for defined data type": "a file belongs to another user or group (EOVERFLOW)",

@@ -18,7 +18,8 @@ var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failur
 
 // halfway reports whether git prints that it couldn't write a file or a setting, and continues.
 func halfway(text string) bool {
-	return slices.ContainsFunc([]string{"unable to unlink", "unable to create file", "could not write config", "Update of config-file failed", "failed to remove"},
+	return slices.ContainsFunc([]string{"unable to unlink", "unable to create file", "could not write config",
+		"Update of config-file failed", "failed to remove"},
 		func(s string) bool { return strings.Contains(text, s) })
 }
 
@@ -45,7 +46,8 @@ const (
 	saysLinks      = "hard links" // that aren't as outside a trial
 )
 
-// about returns a pattern of the errors that a denied call causes, if programs often try it and do without; otherwise nil.
+// about returns a pattern of the errors that a denied call causes, if programs often try it and do without; otherwise
+// nil.
 func about(told string) *regexp.Regexp {
 	switch told {
 	case saysNetwork:
@@ -62,13 +64,13 @@ var aboutLinks = regexp.MustCompile(`(?i)(\blink|hard ?link|cross-device|EXDEV)`
 // aboutNetwork matches words of errors that a denied connection causes.
 var aboutNetwork = regexp.MustCompile(`(?i)(network|connect|socket|resolve|fetch|download|EPERM|not permitted)`)
 
-// Suspicion is why a failed command probably failed because of its sandbox, and what would allow it. The zero value means
-// that it didn't.
+// Suspicion is why a failed command probably failed because of its sandbox, and what would allow it. The zero value
+// means that it didn't.
 type Suspicion struct {
 	Why    string
 	Remedy string // a setting or an approval: "set tools.sandbox to workspace+network"
-	// Denied means that it is because of deny rules, so that it isn't allowed without the sandbox either. Then Remedy is a
-	// sentence for the model.
+	// Denied means that it is because of deny rules, so that it isn't allowed without the sandbox either. Then Remedy
+	// is a sentence for the model.
 	Denied bool
 }
 
@@ -82,11 +84,12 @@ type Scene struct {
 	Exit    int
 }
 
-// Suspect determines why a failed command may have failed because of its sandbox. Calls that seccomp denied are known, in
-// told; those that Landlock and read-only mounts denied are not, and are guessed from the output: one of their errors, in a
-// line that doesn't name a file that couldn't have been read outside of a sandbox either. So it has false positives if a
-// program failed for another reason, and misses errors that a program doesn't print. Programs try the network and
-// hard links for many reasons, so these alone don't count. For a command that didn't fail, only what git couldn't write counts as a failure.
+// Suspect determines why a failed command may have failed because of its sandbox. Calls that seccomp denied are known,
+// in told; those that Landlock and read-only mounts denied are not, and are guessed from the output: one of their
+// errors, in a line that doesn't name a file that couldn't have been read outside of a sandbox either. So it has false
+// positives if a program failed for another reason, and misses errors that a program doesn't print. Programs try the
+// network and hard links for many reasons, so these alone don't count. For a command that didn't fail, only what git
+// couldn't write counts as a failure.
 func Suspect(at Scene, told []string, output string) Suspicion {
 	if s := at.denied(output); s.Denied || at.Mode == DenyRules {
 		return s
@@ -140,8 +143,8 @@ func reasons(told []string) string {
 // gains matches error messages of programs that can't gain privileges in a user namespace.
 var gains = regexp.MustCompile(`(?i)(no new privileges|must be owned by uid 0|effective uid is not 0|unable to change to root gid|must be setuid root|cannot set groups)`)
 
-// denied determines whether an error is about a path of a deny rule or, if nothing else is limited, about the sandbox that
-// enforces these.
+// denied determines whether an error is about a path of a deny rule or, if nothing else is limited, about the sandbox
+// that enforces these.
 func (at Scene) denied(output string) Suspicion {
 	if at.Exit == 0 || len(at.Denied) == 0 {
 		return Suspicion{}
@@ -151,13 +154,17 @@ func (at Scene) denied(output string) Suspicion {
 	for line := range strings.Lines(output) {
 		switch path := at.protected(line); {
 		case path != "" && (refusals.MatchString(line) || taken.MatchString(line)):
-			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it", true}
+			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it",
+				true}
 		case light && strings.Contains(strings.ToLower(line), "cross-device link"):
-			return Suspicion{"directories with files of deny rules are mount points", "Copy and remove files instead of renaming them", true}
+			return Suspicion{"directories with files of deny rules are mount points",
+				"Copy and remove files instead of renaming them", true}
 		case light && gains.MatchString(line):
-			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced", "The user can run it in a terminal, or set tools.sandbox to off", true}
+			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced",
+				"The user can run it in a terminal, or set tools.sandbox to off", true}
 		case light && ownSandbox.MatchString(line) && refusals.MatchString(line):
-			return Suspicion{"programs can't create namespaces where deny rules on paths are enforced", "Start it with --no-sandbox or a similar option", true}
+			return Suspicion{"programs can't create namespaces where deny rules on paths are enforced",
+				"Start it with --no-sandbox or a similar option", true}
 		}
 	}
 	return Suspicion{}
@@ -179,7 +186,8 @@ func (at Scene) Refused(output string) (paths []string) {
 	return paths
 }
 
-// placeholder returns the error in a line if it is about a protected path that doesn't exist, where there was a placeholder.
+// placeholder returns the error in a line if it is about a protected path that doesn't exist, where there was a
+// placeholder.
 func (at Scene) placeholder(line string) string {
 	word := taken.FindString(line)
 	if word == "" || at.Mode == ReadOnly {
@@ -221,17 +229,19 @@ func (at Scene) remedy(line, word string) string {
 	case aboutSocket.MatchString(line):
 		return remedyFor(at.Mode, false, true)
 	case strings.Contains(strings.ToLower(word), "cross-device") || strings.EqualFold(word, "EXDEV"):
-		return "copy and remove the file instead of renaming it, because directories with protected files are mount points"
+		return "copy and remove the file instead of renaming it, because directories with protected files are " +
+			"mount points"
 	case path != "" && (strings.Contains(path, "/.git/") || filepath.Base(path) == ".git"):
-		return "run the git command that changes it in a call of its own, which asks for approval: " + path + " is protected"
+		return "run the git command that changes it in a call of its own, which asks for approval: " + path +
+			" is protected"
 	case path != "":
 		return "let a file tool change " + path + ", which asks for approval: it is protected"
 	}
 	return ""
 }
 
-// protected returns the first protected path that a line names, or that contains what it names. A command may have changed
-// its directory, so the end of a path is enough.
+// protected returns the first protected path that a line names, or that contains what it names. A command may have
+// changed its directory, so the end of a path is enough.
 func (at Scene) protected(line string) string {
 	for _, name := range named.FindAllString(line, 64) {
 		full := filepath.Clean(name)
@@ -241,8 +251,10 @@ func (at Scene) protected(line string) string {
 		if p := holding(full, at.Protect); p != "" {
 			return p
 		}
-		for part := filepath.Clean(name); !filepath.IsAbs(name) && (part[0] == '.' || strings.Contains(part, "/")) && filepath.IsLocal(part) && part != "."; part = filepath.Dir(part) {
-			if i := slices.IndexFunc(at.Protect, func(p string) bool { return strings.HasSuffix(p, "/"+part) }); i >= 0 {
+		for part := filepath.Clean(name); !filepath.IsAbs(name) && (part[0] == '.' || strings.Contains(part, "/")) &&
+			filepath.IsLocal(part) && part != "."; part = filepath.Dir(part) {
+			if i := slices.IndexFunc(at.Protect,
+				func(p string) bool { return strings.HasSuffix(p, "/"+part) }); i >= 0 {
 				return at.Protect[i]
 			}
 		}

@@ -170,7 +170,8 @@ func unlock(path string, id ID) (restore func()) {
 	}
 	name := filepath.Base(path)
 	st, err := root.Lstat(name)
-	if err != nil || idOf(st) != id || st.Mode().Perm()&0o700 == 0o700 || root.Chmod(name, st.Mode().Perm()|0o700) != nil {
+	if err != nil || idOf(st) != id || st.Mode().Perm()&0o700 == 0o700 ||
+		root.Chmod(name, st.Mode().Perm()|0o700) != nil {
 		root.Close()
 		return func() {}
 	}

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In a user namespace, overlayfs shows a hard link to a file of a lower as another file: the old name has the inode number of
-// the lower, and the new one that of the upper. Programs that compare them fail like git clone. Between two overlays there are
-// no hard links, though both may be on one file system. So the listener records these links. The kernel makes all.
+// In a user namespace, overlayfs shows a hard link to a file of a lower as another file: the old name has the inode
+// number of the lower, and the new one that of the upper. Programs that compare them fail like git clone. Between two
+// overlays there are no hard links, though both may be on one file system. So the listener records these links. The
+// kernel makes all.
 
 // isLink reports whether a call makes a hard link.
 func isLink(nr int32) bool {
@@ -54,7 +55,8 @@ func (s served) linksOtherwise() bool {
 	if !sameMount(old, dir) {
 		return sameOutside(filepath.Dir(real), dir)
 	}
-	return unix.Fstat(old, &shown) == nil && unix.Lstat(real, &lower) == nil && shown.Ino == lower.Ino && shown.Dev != lower.Dev
+	return unix.Fstat(old, &shown) == nil && unix.Lstat(real, &lower) == nil && shown.Ino == lower.Ino &&
+		shown.Dev != lower.Dev
 }
 
 // sameOutside reports whether a path and a directory of the sandbox are on the same mount outside of it.

@@ -17,8 +17,8 @@ import (
 )
 
 // overlays mounts the layers of a trial at their own paths and makes everything else read-only. It returns the mounted
-// layers, opened. The thread must have entered namespaces, see Apart, and have the capabilities of a trial: the kernel works
-// in the uppers with the rights of the process that mounts them.
+// layers, opened. The thread must have entered namespaces, see Apart, and have the capabilities of a trial: the kernel
+// works in the uppers with the rights of the process that mounts them.
 func (b *Box) overlays() (mounted []openPath, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
@@ -47,10 +47,12 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 		}
 		trees, shown[path] = append(trees, openPath{path, tree}), true
 	}
-	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return nil, fmt.Errorf("make mounts read-only: %w", err)
 	}
-	slices.SortStableFunc(trees, func(x, y openPath) int { return cmp.Compare(len(x.path), len(y.path)) }) // parents first
+	// parents first
+	slices.SortStableFunc(trees, func(x, y openPath) int { return cmp.Compare(len(x.path), len(y.path)) })
 	defer func() {
 		if err != nil {
 			closeAll(mounted)
@@ -133,7 +135,8 @@ func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
 		trees = append(trees, openPath{l.Lower, tree})
 	}
 	for _, part := range l.Parts {
-		tree, err := unix.OpenTree(unix.AT_FDCWD, at+strings.TrimPrefix(part, l.Lower), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+		tree, err := unix.OpenTree(unix.AT_FDCWD, at+strings.TrimPrefix(part, l.Lower),
+			unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
 		if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.EACCES {
 			continue
 		}
@@ -148,7 +151,8 @@ func (b *Box) parts(l Overlay, fd int) (trees []openPath, err error) {
 // conceal hides the uppers of all trials if a lower contains them.
 func (b *Box) conceal() error {
 	for _, dir := range b.spec.Trial.Conceal {
-		err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "mode=0555,size=4k")
+		err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY,
+			"mode=0555,size=4k")
 		if err != nil && err != unix.ENOENT {
 			return fmt.Errorf("conceal %s: %w", dir, err)
 		}
@@ -158,11 +162,13 @@ func (b *Box) conceal() error {
 
 // instead opens an upper to be mounted directly.
 func instead(l Overlay) (int, error) {
-	fd, err := unix.OpenTree(unix.AT_FDCWD, l.Upper, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+	fd, err := unix.OpenTree(unix.AT_FDCWD, l.Upper, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|
+		unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
 		return -1, err
 	}
-	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
+	return fd, unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV})
 }
 
 // readOnlyTree returns a path to be mounted elsewhere, with the mounts in it.
@@ -213,7 +219,8 @@ func overlay(lower int, l Overlay) (int, error) {
 	}
 	defer unix.Close(fs)
 	for _, kv := range [][2]string{
-		{"source", "trial"}, {"lowerdir", "/proc/thread-self/fd/" + strconv.Itoa(lower)}, {"upperdir", l.Upper}, {"workdir", l.Work},
+		{"source", "trial"}, {"lowerdir", "/proc/thread-self/fd/" + strconv.Itoa(lower)}, {"upperdir", l.Upper},
+		{"workdir", l.Work},
 	} {
 		value := kv[1]
 		if kv[0] != "source" {
@@ -249,9 +256,9 @@ func complaint(fs int) string {
 	return " (" + strings.TrimSpace(string(b[:n])) + ")"
 }
 
-// overlayfs doesn't rename a directory of a lower, and programs that take that for another file system copy it, or fail like
-// git mv. So the listener handles renames. Most are left to the kernel. A directory of a lower is moved file by file, by a
-// thread in the sandbox, which has the same permissions as the command.
+// overlayfs doesn't rename a directory of a lower, and programs that take that for another file system copy it, or fail
+// like git mv. So the listener handles renames. Most are left to the kernel. A directory of a lower is moved file by
+// file, by a thread in the sandbox, which has the same permissions as the command.
 
 // isRename reports whether a call is a rename.
 func isRename(nr int32) bool { return slices.Contains(renames(), uintptr(nr)) }
@@ -347,7 +354,8 @@ func (s served) rename() (done bool, err error) {
 	return true, err
 }
 
-// lowerDir reports whether a path of the caller is a directory in a lower: the listener sees those without the overlays.
+// lowerDir reports whether a path of the caller is a directory in a lower: the listener sees those without the
+// overlays.
 func (s served) lowerDir(at int32, path string) bool {
 	fd, err := s.openAt(at, path, unix.O_PATH|unix.O_NOFOLLOW)
 	if err != nil {
@@ -391,7 +399,8 @@ func (s served) openAt(at int32, path string, flags uint64) (int, error) {
 
 func sameMount(a, b int) bool {
 	var x, y unix.Statx_t
-	if unix.Statx(a, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &x) != nil || unix.Statx(b, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &y) != nil {
+	if unix.Statx(a, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &x) != nil ||
+		unix.Statx(b, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &y) != nil {
 		return false
 	}
 	return x.Mask&y.Mask&unix.STATX_MNT_ID != 0 && x.Mnt_id == y.Mnt_id

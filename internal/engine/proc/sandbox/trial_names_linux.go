@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answerNames starts a resolver at the system's resolver addresses: it answers that a name doesn't exist, and records it.
-// Addresses of resolvers elsewhere are added to the sandbox's loopback. Otherwise the command has no resolver.
+// answerNames starts a resolver at the system's resolver addresses: it answers that a name doesn't exist, and records
+// it. Addresses of resolvers elsewhere are added to the sandbox's loopback. Otherwise the command has no resolver.
 func (t *trying) answerNames() {
 	text, _ := os.ReadFile("/etc/resolv.conf")
 	for i, addr := range nameservers(string(text)) {
@@ -134,7 +134,8 @@ func reserved(name string) bool {
 	if strings.EqualFold(name, host) {
 		return true
 	}
-	for _, end := range []string{"localhost", "localdomain", "invalid", "test", "example", "local", "127.in-addr.arpa", "ip6.arpa"} {
+	for _, end := range []string{"localhost", "localdomain", "invalid", "test", "example", "local", "127.in-addr.arpa",
+		"ip6.arpa"} {
 		if name == end || strings.HasSuffix(name, "."+end) {
 			return true
 		}
@@ -169,7 +170,8 @@ func addAddress(i int, addr netip.Addr) {
 	}{}
 	copy(req.name[:], "lo:"+strconv.Itoa(i))
 	req.addr.Family, req.addr.Addr = unix.AF_INET, addr.As4()
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFADDR, uintptr(unsafe.Pointer(&req))); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFADDR,
+		uintptr(unsafe.Pointer(&req))); errno != 0 {
 		return
 	}
 	req.addr.Addr = [4]byte{255, 255, 255, 255}

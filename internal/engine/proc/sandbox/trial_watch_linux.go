@@ -48,14 +48,18 @@ const (
 	countLagged = watchEvery
 )
 
-// OnLimit sets a function that is called once if the command must be stopped: it exceeds a limit of a trial, waits for a
-// network that it doesn't have, or wrote where writes are observed. It must be called before the thread enters the sandbox.
+// OnLimit sets a function that is called once if the command must be stopped: it exceeds a limit of a trial, waits for
+// a network that it doesn't have, or wrote where writes are observed. It must be called before the thread enters the
+// sandbox.
 func (b *Box) OnLimit(end func()) {
 	if b.plan.Observes {
 		b.stop = end
 	}
 	if b.spec.Mode == Trial {
-		b.trial = &trying{refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1, limits: b.spec.Trial, free: newSpace(b.spec.Trial)}
+		b.trial = &trying{
+			refused: map[string]bool{}, end: end, mounts: -1, ruleset: -1, limits: b.spec.Trial,
+			free: newSpace(b.spec.Trial),
+		}
 		b.trial.memory = memory{limit: b.spec.Trial.Memory, shared: -1}
 	}
 }
@@ -63,7 +67,8 @@ func (b *Box) OnLimit(end func()) {
 // IsTrial reports whether the sandbox is for a trial, so that leftover processes must be stopped with the command.
 func (b *Box) IsTrial() bool { return b.spec.Mode == Trial }
 
-// Observes reports whether refused writes are reported, so that leftover processes must be stopped with the command too.
+// Observes reports whether refused writes are reported, so that leftover processes must be stopped with the command
+// too.
 func (b *Box) Observes() bool { return b.plan.Observes }
 
 // startTrial starts to watch. The calling thread is the one that enters the sandbox, and still has its capabilities.
@@ -106,7 +111,10 @@ func (b *Box) limitObserved() {
 	}
 	limits := *b.spec.Trial
 	limits.Count = b.writable()
-	t := &trying{end: b.stop, ruleset: -1, limits: &limits, free: newSpace(&limits), memory: memory{limit: limits.Memory, shared: -1}}
+	t := &trying{
+		end: b.stop, ruleset: -1, limits: &limits, free: newSpace(&limits),
+		memory: memory{limit: limits.Memory, shared: -1},
+	}
 	b.trial = t
 	if n := uint64(limits.Bytes); n > 0 { // per file
 		unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: n, Max: n})
@@ -304,8 +312,8 @@ func (t *trying) checkOthers() bool {
 	return true
 }
 
-// freeze stops all processes of the trial, or continues them. It is for the first process of a PID namespace only: any other
-// would stop all processes of the user.
+// freeze stops all processes of the trial, or continues them. It is for the first process of a PID namespace only: any
+// other would stop all processes of the user.
 func freeze(on bool) {
 	signal := unix.SIGCONT
 	if on {
@@ -316,8 +324,8 @@ func freeze(on bool) {
 	}
 }
 
-// processes returns the other processes in this PID namespace. Without a PID namespace, it returns the descendants of this process,
-// which orphans are children of.
+// processes returns the other processes in this PID namespace. Without a PID namespace, it returns the descendants of
+// this process, which orphans are children of.
 func processes() (all []int) {
 	if os.Getpid() != 1 {
 		return descendants()
@@ -427,12 +435,13 @@ func (s space) left() (n int64) {
 	return n
 }
 
-// every returns how often files must be counted: on other file systems than these, free space changes only when files are
-// written to the disk.
+// every returns how often files must be counted: on other file systems than these, free space changes only when files
+// are written to the disk.
 func (s space) every() time.Duration {
 	for path := range s {
 		var st unix.Statfs_t
-		if unix.Statfs(path, &st) != nil || !slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.TMPFS_MAGIC}, int64(st.Type)) {
+		if unix.Statfs(path, &st) != nil || !slices.Contains([]int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC,
+			unix.TMPFS_MAGIC}, int64(st.Type)) {
 			return countLagged
 		}
 	}

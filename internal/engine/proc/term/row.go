@@ -1,7 +1,7 @@
 package term
 
-// row is one line: bytes as long as it is all ASCII, as most lines are, and runes from the first other character on. Both
-// give every cell in constant time, so no sequence of edits is worse than linear.
+// row is one line: bytes as long as it is all ASCII, as most lines are, and runes from the first other character on.
+// Both give every cell in constant time, so no sequence of edits is worse than linear.
 type row struct {
 	ascii []byte
 	runes []rune

@@ -7,8 +7,8 @@ const (
 	Rows = 64
 	// Width is the length at which a line is passed on in pieces, so that a line of any length needs bounded memory.
 	Width = 4096
-	// reach is the maximum column of a movement (not text): the width of a very wide terminal, so that a few bytes can't
-	// cause much padding.
+	// reach is the maximum column of a movement (not text): the width of a very wide terminal, so that a few bytes
+	// can't cause much padding.
 	reach = 512
 )
 
@@ -26,8 +26,8 @@ type Screen struct {
 	rawCarry []byte // an incomplete UTF-8 sequence
 }
 
-// New returns an empty screen. emit receives each line that can no longer change, without its newline; more means that the
-// line was too long and continues in the next call. The bytes are only valid during the call.
+// New returns an empty screen. emit receives each line that can no longer change, without its newline; more means that
+// the line was too long and continues in the next call. The bytes are only valid during the call.
 func New(emit func(line []byte, more bool)) *Screen {
 	return &Screen{emit: emit, rows: []*row{{}}}
 }
@@ -60,8 +60,8 @@ func (s *Screen) Write(p []byte) {
 	}
 }
 
-// Flush emits all remaining lines, up to the cursor or the last line with text. An empty last line isn't emitted: the text
-// ended with a newline.
+// Flush emits all remaining lines, up to the cursor or the last line with text. An empty last line isn't emitted: the
+// text ended with a newline.
 func (s *Screen) Flush() {
 	for _, b := range s.rawCarry {
 		_ = b // every byte of an incomplete sequence is one unknown character
@@ -98,7 +98,8 @@ func (s *Screen) text(r *row) []byte {
 	return s.scratch
 }
 
-// lineFeed moves to the start of the next line: the terminal's driver adds the carriage return to each newline of a program.
+// lineFeed moves to the start of the next line: the terminal's driver adds the carriage return to each newline of a
+// program.
 func (s *Screen) lineFeed() {
 	s.x = 0
 	s.down()

@@ -40,18 +40,22 @@ func (c *conversion) flows(n *node) bool {
 
 func isBlock(n *node) bool {
 	switch n.DataAtom {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Center, atom.Dd, atom.Details, atom.Dialog, atom.Dir,
-		atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3,
-		atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu,
-		atom.Nav, atom.Ol, atom.P, atom.Plaintext, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot,
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Center, atom.Dd, atom.Details,
+		atom.Dialog, atom.Dir,
+		atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1,
+		atom.H2, atom.H3,
+		atom.H4, atom.H5, atom.H6, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li, atom.Listing,
+		atom.Main, atom.Menu,
+		atom.Nav, atom.Ol, atom.P, atom.Plaintext, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tbody,
+		atom.Td, atom.Tfoot,
 		atom.Textarea, atom.Th, atom.Thead, atom.Tr, atom.Ul, atom.Xmp, atom.Caption, atom.Colgroup:
 		return true
 	}
 	return false
 }
 
-// survey marks inline elements that contain a block, in one pass: checking each of them again would cost the depth of the
-// page for every node.
+// survey marks inline elements that contain a block, in one pass: checking each of them again would cost the depth of
+// the page for every node.
 func (c *conversion) survey(n *node) bool {
 	holds, rich := false, false
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
@@ -74,7 +78,8 @@ func (c *conversion) survey(n *node) bool {
 // isLine reports whether a block with only text is written as a line.
 func isLine(n *node) bool {
 	switch n.DataAtom {
-	case atom.Div, atom.Tr, atom.Td, atom.Th, atom.Tbody, atom.Thead, atom.Address, atom.Center, atom.Li, atom.Dt, atom.Dd:
+	case atom.Div, atom.Tr, atom.Td, atom.Th, atom.Tbody, atom.Thead, atom.Address, atom.Center, atom.Li, atom.Dt,
+		atom.Dd:
 		return true
 	}
 	return false
@@ -298,7 +303,8 @@ func languageOf(class string) string {
 // language returns the language of code, from the element, the one in it or those around it.
 func language(n *node) string {
 	near := []*node{n, n.FirstChild}
-	for p := n.Parent; p != nil && len(near) < 9 && p.DataAtom != atom.Li; p = p.Parent { // a table with line numbers is deep
+	// a table with line numbers is deep
+	for p := n.Parent; p != nil && len(near) < 9 && p.DataAtom != atom.Li; p = p.Parent {
 		near = append(near, p)
 	}
 	for _, e := range near {

@@ -63,7 +63,8 @@ func (c *conversion) dropped(n *node) bool {
 // never reports whether an element is never shown.
 func never(n *node) bool {
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Template, atom.Iframe, atom.Object, atom.Embed, atom.Canvas, atom.Audio,
+	case atom.Script, atom.Style, atom.Svg, atom.Title, atom.Template, atom.Iframe, atom.Object, atom.Embed,
+		atom.Canvas, atom.Audio,
 		atom.Video, atom.Map, atom.Head, atom.Link, atom.Meta, atom.Input, atom.Select, atom.Button,
 		atom.Datalist, atom.Progress, atom.Meter:
 		return true

@@ -125,7 +125,8 @@ func (r *run) add(n *node, s style) {
 		}
 		r.children(n, s)
 	case atom.Li: // in a cell
-		if s := r.b.String(); n.Parent.FirstChild != n && s != "" && !strings.ContainsRune(";,.:!?", rune(s[len(s)-1])) {
+		if s := r.b.String(); n.Parent.FirstChild != n && s != "" &&
+			!strings.ContainsRune(";,.:!?", rune(s[len(s)-1])) {
 			r.space = false
 			r.raw(";")
 		}
@@ -228,7 +229,8 @@ func isSign(text string) bool {
 
 // checkbox writes the checkbox of a task list; other form elements are omitted.
 func (r *run) checkbox(n *node) {
-	if n.Parent == nil || n.Parent.DataAtom != atom.Li && n.Parent.DataAtom != atom.P && n.Parent.DataAtom != atom.Label {
+	if n.Parent == nil || n.Parent.DataAtom != atom.Li && n.Parent.DataAtom != atom.P &&
+		n.Parent.DataAtom != atom.Label {
 		return
 	}
 	for a := n.attrs; a != nil; a = a.next {

@@ -3,9 +3,10 @@
 //	doc, err := markdown.Convert(ctx, page, markdown.Options{Base: pageURL})
 //	fmt.Println(doc.Title, doc.Text)
 //
-// Headings, lists, links, images, code and tables are kept; scripts, styles, navigation, forms and hidden elements are not.
-// It takes one pass: the time is linear for any page, and the output is bounded. Characters that Markdown would read as
-// emphasis are not escaped, because the reader is a model; only text that would look like the structure of the page is.
+// Headings, lists, links, images, code and tables are kept; scripts, styles, navigation, forms and hidden elements are
+// not. It takes one pass: the time is linear for any page, and the output is bounded. Characters that Markdown would
+// read as emphasis are not escaped, because the reader is a model; only text that would look like the structure of the
+// page is.
 package markdown
 
 import (

@@ -82,7 +82,8 @@ func (n *node) learn(key string, value []byte) {
 		n.learnClass(string(value))
 	case "id":
 		switch strings.ToLower(string(value)) {
-		case "sidebar", "side-nav", "left-sidebar", "right-sidebar", "site-footer", "onetrust-consent-sdk", "onetrust-banner-sdk", "cookie-banner", "cybotcookiebotdialog":
+		case "sidebar", "side-nav", "left-sidebar", "right-sidebar", "site-footer", "onetrust-consent-sdk",
+			"onetrust-banner-sdk", "cookie-banner", "cybotcookiebotdialog":
 			n.marks |= besidesMark
 		}
 	case "http-equiv", "content":
@@ -124,13 +125,16 @@ func (n *node) learnClass(class string) {
 	}
 	for c := range strings.FieldsSeq(class) {
 		switch strings.ToLower(c) {
-		case "linenos", "lineno", "gutter", "line-numbers-rows", "blob-num", "rouge-gutter", "sr-only", "visually-hidden", "headerlink",
-			"mw-editsection", "mw-cite-backlink", "mw-jump-link", "vector-dropdown", "skip-to-content", "footnote-backref", "data-footnote-backref":
+		case "linenos", "lineno", "gutter", "line-numbers-rows", "blob-num", "rouge-gutter", "sr-only",
+			"visually-hidden", "headerlink",
+			"mw-editsection", "mw-cite-backlink", "mw-jump-link", "vector-dropdown", "skip-to-content",
+			"footnote-backref", "data-footnote-backref":
 			n.marks |= noiseMark
 		case "admonition-title", "markdown-alert-title":
 			n.marks |= titleMark
 		case "sidebar", "breadcrumb", "breadcrumbs", "cookie-banner", "cookie-consent", "cookie-notice", "skip-link",
-			"share-buttons", "social-share", "advertisement", "ad-slot", "newsletter-signup", "site-footer", "site-header", "noprint", "toc-sidebar":
+			"share-buttons", "social-share", "advertisement", "ad-slot", "newsletter-signup", "site-footer",
+			"site-header", "noprint", "toc-sidebar":
 			n.marks |= besidesMark
 		}
 	}
@@ -142,7 +146,8 @@ func roleMark(role string) marks {
 		return mainMark
 	case "presentation", "none":
 		return layoutMark
-	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar":
+	case "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu", "menubar",
+		"toolbar":
 		return besidesMark
 	}
 	return 0
@@ -152,7 +157,8 @@ func roleMark(role string) marks {
 func invisible(style string) bool {
 	s := strings.ToLower(strings.ReplaceAll(style[:min(len(style), 2000)], " ", ""))
 	return strings.Contains(s, "display:none") || strings.Contains(s, "visibility:hidden") ||
-		strings.Contains(s, "font-size:0;") || strings.HasSuffix(s, "font-size:0") || strings.HasSuffix(s, "font-size:0px")
+		strings.Contains(s, "font-size:0;") || strings.HasSuffix(s, "font-size:0") ||
+		strings.HasSuffix(s, "font-size:0px")
 }
 
 // descendants returns all nodes below, in the order of the page.

@@ -19,9 +19,9 @@ const (
 	maxToken = 1 << 20 // bytes of one tag or text: as much as can be written of a whole page
 )
 
-// parse makes a tree of a page in one pass; cut means that the page was too large, or that the context ended. It is more
-// lenient than the parser of browsers and doesn't repair wrong nesting: that parser makes 1.2 million elements, 200 MB, of
-// 15 kB of certain mistakes, and gives up on others.
+// parse makes a tree of a page in one pass; cut means that the page was too large, or that the context ended. It is
+// more lenient than the parser of browsers and doesn't repair wrong nesting: that parser makes 1.2 million elements,
+// 200 MB, of 15 kB of certain mistakes, and gives up on others.
 func parse(ctx context.Context, page string) (root *node, cut bool) {
 	if len(page) > MaxSource {
 		page, cut = strings.ToValidUTF8(page[:MaxSource], ""), true
@@ -83,8 +83,8 @@ func (p *parser) read(ctx context.Context, page string) (rest string) {
 	}
 }
 
-// tooLong returns the rest after a token that is too long. A comment and a script are skipped; at a text or a tag the page
-// ends.
+// tooLong returns the rest after a token that is too long. A comment and a script are skipped; at a text or a tag the
+// page ends.
 func (p *parser) tooLong(page string, token html.TokenType) (rest string) {
 	end := "</" + p.top().Data // in the usual letter case; otherwise the page ends here
 	switch {
@@ -168,7 +168,8 @@ func (p *parser) cut(n int) {
 
 func isVoid(n *node) bool {
 	switch n.DataAtom {
-	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta, atom.Source, atom.Track, atom.Wbr:
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input, atom.Link, atom.Meta,
+		atom.Source, atom.Track, atom.Wbr:
 		return true
 	}
 	return false
@@ -210,7 +211,8 @@ func tableBarrier(n *node) bool { return n.DataAtom == atom.Table }
 func rowBarrier(n *node) bool { return n.DataAtom == atom.Tr || n.DataAtom == atom.Table }
 
 func cellBarrier(n *node) bool {
-	return n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Table || n.DataAtom == atom.Template || n.DataAtom == atom.Caption
+	return n.DataAtom == atom.Td || n.DataAtom == atom.Th || n.DataAtom == atom.Table || n.DataAtom == atom.Template ||
+		n.DataAtom == atom.Caption
 }
 
 func listBarrier(n *node) bool {
@@ -255,7 +257,8 @@ func (p *parser) end(t *node) {
 			p.cut(i)
 			return
 		}
-		if cellBarrier(n) && t.DataAtom != atom.Table && t.DataAtom != atom.Tr && t.DataAtom != atom.Tbody && t.DataAtom != atom.Thead && t.DataAtom != atom.Tfoot && t.DataAtom != atom.Template {
+		if cellBarrier(n) && t.DataAtom != atom.Table && t.DataAtom != atom.Tr && t.DataAtom != atom.Tbody &&
+			t.DataAtom != atom.Thead && t.DataAtom != atom.Tfoot && t.DataAtom != atom.Template {
 			return
 		}
 	}

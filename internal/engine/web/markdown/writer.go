@@ -31,8 +31,8 @@ func (w *writer) push(first, rest string) {
 
 func (w *writer) pop() { w.prefixes = w.prefixes[:len(w.prefixes)-1] }
 
-// separate requests at least n newlines before the next text: 1 for the next line, 2 for a blank one between. The first line
-// of an item or quotation directly follows its mark.
+// separate requests at least n newlines before the next text: 1 for the next line, 2 for a blank one between. The first
+// line of an item or quotation directly follows its mark.
 func (w *writer) separate(n int) {
 	if k := len(w.prefixes); k > 0 && !w.prefixes[k-1].used {
 		return

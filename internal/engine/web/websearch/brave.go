@@ -18,8 +18,11 @@ func brave() kind {
 		request: func(e *Engine, q Query) (web.Exchange, error) {
 			words := strings.Fields(q.Text)
 			words = words[:min(len(words), braveWords)]
-			t, err := e.at("/res/v1/web/search", url.Values{"q": {strings.Join(words, " ")}, "count": {strconv.Itoa(q.Limit)}})
-			return web.Exchange{Target: t, Header: http.Header{"Accept": {"application/json"}, "X-Subscription-Token": {e.config.APIKey}}}, err
+			t, err := e.at("/res/v1/web/search",
+				url.Values{"q": {strings.Join(words, " ")}, "count": {strconv.Itoa(q.Limit)}})
+			return web.Exchange{Target: t, Header: http.Header{
+				"Accept": {"application/json"}, "X-Subscription-Token": {e.config.APIKey},
+			}}, err
 		},
 		read: func(a *web.Answer) (Found, error) {
 			var v struct {
@@ -44,7 +47,8 @@ func brave() kind {
 			return f, nil
 		},
 		limited: func(a *web.Answer) bool {
-			return a.Status >= 400 && (strings.Contains(complaint(a.Body), "RATE_LIMITED") || strings.Contains(complaint(a.Body), "QUOTA_LIMITED"))
+			return a.Status >= 400 && (strings.Contains(complaint(a.Body), "RATE_LIMITED") ||
+				strings.Contains(complaint(a.Body), "QUOTA_LIMITED"))
 		},
 	}
 }

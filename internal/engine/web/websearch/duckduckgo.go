@@ -13,15 +13,18 @@ import (
 	"github.com/adze-dev/adze/internal/engine/web"
 )
 
-// duckduckgo reads the page for browsers without scripts: there is no API. It needs no key, and rejects frequent requests.
+// duckduckgo reads the page for browsers without scripts: there is no API. It needs no key, and rejects frequent
+// requests.
 func duckduckgo() kind {
 	return kind{
 		base: "https://html.duckduckgo.com",
 		request: func(e *Engine, q Query) (web.Exchange, error) {
 			t, err := e.at("/html/", nil)
-			return web.Exchange{Method: http.MethodPost, Target: t, Body: []byte(url.Values{"q": {q.Text}, "b": {""}}.Encode()), Header: http.Header{
-				"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"text/html"}, "Referer": {"https://html.duckduckgo.com/"},
-			}}, err
+			return web.Exchange{Method: http.MethodPost, Target: t,
+				Body: []byte(url.Values{"q": {q.Text}, "b": {""}}.Encode()), Header: http.Header{
+					"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"text/html"},
+					"Referer": {"https://html.duckduckgo.com/"},
+				}}, err
 		},
 		read:    readDuckDuckGo,
 		limited: isRobotCheck,
@@ -40,8 +43,8 @@ func isRobotCheck(a *web.Answer) bool {
 		bytes.Contains(a.Body, []byte("anomaly-modal")) || bytes.Contains(a.Body, []byte("bots use DuckDuckGo"))
 }
 
-// readDuckDuckGo reads the tags in one pass: a link with the class result__a is a title, the following result__snippet is
-// its snippet, and a date is in a span of result__extras__url.
+// readDuckDuckGo reads the tags in one pass: a link with the class result__a is a title, the following result__snippet
+// is its snippet, and a date is in a span of result__extras__url.
 func readDuckDuckGo(a *web.Answer) (Found, error) {
 	var p duckPage
 	z := html.NewTokenizer(bytes.NewReader(a.Body))
@@ -49,7 +52,8 @@ func readDuckDuckGo(a *web.Answer) (Found, error) {
 		switch z.Next() {
 		case html.ErrorToken:
 			if len(p.found.Results) == 0 && !p.known {
-				return Found{}, errors.New("its page format changed, and no results were found in it. Use another provider")
+				return Found{}, errors.New("its page format changed, and no results were found in it. Use " +
+					"another provider")
 			}
 			return p.found, nil
 		case html.TextToken:

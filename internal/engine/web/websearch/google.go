@@ -15,18 +15,24 @@ func google() kind {
 		base: "https://www.googleapis.com", key: "GOOGLE_API_KEY",
 		needs: func(c Config) string {
 			if c.SearchEngineID == "" {
-				return "the id of a Programmable Search Engine: set GOOGLE_SEARCH_ENGINE_ID, or searchEngineId of its entry in webSearch.provider"
+				return "the id of a Programmable Search Engine: set GOOGLE_SEARCH_ENGINE_ID, or searchEngineId of " +
+					"its entry in webSearch.provider"
 			}
 			return ""
 		},
 		request: func(e *Engine, q Query) (web.Exchange, error) {
-			t, err := e.at("/customsearch/v1", url.Values{"key": {e.config.APIKey}, "cx": {e.config.SearchEngineID}, "q": {q.Text}, "num": {strconv.Itoa(min(q.Limit, 10))}})
+			t, err := e.at("/customsearch/v1", url.Values{
+				"key": {e.config.APIKey}, "cx": {e.config.SearchEngineID}, "q": {q.Text},
+				"num": {strconv.Itoa(min(q.Limit, 10))},
+			})
 			return web.Exchange{Target: t, Header: http.Header{"Accept": {"application/json"}}}, err
 		},
 		read: readGoogle,
 		limited: func(a *web.Answer) bool {
 			said := complaint(a.Body)
-			return a.Status == http.StatusForbidden && (strings.Contains(said, "LimitExceeded") || strings.Contains(said, "uotaExceeded") || strings.Contains(said, "Quota exceeded"))
+			return a.Status == http.StatusForbidden &&
+				(strings.Contains(said, "LimitExceeded") || strings.Contains(said, "uotaExceeded") ||
+					strings.Contains(said, "Quota exceeded"))
 		},
 	}
 }
@@ -62,7 +68,8 @@ func snippetDate(snippet string) (date, rest string) {
 	if !ok {
 		return "", snippet
 	}
-	if _, err := time.Parse("Jan 2, 2006", strings.TrimSpace(head)); err != nil && !strings.HasSuffix(head, " ago") || len(head) > 20 {
+	if _, err := time.Parse("Jan 2, 2006", strings.TrimSpace(head)); err != nil && !strings.HasSuffix(head, " ago") ||
+		len(head) > 20 {
 		return "", snippet
 	}
 	return strings.TrimSpace(head), rest

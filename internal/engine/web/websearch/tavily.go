@@ -15,7 +15,9 @@ func tavily() kind {
 	return kind{
 		base: "https://api.tavily.com", key: "TAVILY_API_KEY",
 		request: func(e *Engine, q Query) (web.Exchange, error) {
-			return e.post("/search", map[string]any{"query": q.Text, "max_results": q.Limit, "search_depth": "basic", "include_answer": true})
+			return e.post("/search", map[string]any{
+				"query": q.Text, "max_results": q.Limit, "search_depth": "basic", "include_answer": true,
+			})
 		},
 		read: func(a *web.Answer) (Found, error) {
 			var v struct {
@@ -34,7 +36,8 @@ func tavily() kind {
 			}
 			return f, nil
 		},
-		limited: func(a *web.Answer) bool { return a.Status == 432 || a.Status == 433 }, // the plan's limit, and that of pay-as-you-go
+		// the plan's limit, and that of pay-as-you-go
+		limited: func(a *web.Answer) bool { return a.Status == 432 || a.Status == 433 },
 	}
 }
 
@@ -46,7 +49,8 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 	}
 	t, err := e.at(path, nil)
 	return web.Exchange{Method: http.MethodPost, Target: t, Body: raw, Header: http.Header{
-		"Authorization": {"Bearer " + e.config.APIKey}, "Content-Type": {"application/json"}, "Accept": {"application/json"},
+		"Authorization": {"Bearer " + e.config.APIKey}, "Content-Type": {"application/json"},
+		"Accept": {"application/json"},
 	}}, err
 }
 
@@ -54,7 +58,8 @@ func (e *Engine) post(path string, body any) (web.Exchange, error) {
 func decode(a *web.Answer, v any) error {
 	body := bytes.TrimSpace(a.Body)
 	if bytes.HasPrefix(body, []byte("<")) {
-		return fmt.Errorf("it returned an HTML page, perhaps from a gateway, that begins with %q", clean(string(body[:min(len(body), 3000)]), 100))
+		return fmt.Errorf("it returned an HTML page, perhaps from a gateway, that begins with %q",
+			clean(string(body[:min(len(body), 3000)]), 100))
 	}
 	if !bytes.HasPrefix(body, []byte("{")) {
 		return fmt.Errorf("expected a JSON object, got %q", clean(string(body[:min(len(body), 200)]), 60))

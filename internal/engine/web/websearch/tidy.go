@@ -24,7 +24,9 @@ func tidy(f Found, limit int) Found {
 		if title == "" {
 			title = t.Host()
 		}
-		out.Results = append(out.Results, Result{Title: title, URL: t.String(), Snippet: clean(r.Snippet, 500), Date: day(clean(r.Date, 40))})
+		out.Results = append(out.Results, Result{
+			Title: title, URL: t.String(), Snippet: clean(r.Snippet, 500), Date: day(clean(r.Date, 40)),
+		})
 	}
 	return out
 }

@@ -3,8 +3,8 @@
 //	engine, err := websearch.New(websearch.Config{Type: "tavily", APIKey: key}, web.Options{})
 //	found, err := engine.Search(ctx, websearch.Query{Text: "go generics", Limit: 5})
 //
-// Each engine is a request and a parser of its response. The common part is here: requests are checked as all of package web
-// are, responses are bounded, and failures are distinguished: no key, too many requests, nothing found.
+// Each engine is a request and a parser of its response. The common part is here: requests are checked as all of
+// package web are, responses are bounded, and failures are distinguished: no key, too many requests, nothing found.
 package websearch
 
 import (
@@ -178,7 +178,8 @@ func (e *Engine) Ready() error {
 		}
 	}
 	if e.kind.key != "" && e.config.APIKey == "" {
-		return &KeyError{e.Name(), fmt.Sprintf("an API key: set %s, or apiKey of its entry in webSearch.provider", e.kind.key)}
+		return &KeyError{e.Name(), fmt.Sprintf("an API key: set %s, or apiKey of its entry in webSearch.provider",
+			e.kind.key)}
 	}
 	return nil
 }
@@ -188,8 +189,8 @@ const (
 	maxLimit     = 20
 )
 
-// Search searches. Results are cleaned: one line each, limited in length, without duplicates, and only pages that can be
-// fetched.
+// Search searches. Results are cleaned: one line each, limited in length, without duplicates, and only pages that can
+// be fetched.
 func (e *Engine) Search(ctx context.Context, q Query) (Found, error) {
 	if err := e.Ready(); err != nil {
 		return Found{}, err
@@ -246,7 +247,8 @@ func keyRejected(a *web.Answer, said string) bool {
 		return false
 	}
 	said = strings.ToLower(said)
-	for _, words := range []string{"api key not valid", "invalid api key", "invalidapikey", "subscription_token_invalid", "subscription_not_found", "api key expired"} {
+	for _, words := range []string{"api key not valid", "invalid api key", "invalidapikey",
+		"subscription_token_invalid", "subscription_not_found", "api key expired"} {
 		if strings.Contains(said, words) {
 			return true
 		}

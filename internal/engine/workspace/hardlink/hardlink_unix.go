@@ -46,8 +46,8 @@ type search struct {
 	left    int           // number of entries that may still be read
 }
 
-// directory counts the names in a directory, and returns its subdirectories. It compares the inode numbers in the entries,
-// which takes less time than a stat of each file.
+// directory counts the names in a directory, and returns its subdirectories. It compares the inode numbers in the
+// entries, which takes less time than a stat of each file.
 func (s *search) directory(path string) (below []string) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

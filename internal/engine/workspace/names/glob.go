@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// MaySecret reports whether a shell pattern could match a secret, with an example. The pattern is read like a shell does: *
-// ? and [ ] don't match a slash or a leading dot, and a backslash quotes.
+// MaySecret reports whether a shell pattern could match a secret, with an example. The pattern is read like a shell
+// does: * ? and [ ] don't match a slash or a leading dot, and a backslash quotes.
 func MaySecret(pattern string) (example string, ok bool) {
 	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
 	if len(comps) == 0 {
@@ -125,8 +125,8 @@ func newSecretName(chain string) secretName {
 	return n
 }
 
-// MaySecretBelow is MaySecret for a pathspec of git, whose stars match slashes and leading dots too. A pattern of only stars
-// is a directory, and *.json doesn't count as credentials.json: it matches tracked files.
+// MaySecretBelow is MaySecret for a pathspec of git, whose stars match slashes and leading dots too. A pattern of only
+// stars is a directory, and *.json doesn't count as credentials.json: it matches tracked files.
 func MaySecretBelow(pattern string) (example string, ok bool) {
 	comps := strings.FieldsFunc(pattern, func(r rune) bool { return r == '/' })
 	if len(comps) == 0 || strings.Trim(comps[len(comps)-1], "*") == "" {
@@ -216,8 +216,8 @@ func globTokens(glob string) []rune {
 	return out
 }
 
-// setEnd returns where the set that begins at i ends; the end of the pattern if it doesn't, or if it has a class such as
-// [:alpha:], for which shells disagree on the end.
+// setEnd returns where the set that begins at i ends; the end of the pattern if it doesn't, or if it has a class such
+// as [:alpha:], for which shells disagree on the end.
 func setEnd(rs []rune, i int) int {
 	i++
 	if i < len(rs) && (rs[i] == '!' || rs[i] == '^') {

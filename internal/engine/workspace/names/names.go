@@ -1,11 +1,11 @@
-// Package names judges paths by their names alone, without touching the disk: what is within a root, what is protected from
-// writing, what is secret.
+// Package names judges paths by their names alone, without touching the disk: what is within a root, what is protected
+// from writing, what is secret.
 //
 //	if why, ok := names.Protected("/home/me/app/.git/config"); ok { … ask, with the reason … }
 //
-// All functions require canonical absolute paths (workspace.Path.Abs). They resolve no links and know no modes or rules;
-// package permission decides. Names are compared as on the most lenient file system, so that another letter case, a trailing
-// dot or an invisible character makes no difference, and a name is protected even if it doesn't exist.
+// All functions require canonical absolute paths (workspace.Path.Abs). They resolve no links and know no modes or
+// rules; package permission decides. Names are compared as on the most lenient file system, so that another letter
+// case, a trailing dot or an invisible character makes no difference, and a name is protected even if it doesn't exist.
 package names
 
 import (
@@ -14,10 +14,10 @@ import (
 	"unicode"
 )
 
-// Rel returns a path relative to a directory, "." for the directory itself, and whether the path is the directory or below it.
-// It is the only comparison of this kind: whole components count (/app-evil is not below /app), "." and ".." are removed by
-// name first, an empty path is not below anything, and nothing is below an empty directory. Windows ignores letter case here
-// and has names of devices in every directory, which are not below it.
+// Rel returns a path relative to a directory, "." for the directory itself, and whether the path is the directory or
+// below it. It is the only comparison of this kind: whole components count (/app-evil is not below /app), "." and ".."
+// are removed by name first, an empty path is not below anything, and nothing is below an empty directory. Windows
+// ignores letter case here and has names of devices in every directory, which are not below it.
 func Rel(path, dir string) (rel string, ok bool) {
 	if path == "" || dir == "" {
 		return "", false
@@ -43,8 +43,8 @@ func Below(path, dir string) bool {
 	return ok
 }
 
-// Within reports whether path is one of the roots or below one, and which; see Rel. When roots are nested the innermost one
-// is returned.
+// Within reports whether path is one of the roots or below one, and which; see Rel. When roots are nested the innermost
+// one is returned.
 func Within(path string, roots []string) (root string, ok bool) {
 	for _, r := range roots {
 		if len(r) >= len(root) && Below(path, r) {
@@ -76,8 +76,8 @@ func parts(path string) []string {
 	return out
 }
 
-// fold makes a component comparable: it ignores case (including Kelvin's K and the long s), characters that HFS+ ignores,
-// and what Windows ignores: trailing dots and spaces and a stream's name.
+// fold makes a component comparable: it ignores case (including Kelvin's K and the long s), characters that HFS+
+// ignores, and what Windows ignores: trailing dots and spaces and a stream's name.
 func fold(name string) string {
 	if folded(name) {
 		return name
@@ -134,8 +134,8 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// rule is one row of a table: a chain of components anywhere in the path; everything below it matches too. A component may
-// contain one star.
+// rule is one row of a table: a chain of components anywhere in the path; everything below it matches too. A component
+// may contain one star.
 type rule struct {
 	chain string
 	why   string

@@ -1,9 +1,11 @@
-// Package nofollow opens canonical paths without following any link, so that the checked path is the one that is opened.
+// Package nofollow opens canonical paths without following any link, so that the checked path is the one that is
+// opened.
 //
 //	f, err := nofollow.Open("/home/me/app/main.go") // regular files only, never blocks
 //	d, err := nofollow.OpenDir("/home/me/app")      // a handle for relative access
 //
-// It resolves nothing: workspace.Resolve makes a path canonical, and a link found here has appeared since then (ErrChanged).
+// It resolves nothing: workspace.Resolve makes a path canonical, and a link found here has appeared since then
+// (ErrChanged).
 package nofollow
 
 import (
@@ -50,8 +52,8 @@ func Kind(mode fs.FileMode) string {
 	return "neither a file nor a directory"
 }
 
-// Open opens a regular file for reading. For anything else it returns a *NotRegularError: opening a FIFO or a device never
-// blocks and has no effect on it.
+// Open opens a regular file for reading. For anything else it returns a *NotRegularError: opening a FIFO or a device
+// never blocks and has no effect on it.
 func Open(abs string) (*os.File, error) {
 	return OpenFile(abs, os.O_RDONLY)
 }

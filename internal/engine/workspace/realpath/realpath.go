@@ -1,5 +1,5 @@
-// Package realpath makes absolute names canonical: links and .. resolved, spelled as on disk, and missing components kept by
-// name.
+// Package realpath makes absolute names canonical: links and .. resolved, spelled as on disk, and missing components
+// kept by name.
 //
 //	abs, exists, err := realpath.Resolve("/home/me/link/new.txt")
 //
@@ -46,9 +46,9 @@ func listNames(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// Resolve resolves an absolute name like the kernel: each component is looked up, links are followed in place, and .. leaves
-// the directory that was actually reached. From the first missing component on, the rest is taken by name; a dangling link
-// leads to its target. exists reports whether the whole path exists.
+// Resolve resolves an absolute name like the kernel: each component is looked up, links are followed in place, and ..
+// leaves the directory that was actually reached. From the first missing component on, the rest is taken by name; a
+// dangling link leads to its target. exists reports whether the whole path exists.
 func Resolve(name string) (abs string, exists bool, err error) {
 	return realDisk.canonical(name)
 }
@@ -61,8 +61,8 @@ func (d disk) canonical(name string) (abs string, exists bool, err error) {
 	return w.at, w.exists, nil
 }
 
-// Passed returns the canonical directories in which components of an absolute name are looked up, those of links included.
-// A program that can change one of them decides where the name leads.
+// Passed returns the canonical directories in which components of an absolute name are looked up, those of links
+// included. A program that can change one of them decides where the name leads.
 func Passed(name string) ([]string, error) {
 	w, err := realDisk.walk(name)
 	return w.passed, err
@@ -154,8 +154,8 @@ func joinAll(at string, names []string) string {
 	return join(at, strings.Join(names, string(filepath.Separator)))
 }
 
-// unreachable reports errors that leave the rest of a name unknown: it doesn't exist, or its directory may not be searched.
-// Opening it returns the error.
+// unreachable reports errors that leave the rest of a name unknown: it doesn't exist, or its directory may not be
+// searched. Opening it returns the error.
 func unreachable(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 }
@@ -174,7 +174,8 @@ func (w *walk) follow(link string) error {
 		return ErrLoop
 	}
 	// Files open under a number were opened by name before, but cwd and root lead anywhere.
-	if rest, ok := strings.CutPrefix(link, "/proc/"); ok && strings.Contains(rest, "/") && (len(w.todo) > 0 || !strings.Contains(rest, "/fd/")) {
+	if rest, ok := strings.CutPrefix(link, "/proc/"); ok && strings.Contains(rest, "/") &&
+		(len(w.todo) > 0 || !strings.Contains(rest, "/fd/")) {
 		w.own = true
 	}
 	target, err := w.disk.readlink(link)
@@ -199,8 +200,8 @@ func components(path string) []string {
 	return parts
 }
 
-// spelled returns the name by which a directory lists an existing entry. It differs from the given one on case-insensitive
-// file systems, which are detected by looking up the name in the other case.
+// spelled returns the name by which a directory lists an existing entry. It differs from the given one on
+// case-insensitive file systems, which are detected by looking up the name in the other case.
 func (d disk) spelled(dir, name string, info fs.FileInfo) string {
 	other := swapCase(name)
 	if other == name {

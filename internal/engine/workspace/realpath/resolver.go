@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 )
 
-// Resolver resolves names and caches directories, so that many names in one directory take one lookup each. It is for short
-// use: changes of cached directories are not detected. It is not safe for concurrent use; its zero value is ready.
+// Resolver resolves names and caches directories, so that many names in one directory take one lookup each. It is for
+// short use: changes of cached directories are not detected. It is not safe for concurrent use; its zero value is
+// ready.
 type Resolver struct{ directories map[string]reached }
 
 // reached is the result of resolving a directory.
@@ -29,7 +30,9 @@ func (r *Resolver) Resolve(name string) (abs string, exists bool, err error) {
 	}
 	directory, seen := r.directories[name[:cut]]
 	if !seen {
-		directory.walk = walk{disk: realDisk, at: string(filepath.Separator), exists: true, todo: components(name[:cut])}
+		directory.walk = walk{
+			disk: realDisk, at: string(filepath.Separator), exists: true, todo: components(name[:cut]),
+		}
 		directory.err = directory.walk.run()
 		if r.directories == nil {
 			r.directories = map[string]reached{}

@@ -1,5 +1,5 @@
-// Package watch reports changes in directories. The parts of a session share one instance of the kernel's watcher, so that a
-// directory takes one of the user's watches, however many parts are interested in it.
+// Package watch reports changes in directories. The parts of a session share one instance of the kernel's watcher, so
+// that a directory takes one of the user's watches, however many parts are interested in it.
 //
 //	h := &watch.Hub{}
 //	w, err := h.Open(watch.Names)
@@ -9,8 +9,8 @@ package watch
 
 import "sync"
 
-// Hub is a kernel watcher that several Watchers share. The zero value is ready; it holds nothing before the first Open. It is
-// safe for concurrent use.
+// Hub is a kernel watcher that several Watchers share. The zero value is ready; it holds nothing before the first Open.
+// It is safe for concurrent use.
 type Hub struct {
 	Most int // maximum number of watches; 0: half of those of the user
 

@@ -19,7 +19,8 @@ type system struct {
 }
 
 const (
-	names = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	names = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_DELETE | unix.IN_DELETE_SELF |
+		unix.IN_MOVE_SELF
 	// Writes through a shared mapping are only reported when the file is closed.
 	writes = unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB
 	flags  = unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK | unix.IN_MASK_ADD
@@ -157,7 +158,8 @@ func (h *Hub) read() error {
 			h.give(mask, Event{
 				WD: int32(binary.NativeEndian.Uint32(b)), Name: string(name), Overflow: mask&unix.IN_Q_OVERFLOW != 0,
 				Arrived: mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0 && mask&unix.IN_ISDIR == 0,
-				Self:    mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT|unix.IN_IGNORED) != 0, Ended: mask&unix.IN_IGNORED != 0,
+				Self:    mask&(unix.IN_DELETE_SELF|unix.IN_MOVE_SELF|unix.IN_UNMOUNT|unix.IN_IGNORED) != 0,
+				Ended:   mask&unix.IN_IGNORED != 0,
 			})
 			b = b[end:]
 		}
