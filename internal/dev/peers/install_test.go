@@ -77,7 +77,7 @@ func inOtherModule(name string, all []string) bool {
 func zipModule(t *testing.T, path, prefix string) {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	list.Dir = "../.."
+	list.Dir = "../../.."
 	names, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func zipModule(t *testing.T, path, prefix string) {
 	z := zip.NewWriter(out)
 	all := strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
 	for _, name := range all {
-		from := filepath.Join("../..", name)
+		from := filepath.Join("../../..", name)
 		if info, err := os.Lstat(from); err != nil || !info.Mode().IsRegular() || inOtherModule(name, all) || strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") {
 			continue
 		}

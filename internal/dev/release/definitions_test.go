@@ -12,7 +12,7 @@ import (
 
 // The workflow runs CI on Linux, the tests on macOS and Windows, and the release on a tag.
 func TestWorkflow(t *testing.T) {
-	text, err := os.ReadFile("../../.github/workflows/ci.yml")
+	text, err := os.ReadFile("../../../.github/workflows/ci.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestWorkflow(t *testing.T) {
 
 // The image has the program alone and a user without rights. It is built and run where there is a builder.
 func TestContainerfile(t *testing.T) {
-	text, err := os.ReadFile("../../Containerfile")
+	text, err := os.ReadFile("../../../Containerfile")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestContainerfile(t *testing.T) {
 		if exec.Command(builder, "info").Run() != nil {
 			continue
 		}
-		command(t, "../..", builder, "build", "-q", "-t", "adze-test", "--build-arg", "VERSION=v9.8.7", "-f", "Containerfile", ".")
+		command(t, "../../..", builder, "build", "-q", "-t", "adze-test", "--build-arg", "VERSION=v9.8.7", "-f", "Containerfile", ".")
 		defer exec.Command(builder, "rmi", "-f", "adze-test").Run()
 		if got := command(t, "", builder, "run", "--rm", "adze-test", "version"); got != "adze v9.8.7\n" {
 			t.Errorf("version %q", got)

@@ -207,7 +207,7 @@ func buildsReleases(t *testing.T) {
 func clone(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	command(t, "", "git", "clone", "-q", "../..", dir)
+	command(t, "", "git", "clone", "-q", "../../..", dir)
 	return dir
 }
 

@@ -73,7 +73,7 @@ func TestDeadLinks(t *testing.T) {
 
 // All links and anchors of the documentation lead somewhere.
 func TestDocumentation(t *testing.T) {
-	if err := makeSite("../..", t.TempDir()); err != nil {
+	if err := makeSite("../../..", t.TempDir()); err != nil {
 		t.Error(err)
 	}
 }
