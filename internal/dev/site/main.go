@@ -57,6 +57,9 @@ func makeSite(root, out string) error {
 		site[source] = p
 		pages = append(pages, p)
 	}
+	if site["README.md"] == nil {
+		return fmt.Errorf("%s has no README.md", root)
+	}
 	if err := checkLinks(root, site); err != nil {
 		return err
 	}
