@@ -174,7 +174,7 @@ func TestRateLimitIsWaitedOut(t *testing.T) {
 					switch e := e.(type) {
 					case model.Retry:
 						waits = append(waits, e.Wait)
-						if e.Attempt != len(waits) || !strings.HasSuffix(e.String(), fmt.Sprintf(" s (attempt %d)", len(waits)+1)) {
+						if e.Attempt != len(waits) || !strings.HasSuffix(e.String(), fmt.Sprintf(" (attempt %d)", len(waits)+1)) {
 							t.Errorf("attempt %d is reported as %q", len(waits), e)
 						}
 					case model.Text:

@@ -352,8 +352,16 @@ func (k *keepers) close() {
 	k.session.close()
 }
 
-// keeper starts a keeper.
+// keeper starts a keeper. A session process that has exited or is full is replaced once.
 func (k *keepers) keeper(want kind) (*idle, error) {
+	i, err := k.open(want)
+	if noSession := (*sessionError)(nil); errors.As(err, &noSession) {
+		return k.open(want)
+	}
+	return i, err
+}
+
+func (k *keepers) open(want kind) (*idle, error) {
 	r, w, err := pipeOf()
 	if err != nil {
 		return nil, err

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -163,6 +166,46 @@ func TestSessionKilled(t *testing.T) {
 		within(t, server, server.gone)
 		f.play(t, r, spec, "listen")
 		f.play(t, r, spec, "listen")
+	})
+}
+
+// A session process that was killed after it had started a keeper, and before it said so, left that keeper with the
+// control socket of the next one. It could take the command, and the program waited for ever.
+func TestSessionKilledWhileStarting(t *testing.T) {
+	inSandboxes(t, func(t *testing.T, r *Runner, f *field, spec *sandbox.Spec) {
+		ours, theirs, err := packets()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sleep := exec.Command("sleep", "1000")
+		if err := sleep.Start(); err != nil {
+			t.Fatal(err)
+		}
+		r.keeper.session.one = &session{process: sleep.Process, ctl: ours}
+		received := make(chan string, 1)
+		go func() {
+			conn, err := net.FileConn(theirs)
+			theirs.Close()
+			if err != nil {
+				received <- err.Error()
+				return
+			}
+			_, fds, err := receiveFiles(conn.(*net.UnixConn))
+			conn.Close()
+			if err != nil || len(fds) != 2 {
+				received <- fmt.Sprint(fds, err)
+				return
+			}
+			ctl := os.NewFile(uintptr(fds[0]), "control")
+			unix.Close(fds[1])
+			kind, _, err := receive(ctl)
+			ctl.Close()
+			received <- fmt.Sprint(string(kind), err)
+		}()
+		f.play(t, r, spec, "listen")
+		if got := <-received; got != "\x00EOF" {
+			t.Errorf("the keeper of the killed session received %q", got)
+		}
 	})
 }
 

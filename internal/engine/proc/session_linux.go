@@ -63,29 +63,28 @@ type sessions struct {
 	closed bool
 }
 
-// keeper has the session process start a keeper. A session process that has exited or is full is replaced.
+// keeper has the session process start a keeper. A session process that has exited or is full is replaced next time: it
+// may have started a keeper before it exited, so another one needs other files.
 func (s *sessions) keeper(h Helper, want kind, ctl, out *os.File) (p *os.Process, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for range 2 {
-		if s.closed {
-			return nil, ErrClosed
-		}
-		if s.one == nil {
-			if s.one, err = newSession(h); err != nil {
-				return nil, &sessionError{err}
-			}
-		}
-		if p, err = s.one.keeper(want, ctl, out); err == nil {
-			return p, nil
-		}
-		if errors.Is(err, syscall.EMFILE) {
-			s.full = append(s.full, s.one)
-		} else {
-			s.one.close()
-		}
-		s.one = nil
+	if s.closed {
+		return nil, ErrClosed
 	}
+	if s.one == nil {
+		if s.one, err = newSession(h); err != nil {
+			return nil, &sessionError{err}
+		}
+	}
+	if p, err = s.one.keeper(want, ctl, out); err == nil {
+		return p, nil
+	}
+	if errors.Is(err, syscall.EMFILE) {
+		s.full = append(s.full, s.one)
+	} else {
+		s.one.close()
+	}
+	s.one = nil
 	return nil, &sessionError{err}
 }
 

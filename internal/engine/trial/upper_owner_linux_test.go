@@ -33,7 +33,7 @@ func TestUnknownOwner(t *testing.T) {
 		}
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestUnknownOwner$", "-test.v")
-	cmd.Env = []string{variable + "=" + dir, "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append(os.Environ(), variable+"="+dir)
 	one := []syscall.SysProcIDMap{{HostID: host, Size: 1}}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: one, GidMappings: one}
 	cmd.SysProcAttr.Credential = &syscall.Credential{NoSetGroups: true}
