@@ -10,7 +10,6 @@ require (
 	github.com/nats-io/nats.go v1.55.0
 	github.com/nats-io/nkeys v0.4.16
 	go.yaml.in/yaml/v3 v3.0.5
-	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 )
 
@@ -33,6 +32,7 @@ require (
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/oauth2 v0.35.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	mvdan.cc/sh/v3 v3.14.1 // indirect

@@ -41,7 +41,7 @@ func (e engine) begin() engine {
 
 // maxSteps bounds the work on one line, in place of its time: a verdict must not depend on how busy the machine is. A
 // step is a command or a path that is compared with the rules. Commands that people write need a few hundred.
-const maxSteps = 1 << 16
+const maxSteps = 1 << 14
 
 // lookupSteps is the cost of a question that makes the disk search or read files, which the disk bounds too.
 const lookupSteps = 16
