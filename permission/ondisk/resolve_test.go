@@ -28,13 +28,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// tidy removes doubled slashes, which bash keeps in some places.
-func tidy(path string) string {
-	for strings.Contains(path, "//") {
-		path = strings.ReplaceAll(path, "//", "/")
-	}
-	return strings.TrimSuffix(path, "/")
-}
+// plant makes files, directories and links: "a/b", "dir/", "link -> target". It returns their directory.
 func plant(t testing.TB, paths ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
