@@ -32,10 +32,11 @@ func (g *glass) mode(ts *testscript.TestScript, neg bool, args []string) {
 	g.until(ts, func() bool { return g.Mode(n) != neg }, func() string { return "mode " + args[0] })
 }
 
-// steady returns the scrollback and the screen without the status line, which has the time.
+// steady returns the scrollback and the screen above the prompt. What is in the prompt and below it depends on the time:
+// a hint of the turn that has just ended may still be there.
 func (g *glass) steady() string {
-	text := strings.TrimSuffix(g.Text(), "\n")
-	return text[:strings.LastIndexByte(text, '\n')+1]
+	text := g.Text()
+	return text[:strings.LastIndex(text, "\n───")+1]
 }
 
 // keep saves the scrollback and the screen.
