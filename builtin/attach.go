@@ -144,7 +144,7 @@ func mentionName(s string, at int) (string, int) {
 	return b.String(), i
 }
 
-// Attach reads the files of the mentions and returns the content to add after the prompt; nil if there is none.
+// Attach reads the files of the mentions and returns the content to add after the prompt; nil without mentions.
 // Mentions that can't be added are named in the content, and in notes for the user. It doesn't ask for approval: the
 // caller removes the mentions whose Access is denied, and reports them.
 func (s *Set) Attach(ctx context.Context, mentions []Mention) (parts []tool.Part, notes []string, err error) {

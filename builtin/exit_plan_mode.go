@@ -112,8 +112,8 @@ func (p *planning) leave(plan string, raw json.RawMessage) (tool.Result, error) 
 	case "":
 		return stayed(plan, "")
 	default:
-		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer %q is none of the "+
-			"choices, so plan mode stays on", a.Choice)
+		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the answer %q isn't one of "+
+			"the choices, so plan mode stays on", a.Choice)
 	}
 	if err := p.setMode(a.Choice); err != nil {
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "leave plan mode: the mode could not be changed, so "+

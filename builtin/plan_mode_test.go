@@ -109,7 +109,7 @@ func TestPlanChoices(t *testing.T) {
 		"words alone":     {chose(`{"choice_other":"tests first"}`), false, "denied", permission.Plan, "the plan needs a change: tests first. Plan mode stays on"},
 		"an empty answer": {chose(`{}`), false, "denied", permission.Plan, "no reason given"}, // it used to approve the plan
 		"no":              {tool.Decision{Reason: "tests first"}, false, "denied", permission.Plan, "denied by the user: tests first"},
-		"yolo by answer":  {chose(`{"choice":"yolo"}`), false, "error", permission.Plan, "none of the choices"},
+		"yolo by answer":  {chose(`{"choice":"yolo"}`), false, "error", permission.Plan, "one of the choices"},
 		"not JSON":        {chose(`{`), false, "error", permission.Plan, "cannot be read"},
 		"the mode stays":  {chose(`{"choice":"default"}`), true, "error", permission.Plan, "could not be changed"},
 		"arguments count": {chose(`["default"]`), false, "error", permission.Plan, "cannot be read"},

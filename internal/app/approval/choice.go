@@ -195,7 +195,7 @@ func letter(word string) string {
 	return word
 }
 
-// IsYes reads a yes.
+// IsYes reports whether a typed answer means yes.
 func IsYes(typed string) bool {
 	typed = strings.ToLower(typed)
 	return typed == "y" || typed == "yes"

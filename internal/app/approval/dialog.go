@@ -205,7 +205,7 @@ func (l Dialog) prompt(q *Question) string {
 	return verb + "? [" + strings.Join(keys, "/") + "] "
 }
 
-// hint follows a line that is none of the choices.
+// hint is printed after an answer that isn't one of the choices.
 func (l Dialog) hint(q *Question, typed string) string {
 	var keys, help []string
 	for _, c := range q.List(l.Style) {

@@ -335,7 +335,7 @@ func TestDescriptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := found.Declaration().Description; !strings.HasPrefix(text, "Add. xxx") || !strings.HasSuffix(text, "characters more)") || len(text) > 4100 {
+	if text := found.Declaration().Description; !strings.HasPrefix(text, "Add. xxx") || !strings.HasSuffix(text, "more characters)") || len(text) > 4100 {
 		t.Errorf("%d bytes: %.40q … %q", len(text), text, text[len(text)-30:])
 	}
 	if all := strings.Join(d.List()[0].Warnings, "\n"); !strings.Contains(all, "says: removed 2 invisible characters") {

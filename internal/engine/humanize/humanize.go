@@ -70,10 +70,13 @@ func Duration(d time.Duration) string {
 	return Seconds(d)
 }
 
-// Wait writes a limit or a planned wait: "10 ms", "0.4 s", "30 s", "2 min".
+// Wait writes a limit or a planned wait: "50 ms", "1.5 s", "30 s", "2 min".
 func Wait(d time.Duration) string {
-	if d < time.Second {
-		return Duration(d)
+	switch {
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 2*time.Second:
+		return strings.TrimSuffix(strconv.FormatFloat(d.Seconds(), 'f', 1, 64), ".0") + " s"
 	}
 	return strings.TrimSuffix(Seconds(d), " 0 s")
 }

@@ -19,6 +19,7 @@ func TestTexts(t *testing.T) {
 		{Seconds(2*time.Hour + 5*time.Minute), "2 h 5 min"},
 		{Duration(12 * time.Millisecond), "12 ms"}, {Duration(2100 * time.Millisecond), "2.1 s"}, {Duration(45 * time.Second), "45 s"},
 		{Wait(10 * time.Millisecond), "10 ms"}, {Wait(400 * time.Millisecond), "0.4 s"}, {Wait(30 * time.Second), "30 s"},
+		{Wait(50 * time.Millisecond), "50 ms"}, {Wait(1500 * time.Millisecond), "1.5 s"}, {Wait(time.Second), "1 s"},
 		{Wait(2 * time.Minute), "2 min"}, {Wait(125 * time.Second), "2 min 5 s"},
 		{List(nil, 2), ""}, {List(names[:3], 2), "a, b, c"}, {List(names, 2), "a, b, 2 more"},
 		{Shorten("äöü", 3), "äöü"}, {Shorten("äöü€", 2), "äö… (2 more characters)"},
