@@ -84,13 +84,17 @@ func newProcess(r *Runner, c Command) *Process {
 	}
 }
 
+// startTime is how long starting a command may take, which doesn't count as its time: a busy machine needs seconds for a
+// sandbox.
+const startTime = time.Minute
+
 // start starts the command and its watchers.
 func (p *Process) start(ctx context.Context, s spec, note string) error {
 	p.began = time.Now()
 	r := p.runner
 	starting := ctx
-	if p.cmd.Timeout > 0 {
-		limited, cancel := context.WithTimeout(ctx, p.cmd.Timeout)
+	if limit := p.cmd.Timeout + startTime; p.cmd.Timeout > 0 && limit > 0 { // it may overflow
+		limited, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		starting = limited
 	}

@@ -77,6 +77,16 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// The time to start a command doesn't count as its own: on a busy machine, a command with a short limit wasn't started.
+func TestTimeoutCountsFromStart(t *testing.T) {
+	both(t, func(t *testing.T, r *Runner) {
+		large := make([]byte, 8<<20) // takes a moment to be sent
+		if o := run(t, r, Command{Line: "sleep 3600", Input: large, Timeout: time.Nanosecond}); o.Ended != TimedOut {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
 // Commands don't inherit the descriptors that this program was started with.
 func TestOnlyThreeDescriptors(t *testing.T) {
 	f, err := os.Open(os.DevNull)

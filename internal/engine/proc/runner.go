@@ -321,7 +321,7 @@ type Command struct {
 	// BestEffort is set.
 	Sandbox *sandbox.Spec
 
-	Timeout time.Duration // 0 means none
+	Timeout time.Duration // from when it has started; 0 means none
 
 	Input []byte // what it reads on its standard input; nil means nothing
 
