@@ -12,7 +12,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 NFPM := go run github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.1
 STATICCHECK := GOFLAGS="$(GOFLAGS) $(PLAIN)" go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build fleet test test-modules lint ci golden bench bench-search fuzz soak test-browser pictures test-peers test-acpx site release test-release
+.PHONY: help build fleet test test-modules lint ci golden bench bench-peers bench-search fuzz soak test-browser pictures test-peers test-acpx site release test-release
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' Makefile | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -123,6 +123,11 @@ release: ## the files of a release: VERSION=v1.2.0
 TARGETS ?= all
 test-release: ## tests of a release; downloads nfpm
 	ADZE_RELEASE=1 ADZE_NFPM="$(NFPM)" ADZE_TARGETS="$(TARGETS)" go test -count=1 -timeout 30m ./internal/dev/release
+
+# Adze beside other coding agents from npm, at fixed versions, with the same scripted model: numbers for docs/benchmarks.md.
+bench-peers: build ## speed and memory beside other agents; needs npm
+	cd internal/dev/race && npm ci --no-audit --no-fund --loglevel=error
+	go run ./internal/dev/race -node internal/dev/race -page docs/benchmarks.md
 
 # Adze beside ripgrep and fd, interleaved in one run.
 bench-search: build ## search beside ripgrep and fd; needs npm

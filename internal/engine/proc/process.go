@@ -84,8 +84,8 @@ func newProcess(r *Runner, c Command) *Process {
 	}
 }
 
-// startTime is how long starting a command may take, which doesn't count as its time: a busy machine needs seconds for a
-// sandbox.
+// startTime is how long starting a command may take, which doesn't count as its time: a busy machine needs seconds for
+// a sandbox.
 const startTime = time.Minute
 
 // start starts the command and its watchers.
