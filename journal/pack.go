@@ -196,34 +196,46 @@ func maskStrings(raw []byte, mask func(string) string) []byte {
 	if mask == nil {
 		return raw
 	}
+	// Checking whether the list of secrets is current costs more than searching a text, and most records have none.
+	var all strings.Builder
+	strs(raw, func(_, _ int, s string) {
+		all.WriteString(s)
+		all.WriteByte(0)
+	})
+	if mask(all.String()) == all.String() {
+		return raw
+	}
 	var out []byte
 	done := 0
-	for i := 0; ; {
-		n := bytes.IndexByte(raw[i:], '"')
-		if n < 0 {
-			break
+	strs(raw, func(start, end int, s string) {
+		if masked := mask(s); masked != s {
+			out = appendText(append(out, raw[done:start]...), masked)
+			done = end
 		}
-		start := i + n
-		end, ok := stringEnd(raw, start)
-		if !ok {
-			break
-		}
-		i = end
-		s, ok := text(raw[start:end])
-		if !ok || isBase64(s) {
-			continue
-		}
-		masked := mask(s)
-		if masked == s {
-			continue
-		}
-		out = appendText(append(out, raw[done:start]...), masked)
-		done = end
-	}
+	})
 	if done == 0 {
 		return raw
 	}
 	return append(out, raw[done:]...)
+}
+
+// strs calls give with every string of a JSON value that may contain secrets, and its position.
+func strs(raw []byte, give func(start, end int, s string)) {
+	for i := 0; ; {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return
+		}
+		start := i + n
+		end, ok := stringEnd(raw, start)
+		if !ok {
+			return
+		}
+		i = end
+		if s, ok := text(raw[start:end]); ok && !isBase64(s) {
+			give(start, end, s)
+		}
+	}
 }
 
 // isBase64 reports whether a long string must be media: secrets are shorter.
