@@ -28,6 +28,7 @@ type shell struct {
 	trials    *trials // nil: commands are not tried
 	output    func(tool.Call) (io.WriteCloser, string, error)
 	unclean   []string // messages about cleaning up after earlier runs
+	warming   sync.WaitGroup
 
 	mu         sync.Mutex
 	foreground map[*running]bool
@@ -81,6 +82,10 @@ func (s *shell) close() error {
 	s.jobs.Close()
 	defer s.sandboxes.limiter.close()
 	err := s.runner.Close()
+	if l := s.sandboxes.limiter; l != nil {
+		l.finder.Close() // warming may wait for it
+	}
+	s.warming.Wait()
 	for _, note := range s.aside() { // of background commands
 		err = errors.Join(err, errors.New(note))
 	}

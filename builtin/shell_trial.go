@@ -175,14 +175,15 @@ type triedCall struct {
 	second  bool // the first one couldn't be kept
 }
 
-// try runs the command in a trial and finds what it changed.
-func (c shellCall) try(ctx context.Context) (*triedCall, error) {
+// prepare returns the call with everything that it needs to run in a trial. wait bounds the wait for the list of hidden
+// files.
+func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall, error) {
 	b := c.shell.sandboxes
 	layers, err := c.shell.trials.open(b)
 	if err != nil {
 		return nil, err
 	}
-	limits, before, err := b.limiter.limited(c.live.Decision.Grant, reliantWait)
+	limits, before, err := b.limiter.limited(c.live.Decision.Grant, wait)
 	if err != nil {
 		return nil, err
 	}
@@ -213,18 +214,42 @@ func (c shellCall) try(ctx context.Context) (*triedCall, error) {
 		c.command.Env = append(slices.Clip(b.tried), "XDG_CACHE_HOME="+cache,
 			"npm_config_cache="+filepath.Join(cache, "npm"))
 	}
-	p, whole, err := c.begin(ctx)
+	return r, nil
+}
+
+// warm makes the first command start sooner: a trial that does nothing prepares what all of them need, and leaves its
+// directories and a supervisor process to the next one.
+func (s *shell) warm() {
+	if s.trials == nil || s.trials.readOnly {
+		return
+	}
+	c := shellCall{shell: s, live: &tool.Live{}, command: proc.Command{Line: ":", Dir: s.files.ws.Project()}}
+	r, err := c.prepare(context.Background(), firstWait)
+	if err != nil {
+		return // the first command reports it
+	}
+	_, _ = s.runner.Run(context.Background(), r.command) // closing the runner stops it
+	r.drop()
+}
+
+// try runs the command in a trial and finds what it changed.
+func (c shellCall) try(ctx context.Context) (*triedCall, error) {
+	r, err := c.prepare(ctx, reliantWait)
+	if err != nil {
+		return nil, err
+	}
+	p, whole, err := r.begin(ctx)
 	if err != nil {
 		r.drop()
 		return nil, err
 	}
 	<-p.Done()
 	r.outcome, r.quiet, r.whole = p.Wait(), p.Progress().Quiet, whole
-	if r.late, err = c.held.appeared(); err != nil || len(r.late) > 0 {
-		t.Isolate()
+	if r.late, err = r.held.appeared(); err != nil || len(r.late) > 0 {
+		r.trial.Isolate()
 	}
 	if err == nil {
-		r.found, err = t.Effects(context.WithoutCancel(ctx))
+		r.found, err = r.trial.Effects(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		r.drop()

@@ -291,6 +291,13 @@ func Names(entries iter.Seq2[journal.Entry, error], blobs journal.Blobs) (map[st
 			if !bytes.Contains(e.Data, []byte(`"changes"`)) {
 				continue
 			}
+			// Without what the call printed and showed, which may be long.
+			var only struct {
+				Changes json.RawMessage `json:"changes"`
+			}
+			if json.Unmarshal(e.Data, &only) == nil && only.Changes != nil {
+				e.Data = fmt.Appendf(nil, `{"changes":%s}`, only.Changes)
+			}
 			data, err := decode(e, blobs)
 			if err != nil {
 				return nil, err

@@ -259,30 +259,23 @@ func (s *Store) Compact(names map[string]bool) error {
 	if err != nil {
 		return err
 	}
-	old := s.packs
-	keep := &Store{dir: s.dir, index: map[hash]location{}}
-	b := batch{store: keep}
+	old, keep := s.packs, s
 	for h := range s.index {
 		if !names[name(h)] {
-			continue
+			if keep, err = s.without(names); err != nil {
+				return err
+			}
+			break
 		}
-		content, err := s.Get(name(h))
-		if err != nil {
-			continue // it is damaged
-		}
-		if _, err := b.add(content); err != nil {
-			return errors.Join(err, keep.Close())
-		}
-	}
-	if err := b.flush(); err != nil {
-		return errors.Join(err, keep.Close())
 	}
 	kept := map[string]bool{}
 	for _, f := range keep.packs {
 		kept[filepath.Base(f.Name())] = true
 	}
-	for _, f := range old {
-		err = errors.Join(err, f.Close())
+	if keep != s {
+		for _, f := range old {
+			err = errors.Join(err, f.Close())
+		}
 	}
 	for _, e := range entries {
 		if !kept[e.Name()] && !names[filePrefix+e.Name()] {
@@ -294,6 +287,28 @@ func (s *Store) Compact(names map[string]bool) error {
 	}
 	s.packs, s.out, s.index, s.end = keep.packs, keep.out, keep.index, keep.end
 	return err
+}
+
+// without returns a store in the same directory whose new packs have only the contents of these names.
+func (s *Store) without(names map[string]bool) (*Store, error) {
+	keep := &Store{dir: s.dir, index: map[hash]location{}}
+	b := batch{store: keep}
+	for h := range s.index {
+		if !names[name(h)] {
+			continue
+		}
+		content, err := s.Get(name(h))
+		if err != nil {
+			continue // it is damaged
+		}
+		if _, err := b.add(content); err != nil {
+			return nil, errors.Join(err, keep.Close())
+		}
+	}
+	if err := b.flush(); err != nil {
+		return nil, errors.Join(err, keep.Close())
+	}
+	return keep, nil
 }
 
 // batch collects contents, so that many are written at once. It is not safe for concurrent use.

@@ -174,7 +174,7 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 				i.give(s)
 				if reported {
 					k.proves(want)
-					k.refill(want)
+					time.AfterFunc(refillAfter, func() { k.refill(want) })
 				}
 				return i.kept, i.out, e, nil
 			}
@@ -316,6 +316,10 @@ func (k *keepers) take(want kind) (i *idle, spare bool, err error) {
 	i, err = k.keeper(want)
 	return i, false, err
 }
+
+// refillAfter is how long the next spare isn't started after a command. Starting one takes milliseconds of a processor,
+// and what comes after a short command needs it more; then the model takes its time.
+const refillAfter = 25 * time.Millisecond
 
 // refill starts the next spare.
 func (k *keepers) refill(want kind) {
