@@ -31,6 +31,7 @@ fleet: ## bin/adze-fleet, for 'adze fleet'
 LONGEST := ./cmd/adze ./builtin ./permission ./internal/app/acp
 test: ## all tests; needs Go, git and bash
 	go test $(RACE) $(PLAIN) -ldflags=-w -vet=off -shuffle=on -timeout 20m $(LONGEST) ./...
+	$(if $(RACE),go test $(PLAIN) -vet=off -timeout 20m $$(go run $(PLAIN) ./internal/dev/soak/list -package serial))
 
 # Modules of their own: their packages are not in ./...
 MODULES := fleet fleet/deploy examples/otherloop

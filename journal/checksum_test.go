@@ -6,11 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 // A flipped bit of a journal is found: every entry that is read is the one that was written. 47 of 60 flips used to be read
 // without a word.
 func TestFlippedBit(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	s, entries := newSession(t, 3, 6)
 	path := filepath.Join(s.Dir(testID), journalName)

@@ -11,6 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -178,6 +179,7 @@ func TestStoreDetectsChanges(t *testing.T) {
 }
 
 func TestNamesAreFoundAcrossReads(t *testing.T) {
+	serial.Test(t)
 	name := RefOf(nil).Blob
 	for before := range 200 {
 		content := strings.Repeat("s", before) + name + " sha256: " + name[:30]

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -62,6 +63,7 @@ func TestSecretsAreMasked(t *testing.T) {
 
 // No line exceeds the limit, whatever is long.
 func TestLongData(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	many := func(n int, s string) []model.Part {
 		var parts []model.Part
@@ -127,6 +129,7 @@ func TestLongData(t *testing.T) {
 
 // A journal that several processors decode gives the same state, and is cut at the first line that can't be read.
 func TestLinesDecodedInParts(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	s := Sessions{Home: t.TempDir()}
 	f, err := s.Create(testID)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
@@ -28,6 +29,7 @@ func approved(line string) bool {
 
 // Attacks that are marked with ! do harm where they run.
 func TestAttacksDoHarm(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	if !bashlab.Has("git") {
 		t.Skip("no git in the namespaces")
@@ -79,6 +81,7 @@ var oddFiles = []string{
 // Lines that run without approval change no file, contact no host, run no program of the workspace and print no secret,
 // also in hostile repositories and with odd names of files.
 func TestApprovedDoNoHarm(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	s := bashlab.Rand()
 	g := bashlab.NewGenerator(s, corpus(t))
@@ -102,6 +105,7 @@ func TestApprovedDoNoHarm(t *testing.T) {
 
 // Lines that run without approval do no harm, whichever of their branches run.
 func TestApprovedFlowsDoNoHarm(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	g := bashlab.NewGenerator(bashlab.Rand(), corpus(t))
 	r := bashlab.StartRunner(t)
@@ -136,6 +140,7 @@ func waits(line string) bool {
 
 // Every flag of every program on the read-only list is harmless, with many values and operands.
 func TestEveryFlagIsHarmless(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	r := bashlab.StartRunner(t)
 	ran, i := 0, 0

@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
 func TestAttacks(t *testing.T) {
+	serial.Test(t)
 	w := plainWorld()
 	w.Secrets = func() ([]string, bool) { return []string{root + "/.env", root + "/src/id_rsa"}, true }
 	for _, l := range corpus(t).Attacks {
@@ -112,6 +114,7 @@ func TestCommandOffers(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
+	serial.Test(t)
 	deny := parse(t, []string{"Shell(*)"}, nil, []string{"Shell(rm)"})
 	for name, line := range map[string]string{
 		"long":              "echo " + strings.Repeat("a", 64<<10),

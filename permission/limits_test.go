@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -97,6 +98,7 @@ func TestSlowDiskChangesNothing(t *testing.T) {
 // A line with too much to check is not judged, after the same number of questions each time. It is denied if a rule denies
 // any command, and otherwise requires approval, whatever rules and mode would allow.
 func TestTooMuchToCheck(t *testing.T) {
+	serial.Test(t)
 	for name, line := range map[string]string{
 		"paths":        numbered("cat {a..z}{a..b}N; ", 400) + "true",
 		"repositories": numbered("git -C N status; ", 1200) + numbered("cat {a..z}{a..b}N; ", 150),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -13,6 +14,7 @@ import (
 // What bash would only print, cmd, dash and busybox run: cmd deleted files, in plan mode too. A command that bash doesn't run
 // is never auto-approved, tried, or covered by a rule on its words.
 func TestOtherShell(t *testing.T) {
+	serial.Test(t)
 	by := func(shell, line string) tool.Request {
 		r := commandRequest(line)
 		r.Confirm = tool.Command{Line: line, Directory: root, Shell: shell}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -95,6 +96,7 @@ var assigns = regexp.MustCompile(`(^|[\s;&|({])[A-Za-z_]\w*\+?=`)
 // The verdict on a list of lines is the strictest of their verdicts alone, in any order and with repetitions. Results for
 // one command of a line are reused for equal commands.
 func TestTogetherAsAlone(t *testing.T) {
+	serial.Test(t)
 	var lines []string
 	for _, l := range someLines(t) {
 		// Only lines that don't change the shell, and that end at the end of the line.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -66,6 +67,7 @@ func readRules(t testing.TB) []example {
 }
 
 func TestRules(t *testing.T) {
+	serial.Test(t)
 	for _, e := range readRules(t) {
 		d, why := permission.Check(plainWorld(), e.rules, e.mode, permission.Options{OnlyRules: e.alone}, commandRequest(e.command))
 		if d.Verdict != e.verdict {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
 	"github.com/adze-dev/adze/tool"
@@ -17,6 +18,7 @@ import (
 // -- a b compares two directories if there is no repository, and a pattern may match a directory. Each of these printed a
 // secret or a file outside the workspace without approval.
 func TestFilesThatArgumentsDoNotName(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	r := bashlab.StartRunner(t)
 	for _, h := range []struct{ setup, command string }{

@@ -3,6 +3,7 @@ package tool
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -89,8 +90,22 @@ func (x *Executor) masked(o Outcome) Outcome {
 
 // maskedDisplay returns a display without secret values.
 func (x *Executor) maskedDisplay(d Display) Display {
-	if d == nil {
+	switch d := d.(type) {
+	case nil:
 		return nil
+	case *FileDiff: // its texts may be long, and JSON takes ten times as long
+		masked := *d
+		if d.Original != nil {
+			original := x.Mask(*d.Original)
+			masked.Original = &original
+		}
+		masked.Diff, masked.New = x.Mask(d.Diff), x.Mask(d.New)
+		masked.File, masked.Path = x.Mask(d.File), x.Mask(d.Path)
+		masked.Warnings = slices.Clone(d.Warnings)
+		for i, w := range d.Warnings {
+			masked.Warnings[i] = x.Mask(w)
+		}
+		return &masked
 	}
 	b, err := MarshalDisplay(d)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -11,6 +12,7 @@ func TestMain(m *testing.M) { bashlab.Main(m, nil) }
 
 // Bash runs the commands that were read, with their arguments and in their directories, and opens the files that were read.
 func TestReadingIsBash(t *testing.T) {
+	serial.Test(t)
 	t.Parallel()
 	r := bashlab.StartRecorder(t)
 	s := bashlab.Rand()

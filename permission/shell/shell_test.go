@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/internal/dev/bashlab"
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -68,6 +69,7 @@ func TestWordsAreBash(t *testing.T) {
 
 // No input makes Read panic or run for long.
 func FuzzRead(f *testing.F) {
+	serial.Test(f)
 	for _, s := range []string{"ls", "a && b | c", "cat <<E\nx\nE\n", "$(x) `y` ${z:-$(w)}", "bash -c 'x' <<< y", "find . -exec a {} \\;", "a={b,c} {d,e}", "[[ a -nt b ]]", "case a in b) c;; esac", "# \\\nx"} {
 		f.Add(s)
 	}
@@ -97,6 +99,7 @@ func FuzzRead(f *testing.F) {
 // A message of many lines was read as many paths, each nearly as long as the message: git commit -m with 16 KB took more
 // than 50 ms, so it couldn't be checked.
 func TestLongTextsNameFewPaths(t *testing.T) {
+	serial.Test(t)
 	for name, text := range map[string]string{
 		"a message": strings.Repeat("- a thing, and why\n", 3000),
 		"a program": strings.Repeat("x = open(\"f\"), y\n", 3000),
@@ -140,6 +143,7 @@ func TestLongPathsAreMentioned(t *testing.T) {
 
 // Lines that are made to take long are read, or refused, in a moment. One that isn't hangs until the timeout.
 func TestHostileLines(t *testing.T) {
+	serial.Test(t)
 	size := bash.MaxBytes / 4
 	if soak.Share() >= 0.1 {
 		size = bash.MaxBytes

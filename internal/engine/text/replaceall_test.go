@@ -9,6 +9,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/unicode"
 	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 // libraryEncoding returns the x/text encoding behind one of ours.
@@ -128,6 +130,7 @@ func (c countingCodec) decode(b []byte) (rune, int, bool) {
 // Four times the places are about four times the work. A replacement with a new line looked for the end of its line
 // each time: 4,000 commas in one long line took 20 seconds, four times as many would take four minutes.
 func TestReplaceAllDecodesInOnePass(t *testing.T) {
+	serial.Test(t)
 	const few, factor = 200, 4
 	decoded := func(n int, new string) map[string]int {
 		out := map[string]int{}
@@ -154,6 +157,7 @@ func TestReplaceAllDecodesInOnePass(t *testing.T) {
 // Lines that end in \n were searched for a \r\n to the end of the text at each place: 40,000 took 5 seconds, these would
 // take minutes. The bound is no goal; all of this takes less than a second.
 func TestReplaceAllSearchesInOnePass(t *testing.T) {
+	serial.Test(t)
 	line := "some words, the old one," + strings.Repeat(" and some more", 20) + "\n"
 	d, err := Decode(bytes.Repeat([]byte(line), 100_000))
 	if err != nil {

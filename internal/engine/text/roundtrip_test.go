@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 var encodings = []Encoding{
@@ -18,6 +20,7 @@ var encodings = []Encoding{
 // Decoding and writing back changes nothing, and each character that an
 // encoding decodes it encodes to something that decodes to the same.
 func TestEveryEncodingRoundTrips(t *testing.T) {
+	serial.Test(t)
 	for _, enc := range encodings {
 		c, err := enc.codec()
 		if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/internal/dev/serial"
 )
 
 func read(t testing.TB, raw string, w Window) Excerpt {
@@ -100,6 +102,7 @@ func (n numbered) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func TestReadLinesOfLongFile(t *testing.T) {
+	serial.Test(t)
 	const lines = 200_000
 	e, err := ReadLines(context.Background(), numbered(lines*64), lines*64, Window{First: lines - 1})
 	if err != nil {

@@ -2,11 +2,14 @@
 // internal/dev/soak, and the names of the tests that use it, directly or through a function of the package.
 //
 //	ADZE_SOAK=0.1 go test $(go run ./internal/dev/soak/list)
+//	go test $(go run ./internal/dev/soak/list -package serial)    those that use internal/dev/serial
 //
 // An argument is another directory to search, such as that of another module.
 package main
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -22,22 +25,21 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	dir := "."
-	if len(os.Args) > 1 {
-		dir = os.Args[1]
-	}
-	packages, tests, err := soaking(os.DirFS(dir))
+	name := flag.String("package", "soak", "the package that the tests use")
+	flag.Parse()
+	dir := cmp.Or(flag.Arg(0), ".")
+	packages, tests, err := using(*name, os.DirFS(dir))
 	if err != nil {
 		log.Fatal(err)
 	}
 	if len(tests) == 0 {
-		log.Fatal("no test soaks: run this at the top of the repository")
+		log.Fatalf("no test uses %s: run this at the top of the repository", *name)
 	}
 	fmt.Printf("-run ^(%s)$ %s\n", strings.Join(tests, "|"), strings.Join(packages, " "))
 }
 
-// soaking finds the packages below a directory with soak tests, and the names of these tests.
-func soaking(root fs.FS) (packages, tests []string, err error) {
+// using finds the packages below a directory with tests that use a package, and the names of these tests.
+func using(name string, root fs.FS) (packages, tests []string, err error) {
 	byDir := map[string][]*ast.File{}
 	err = fs.WalkDir(root, ".", func(path string, e fs.DirEntry, err error) error {
 		switch {
@@ -64,7 +66,7 @@ func soaking(root fs.FS) (packages, tests []string, err error) {
 		return nil, nil, err
 	}
 	for dir, files := range byDir {
-		if names := soakingIn(files); len(names) > 0 {
+		if names := usingIn(name, files); len(names) > 0 {
 			packages, tests = append(packages, "./"+dir), append(tests, names...)
 		}
 	}
@@ -79,9 +81,9 @@ func isModule(root fs.FS, dir string) bool {
 	return err == nil
 }
 
-// soakingIn returns the names of the soak tests in the files of one directory.
-func soakingIn(files []*ast.File) []string {
-	uses := map[string]map[string]bool{} // the names that each function uses; "soak." is the package
+// usingIn returns the names of the tests in the files of one directory that use a package.
+func usingIn(name string, files []*ast.File) []string {
+	uses := map[string]map[string]bool{} // the names that each function uses; "soak." is a package
 	for _, f := range files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
@@ -90,34 +92,34 @@ func soakingIn(files []*ast.File) []string {
 					names = map[string]bool{}
 					uses[fn.Name.Name] = names
 				}
-				note(fn.Body, names)
+				note(name, fn.Body, names)
 			}
 		}
 	}
-	soaks := map[string]bool{"soak.": true}
-	for before := 0; before != len(soaks); {
-		before = len(soaks)
-		for name, used := range uses {
-			for s := range soaks {
+	found := map[string]bool{name + ".": true}
+	for before := 0; before != len(found); {
+		before = len(found)
+		for fn, used := range uses {
+			for s := range found {
 				if used[s] {
-					soaks[name] = true
+					found[fn] = true
 					break
 				}
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(soaks)), func(name string) bool {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(found)), func(name string) bool {
 		return !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") || name == "TestMain"
 	})
 }
 
-// note collects the names that a function's body uses.
-func note(body ast.Node, names map[string]bool) {
+// note collects the names that a function's body uses, and the package as its name and a dot.
+func note(name string, body ast.Node, names map[string]bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			if x, ok := n.X.(*ast.Ident); ok && x.Name == "soak" {
-				names["soak."] = true
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == name {
+				names[name+"."] = true
 			}
 		case *ast.Ident:
 			names[n.Name] = true

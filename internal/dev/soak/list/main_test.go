@@ -19,7 +19,7 @@ func TestSoaking(t *testing.T) {
 		"d/e/e_test.go":        {Data: []byte("package e\nfunc TestOther(t *testing.T) { soak.On() }\n")},
 		"c/c.go":               {Data: []byte("package c\nfunc TestNot() { soak.On() }\n")},
 	}
-	packages, tests, err := soaking(root)
+	packages, tests, err := using("soak", root)
 	if err != nil || strings.Join(packages, " ") != "./a" || strings.Join(tests, " ") != "TestDirect TestThrough" {
 		t.Errorf("%q %q %v", packages, tests, err)
 	}
@@ -27,7 +27,7 @@ func TestSoaking(t *testing.T) {
 
 // Every package of this repository whose tests import soak has tests that are run when it soaks.
 func TestEverySoakIsRun(t *testing.T) {
-	packages, tests, err := soaking(os.DirFS("../../../.."))
+	packages, tests, err := using("soak", os.DirFS("../../../.."))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
 )
 
@@ -51,6 +52,7 @@ func TestHostilePages(t *testing.T) {
 
 // The memory for any page of 10 MB is bounded: the whole program has 64 MB. These kinds of pages need the most.
 func TestTreeSize(t *testing.T) {
+	serial.Test(t)
 	for _, piece := range []string{
 		"<img alt=x src=/y>", "<a href=/x>x", "<p>x", "<div> ", "<x", "hello world ", "<p class='language-a language-b'>",
 		"<p href=a src=b alt=c class=d style=e role=f id=g colspan=1 rowspan=1 start=1 type=t>x", "<!-- x -->", "<script>x", "<li><a href='" + strings.Repeat("x", 3000) + "'>x</a>",
