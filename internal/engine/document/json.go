@@ -3,12 +3,12 @@ package document
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"unicode/utf8"
 )
 
-// node is a JSON value and its position in the file. encoding/json isn't used because unchanged parts must stay the
-// same, byte for byte.
+// node is a JSON value and its position in the file: unchanged parts stay the same, byte for byte.
 type node struct {
 	start, end int
 	members    []member // of an object, in order
@@ -49,184 +49,68 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not valid JSON: line %d, column %d: %s", e.Line, e.Column, e.Reason)
 }
 
-// maxNesting bounds recursion.
-const maxNesting = 500
-
-type scanner struct {
-	data  []byte
-	at    int
-	depth int
-}
-
-// scanJSON reads one JSON value, from at to the end of data.
+// scanJSON reads one JSON value, from at to the end of data. encoding/json checks it first.
 func scanJSON(data []byte, at int) (node, error) {
-	s := &scanner{data: data, at: at}
-	s.space()
-	n, err := s.value()
-	if err != nil {
-		return node{}, err
+	var value json.RawMessage
+	if err := json.Unmarshal(data[at:], &value); err != nil {
+		before := data
+		if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) && wrong.Offset > 0 {
+			before = data[:at+int(wrong.Offset)-1]
+		}
+		return node{}, &SyntaxError{
+			Line:   1 + bytes.Count(before, []byte("\n")),
+			Column: len(before) - bytes.LastIndexByte(before, '\n'),
+			Reason: err.Error(),
+		}
 	}
-	s.space()
-	if s.at < len(s.data) {
-		return node{}, s.fail("something follows the end")
-	}
-	return n, nil
+	return (&scanner{data, at}).value(), nil
 }
 
-func (s *scanner) fail(format string, args ...any) error {
-	before := s.data[:min(s.at, len(s.data))]
-	return &SyntaxError{
-		Line:   1 + bytes.Count(before, []byte("\n")),
-		Column: len(before) - bytes.LastIndexByte(before, '\n'),
-		Reason: fmt.Sprintf(format, args...),
-	}
+// scanner reads JSON that is known to be valid.
+type scanner struct {
+	data []byte
+	at   int
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\r' ||
-		s.data[s.at] == '\t') {
+// next returns the first byte of the next value, or the end of an array or object.
+func (s *scanner) next() byte {
+	for bytes.IndexByte([]byte(" \t\r\n,:"), s.data[s.at]) >= 0 {
 		s.at++
 	}
+	return s.data[s.at]
 }
 
-// take consumes c, if it is next.
-func (s *scanner) take(c byte) bool {
-	if s.at < len(s.data) && s.data[s.at] == c {
-		s.at++
-		return true
-	}
-	return false
-}
-
-func (s *scanner) value() (node, error) {
-	if s.at >= len(s.data) {
-		return node{}, s.fail("the file ends where a value should be")
-	}
-	if s.depth++; s.depth > maxNesting {
-		return node{}, s.fail("nested more than %d deep", maxNesting)
-	}
-	defer func() { s.depth-- }()
-	n := node{start: s.at, kind: s.data[s.at]}
-	var err error
+func (s *scanner) value() node {
+	n := node{kind: s.next(), start: s.at}
 	switch n.kind {
 	case '{':
-		err = s.object(&n)
+		for s.at++; s.next() != '}'; {
+			key := s.value()
+			n.members = append(n.members, member{decodeString(s.data[key.start:key.end]), key.start, s.value()})
+		}
+		s.at++
 	case '[':
-		err = s.array(&n)
+		for s.at++; s.next() != ']'; {
+			n.items = append(n.items, s.value())
+		}
+		s.at++
 	case '"':
-		err = s.str()
-	case 't':
-		err = s.word("true")
-	case 'f':
-		err = s.word("false")
-	case 'n':
-		err = s.word("null")
+		for s.at++; s.data[s.at] != '"'; s.at++ {
+			if s.data[s.at] == '\\' {
+				s.at++
+			}
+		}
+		s.at++
 	default:
-		n.kind = 0
-		err = s.number()
+		if n.kind != 't' && n.kind != 'f' && n.kind != 'n' {
+			n.kind = 0
+		}
+		for s.at < len(s.data) && bytes.IndexByte([]byte(" \t\r\n,]}"), s.data[s.at]) < 0 {
+			s.at++
+		}
 	}
 	n.end = s.at
-	return n, err
-}
-
-func (s *scanner) object(n *node) error {
-	s.at++
-	s.space()
-	if s.take('}') {
-		return nil
-	}
-	for {
-		s.space()
-		m := member{start: s.at}
-		if s.at >= len(s.data) || s.data[s.at] != '"' {
-			return s.fail("a key in quotes should be here")
-		}
-		if err := s.str(); err != nil {
-			return err
-		}
-		m.key = decodeString(s.data[m.start:s.at])
-		s.space()
-		if !s.take(':') {
-			return s.fail("a colon should be here")
-		}
-		s.space()
-		var err error
-		if m.value, err = s.value(); err != nil {
-			return err
-		}
-		n.members = append(n.members, m)
-		s.space()
-		if s.take('}') {
-			return nil
-		}
-		if !s.take(',') {
-			return s.fail("a comma or } should be here")
-		}
-	}
-}
-
-func (s *scanner) array(n *node) error {
-	s.at++
-	s.space()
-	if s.take(']') {
-		return nil
-	}
-	for {
-		s.space()
-		item, err := s.value()
-		if err != nil {
-			return err
-		}
-		n.items = append(n.items, item)
-		s.space()
-		if s.take(']') {
-			return nil
-		}
-		if !s.take(',') {
-			return s.fail("a comma or ] should be here")
-		}
-	}
-}
-
-func (s *scanner) str() error {
-	start := s.at
-	for s.at++; s.at < len(s.data); s.at++ {
-		switch c := s.data[s.at]; {
-		case c == '"':
-			s.at++
-			if !json.Valid(s.data[start:s.at]) {
-				s.at = start
-				return s.fail("a string with a wrong escape")
-			}
-			return nil
-		case c == '\\':
-			s.at++
-		case c < ' ':
-			return s.fail("a control character in a string")
-		}
-	}
-	s.at = len(s.data)
-	return s.fail("the file ends inside a string")
-}
-
-func (s *scanner) word(want string) error {
-	if !bytes.HasPrefix(s.data[s.at:], []byte(want)) {
-		return s.fail("%s should be here", want)
-	}
-	s.at += len(want)
-	return nil
-}
-
-func (s *scanner) number() error {
-	start := s.at
-	for s.at < len(s.data) && bytes.IndexByte([]byte("+-.eE0123456789"), s.data[s.at]) >= 0 {
-		s.at++
-	}
-	if !json.Valid(s.data[start:s.at]) {
-		s.at = start
-		return s.fail("a value should be here")
-	}
-	return nil
+	return n
 }
 
 // decodeString returns the text of a scanned JSON string.

@@ -199,7 +199,7 @@ func TestEditCellLayouts(t *testing.T) {
 
 func TestNotebookErrors(t *testing.T) {
 	_, err := ParseNotebook([]byte("{\n \"cells\": [,]}"))
-	if diff := cmp.Diff(error(&SyntaxError{Line: 2, Column: 12, Reason: "a value should be here"}), err); diff != "" {
+	if diff := cmp.Diff(error(&SyntaxError{Line: 2, Column: 12, Reason: "invalid character ',' looking for beginning of value"}), err); diff != "" {
 		t.Error(diff)
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"cells": {}}`, `{"cells": [1]}`, `{"worksheets": [], "nbformat": 3}`} {
