@@ -10,32 +10,29 @@ import (
 )
 
 // blocks writes the content of an element: runs of text as paragraphs, and the blocks between them.
-func (c *conversion) blocks(n *node) {
-	run := c.newRun()
+func (c *conversion) blocks(n *node) { c.flow(n, c.paragraph, c.block) }
+
+// flow passes the runs of text in an element and the blocks between them on, in order.
+func (c *conversion) flow(n *node, text func(*run), block func(*node)) {
+	r := c.newRun()
 	for child := n.FirstChild; child != nil; child = child.NextSibling {
 		if c.stopped() {
 			return
 		}
 		if c.flows(child) {
-			run.add(child, style{})
+			r.add(child, 0)
 			continue
 		}
-		c.paragraph(run)
-		run = c.newRun()
-		c.block(child)
+		text(r)
+		r = c.newRun()
+		block(child)
 	}
-	c.paragraph(run)
+	text(r)
 }
 
 // flows reports whether a node is inline.
 func (c *conversion) flows(n *node) bool {
-	switch n.kind {
-	case textNode:
-		return true
-	case elementNode:
-		return !isBlock(n) && (n.DataAtom == atom.A || !n.has(holderMark))
-	}
-	return true // a comment
+	return n.kind == textNode || !isBlock(n) && (n.DataAtom == atom.A || !n.has(holderMark))
 }
 
 func isBlock(n *node) bool {
@@ -138,7 +135,7 @@ func (c *conversion) block(n *node) {
 // title writes a caption or summary.
 func (c *conversion) title(n *node) {
 	run := c.newRun()
-	run.children(n, style{bold: true})
+	run.children(n, bold)
 	if s := run.String(); s != "" {
 		c.out.separate(2)
 		c.out.write(c.marked("**", strings.ReplaceAll(s, "\n", " ")))
@@ -188,7 +185,7 @@ func guard(s string) string {
 
 func (c *conversion) heading(n *node) {
 	run := c.newRun()
-	run.children(n, style{bold: true}) // bold within a heading has no meaning
+	run.children(n, bold) // bold within a heading has no meaning
 	s := strings.ReplaceAll(run.String(), "\n", " ")
 	if s == "" {
 		return
@@ -212,23 +209,10 @@ func (c *conversion) list(n *node) {
 	if start, err := strconv.Atoi(attr(n, "start")); err == nil && start >= 0 && start < 1_000_000_000 {
 		number = start
 	}
-	loose := c.newRun() // text between the items
-	for child := n.FirstChild; child != nil; child = child.NextSibling {
-		if c.stopped() {
-			return
-		}
-		if c.flows(child) {
-			loose.add(child, style{})
-			continue
-		}
-		c.between(loose)
-		loose = c.newRun()
-		if c.dropped(child) {
-			continue
-		}
-		if child.DataAtom != atom.Li {
+	c.flow(n, c.between, func(child *node) {
+		if child.DataAtom != atom.Li || c.dropped(child) {
 			c.block(child)
-			continue
+			return
 		}
 		mark := "- "
 		if n.DataAtom == atom.Ol {
@@ -240,8 +224,7 @@ func (c *conversion) list(n *node) {
 		c.blocks(child)
 		c.out.pop()
 		c.out.gap = 1 // items are close together, whatever they contain
-	}
-	c.between(loose)
+	})
 	c.out.separate(gap)
 }
 

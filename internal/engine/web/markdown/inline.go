@@ -8,7 +8,15 @@ import (
 )
 
 // style is the current markup: the same mark twice would mean something else.
-type style struct{ bold, italic, struck, code, link bool }
+type style uint8
+
+const (
+	bold style = 1 << iota
+	italic
+	struck
+	inCode
+	inLink
+)
 
 // run is a run of inline text: whitespace collapsed, elements as marks.
 type run struct {
@@ -89,18 +97,12 @@ func (r *run) add(n *node, s style) {
 		r.b.WriteByte('\n')
 	case atom.Wbr:
 	case atom.B, atom.Strong:
-		already := s.bold
-		s.bold = true
-		r.mark("**", n, s, already)
+		r.mark("**", n, s, bold)
 	case atom.I, atom.Em, atom.Cite, atom.Dfn, atom.Var:
-		already := s.italic
-		s.italic = true
-		r.mark("*", n, s, already)
+		r.mark("*", n, s, italic)
 	case atom.S, atom.Del, atom.Strike:
-		already := s.struck
-		s.struck = true
-		r.mark("~~", n, s, already)
-	case atom.Code, atom.Kbd, atom.Samp, atom.Tt:
+		r.mark("~~", n, s, struck)
+	case atom.Code, atom.Kbd, atom.Samp, atom.Tt, atom.Pre: // a pre in a cell
 		r.code(n, s)
 	case atom.A:
 		r.link(n, s)
@@ -114,10 +116,6 @@ func (r *run) add(n *node, s style) {
 		r.raised("^", n, s)
 	case atom.Sub:
 		r.raised("_", n, s)
-	case atom.Label:
-		r.pause()
-		r.children(n, s)
-		r.pause()
 	case atom.Math:
 		if tex := attr(n, "alttext"); tex != "" {
 			r.raw(formula(tex))
@@ -130,29 +128,30 @@ func (r *run) add(n *node, s style) {
 			r.space = false
 			r.raw(";")
 		}
-		r.pause()
-		r.children(n, s)
-		r.pause()
-	case atom.Pre: // in a cell
-		r.code(n, s)
+		r.apart(n, s)
 	default:
-		if isBlock(n) { // inside a link or a cell: only whitespace remains of it
-			r.pause()
-			r.children(n, s)
-			r.pause()
+		if isBlock(n) || n.DataAtom == atom.Label { // of a block in a link or a cell only whitespace remains
+			r.apart(n, s)
 			return
 		}
 		r.children(n, s)
 	}
 }
 
+// apart writes an element with whitespace around it.
+func (r *run) apart(n *node, s style) {
+	r.pause()
+	r.children(n, s)
+	r.pause()
+}
+
 // mark puts marks around an element's text, unless they are already in effect.
-func (r *run) mark(mark string, n *node, s style, already bool) {
-	if already || s.code || r.c.options.Plain {
-		r.children(n, s)
+func (r *run) mark(mark string, n *node, s, own style) {
+	if s&(own|inCode) != 0 || r.c.options.Plain {
+		r.children(n, s|own)
 		return
 	}
-	r.wrap(n, s, func(text string) string { return r.c.marked(mark, text) })
+	r.wrap(n, s|own, func(text string) string { return r.c.marked(mark, text) })
 }
 
 func (c *conversion) marked(mark, text string) string {
@@ -179,12 +178,11 @@ func (r *run) wrap(n *node, s style, around func(string) string) {
 }
 
 func (r *run) code(n *node, s style) {
-	if s.code || r.c.options.Plain {
+	if s&inCode != 0 || r.c.options.Plain {
 		r.children(n, s)
 		return
 	}
-	s.code = true
-	r.wrap(n, s, func(text string) string {
+	r.wrap(n, s|inCode, func(text string) string {
 		text = strings.ReplaceAll(text, "\n", " ")
 		ticks := strings.Repeat("`", longestRun(text, '`')+1)
 		if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
@@ -196,15 +194,14 @@ func (r *run) code(n *node, s style) {
 
 func (r *run) link(n *node, s style) {
 	href := r.c.absolute(attr(n, "href"))
-	if s.link || s.code || href == "" || r.c.options.Plain {
+	if s&(inLink|inCode) != 0 || href == "" || r.c.options.Plain {
 		if href == "" && anchorSign(n) {
 			return
 		}
 		r.children(n, s)
 		return
 	}
-	s.link = true
-	r.wrap(n, s, func(text string) string {
+	r.wrap(n, s|inLink, func(text string) string {
 		text = shorten(strings.ReplaceAll(text, "\n", " "), 1000)
 		switch {
 		case text == href, "mailto:"+text == href:
@@ -255,7 +252,7 @@ func (r *run) image(n *node, s style) {
 		r.raw(formula(alt))
 		return
 	}
-	if src == "" || s.link || r.c.options.Plain {
+	if src == "" || s&inLink != 0 || r.c.options.Plain {
 		r.raw(alt)
 		return
 	}

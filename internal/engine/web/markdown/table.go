@@ -45,25 +45,17 @@ func (c *conversion) table(n *node) {
 // misplaced writes what is in a table but in none of its cells, before the table, as browsers show it. A layout
 // table writes its rows whole.
 func (c *conversion) misplaced(n *node, rows bool) {
-	run := c.newRun()
-	for child := n.FirstChild; child != nil; child = child.NextSibling {
+	c.flow(n, c.paragraph, func(child *node) {
 		switch child.DataAtom {
-		case atom.Td, atom.Th, atom.Caption, atom.Colgroup, atom.Col:
+		case atom.Td, atom.Th, atom.Caption, atom.Colgroup:
 		case atom.Tr, atom.Thead, atom.Tbody, atom.Tfoot:
 			if (rows || child.DataAtom != atom.Tr) && !c.dropped(child) {
 				c.misplaced(child, rows)
 			}
 		default:
-			if c.flows(child) {
-				run.add(child, style{})
-				continue
-			}
-			c.paragraph(run)
-			run = c.newRun()
 			c.block(child)
 		}
-	}
-	c.paragraph(run)
+	})
 	c.out.separate(2)
 }
 
@@ -193,12 +185,16 @@ func spanOf(cell *node, key string, most int) int {
 // cell returns the text of a cell in one line.
 func (g *grid) cell(n *node) string {
 	run := g.c.newRun()
-	run.children(n, style{bold: n.DataAtom == atom.Th})
-	s := strings.ReplaceAll(run.String(), "\n", " ")
-	if g.c.options.Plain {
-		return s
+	s := style(0)
+	if n.DataAtom == atom.Th {
+		s = bold
 	}
-	return strings.ReplaceAll(s, "|", `\|`)
+	run.children(n, s)
+	text := strings.ReplaceAll(run.String(), "\n", " ")
+	if g.c.options.Plain {
+		return text
+	}
+	return strings.ReplaceAll(text, "|", `\|`)
 }
 
 func (g *grid) write() {
