@@ -139,7 +139,9 @@ func TestMistakes(t *testing.T) {
 		`<ul><li>a</li>between<li>b</li></ul>`:                    "- a\n\nbetween\n\n- b",
 		`<table>loose<tr><td>a</td><td>b</td></tr></table>`:       "loose\n\n|  |  |\n| --- | --- |\n| a | b |",
 		`<table><tr>in a row<td>a</td></tr><p>below</p></table>x`: "below\n\nin a row\na\n\nx",
-		`<table><tbody><b>bold</b><tr><th>a<th>b</table>`:         "**bold**\n\n| a | b |\n| --- | --- |",
+		// So were cells without a row.
+		`<table><td>a<td>b<tr><td>c</table>`:              "|  |  |\n| --- | --- |\n| a | b |\n| c |  |",
+		`<table><tbody><b>bold</b><tr><th>a<th>b</table>`: "**bold**\n\n| a | b |\n| --- | --- |",
 	} {
 		doc, err := Convert(t.Context(), in, Options{Base: base(t)})
 		if err != nil || doc.Text != want {

@@ -184,6 +184,11 @@ func (p *parser) imply(n *node) {
 		p.close(listBarrier, atom.Dt, atom.Dd)
 	case atom.Td, atom.Th:
 		p.close(rowBarrier, atom.Td, atom.Th)
+		switch p.top().DataAtom {
+		case atom.Table, atom.Thead, atom.Tbody, atom.Tfoot: // the row begins here
+			p.nodes++
+			p.start(named([]byte("tr")), false)
+		}
 	case atom.Tr:
 		p.close(tableBarrier, atom.Tr)
 	case atom.Thead, atom.Tbody, atom.Tfoot:
