@@ -140,6 +140,17 @@ func TestReadPDFFonts(t *testing.T) {
 	}
 }
 
+// A dictionary with the word stream, in the name of a font, isn't a stream: the object after it was lost.
+func TestReadPDFFontBitstream(t *testing.T) {
+	w := &pdfWriter{}
+	font := w.add("<< /Type /Font /Subtype /TrueType /BaseFont /BAAAAA+BitstreamVeraSans /Encoding 2 0 R >>")
+	w.add("<< /Type /Encoding /Differences [1 /H /i] >>")
+	root := w.pages("/Font << /F1 "+font+" >>", page("\\001\\002"))
+	if got := readText(t, w.file(root), PageRange{}); got.Pages[0].Text != "Hi" {
+		t.Errorf("got %q", got.Pages[0].Text)
+	}
+}
+
 func TestReadPDFLayout(t *testing.T) {
 	w := &pdfWriter{}
 	form := w.stream("/Type /XObject /Subtype /Form /Resources << "+helvetica+" >>", "BT /F1 12 Tf 72 500 Td (in a form) Tj ET")

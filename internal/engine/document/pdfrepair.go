@@ -45,6 +45,7 @@ var (
 	objStream  = lazily(`/Type\s*/ObjStm\b`)
 	objCount   = lazily(`/N\s+(\d{1,7})\b`)
 	objFirst   = lazily(`/First\s+(\d{1,9})\b`)
+	streamWord = lazily(`>>\s*stream`) // fonts are named Bitstream
 	plainFlate = lazily(`/Filter\s*(\[\s*)?/FlateDecode\b`)
 )
 
@@ -140,9 +141,9 @@ func scanPDF(data []byte) []pdfObject {
 			end = len(data) - at
 		}
 		o.head = data[at : at+end]
-		if s := bytes.Index(o.head, []byte("stream")); s >= 0 {
-			body := at + s + len("stream")
-			o.head = o.head[:s]
+		if s := streamWord().FindIndex(o.head); s != nil {
+			body := at + s[1]
+			o.head = o.head[:s[0]+len(">>")]
 			stop := bytes.Index(data[body:], []byte("endstream"))
 			if stop < 0 {
 				stop = len(data) - body
