@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -111,7 +111,7 @@ func (nb *NotebookFile) replace(index int, e CellEdit) (EditedNotebook, error) {
 			swaps = append(swaps, swap{m.value.start, m.value.end, text})
 		}
 	}
-	slices.SortStableFunc(swaps, func(a, b swap) int { return a.start - b.start })
+	sort.SliceStable(swaps, func(i, j int) bool { return swaps[i].start < swaps[j].start })
 	return EditedNotebook{Data: nb.swapped(swaps...), ID: c.id}, nil
 }
 

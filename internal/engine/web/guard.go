@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"syscall"
@@ -85,7 +85,7 @@ func (c *Client) resolve(ctx context.Context, t Target) ([]netip.Addr, error) {
 		}
 	}
 	// IPv4 first: if IPv6 is broken, waiting for it would take the time of the whole fetch.
-	slices.SortStableFunc(found, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].BitLen() < found[j].BitLen() })
 	return found[:min(len(found), 4)], nil
 }
 
