@@ -31,11 +31,17 @@ func Compare(old, new string) Comparison {
 	start := commonStart(old, new)
 	oldEnd, newEnd := commonEnd(old, new, start)
 	oldLines, newLines := linesOf(old[start:oldEnd]), linesOf(new[start:newEnd])
-	d := differ{line: strings.Count(old[:start], "\n"), at: start}
-	d.number(oldLines, newLines)
-	d.diff(0, len(oldLines), 0, len(newLines), 0)
+	d := differ{line: strings.Count(old[:start], "\n"), at: start, found: ChangedLines(oldLines, newLines)}
 	c.changes = d.changes(oldLines, newLines)
 	return c
+}
+
+// ChangedLines returns the ranges of lines that differ, in order.
+func ChangedLines(old, new []string) []lcs.Diff {
+	var d differ
+	d.number(old, new)
+	d.diff(0, len(old), 0, len(new), 0)
+	return d.found
 }
 
 // commonStart returns the length of the longest common prefix of whole lines.
@@ -102,7 +108,7 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 		return
 	}
 	if i1 == i2 || j1 == j2 {
-		d.found = append(d.found, lcs.Diff{Start: i1, End: i2, ReplStart: j1, ReplEnd: j2})
+		d.add(lcs.Diff{Start: i1, End: i2, ReplStart: j1, ReplEnd: j2})
 		return
 	}
 	var anchors []anchor
@@ -111,9 +117,7 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 	}
 	if len(anchors) == 0 {
 		for _, f := range lcs.DiffRunes(d.old[i1:i2], d.new[j1:j2]) {
-			d.found = append(d.found, lcs.Diff{
-				Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd,
-			})
+			d.add(lcs.Diff{Start: i1 + f.Start, End: i1 + f.End, ReplStart: j1 + f.ReplStart, ReplEnd: j1 + f.ReplEnd})
 		}
 		return
 	}
@@ -123,6 +127,15 @@ func (d *differ) diff(i1, i2, j1, j2, depth int) {
 		i, j = i1+a.old+1, j1+a.new+1
 	}
 	d.diff(i, i2, j, j2, depth+1)
+}
+
+// add adds a difference, or joins it to the last one if they are adjacent.
+func (d *differ) add(f lcs.Diff) {
+	if n := len(d.found); n > 0 && d.found[n-1].End == f.Start && d.found[n-1].ReplEnd == f.ReplStart {
+		d.found[n-1].End, d.found[n-1].ReplEnd = f.End, f.ReplEnd
+		return
+	}
+	d.found = append(d.found, f)
 }
 
 // anchor is a line that is at old in one list and at new in the other.
@@ -186,7 +199,7 @@ func inOrder(anchors []anchor) []anchor {
 	return out
 }
 
-// changes converts the result to positions in the texts, joining adjacent ones.
+// changes converts the result to positions in the texts.
 func (d *differ) changes(oldLines, newLines []string) []change {
 	var out []change
 	oldAt, newAt := d.at, d.at
@@ -207,12 +220,6 @@ func (d *differ) changes(oldLines, newLines []string) []change {
 			newAt += len(newLines[j])
 		}
 		c.oldEnd, c.newEnd = oldAt, newAt
-		if last := len(out) - 1; last >= 0 && out[last].oldEnd == c.oldStart && out[last].newEnd == c.newStart {
-			out[last].oldEnd, out[last].newEnd = c.oldEnd, c.newEnd
-			out[last].oldCount += c.oldCount
-			out[last].newCount += c.newCount
-			continue
-		}
 		out = append(out, c)
 	}
 	return out

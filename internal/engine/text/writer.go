@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/edit"
 )
 
 // writer builds a new body from the old one.
@@ -118,16 +120,23 @@ func (w *writer) write(from, to int, text string) error {
 	if now[len(now)-1] == "" {
 		now = now[:len(now)-1]
 	}
-	for _, h := range diffLines(shown, now) {
-		near := func() []byte { return w.endBeside(old, h, to) }
-		if err := w.hunk(old[h.oldFrom:h.oldTo], strings.Join(now[h.newFrom:h.newTo], ""), near); err != nil {
+	at := 0
+	for _, h := range edit.ChangedLines(shown, now) {
+		w.keep(old[at:h.Start])
+		near := func() []byte { return w.endBeside(old, h.Start, h.End, to) }
+		if err := w.hunk(old[h.Start:h.End], strings.Join(now[h.ReplStart:h.ReplEnd], ""), near); err != nil {
 			return err
 		}
-		for _, l := range old[h.oldTo : h.oldTo+h.same] {
-			w.out = append(w.out, l.raw...)
-		}
+		at = h.End
 	}
+	w.keep(old[at:])
 	return nil
+}
+
+func (w *writer) keep(lines []line) {
+	for _, l := range lines {
+		w.out = append(w.out, l.raw...)
+	}
 }
 
 // unit is one shown character with its bytes.
@@ -218,10 +227,10 @@ func unknownUnits(old []unit, now []rune) (unknown [][]byte, same bool) {
 	return unknown, n > 0 && n == len(unknown)
 }
 
-// endBeside returns the line ending for a change that replaces none: that of the line before it, else of the line
-// after, else that near the end of the old text.
-func (w *writer) endBeside(old []line, h hunk, to int) []byte {
-	for _, i := range []int{h.oldFrom - 1, h.oldTo} {
+// endBeside returns the line ending for a change of old[from:end] that replaces none: that of the line before it, else
+// of the line after, else that near the end of the old text.
+func (w *writer) endBeside(old []line, from, end, to int) []byte {
+	for _, i := range []int{from - 1, end} {
 		if i < 0 || i >= len(old) {
 			continue
 		}
