@@ -80,6 +80,7 @@ func sections() []section {
 		{"sandbox", ofHelper(boxes)},
 		{"trials", ofHelper(trials)},
 		{"reads", ofHelper(limitedReads)},
+		{"searches", ofHelper(printSearches)},
 		{"servers", ofBinary(printServers)},
 		{"classification", func(w io.Writer, _ bench) error { return printClassification(w) }},
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // maxRSS returns the peak memory of a process, in bytes.
@@ -18,4 +19,13 @@ func maxRSS(s *os.ProcessState) int64 {
 		return int64(u.Maxrss)
 	}
 	return int64(u.Maxrss) * 1024
+}
+
+// cpuTime returns the processor time of this process.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
