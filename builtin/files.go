@@ -14,6 +14,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -23,6 +24,7 @@ import (
 type files struct {
 	ws     *workspace.Workspace
 	ignore *ignore.Rules
+	shared *search.Shared // by searches
 	seen   *workspace.Seen
 	values *secretvalues.List // secret values, which are masked in results
 	state  string             // for the old content of files written in place
@@ -49,6 +51,7 @@ func newFiles(o Options) (*files, error) {
 	return &files{
 		ws:     ws,
 		ignore: ignore.New(ignore.Options{Roots: ws.Roots(), NoGit: o.NoGitIgnore, Custom: o.IgnoreFiles}),
+		shared: &search.Shared{},
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
 		state:  o.State,
 		left:   newLeftovers(o),

@@ -182,6 +182,7 @@ func (f *files) gatherDirectory(ctx context.Context, g *gathered, t target, w wi
 	req := search.FilesRequest{
 		Scope: search.Scope{
 			Paths: []string{t.at.Abs}, Rules: f.ignore, NoIgnore: w.noGit, Withhold: f.secrets.contents,
+			Shared: f.shared,
 		},
 		Pattern: t.pattern, Order: search.ByPath, Limit: maxGathered,
 	}

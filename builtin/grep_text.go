@@ -273,7 +273,10 @@ func (f *files) searchPlace(name string, kind placeKind) (searchPlace, error) {
 // scope returns the scope for the engine. Files with secrets are not opened, unless the search names the one file,
 // which policy has judged.
 func (w searchPlace) scope(f *files, noIgnore, skipHidden bool) search.Scope {
-	s := search.Scope{Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime}
+	s := search.Scope{
+		Paths: w.paths, Rules: f.ignore, NoIgnore: noIgnore, SkipHidden: skipHidden, Timeout: searchTime,
+		Shared: f.shared,
+	}
 	if !w.named {
 		s.Withhold = f.withheld()
 	}

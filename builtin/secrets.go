@@ -108,8 +108,11 @@ func (f *files) withheld() func(dir string) (all bool, withheld func(name string
 			return true, nil
 		}
 		return false, func(name string) bool {
-			if secret(name) || len(configs) == 0 && !strings.HasPrefix(name, "config") { // most names
-				return secret(name)
+			if secret(name) {
+				return true
+			}
+			if len(configs) == 0 && !strings.HasPrefix(name, "config") { // most names
+				return false
 			}
 			path := filepath.Join(dir, name)
 			return secretvalues.GitConfig(path) || configured(configs, path)

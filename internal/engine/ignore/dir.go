@@ -20,6 +20,7 @@ type Dir struct {
 	ai   [len(families) + MaxCustom]*level
 	some bool // there is an AI ignore file
 	r    *Rules
+	read *watch // the files that Enter checked; nil: none
 }
 
 // Path returns the directory's absolute path, with forward slashes.
@@ -35,10 +36,15 @@ func (d *Dir) Path() string {
 func (d *Dir) Enter(name string, marks Marks) *Dir {
 	child := &Dir{path: d.path + "/" + name, git: d.git, ai: d.ai, some: d.some, r: d.r}
 	if marks != 0 {
-		child.load(marks, nil)
+		child.read = newWatch()
+		child.load(marks, child.read)
 	}
 	return child
 }
+
+// Current reports whether the ignore files that Enter read are unchanged, so that the directory's rules are too if its
+// entries and its parent's rules are.
+func (d *Dir) Current() bool { return d.read == nil || d.read.unchanged() }
 
 // load puts the directory's own ignore files before the inherited ones. w, if not nil, records the files that were
 // checked.

@@ -93,7 +93,7 @@ func (r *Rules) Start(directory string) (*Dir, Verdict) {
 	defer r.mu.Unlock()
 	p := r.reach(slashed(directory))
 	v := p.own()
-	if v.State != Hidden && p.dir.git != nil {
+	if v.State != Hidden && (p.dir.git != nil || p.within) {
 		return p.dir, v
 	}
 	fresh := *p.dir

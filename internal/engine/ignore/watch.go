@@ -15,6 +15,7 @@ type stamp struct {
 	found bool
 	size  int64
 	inode uint64
+	mode  os.FileMode
 	mod   time.Time
 }
 
@@ -26,7 +27,7 @@ func stampOf(path string) stamp {
 			return stamp{path: path}
 		}
 	}
-	return stamp{path: path, found: true, size: st.Size(), inode: inode(st), mod: st.ModTime()}
+	return stamp{path: path, found: true, size: st.Size(), inode: inode(st), mode: st.Mode(), mod: st.ModTime()}
 }
 
 // watch records the state of files that were checked, to detect changes later. A nil watch records nothing.
@@ -51,7 +52,8 @@ func (w *watch) unchanged() bool {
 			return false
 		}
 		now := stampOf(s.path)
-		if now.found != s.found || now.size != s.size || now.inode != s.inode || !now.mod.Equal(s.mod) {
+		if now.found != s.found || now.size != s.size || now.inode != s.inode || now.mode != s.mode ||
+			!now.mod.Equal(s.mod) {
 			return false
 		}
 	}

@@ -26,7 +26,9 @@ type dirHandle interface {
 	// list reads all entries but "." and "..", unsorted.
 	list(into *dirEntries) error
 	// open opens a regular file in it, without following a link of that name and without blocking.
-	open(s *scratch, name []byte) (io.ReadCloser, error)
+	open(s *scratch, name []byte) (file, error)
+	// stamp returns the version of the directory when it was opened; false: it isn't known.
+	stamp() (stamp, bool)
 	// enter opens a subdirectory, without following a link of that name.
 	enter(name string) (dirHandle, error)
 	// stat describes an entry; with follow, the target of a link.
@@ -50,6 +52,8 @@ type dirEntries struct {
 type dirEntry struct {
 	start, end int32
 	kind       kind
+	state      uint8   // an ignore.State
+	who        members // that visit it
 }
 
 func (l *dirEntries) reset() { l.names, l.entries = l.names[:0], l.entries[:0] }
@@ -57,11 +61,17 @@ func (l *dirEntries) reset() { l.names, l.entries = l.names[:0], l.entries[:0] }
 func (l *dirEntries) add(name string, k kind) {
 	start := int32(len(l.names))
 	l.names = append(append(l.names, name...), 0)
-	l.entries = append(l.entries, dirEntry{start, int32(len(l.names)) - 1, k})
+	l.entries = append(l.entries, dirEntry{start: start, end: int32(len(l.names)) - 1, kind: k})
 }
 
 // name returns an entry's name; its capacity includes the NUL byte.
 func (l *dirEntries) name(e dirEntry) []byte { return l.names[e.start:e.end] }
+
+// file is an open file.
+type file interface {
+	io.ReadCloser
+	io.ReaderAt
+}
 
 // scratch has the buffers that a worker reuses from file to file.
 type scratch struct {
@@ -116,7 +126,9 @@ func (f portableDir) list(into *dirEntries) error {
 	}
 }
 
-func (f portableDir) open(_ *scratch, name []byte) (io.ReadCloser, error) {
+func (portableDir) stamp() (stamp, bool) { return stamp{}, false }
+
+func (f portableDir) open(_ *scratch, name []byte) (file, error) {
 	return os.Open(f.path + string(filepath.Separator) + string(name))
 }
 

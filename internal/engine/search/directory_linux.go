@@ -14,9 +14,9 @@ import (
 // linuxDir is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again
 // and no directory above can be replaced by a link meanwhile.
 type linuxDir struct {
-	fd     int
-	device uint64
-	solid  bool // a short read is the end of a file here
+	fd      int
+	version stamp
+	solid   bool // a short read is the end of a file here, and times show all changes of a directory
 }
 
 // openHandle opens a directory by its path: the start of a walk, where links are followed and any file system is
@@ -44,8 +44,8 @@ func (f *linuxDir) identify(parent *linuxDir) error {
 	if err := unix.Fstat(f.fd, &st); err != nil {
 		return err
 	}
-	f.device = uint64(st.Dev)
-	if parent != nil && parent.device == f.device {
+	f.version = stamp{uint64(st.Dev), st.Ino, st.Mtim.Nano(), st.Ctim.Nano()}
+	if parent != nil && parent.version.device == f.version.device {
 		f.solid = parent.solid
 		return nil
 	}
@@ -121,7 +121,7 @@ func (l *dirEntries) parse(buf []byte) {
 		}
 		start := int32(len(l.names))
 		l.names = append(l.names, name[:n+1]...)
-		l.entries = append(l.entries, dirEntry{start, start + int32(n), k})
+		l.entries = append(l.entries, dirEntry{start: start, end: start + int32(n), kind: k})
 	}
 }
 
@@ -152,7 +152,9 @@ func (f *linuxDir) enter(name string) (dirHandle, error) {
 	return child, nil
 }
 
-func (f *linuxDir) open(s *scratch, name []byte) (io.ReadCloser, error) {
+func (f *linuxDir) stamp() (stamp, bool) { return f.version, f.solid }
+
+func (f *linuxDir) open(s *scratch, name []byte) (file, error) {
 	fd, err := openat(f.fd, name[:len(name)+1], unix.O_NOFOLLOW)
 	if err != nil {
 		return nil, err
@@ -288,6 +290,23 @@ func (r *rawFile) Read(p []byte) (int, error) {
 		}
 		return int(n), nil
 	}
+}
+
+// ReadAt reads elsewhere than Read, up to the end of the file.
+func (r *rawFile) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		more, err := unix.Pread(r.fd, p[n:], at+int64(n))
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return n, err
+		case more == 0:
+			return n, io.EOF
+		}
+		n += more
+	}
+	return n, nil
 }
 
 func (r *rawFile) Close() error { return unix.Close(r.fd) }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -65,29 +64,24 @@ func Files(ctx context.Context, req FilesRequest) (*FilesResult, error) {
 		timed, cancel = context.WithTimeout(ctx, req.Timeout)
 	}
 	defer cancel()
-	w := newWalk(&req.Scope, f)
-	w.links = true
-	var mu sync.Mutex
-	var listers []*lister
-	err = w.run(timed, &res.Summary, func(s *Summary) visitor {
-		l := &lister{req: &req, sum: s}
-		mu.Lock()
-		listers = append(listers, l)
-		mu.Unlock()
-		return l
-	})
+	m := &member{scope: &req.Scope, filter: f}
+	m.equip = func(*walk, *member) func(*Summary) visitor {
+		return func(s *Summary) visitor { return &lister{req: &req, sum: s} }
+	}
+	visitors, stopped, err := m.run(timed, &res.Summary)
 	if err != nil {
 		return res, err
 	}
-	for _, l := range listers {
-		res.Files = req.merge(res.Files, l.heap)
+	for _, v := range visitors {
+		l := v.(*lister)
+		res.Files = req.merge(res.Files, l.best)
 		res.Total += l.total
 	}
 	res.Files = res.Files[min(req.Offset, len(res.Files)):]
 	if req.Limit > 0 {
 		res.Files = slices.Clip(res.Files[:min(req.Limit, len(res.Files))])
 	}
-	return res, res.conclude(ctx, timed, w.stop.Load())
+	return res, res.conclude(ctx, timed, stopped)
 }
 
 // relative turns an absolute pattern into one relative to the directory it is in.
@@ -127,79 +121,52 @@ func (r *FilesRequest) merge(a, b []Found) []Found {
 	return append(append(out, a...), b...)
 }
 
-// lister keeps the best files of one worker, the worst of them on top of a heap.
+// lister keeps the best files of one worker.
 type lister struct {
 	req   *FilesRequest
 	sum   *Summary
-	heap  []Found
+	best  []Found
+	worst Found // what is after it is beyond the limit; without a path: not known yet
 	total int
 }
 
-func (l *lister) visit(at *openDir, name []byte, k kind) {
+func (l *lister) visit(v *visited) {
 	var f Found
-	if k == link {
-		if kd, _, err := at.handle.stat(name, true); err != nil || kd != regular {
+	if v.kind == link {
+		if kd, _, err := v.at.handle.stat(v.name, true); err != nil || kd != regular {
 			return
 		}
 	}
-	if l.req.Order == Newest && !at.withholds(name) {
-		_, mod, err := at.handle.stat(name, false)
+	if l.req.Order == Newest && !v.withheld {
+		_, mod, err := v.at.handle.stat(v.name, false)
 		if err != nil {
-			l.sum.problem(at.file(name), err)
+			l.sum.problem(v.path(), err)
 			return
 		}
 		f.ModTime = mod
 	}
 	l.total++
-	most := l.req.Offset + l.req.Limit
-	if l.req.Limit == 0 {
-		f.Path = at.file(name)
-		l.heap = append(l.heap, f)
+	if f.ModTime.Before(l.worst.ModTime) {
+		return // its path isn't needed
+	}
+	if f.Path = v.path(); l.worst.Path != "" && l.req.compare(f, l.worst) > 0 {
 		return
 	}
-	if len(l.heap) == most && l.req.Order == Newest && f.ModTime.Before(l.heap[0].ModTime) {
-		return
-	}
-	f.Path = at.file(name)
-	if len(l.heap) < most {
-		l.heap = append(l.heap, f)
-		l.up(len(l.heap) - 1)
-	} else if l.req.compare(f, l.heap[0]) < 0 {
-		l.heap[0] = f
-		l.down(0)
+	l.best = append(l.best, f)
+	if l.req.Limit > 0 && len(l.best) > 2*(l.req.Offset+l.req.Limit)+64 {
+		l.done()
 	}
 }
 
-// done sorts in each worker, in parallel.
-func (l *lister) done() { slices.SortFunc(l.heap, l.req.compare) }
+// done sorts, in each worker in parallel, and drops what is beyond the limit.
+func (l *lister) done() {
+	slices.SortFunc(l.best, l.req.compare)
+	if most := l.req.Offset + l.req.Limit; l.req.Limit > 0 && len(l.best) > most {
+		clear(l.best[most:])
+		l.best, l.worst = l.best[:most], l.best[most-1]
+	}
+}
 
 func (l *lister) named(path string) error {
 	return fmt.Errorf("list files of %s: not a directory. Use the directory that the file is in", path)
-}
-
-func (l *lister) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if l.req.compare(l.heap[parent], l.heap[i]) >= 0 {
-			return
-		}
-		l.heap[parent], l.heap[i] = l.heap[i], l.heap[parent]
-		i = parent
-	}
-}
-
-func (l *lister) down(i int) {
-	for {
-		worst := i
-		for _, child := range [2]int{2*i + 1, 2*i + 2} {
-			if child < len(l.heap) && l.req.compare(l.heap[child], l.heap[worst]) > 0 {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		l.heap[i], l.heap[worst] = l.heap[worst], l.heap[i]
-		i = worst
-	}
 }

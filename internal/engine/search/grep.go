@@ -32,8 +32,6 @@ type GrepRequest struct {
 	MaxLine int
 	// Enough stops the search after that many matches, in any order; totals are then a lower bound.
 	Enough int
-
-	buffer int // for tests: the size of the buffer instead of bufferSize
 }
 
 // GrepResult is the result of Grep.
@@ -100,20 +98,26 @@ func Grep(ctx context.Context, req GrepRequest) (*GrepResult, error) {
 		timed, cancel = context.WithTimeout(ctx, req.Timeout)
 	}
 	defer cancel()
-	w := newWalk(&req.Scope, f)
-	w.heavy = true
-	c := &collector{req: &req, walk: w}
-	if err := w.run(timed, &res.Summary, func(s *Summary) visitor { return newGrepper(c, s) }); err != nil {
+	m := &member{scope: &req.Scope, filter: f, reads: true}
+	m.equip = func(w *walk, m *member) func(*Summary) visitor {
+		c := &collector{req: &req, walk: w, member: m}
+		return func(s *Summary) visitor { return newGrepper(c, s) }
+	}
+	visitors, stopped, err := m.run(timed, &res.Summary)
+	if err != nil {
 		return res, err
 	}
-	c.finish(res)
-	return res, res.conclude(ctx, timed, w.stop.Load())
+	if len(visitors) > 0 {
+		visitors[0].(*grepper).c.finish(res)
+	}
+	return res, res.conclude(ctx, timed, stopped)
 }
 
 // collector collects the results of the workers, and keeps only what will be shown.
 type collector struct {
-	req  *GrepRequest
-	walk *walk
+	req    *GrepRequest
+	walk   *walk
+	member *member
 
 	// beyond is a path after which nothing will be shown: such files are only counted.
 	beyond atomic.Pointer[string]
@@ -139,7 +143,7 @@ func (c *collector) add(m FileMatches, keep bool) {
 	c.matches += m.Count
 	c.matched++
 	if c.req.Enough > 0 && c.matches >= c.req.Enough {
-		c.walk.stop.Store(true)
+		c.member.quit()
 	}
 	if !keep {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 const (
@@ -15,14 +16,15 @@ const (
 
 // grepper searches files for one worker.
 type grepper struct {
-	c       *collector
-	find    *finder
-	scratch scratch
-	buf     []byte
-	most    int // maximum size of buf
-	take    taker
-	sum     *Summary
-	long    *dfa // for lines longer than the buffer
+	c    *collector
+	find *finder
+	buf  []byte // with the text: that of the content, or own
+	own  []byte // made for the first file that needs it
+	size int    // of own at first
+	most int    // maximum size of own
+	take taker
+	sum  *Summary
+	long *dfa // for lines longer than the buffer
 
 	// For the current file:
 	r        io.Reader
@@ -30,20 +32,19 @@ type grepper struct {
 	isNamed  bool
 	binary   bool
 	encoding string
-	at       *openDir
-	name     []byte
-	known    string // the path, once it was needed
-	spanned  int    // for multiline matches: offset up to which lines were taken
+	at       *visited
+	known    string    // the path, once it was needed
+	began    time.Time // if it has more than fits into a buffer
+	spanned  int       // for multiline matches: offset up to which lines were taken
 }
 
 func newGrepper(c *collector, sum *Summary) *grepper {
-	size, most := bufferSize, maxBuffer
+	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), size: c.req.bufferSize(), most: maxBuffer}
 	if c.req.buffer > 0 {
-		size, most = c.req.buffer, 2*c.req.buffer
+		g.most = 2 * g.size
 	}
-	g := &grepper{c: c, sum: sum, find: newFinder(c.req.Pattern), buf: make([]byte, size), most: most}
 	g.take = taker{p: c.req.Pattern, before: c.req.Before, after: c.req.After, maxLine: c.req.MaxLine}
-	g.find.stop = &c.walk.stop
+	g.find.stop = &c.member.stop
 	g.find.all = c.req.Mode != Paths
 	if c.req.Limit > 0 {
 		g.take.max = c.req.Offset + c.req.Limit
@@ -51,20 +52,14 @@ func newGrepper(c *collector, sum *Summary) *grepper {
 	return g
 }
 
-func (g *grepper) visit(at *openDir, name []byte, _ kind) {
-	if at.withholds(name) {
+func (g *grepper) visit(f *visited) {
+	if f.withheld {
 		g.sum.Withheld++
 		return
 	}
-	r, err := at.handle.open(&g.scratch, name)
-	if err != nil {
-		g.sum.problem(at.file(name), err)
-		return
-	}
-	defer r.Close()
-	g.isNamed, g.at, g.name, g.known = false, at, name, ""
-	if err := g.search(r); err != nil {
-		g.sum.problem(at.file(name), err)
+	g.isNamed, g.at, g.known = false, f, ""
+	if err := g.search(&f.content); err != nil {
+		g.sum.problem(f.path(), err)
 	}
 }
 
@@ -73,9 +68,10 @@ func (g *grepper) named(path string) error {
 	if err != nil {
 		return fmt.Errorf("search %s: %w", path, plainError(err))
 	}
-	defer f.Close()
+	c := &content{file: f, size: g.size}
+	defer c.close()
 	g.isNamed, g.known = true, path
-	if err := g.search(f); err != nil {
+	if err := g.search(c); err != nil {
 		return fmt.Errorf("search %s: %w", path, plainError(err))
 	}
 	return nil
@@ -86,52 +82,79 @@ func (g *grepper) done() {}
 // path returns the file's path. It is built only for files that match.
 func (g *grepper) path() string {
 	if g.known == "" {
-		g.known = g.at.file(g.name)
+		g.known = g.at.path()
 	}
 	return g.known
 }
 
 // search searches one file and adds the result.
-func (g *grepper) search(r io.Reader) error {
-	g.r, g.eof, g.binary, g.encoding = r, false, false, ""
+func (g *grepper) search(c *content) error {
+	g.binary, g.encoding, g.spanned, g.began = false, "", 0, time.Time{}
 	g.take.reset(g.c.req.Mode == Content)
-	g.spanned = 0
-	n, err := g.fill(0, min(binaryHead, len(g.buf)))
-	if err != nil {
+	n, err := g.load(c)
+	if err != nil || n < 0 {
 		return err
-	}
-	data := g.buf[:n]
-	if order, name := wideEncoding(data); order != nil {
-		g.encoding = name
-		rest := g.r
-		if g.eof {
-			rest = bytes.NewReader(nil)
-		}
-		g.r, g.eof = newWideReader(data[2:], rest, order), false
-		if n, err = g.fill(0, len(g.buf)); err != nil {
-			return err
-		}
-		data = g.buf[:n]
-	}
-	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
-		n = copy(g.buf, data[3:])
-		data = g.buf[:n]
-	}
-	if !g.eof {
-		if !g.isNamed && isBinary(data) {
-			return nil // before the rest of a large file is read
-		}
-		if n, err = g.fill(n, len(g.buf)); err != nil {
-			return err
-		}
 	}
 	if g.c.req.Pattern.multiline {
 		err = g.spans(n)
 	} else {
 		err = g.lines(n)
 	}
+	if !g.began.IsZero() {
+		g.own = g.buf
+	}
 	g.hand()
 	return err
+}
+
+// load sets the buffer to the beginning of a file and returns its length; -1 if the file is binary. A file that fits
+// is not copied: others read it too.
+func (g *grepper) load(c *content) (n int, err error) {
+	data, err := c.fill(binaryHead)
+	if err != nil {
+		return 0, err
+	}
+	g.eof = false
+	if order, name := wideEncoding(data); order != nil {
+		g.encoding = name
+		g.r = newWideReader(data[2:], c.rest(), order)
+		data = nil
+	} else if !c.eof && !g.isNamed && isBinary(data) {
+		return -1, nil // before the rest of a large file is read
+	} else if data, err = c.fill(g.size); err != nil {
+		return 0, err
+	}
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	if c.eof && g.encoding == "" {
+		g.buf, g.eof = data, true
+		return len(data), nil
+	}
+	if g.own == nil {
+		g.own = make([]byte, g.size)
+	}
+	g.buf, g.began = g.own, time.Now()
+	n = copy(g.buf, data)
+	if g.encoding == "" {
+		g.r = c.rest()
+		return g.fill(n, len(g.buf))
+	}
+	if n, err = g.fill(0, len(g.buf)); err == nil && bytes.HasPrefix(g.buf[:n], byteOrderMark) {
+		n = copy(g.buf, g.buf[3:n])
+	}
+	if err == nil && !g.eof && !g.isNamed && isBinary(g.buf[:n]) {
+		return -1, nil
+	}
+	return n, err
+}
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// halted reports whether to stop in the middle of a large file: it would delay other searches too much.
+func (g *grepper) halted() bool {
+	if len(g.c.walk.members) > 1 && time.Since(g.began) > slowTime {
+		g.c.member.separate()
+	}
+	return g.c.member.stop.Load() || g.c.walk.stop.Load()
 }
 
 func isBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), binaryHead)], 0) >= 0 }
@@ -154,18 +177,14 @@ func (g *grepper) hand() {
 
 // fill reads until the buffer has that many bytes or the file ends; it already has have bytes.
 func (g *grepper) fill(have, size int) (int, error) {
-	for have < size && !g.eof {
-		n, err := g.r.Read(g.buf[have:size])
-		have += n
-		if err == io.EOF {
-			g.eof = true
-		} else if err != nil {
-			return have, err
-		} else if n == 0 {
-			break // too little room for a character
-		}
+	if have >= size || g.eof {
+		return have, nil
 	}
-	return have, nil
+	n, err := fill(g.r, g.buf[have:size])
+	if err == io.EOF {
+		g.eof, err = true, nil
+	}
+	return have + n, err
 }
 
 // first is called at the first match of a file, in the first buffer or a later one; it reports whether to continue.
@@ -203,7 +222,7 @@ func (g *grepper) lines(n int) error {
 		if !g.linesOf(data, from, head) || g.eof {
 			return nil
 		}
-		if g.c.walk.stop.Load() {
+		if g.halted() {
 			return nil
 		}
 		keep := g.retain(data)

@@ -215,7 +215,7 @@ func (g *grepper) longLine(n, from int) (int, error) {
 		if end < len(data) {
 			return g.nextLine(data, end+1)
 		}
-		if over || g.c.walk.stop.Load() || (found && g.c.req.Mode == Paths) {
+		if over || g.halted() || (found && g.c.req.Mode == Paths) {
 			g.eof = true
 			return 0, nil
 		}

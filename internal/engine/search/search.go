@@ -7,7 +7,7 @@
 // Ignored directories and ".git" are never entered, links are not followed, and files that an AI ignore file denies are
 // skipped whatever the options. Totals count everything, including results beyond a limit; a search that couldn't
 // finish sets Incomplete. Memory is bounded by the number of workers, the limit and the number of directories not yet
-// visited, not by the size of files.
+// visited, not by the size of files; what searches of a session share (Shared) is bounded too.
 //
 // The package knows nothing about tools or models; package builtin formats its results. It builds no index and changes
 // nothing.
@@ -15,6 +15,8 @@
 // How it is fast:
 //
 //	walk     getdents64 and openat on raw descriptors, ignore rules as linked sets    directory_linux.go, walk.go
+//	shared   directories are listed again only if their times changed                 shared.go
+//	pass     searches that begin together read each file once                         pass.go, content.go
 //	finder   the rarest byte of a literal every match must contain, then the line     literal.go, scan.go, finder.go
 //	dfa      a lazy DFA over bytes where there is no literal, and to confirm          program.go, dfa.go
 //	regexp   only for lines with characters beyond ASCII, and to place the match
@@ -58,7 +60,18 @@ type Scope struct {
 	// Workers is the number of threads; 0 is one per processor.
 	Workers int
 
+	// Shared is what searches of a session share; nil: nothing.
+	Shared *Shared
+
 	portable bool // for tests: the walk of other systems
+	buffer   int  // for tests: the size of the buffer instead of bufferSize
+}
+
+func (s *Scope) bufferSize() int {
+	if s.buffer > 0 {
+		return s.buffer
+	}
+	return bufferSize
 }
 
 // Incomplete is why a search is incomplete.

@@ -147,7 +147,7 @@ func (g *grepper) spans(n int) error {
 			}
 		}
 		done, more := g.spansOf(data, i, edge, first)
-		if !more || g.eof || g.c.walk.stop.Load() {
+		if !more || g.eof || g.halted() {
 			return nil
 		}
 		// Begin the next window at the line in which the search continues, with its context.
@@ -169,7 +169,7 @@ func (g *grepper) spans(n int) error {
 // spansOf takes the matches that begin before edge, and returns where to continue and whether to.
 func (g *grepper) spansOf(data []byte, i, edge int, first bool) (done int, more bool) {
 	g.find.start(data)
-	for i < edge && !g.c.walk.stop.Load() {
+	for i < edge && !g.c.member.stop.Load() {
 		start, end := g.find.span(data, i, first)
 		if start < 0 || start >= edge {
 			break

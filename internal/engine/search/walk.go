@@ -12,19 +12,32 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
 )
 
-// visitor handles the files of one worker.
+// visitor handles the files of one worker for one member.
 type visitor interface {
-	// visit is called with a file that passed all rules and filters; name is only valid during the call.
-	visit(at *openDir, name []byte, k kind)
+	// visit is called with a file that passed all rules and filters.
+	visit(f *visited)
 	// done is called when there is no more to visit.
 	done()
 	// named is called with a file that was named by its path, to which filters and git's rules don't apply.
 	named(path string) error
 }
+
+// visited is a file being visited; it is only valid during the visit.
+type visited struct {
+	at       *openDir
+	name     []byte
+	kind     kind
+	withheld bool    // it must not be opened
+	content  content // shared by the members
+}
+
+// path returns the path of the file.
+func (f *visited) path() string { return f.at.file(f.name) }
 
 // openDir is a directory being visited. It stays open while jobs refer to it: its files, or subdirectories that are
 // opened relative to it.
@@ -34,11 +47,8 @@ type openDir struct {
 	base   int // length of the path of the directory that the walk began in
 	users  atomic.Int32
 
-	withheld func(name string) bool // see Scope.Withhold; nil: none
+	withheld []func(name string) bool // for each member, see Scope.Withhold; nil: none
 }
-
-// withholds reports whether a file must not be opened.
-func (s *openDir) withholds(name []byte) bool { return s.withheld != nil && s.withheld(view(name)) }
 
 // hold returns an openDir with one reference.
 func (w *walk) hold(f dirHandle, rules *ignore.Dir, base int) *openDir {
@@ -76,24 +86,24 @@ func (s *openDir) file(name []byte) string {
 // walk visits all files of a scope with several workers, which share a stack of directories: the last one found is
 // visited first, while its names are still in the kernel's cache.
 type walk struct {
-	scope  *Scope
-	filter *filter
-	links  bool // links to files are visited too
-	heavy  bool // visits are worth sharing: they open the file
-	whole  bool // everything is visited: see Tree
-	tree   *TreeRequest
-	open   func(path string, named bool) (dirHandle, error)
-	named  map[string]bool // the directories that the walk begins in, if there are several
+	scope   *Scope // of the first member: what all have in common
+	shared  *Shared
+	members []*member
+	reads   bool
+	tree    *TreeRequest
+	began   time.Time
+	open    func(path string, named bool) (dirHandle, error)
+	named   map[string]bool // the directories that the walk begins in, if there are several
+	all     []*worker
 
 	stop atomic.Bool
 	live atomic.Int32 // open directories
 
-	mu      sync.Mutex
-	wake    *sync.Cond
-	stack   []job
-	idle    int
-	workers int
-	hungry  atomic.Bool // a worker is idle
+	mu     sync.Mutex
+	wake   *sync.Cond
+	stack  []job
+	idle   int
+	hungry atomic.Bool // a worker is idle
 }
 
 // job is a directory to visit, or a share of its files.
@@ -104,27 +114,43 @@ type job struct {
 	base   int
 	files  *dirEntries // with at: files of that directory
 	at     *openDir
+	who    members
 }
 
 // maxLive bounds the directories that stay open for their children; beyond it those are opened by path.
 const maxLive = 192
 
-func newWalk(s *Scope, f *filter) *walk {
-	w := &walk{scope: s, filter: f, open: openHandle, workers: s.Workers}
-	if s.portable {
+func newWalk(members []*member) *walk {
+	first := members[0]
+	w := &walk{
+		scope: first.scope, shared: first.scope.Shared, members: members, reads: first.reads,
+		tree: first.tree, began: time.Now(), open: openHandle,
+	}
+	if w.scope.portable {
 		w.open = openPortable
 	}
-	if w.workers <= 0 {
-		w.workers = runtime.GOMAXPROCS(0)
-	}
 	w.wake = sync.NewCond(&w.mu)
+	workers := w.scope.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	w.all = make([]*worker, workers)
+	for i := range w.all {
+		w.all[i] = &worker{walk: w, seats: make([]*seat, len(members))}
+		w.all[i].file.content.size = w.scope.bufferSize()
+	}
+	for i, m := range members {
+		visitorOf := m.equip(w, m)
+		for _, k := range w.all {
+			s := &seat{member: m}
+			s.visitor, k.seats[i] = visitorOf(&s.sum), s
+		}
+	}
 	return w
 }
 
-// run visits the paths; equip returns the visitor of each worker. It returns when all workers are done.
-func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visitor) error {
-	halt := context.AfterFunc(ctx, w.quit)
-	defer halt()
+// run visits the paths. It returns when all workers are done.
+func (w *walk) run() error {
 	paths, err := resolved(w.scope.Paths)
 	if err != nil {
 		return err
@@ -139,28 +165,19 @@ func (w *walk) run(ctx context.Context, sum *Summary, equip func(*Summary) visit
 			w.named[slashed(p)] = true
 		}
 	}
-	first := &worker{walk: w}
-	first.visitor = equip(&first.sum)
 	for _, path := range paths {
-		if err := w.begin(first, rules, path); err != nil {
+		if err := w.begin(w.all[0], rules, path); err != nil {
 			w.abandon()
 			return err
 		}
 	}
 	var wg sync.WaitGroup
-	sums := []*Summary{&first.sum}
-	for i := 1; i < w.workers; i++ {
-		other := &worker{walk: w}
-		other.visitor = equip(&other.sum)
-		sums = append(sums, &other.sum)
-		wg.Go(other.loop)
+	for _, k := range w.all[1:] {
+		wg.Go(k.loop)
 	}
-	first.loop()
+	w.all[0].loop()
 	wg.Wait()
 	w.abandon()
-	for _, s := range sums {
-		sum.add(s)
-	}
 	return nil
 }
 
@@ -198,13 +215,18 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 	if v.State == ignore.Refused {
 		return fmt.Errorf("search %s: %w", path, v)
 	}
-	if v.State == ignore.Hidden && !w.scope.NoIgnore {
-		first.sum.Notes = append(first.sum.Notes, fmt.Sprintf("%s is %v; it was searched because it was named", path,
-			v))
-	}
-	if st.Mode().IsRegular() {
-		first.sum.Seen++
-		return first.visitor.named(path)
+	err = first.each(^members(0), func(s *seat) error {
+		if v.State == ignore.Hidden && !s.member.scope.NoIgnore {
+			s.sum.Notes = append(s.sum.Notes, fmt.Sprintf("%s is %v; it was searched because it was named", path, v))
+		}
+		if st.Mode().IsRegular() {
+			s.sum.Seen++
+			return s.visitor.named(path)
+		}
+		return nil
+	})
+	if err != nil || st.Mode().IsRegular() {
+		return err
 	}
 	if !st.IsDir() {
 		return fmt.Errorf("search %s: not a regular file or directory", path)
@@ -214,7 +236,7 @@ func (w *walk) begin(first *worker, rules *ignore.Rules, path string) error {
 		return fmt.Errorf("search %s: %w", path, plainError(err))
 	}
 	start, _ := rules.Start(path)
-	w.stack = append(w.stack, job{at: w.hold(f, start, len(slashed(path)))})
+	w.stack = append(w.stack, job{at: w.hold(f, start, len(slashed(path))), who: ^members(0)})
 	return nil
 }
 
@@ -270,14 +292,14 @@ func (w *walk) take() (job, bool) {
 			return j, true
 		}
 		w.idle++
-		if w.idle == w.workers {
+		if w.idle == len(w.all) {
 			// all are idle, so none will find more; idle stays at its maximum and the others return too
 			w.wake.Broadcast()
 			return job{}, false
 		}
 		w.hungry.Store(true)
 		w.wake.Wait()
-		if w.idle == w.workers {
+		if w.idle == len(w.all) {
 			return job{}, false
 		}
 		w.idle--
@@ -340,49 +362,42 @@ type TreeResult struct {
 // git ignores and those that are too deep are listed and not entered. AI ignore files don't apply: nothing is read.
 func Tree(ctx context.Context, req TreeRequest) (*TreeResult, error) {
 	res := &TreeResult{}
-	w := newWalk(&Scope{Paths: req.Paths, Workers: req.Workers}, &filter{})
-	w.links, w.whole, w.heavy, w.tree = true, true, true, &req
-	var mu sync.Mutex
-	var all []*gatherer
 	var count atomic.Int64
-	err := w.run(ctx, &res.Summary, func(s *Summary) visitor {
-		g := &gatherer{walk: w, sum: s, count: &count, limit: int64(req.Limit)}
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, g)
-		return g
-	})
+	m := &member{scope: &Scope{Paths: req.Paths, Workers: req.Workers}, tree: &req}
+	m.equip = func(_ *walk, m *member) func(*Summary) visitor {
+		return func(*Summary) visitor { return &gatherer{member: m, count: &count, limit: int64(req.Limit)} }
+	}
+	all, stopped, err := m.run(ctx, &res.Summary)
 	if err != nil {
 		return res, err
 	}
 	n := 0
 	for _, g := range all {
-		n += len(g.nodes)
+		n += len(g.(*gatherer).nodes)
 	}
 	res.Nodes = make([]Node, 0, n)
 	for _, g := range all {
-		res.Nodes = append(res.Nodes, g.nodes...)
+		res.Nodes = append(res.Nodes, g.(*gatherer).nodes...)
 	}
-	return res, res.conclude(ctx, ctx, w.stop.Load())
+	return res, res.conclude(ctx, ctx, stopped)
 }
 
 // gatherer collects the entries of one worker.
 type gatherer struct {
-	walk  *walk
-	sum   *Summary
-	nodes []Node
-	count *atomic.Int64
-	limit int64
+	member *member
+	nodes  []Node
+	count  *atomic.Int64
+	limit  int64
 }
 
-func (g *gatherer) visit(at *openDir, name []byte, k kind) {
-	st, err := at.handle.describe(name)
+func (g *gatherer) visit(f *visited) {
+	st, err := f.at.handle.describe(f.name)
 	if err != nil {
 		return // it no longer exists
 	}
-	g.nodes = append(g.nodes, Node{Path: at.file(name), Shut: k == shut, Stat: st.Lasting()})
+	g.nodes = append(g.nodes, Node{Path: f.path(), Shut: f.kind == shut, Stat: st.Lasting()})
 	if g.limit > 0 && g.count.Add(1) >= g.limit {
-		g.walk.quit()
+		g.member.quit()
 	}
 }
 
@@ -390,17 +405,6 @@ func (g *gatherer) done() {}
 
 func (g *gatherer) named(path string) error {
 	return fmt.Errorf("list %s: not a directory", path)
-}
-
-// whole returns an entry as Tree lists it; false if it isn't listed.
-func (k *worker) whole(at *openDir, e dirEntry, name string) (dirEntry, bool) {
-	if k.skipped(at, name) {
-		return e, false
-	}
-	if e.kind == directory && !k.enters(at, name) {
-		e.kind = shut
-	}
-	return e, true
 }
 
 // enters reports whether Tree enters a directory.

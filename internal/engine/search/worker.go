@@ -4,25 +4,48 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"github.com/adze-dev/adze/internal/engine/ignore"
 )
 
 // worker is one of the threads of a walk, with its reused buffers.
 type worker struct {
-	walk    *walk
-	visitor visitor
-	sum     Summary
-	list    dirEntries
-	files   []dirEntry
-	jobs    []job
+	walk  *walk
+	list  dirEntries
+	files []dirEntry
+	jobs  []job
+
+	mu    sync.Mutex
+	seats []*seat // of the members; nil: it left
+	file  visited
+}
+
+// each calls do for those of the members that are still here.
+func (k *worker) each(who members, do func(*seat) error) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, s := range k.seats {
+		if s == nil || !who.has(i) {
+			continue
+		}
+		if err := do(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (k *worker) loop() {
 	for {
 		j, ok := k.walk.take()
 		if !ok {
-			k.visitor.done()
+			k.each(^members(0), func(s *seat) error {
+				s.visitor.done()
+				s.sorted = true
+				return nil
+			})
 			return
 		}
 		if j.files != nil {
@@ -34,6 +57,14 @@ func (k *worker) loop() {
 	}
 }
 
+// problem adds a directory that couldn't be searched.
+func (k *worker) problem(who members, path string, err error) {
+	k.each(who, func(s *seat) error {
+		s.sum.problem(path, err)
+		return nil
+	})
+}
+
 // enter opens and visits a directory.
 func (k *worker) enter(j job) {
 	at := j.at
@@ -41,33 +72,48 @@ func (k *worker) enter(j job) {
 		f, err := k.openJob(j)
 		if err != nil {
 			if err != errSkip {
-				k.sum.problem(j.path(), err)
+				k.problem(j.who, j.path(), err)
 			}
 			return
 		}
 		at = k.walk.hold(f, nil, j.base)
 	}
 	defer k.walk.leave(at)
-	if k.walk.scope.Withhold != nil {
-		var all bool
-		if all, at.withheld = k.walk.scope.Withhold(filepath.FromSlash(cmp.Or(j.path(), "/"))); all {
-			k.sum.Closed++
-			return
-		}
-	}
-	if err := at.handle.list(&k.list); err != nil {
-		k.sum.problem(j.path(), err)
+	if j.who = k.admit(at, &j); j.who == 0 {
 		return
 	}
-	if at.rules == nil {
-		var marks ignore.Marks
-		for _, e := range k.list.entries {
-			marks |= j.rules.Mark(view(k.list.name(e)))
-		}
-		at.rules = j.rules.Enter(j.name, marks)
+	list, err := k.look(at, &j)
+	if err != nil {
+		k.problem(j.who, j.path(), err)
+		return
 	}
-	k.sort(at)
-	k.visitAll(at, &k.list, k.files)
+	k.sort(at, list, j.who)
+	k.visitAll(at, list, k.files)
+}
+
+// admit returns the members that search a directory, and sets what is withheld from them.
+func (k *worker) admit(at *openDir, j *job) (who members) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	path := ""
+	for i, s := range k.seats {
+		if s == nil || !j.who.has(i) {
+			continue
+		}
+		if withhold := s.member.scope.Withhold; withhold != nil {
+			if path == "" {
+				path = filepath.FromSlash(cmp.Or(j.path(), "/"))
+				at.withheld = make([]func(string) bool, len(k.seats))
+			}
+			var all bool
+			if all, at.withheld[i] = withhold(path); all {
+				s.sum.Closed++
+				continue
+			}
+		}
+		who |= 1 << i
+	}
+	return who
 }
 
 func (k *worker) openJob(j job) (dirHandle, error) {
@@ -79,51 +125,69 @@ func (k *worker) openJob(j job) (dirHandle, error) {
 	return f, err
 }
 
-// sort separates the entries of a directory: directories go to the stack, files stay in k.files.
-func (k *worker) sort(at *openDir) {
+// sort separates the entries of a directory: directories go to the stack, files to k.files.
+func (k *worker) sort(at *openDir, list *dirEntries, who members) {
 	k.files, k.jobs = k.files[:0], k.jobs[:0]
 	rel := at.rel()
 	keepOpen := k.walk.live.Load() < maxLive
-	for _, e := range k.list.entries {
-		raw := k.list.name(e)
+	k.mu.Lock()
+	for _, e := range list.entries {
+		raw := list.name(e)
 		name := view(raw)
-		if e.kind == unknownKind {
-			e.kind, _, _ = at.handle.stat(raw, false)
-		}
-		if k.walk.whole {
-			if e, ok := k.whole(at, e, name); ok {
+		if k.walk.tree != nil {
+			if e.who = who; e.kind == directory && !k.enters(at, name) {
+				e.kind = shut
+			}
+			if !k.skipped(at, name) {
 				k.files = append(k.files, e)
 			}
-			if e.kind != directory || !k.enters(at, name) {
-				continue
-			}
-			k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
-			continue
-		}
-		if name[0] == '.' && (k.walk.scope.SkipHidden || name == ".git") {
-			continue
-		}
-		if e.kind == other || (e.kind == link && !k.walk.links) || !k.allowed(at, name, e.kind) {
-			continue
-		}
-		if e.kind != directory {
-			if k.walk.filter.file(rel, name) {
-				k.files = append(k.files, e)
+			if e.kind == directory {
+				k.jobs = append(k.jobs, k.below(at, raw, e.who, keepOpen))
 			}
 			continue
 		}
-		if !k.walk.filter.mayContain(rel, name) || (k.walk.named != nil && k.walk.named[at.path()+"/"+name]) {
-			continue
+		for i, s := range k.seats {
+			if s != nil && who.has(i) && s.wants(rel, name, e) {
+				e.who |= 1 << i
+			}
 		}
-		if tooDeep(at, name) {
-			k.sum.problem(at.path(), errTooDeep)
-			continue
+		switch {
+		case e.who == 0:
+		case e.kind != directory:
+			k.files = append(k.files, e)
+		case k.walk.named != nil && k.walk.named[at.path()+"/"+name]:
+		case tooDeep(at, name):
+			for i, s := range k.seats {
+				if s != nil && e.who.has(i) {
+					s.sum.problem(at.path(), errTooDeep)
+				}
+			}
+		default:
+			k.jobs = append(k.jobs, k.below(at, raw, e.who, keepOpen))
 		}
-		k.jobs = append(k.jobs, k.below(at, raw, keepOpen))
 	}
+	k.mu.Unlock()
 	if len(k.jobs) > 0 {
 		k.walk.give(k.jobs)
 	}
+}
+
+// wants applies the rules and filters of a member to an entry, and counts what rules omit.
+func (s *seat) wants(rel, name string, e dirEntry) bool {
+	m := s.member
+	switch {
+	case name[0] == '.' && (m.scope.SkipHidden || name == ".git"), e.kind == other, e.kind == link && m.reads:
+		return false
+	case ignore.State(e.state) == ignore.Refused:
+		s.sum.Refused++
+		return false
+	case ignore.State(e.state) == ignore.Hidden && !m.scope.NoIgnore:
+		s.sum.Ignored++
+		return false
+	case e.kind == directory:
+		return m.filter.mayContain(rel, name)
+	}
+	return m.filter.file(rel, name)
 }
 
 // MaxPath is the length from which a path is too long for the system. Only relative paths lead to what is there, so
@@ -135,8 +199,8 @@ var errTooDeep = errors.New("it contains a directory that is too deep")
 func tooDeep(at *openDir, name string) bool { return len(at.path())+1+len(name) >= MaxPath }
 
 // below returns the job to visit a subdirectory.
-func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {
-	j := job{name: string(name), rules: at.rules, base: at.base}
+func (k *worker) below(at *openDir, name []byte, who members, keepOpen bool) job {
+	j := job{name: string(name), rules: at.rules, base: at.base, who: who}
 	if keepOpen {
 		at.users.Add(1)
 		j.parent = at
@@ -144,36 +208,47 @@ func (k *worker) below(at *openDir, name []byte, keepOpen bool) job {
 	return j
 }
 
-// allowed applies the ignore rules to an entry and counts what they omit.
-func (k *worker) allowed(at *openDir, name string, kd kind) bool {
-	var v ignore.Verdict
-	if k.walk.scope.NoIgnore {
-		v = at.rules.Refusal(name, kd == directory)
-	} else {
-		v = at.rules.Match(name, kd == directory)
-	}
-	switch v.State {
-	case ignore.Hidden:
-		k.sum.Ignored++
-	case ignore.Refused:
-		k.sum.Refused++
-	default:
-		return true
-	}
-	return false
-}
-
 // visitAll visits files of one directory; an idle worker gets half of the remaining ones.
 func (k *worker) visitAll(at *openDir, names *dirEntries, files []dirEntry) {
+	heavy := k.walk.reads || k.walk.tree != nil
 	for i := 0; i < len(files); i++ {
 		if k.walk.stop.Load() {
 			return
 		}
-		if left := len(files) - i; k.walk.heavy && left >= 16 && i%8 == 0 && k.walk.hungry.Load() {
+		if left := len(files) - i; heavy && left >= 16 && i%8 == 0 && k.walk.hungry.Load() {
 			files = files[:len(files)-k.share(at, names, files[i+left/2:])]
 		}
-		k.sum.Seen++
-		k.visitor.visit(at, names.name(files[i]), files[i].kind)
+		k.visit(at, names.name(files[i]), files[i])
+	}
+}
+
+// visit visits a file for its members.
+func (k *worker) visit(at *openDir, name []byte, e dirEntry) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f := &k.file
+	f.at, f.name, f.kind = at, name, e.kind
+	others := e.who&(e.who-1) != 0
+	opened := !k.walk.reads
+	var began time.Time
+	for i, s := range k.seats {
+		if s == nil || !e.who.has(i) || s.member.stop.Load() {
+			continue
+		}
+		if others {
+			began = time.Now()
+		}
+		f.withheld = at.withheld != nil && at.withheld[i] != nil && at.withheld[i](view(name))
+		if !opened && !f.withheld {
+			f.content.open(at, name)
+			defer f.content.close()
+			opened, began = true, time.Now()
+		}
+		s.sum.Seen++
+		s.visitor.visit(f)
+		if others {
+			k.spend(s, time.Since(began))
+		}
 	}
 }
 
@@ -182,6 +257,7 @@ func (k *worker) share(at *openDir, names *dirEntries, files []dirEntry) int {
 	copied := &dirEntries{}
 	for _, e := range files {
 		copied.add(view(names.name(e)), e.kind)
+		copied.entries[len(copied.entries)-1].who = e.who
 	}
 	at.users.Add(1)
 	k.walk.give([]job{{files: copied, at: at}})
