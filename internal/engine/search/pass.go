@@ -176,6 +176,9 @@ func (p *pass) leave(m *member, sum *Summary) (visitors []visitor) {
 	p.mu.Unlock()
 	if last {
 		<-p.done
+		p.mu.Lock()
+		p.members, p.walk = nil, nil // Shared may have the pass for long
+		p.mu.Unlock()
 	}
 	if w == nil {
 		return nil
