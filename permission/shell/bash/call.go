@@ -2,11 +2,12 @@ package bash
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // call reads a simple command. The commands in its substitutions and those that it runs are added.
@@ -52,7 +53,7 @@ func (r Reader) moved(c *Command) outcome {
 		return outcome{}
 	case len(c.Words) == 0, c.Words[0].Kind == Literal && name != "cd" && !slices.Contains(ChangesShellState, name):
 		return same
-	case name == "set" && plainSet.MatchString(Join(c.Words[1:]).Text+" "), name == "command" && Queries(c):
+	case name == "set" && plainSet().MatchString(Join(c.Words[1:]).Text+" "), name == "command" && Queries(c):
 		return same
 	case name != "cd":
 		return outcome{}
@@ -96,7 +97,7 @@ func (r Reader) cdTarget(c *Command) string {
 }
 
 // plainSet matches words of set that only make the shell stricter or more verbose.
-var plainSet = regexp.MustCompile(`^([-+]([eux]+|[eux]*o (pipefail|errexit|nounset|xtrace)) )+$`)
+var plainSet = lazy.Regexp(`^([-+]([eux]+|[eux]*o (pipefail|errexit|nounset|xtrace)) )+$`)
 
 // redirects reads the redirections of a statement, and the commands in them. It rejects ambiguous ones.
 func (r Reader) redirects(s *syntax.Stmt) (all []Redirect) {

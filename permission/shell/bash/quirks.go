@@ -2,11 +2,12 @@ package bash
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // A line that bash and the parser, or two versions of bash, read differently is not read.
@@ -17,7 +18,7 @@ func odd(what string) error {
 }
 
 // joinedSigns are operators that joined lines may combine: & and > in two lines are &> to bash, but not to the parser.
-var joinedSigns = regexp.MustCompile(`[&|<>();0-9}](\\\n)[\\\n]*[&|<>();]`)
+var joinedSigns = lazy.Regexp(`[&|<>();0-9}](\\\n)[\\\n]*[&|<>();]`)
 
 // oddComment reports whether a comment ends in a backslash, which continues it for the parser but not for bash, or
 // starts in the middle of a word, as in $(ls ""#), where it is a comment only for the parser.
@@ -51,11 +52,11 @@ func tooDeep(line string) bool {
 			open = max(0, open-1)
 		}
 	}
-	return strings.Count(line, "`") > 2*maxDepth || len(openers.FindAllStringIndex(line, 8*maxDepth+1)) > 8*maxDepth
+	return strings.Count(line, "`") > 2*maxDepth || len(openers().FindAllStringIndex(line, 8*maxDepth+1)) > 8*maxDepth
 }
 
 // openers are the words that start a compound command.
-var openers = regexp.MustCompile(`(?:^|[ \t\n;&|(){}!])(?:(?:if|while|until|for|case|select)\b|!)`)
+var openers = lazy.Regexp(`(?:^|[ \t\n;&|(){}!])(?:(?:if|while|until|for|case|select)\b|!)`)
 
 // checkPart rejects ambiguous parts of words. top is the source of the word; inTest means that it is in [[ … ]].
 func (r Reader) checkPart(n syntax.Node, top string, inTest bool) {

@@ -128,7 +128,7 @@ func (r Reader) parse(line string) (*syntax.File, error) {
 		return nil, odd("a carriage return")
 	case strings.Contains(line, "$\\\n"): // bash joins the lines first, and reads $HOME or $(…)
 		return nil, odd("a line that ends in $\\")
-	case joinedSigns.MatchString(line):
+	case joinedSigns().MatchString(line):
 		return nil, odd("an operator continued on the next line")
 	}
 	file, err := r.parser.Parse(strings.NewReader(line), "")

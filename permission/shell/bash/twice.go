@@ -1,11 +1,12 @@
 package bash
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // Bash reads some texts twice, whatever quotes are around them: the index of a variable, a number that it calculates,
@@ -32,11 +33,11 @@ func (r Reader) readTwice() {
 		ends, begins := strings.HasSuffix(text, "$"), strings.HasPrefix(text, "(")
 		dollar, bracket = dollar || ends && !begins, bracket || begins && !ends
 		by := &Command{Words: []Word{{"an expansion", Literal}}, Source: text}
-		rest := plainSubstitution.ReplaceAllStringFunc(text, func(s string) string {
+		rest := plainSubstitution().ReplaceAllStringFunc(text, func(s string) string {
 			r.Line(by, Word{strings.Trim(s, "$()`"), Literal})
 			return ""
 		})
-		if opensSubstitution.MatchString(rest) {
+		if opensSubstitution().MatchString(rest) {
 			r.Unknown(by)
 		}
 	}
@@ -47,15 +48,15 @@ func (r Reader) readTwice() {
 
 // A substitution in which nothing is quoted or expanded, and the beginning of any other, also as a prompt may write it.
 var (
-	plainSubstitution = regexp.MustCompile("\\$\\([^$`'\"\\\\()*?\\[{~]*\\)|`[^$`'\"\\\\()*?\\[{~]*`")
-	opensSubstitution = regexp.MustCompile("\\$[({]|`|\\\\0?(44|140)")
+	plainSubstitution = lazy.Regexp("\\$\\([^$`'\"\\\\()*?\\[{~]*\\)|`[^$`'\"\\\\()*?\\[{~]*`")
+	opensSubstitution = lazy.Regexp("\\$[({]|`|\\\\0?(44|140)")
 )
 
 // quotedText returns a text after quote removal; "" if a node isn't one.
 func quotedText(n syntax.Node) string {
 	switch n := n.(type) {
 	case *syntax.Lit:
-		if opensSubstitution.MatchString(n.Value) { // in double quotes, a backslash may stay
+		if opensSubstitution().MatchString(n.Value) { // in double quotes, a backslash may stay
 			return n.Value
 		}
 		return strings.ReplaceAll(n.Value, `\`, "")
@@ -113,7 +114,7 @@ func (r Reader) callReadsTwice(c *syntax.CallExpr) bool {
 		return index || assigns && (slices.Contains(twiceVars, set) || w.Kind != Literal &&
 			strings.Contains(set, "$")) ||
 			tests && (w.Kind > Glob || strings.HasPrefix(w.Text, "-v") || w.Text == "-R" ||
-				assigningFormat.MatchString(strings.ReplaceAll(w.Text, "%%", "")))
+				assigningFormat().MatchString(strings.ReplaceAll(w.Text, "%%", "")))
 	})
 }
 
@@ -126,4 +127,4 @@ func constant(x syntax.ArithmExpr) bool {
 
 // assigningFormat matches %n, which assigns to the variable that an operand names. An index in that name is evaluated,
 // which may run a command.
-var assigningFormat = regexp.MustCompile(`%[-0-9.*+# 'hlLqjzt$]*n`)
+var assigningFormat = lazy.Regexp(`%[-0-9.*+# 'hlLqjzt$]*n`)

@@ -1,11 +1,12 @@
 package bash
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // outcome is the directories that the shell may be in after a statement: if it succeeded, and in any case. nil:
@@ -234,7 +235,7 @@ func (r Reader) forLoop(c *syntax.ForClause) outcome {
 		r.note("has a C-style for loop", c)
 		r.nested(c.Loop)
 		return r.loop(c.Do)
-	case !scratchName.MatchString(loop.Name.Value):
+	case !scratchName().MatchString(loop.Name.Value):
 		r.note("assigns the variable "+loop.Name.Value, loop)
 	}
 	words := []Word{}
@@ -250,7 +251,7 @@ func (r Reader) forLoop(c *syntax.ForClause) outcome {
 }
 
 // scratchName matches names of variables without a meaning to the shell or a program.
-var scratchName = regexp.MustCompile(`^([a-z][a-z0-9]{0,7}|[A-Z]|DIR|FILE|NAME)$`)
+var scratchName = lazy.Regexp(`^([a-z][a-z0-9]{0,7}|[A-Z]|DIR|FILE|NAME)$`)
 
 // cases reads a case.
 func (r Reader) cases(c *syntax.CaseClause) outcome {

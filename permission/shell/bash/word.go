@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/adze-dev/adze/internal/engine/lazy"
 	"github.com/adze-dev/adze/internal/engine/shellwords"
 )
 
@@ -76,14 +76,14 @@ func (r Reader) words(w *syntax.Word) []Word {
 		return []Word{r.word(w)}
 	case strings.Count(source, "{") > maxBraces:
 		return []Word{{source, Unknown}}
-	case !syntax.SplitBraces(split) && !oddBraces.MatchString(source):
+	case !syntax.SplitBraces(split) && !oddBraces().MatchString(source):
 		return []Word{r.word(w)}
 	}
 	var out []Word
 	for one, err := range expand.BracesSeq(nil, split) {
 		word := r.build(one).word(source)
 		// an empty word may be left out
-		if err != nil || len(out) == maxBraced || !plainBraces.MatchString(source) || word.Text == "" {
+		if err != nil || len(out) == maxBraced || !plainBraces().MatchString(source) || word.Text == "" {
 			return []Word{{source, Unknown}}
 		}
 		out = append(out, word)
@@ -93,8 +93,8 @@ func (r Reader) words(w *syntax.Word) []Word {
 
 // oddBraces are braces that may be a list or a sequence; plainBraces are those that the parser reads as bash does.
 var (
-	oddBraces   = regexp.MustCompile(`(?s)\{.*,|\{[^}]*\.\.`)
-	plainBraces = regexp.MustCompile(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
+	oddBraces   = lazy.Regexp(`(?s)\{.*,|\{[^}]*\.\.`)
+	plainBraces = lazy.Regexp(`^[^{}$~]*(\{[^{}$~'"\\]*\}[^{}$~]*)*$`)
 )
 
 // word reads a word without expanding braces.
@@ -153,10 +153,10 @@ func Unescaped(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
-	return escaped.ReplaceAllString(s, "$1")
+	return escaped().ReplaceAllString(s, "$1")
 }
 
-var escaped = regexp.MustCompile(`(?s)\\(.)`)
+var escaped = lazy.Regexp(`(?s)\\(.)`)
 
 func (b *builder) part(p syntax.WordPart, last bool) {
 	switch p := p.(type) {
