@@ -1,12 +1,10 @@
 package builtin
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
-	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -43,39 +41,27 @@ func (d *denials) now() *sandbox.Denials {
 	return d.finder
 }
 
-// found returns the denied paths.
-func (d *denials) found() sandbox.Denied {
+// found returns the covers of denied paths, and sentences about rules that can't be enforced for files.
+func (d *denials) found() (covers []sandbox.Cover, text []string) {
 	if finder := d.now(); finder != nil {
 		return finder.Find()
 	}
-	return sandbox.Denied{}
+	return nil, nil
 }
 
 // spec returns a sandbox that enforces only the rules; nil if there is nothing to enforce.
 func (d *denials) spec() *sandbox.Spec {
-	found := d.found()
-	if found.None() {
+	covers, _ := d.found()
+	if len(covers) == 0 {
 		return nil
 	}
-	return &sandbox.Spec{
-		Mode: sandbox.DenyRules, Roots: d.movable, Unreadable: found.Unreadable, Unwritable: found.Unwritable,
-		BestEffort: true,
-	}
+	return &sandbox.Spec{Mode: sandbox.DenyRules, Roots: d.movable, Covers: covers, BestEffort: true}
 }
 
-// add adds the rules to another sandbox. What can't be opened needs no cover, and can't get one.
+// add adds the rules to another sandbox.
 func (d *denials) add(s *sandbox.Spec) {
-	found := d.found()
-	s.Unreadable, s.Unwritable = found.Unreadable, found.Unwritable
-	if s.Limits == nil || len(found.Unreadable) == 0 {
-		return
-	}
-	limits := *s.Limits
-	limits.Hide = slices.DeleteFunc(slices.Clone(limits.Hide), func(path string) bool {
-		_, denied := names.Within(path, found.Unreadable)
-		return denied
-	})
-	s.Limits = &limits
+	covers, _ := d.found()
+	s.Covers = append(s.Covers, covers...)
 }
 
 // mostAppeared is how many paths a note names.
@@ -88,7 +74,7 @@ func (d *denials) after(s *sandbox.Spec) string {
 	if finder == nil || s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
 		return ""
 	}
-	paths := finder.Appeared(sandbox.Denied{Unwritable: s.Unwritable})
+	paths := finder.Appeared(s.Covers)
 	if len(paths) == 0 {
 		return ""
 	}
@@ -99,4 +85,7 @@ func (d *denials) after(s *sandbox.Spec) string {
 
 // DeniedByText describes, in sentences, the deny rules on paths that the kernel can't enforce, so that only paths in
 // the text of commands count.
-func (s *Set) DeniedByText() []string { return s.shell.sandboxes.denials.found().Text }
+func (s *Set) DeniedByText() []string {
+	_, text := s.shell.sandboxes.denials.found()
+	return text
+}

@@ -175,17 +175,19 @@ func (l *limiter) spec(d tool.Decision) (s *sandbox.Spec, h *held, err error) {
 	if l == nil || l.start() != nil {
 		return nil, nil, nil
 	}
-	limits, before, err := l.limited(d.Grant[1:], firstWait)
+	s, before, err := l.limited(d.Grant[1:], firstWait)
 	if err != nil { // files outside the workspace stay inaccessible
-		limits = l.granted(nil, d.Grant[1:])
+		s = l.granted(nil, d.Grant[1:])
 	}
-	limits.Replace = l.replaced()
+	for _, c := range l.configs() {
+		s.Covers = append(s.Covers, sandbox.Cover{Path: c.Path, As: sandbox.Replaced, Text: string(c.Clean)})
+	}
 	h = &held{limiter: l, before: before}
 	if h.cache, err = l.takeCache(); err != nil {
 		return nil, nil, err
 	}
-	limits.Write = []string{h.cache}
-	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Bubblewrap: l.bubblewrap}, h, nil
+	s.Limits.Write, s.Bubblewrap = []string{h.cache}, l.bubblewrap
+	return s, h, nil
 }
 
 // takeCache returns a cache that no other command uses: one could leave there what it read for another one.
@@ -202,29 +204,32 @@ func (l *limiter) takeCache() (string, error) {
 	return cache, os.Mkdir(cache, 0o700)
 }
 
-// limited returns what a command may read, with the files that look empty to it, and the state that they are in before
-// the command starts.
-func (l *limiter) limited(grant []tool.Access, wait time.Duration) (*sandbox.Limits, *secretfiles.Snapshot, error) {
-	before, ok := l.finder.Snapshot(wait)
-	if !ok {
+// limited returns a read-only sandbox with what a command may read, and with the files that look empty to it. before is
+// the state that they are in before the command starts.
+func (l *limiter) limited(grant []tool.Access, wait time.Duration) (s *sandbox.Spec, before *secretfiles.Snapshot,
+	err error) {
+	var ok bool
+	if before, ok = l.finder.Snapshot(wait); !ok {
 		return nil, nil, l.outdated()
 	}
-	return l.granted(slices.Clone(before.Paths), grant), before, nil
+	return l.granted(before.Paths, grant), before, nil
 }
 
-// granted returns the limits of a command from which files are hidden, with the paths that it may read besides.
-func (l *limiter) granted(hide []string, grant []tool.Access) *sandbox.Limits {
+// granted returns the sandbox of a command from which files are hidden, with the paths that it may read besides.
+func (l *limiter) granted(hide []string, grant []tool.Access) *sandbox.Spec {
 	limits := *l.limits
-	limits.Hide, limits.Closed = hide, l.closed()
+	covers := append(sandbox.Empty.Cover(hide...), sandbox.Closed.Cover(l.closed()...)...)
 	for _, a := range grant {
 		if a.Verb == tool.Reads {
 			path := filepath.Clean(a.Target)
-			limits.Shown = append(limits.Shown, path)
 			limits.Read = append(slices.Clip(limits.Read), path)
-			limits.Hide = slices.DeleteFunc(limits.Hide, func(hidden string) bool { return hidden == path })
+			covers = slices.DeleteFunc(covers, func(c sandbox.Cover) bool {
+				return c == sandbox.Cover{Path: path, As: sandbox.Empty}
+			})
+			covers = append(covers, sandbox.Cover{Path: path, As: sandbox.Shown})
 		}
 	}
-	return &limits
+	return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Covers: covers}
 }
 
 func (l *limiter) outdated() error {
@@ -237,15 +242,6 @@ func (l *limiter) configs() []secretvalues.Config {
 	nested := slices.Collect(maps.Keys(l.nested))
 	l.mu.Unlock()
 	return l.values.Configs(nested)
-}
-
-// replaced returns what a read-only command sees in place of these files.
-func (l *limiter) replaced() []sandbox.Shown {
-	var out []sandbox.Shown
-	for _, c := range l.configs() {
-		out = append(out, sandbox.Shown{Path: c.Path, Text: string(c.Clean)})
-	}
-	return out
 }
 
 // environ returns the environment of a limited command: caches go where they can be written, and settings that may

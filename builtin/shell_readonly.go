@@ -46,22 +46,22 @@ func (p *readOnlyPlace) open(l *limiter) error {
 // observed returns the sandbox of a command in the place, with the paths that rules let it read. Its output is held
 // back by h.
 func (l *limiter) observed(b *sandboxes, grant []tool.Access) (s *sandbox.Spec, h *held, err error) {
-	limits, before, err := l.limited(grant, reliantWait)
+	s, before, err := l.limited(grant, reliantWait)
 	if err != nil {
 		return nil, nil, err
 	}
 	// Git's configuration with credentials can't look different, and stays closed.
 	for _, c := range l.configs() {
-		limits.Hide = append(limits.Hide, c.Path)
+		s.Covers = append(s.Covers, sandbox.Cover{Path: c.Path, As: sandbox.Empty})
 	}
 	// As in a trial, programs of the workspace may run.
-	limits.Execute = append(slices.Clip(limits.Execute), b.roots...)
+	s.Limits.Execute = append(slices.Clip(s.Limits.Execute), b.roots...)
 	h = &held{limiter: l, before: before}
 	if h.cache, err = l.takeCache(); err != nil {
 		return nil, nil, err
 	}
-	limits.Write = []string{h.cache}
-	s = &sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true, Roots: b.roots, Limits: limits, Trial: trial.Limits()}
+	s.Limits.Write = []string{h.cache}
+	s.Observe, s.Roots, s.Trial = true, b.roots, trial.Limits()
 	b.denials.add(s)
 	return s, h, nil
 }

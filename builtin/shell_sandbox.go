@@ -245,13 +245,14 @@ func (b *sandboxes) warnings() []string {
 
 // notes returns notes on the sandbox of a command that ran in it.
 func (b *sandboxes) notes(s *sandbox.Spec) []string {
-	switch {
-	case s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial:
+	if s == nil || s.Mode == sandbox.ReadOnly || s.Mode == sandbox.Trial {
 		return nil
-	case s.Mode == sandbox.DenyRules:
-		return b.denials.found().Text
 	}
-	return append(b.base().Notes, b.denials.found().Text...)
+	_, text := b.denials.found()
+	if s.Mode == sandbox.DenyRules {
+		return text
+	}
+	return append(b.base().Notes, text...)
 }
 
 // again asks the user to run a command again without the sandbox that it failed in. ok reports that it ran again;

@@ -183,14 +183,15 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 	if err != nil {
 		return nil, err
 	}
-	limits, before, err := b.limiter.limited(c.live.Decision.Grant, wait)
+	s, before, err := b.limiter.limited(c.live.Decision.Grant, wait)
 	if err != nil {
 		return nil, err
 	}
-	limits.Hide = append(limits.Hide, c.shell.trials.hidden...)
-	for _, path := range b.denials.found().Unreadable { // other names of denied files
-		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && !slices.Contains(limits.Hide, path) {
-			limits.Hide = append(limits.Hide, path)
+	s.Covers = append(s.Covers, sandbox.Empty.Cover(c.shell.trials.hidden...)...)
+	denied, _ := b.denials.found()
+	for _, path := range sandbox.Covered(denied, sandbox.Unreadable) { // other names of denied files
+		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
+			s.Covers = append(s.Covers, sandbox.Cover{Path: path, As: sandbox.Empty})
 		}
 	}
 	c.held = &held{limiter: b.limiter, before: before}
@@ -203,11 +204,12 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 	}
 	r := &triedCall{shellCall: &c, trial: t}
 	c.tries = true
-	if limits.Replace, err = t.Substitute(substitutes(b.limiter.configs())); err != nil {
+	others, err := t.Substitute(substitutes(b.limiter.configs()))
+	if err != nil {
 		r.drop()
 		return nil, err
 	}
-	c.command.Sandbox = t.Spec(limits)
+	c.command.Sandbox = t.Spec(s.Limits, append(s.Covers, others...)...)
 	c.command.Env = b.tried
 	if !layers.HasCache() { // temp directories are empty in a trial
 		cache := filepath.Join(os.TempDir(), "adze-cache")

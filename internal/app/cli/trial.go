@@ -37,22 +37,21 @@ func trialRun(ctx context.Context, env Env, o *options, directory session.Direct
 	}
 	limits := sandbox.Surroundings{Roots: roots, System: permission.SystemDirectories(), Env: c.Env}.Limits()
 	own := []string{session.Canonical(directory.Home)}
-	if _, inside := names.Within(roots[0], own); !inside {
-		limits.Closed = own
+	if _, inside := names.Within(roots[0], own); inside {
+		own = nil
 	}
-	finder := secretfiles.New(secretfiles.Options{Roots: roots, Omit: limits.Closed})
+	finder := secretfiles.New(secretfiles.Options{Roots: roots, Omit: own})
 	hide, ok := finder.List(10 * time.Second)
 	finder.Close()
 	if !ok {
 		return exitf(exitError, "run a trial: find secret files: %s", finder.Problem())
 	}
-	limits.Hide = hide
 	t, err := layers.New(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.Drop()) }()
-	c.Sandbox = t.Spec(limits)
+	c.Sandbox = t.Spec(limits, append(sandbox.Closed.Cover(own...), sandbox.Empty.Cover(hide...)...)...)
 	out, err := proc.Here(context.WithoutCancel(ctx), env.Helper, c, env.tell)
 	if errors.Is(err, exec.ErrNotFound) {
 		return exitf(127, "%v", err)

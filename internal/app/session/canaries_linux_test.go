@@ -140,23 +140,26 @@ func (tree *canaryTree) saved(t *testing.T, s *session.Session) string {
 	return all.String()
 }
 
-// limits returns those of auto-approved commands in the tree.
-func (tree *canaryTree) limits() *sandbox.Limits {
-	l := sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemDirectories(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
+// limited returns the sandbox of auto-approved commands in the tree.
+func (tree *canaryTree) limited() *sandbox.Spec {
+	s := &sandbox.Spec{Mode: sandbox.ReadOnly}
+	s.Limits = sandbox.Surroundings{Roots: []string{tree.work}, System: permission.SystemDirectories(), Env: environ.AutoApproved(tree.environ(), tree.work)}.Limits()
 	filepath.WalkDir(tree.work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if _, secret := names.Secret(path); secret && !strings.Contains(path, "/.git/") {
-				l.Hide = append(l.Hide, path)
+				s.Covers = append(s.Covers, sandbox.Cover{Path: path, As: sandbox.Empty})
 			}
 		}
 		return nil
 	})
-	return l
+	return s
 }
 
 // unlimited is why reads can't be limited here; "" if they can.
 func (tree *canaryTree) unlimited(bubblewrap bool) string {
-	p, err := (&sandbox.Spec{Mode: sandbox.ReadOnly, Limits: tree.limits(), Bubblewrap: bubblewrap}).Plan()
+	s := tree.limited()
+	s.Bubblewrap = bubblewrap
+	p, err := s.Plan()
 	switch {
 	case err != nil:
 		return "reads can't be limited here: " + err.Error()
@@ -178,11 +181,10 @@ func (tree *canaryTree) commands(count int, with string) (numbers []int) {
 
 // disclosed runs generated commands, regardless of the policy, in a read-only sandbox, and returns those that print a
 // canary.
-func (tree *canaryTree) disclosed(t *testing.T, numbers []int, limits *sandbox.Limits) []int {
+func (tree *canaryTree) disclosed(t *testing.T, numbers []int, spec *sandbox.Spec) []int {
 	t.Helper()
 	r := proc.Open(proc.Options{Helper: helper})
 	defer r.Close()
-	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits}
 	env := environ.AutoApproved(tree.environ(), tree.work)
 	var mu sync.Mutex
 	var found []int
@@ -218,21 +220,21 @@ func TestLimitsKeepSecretsFromAnyCommand(t *testing.T) {
 	if why := tree.unlimited(false); why != "" {
 		t.Skip(why)
 	}
-	for _, n := range tree.disclosed(t, tree.commands(soak.Count(100, 10_000), ""), tree.limits()) {
+	for _, n := range tree.disclosed(t, tree.commands(soak.Count(100, 10_000), ""), tree.limited()) {
 		t.Errorf("command %d disclosed a secret: %s", n, readCommand(tree, n))
 	}
 	tried := soak.Count(50, 300)
 	for _, c := range []struct {
 		without, with string
-		remove        func(*sandbox.Limits)
+		remove        func(*sandbox.Spec)
 	}{
-		{"hidden files", "", func(l *sandbox.Limits) { l.Hide = nil }},
-		{"limited reads", "", func(l *sandbox.Limits) { l.Read = append(slices.Clip(l.Read), "/") }},
-		{"limited programs", "evil", func(l *sandbox.Limits) { l.Execute = append(slices.Clip(l.Execute), tree.work) }},
+		{"hidden files", "", func(s *sandbox.Spec) { s.Covers = nil }},
+		{"limited reads", "", func(s *sandbox.Spec) { s.Limits.Read = append(slices.Clip(s.Limits.Read), "/") }},
+		{"limited programs", "evil", func(s *sandbox.Spec) { s.Limits.Execute = append(slices.Clip(s.Limits.Execute), tree.work) }},
 	} {
-		limits := tree.limits()
-		c.remove(limits)
-		found := tree.disclosed(t, tree.commands(tried, c.with), limits)
+		spec := tree.limited()
+		c.remove(spec)
+		found := tree.disclosed(t, tree.commands(tried, c.with), spec)
 		t.Logf("without %s, %d of %d commands disclose a secret", c.without, len(found), tried)
 		if len(found) < tried/15 {
 			t.Errorf("without %s, only %d of %d commands disclose a secret: the test can't find a hole", c.without, len(found), tried)

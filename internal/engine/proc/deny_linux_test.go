@@ -28,8 +28,8 @@ func denying(t *testing.T) (dir string, spec *sandbox.Spec, r *Runner) {
 		}
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
-	spec = &sandbox.Spec{Mode: sandbox.DenyRules, Roots: []string{dir}, Unreadable: []string{at("private"), at(".env"), at("gone"), at("deep/er/secret")}}
-	spec.Unwritable = []string{at("fixed"), at("one.txt"), at("missing"), at("deep/down/fixed")}
+	spec = &sandbox.Spec{Mode: sandbox.DenyRules, Roots: []string{dir}, Covers: sandbox.Unreadable.Cover(at("private"), at(".env"), at("gone"), at("deep/er/secret"))}
+	spec.Covers = append(spec.Covers, sandbox.Unwritable.Cover(at("fixed"), at("one.txt"), at("missing"), at("deep/down/fixed"))...)
 	if _, err := spec.Plan(); err != nil {
 		t.Skipf("deny rules can't be enforced here: %v", err)
 	}
@@ -121,7 +121,7 @@ func privileged(line string) bool {
 func TestDenyRulesChangeNothingElse(t *testing.T) {
 	dir, spec, r := denying(t)
 	outside := t.TempDir()
-	spec.Unreadable = append(spec.Unreadable, filepath.Join(outside, "nothing"))
+	spec.Covers = append(spec.Covers, sandbox.Unreadable.Cover(filepath.Join(outside, "nothing"))...)
 	other := exec.Command("sleep", "60")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,8 @@ func ns(t *testing.T, name string) string {
 func TestUnwritableRoot(t *testing.T) {
 	for _, mode := range []sandbox.Mode{sandbox.Workspace, sandbox.DenyRules} {
 		dir, spec, r := denying(t)
-		spec.Mode, spec.Roots, spec.Unwritable = mode, []string{dir}, []string{dir}
+		spec.Mode, spec.Roots = mode, []string{dir}
+		spec.Covers = append(sandbox.Unreadable.Cover(sandbox.Covered(spec.Covers, sandbox.Unreadable)...), sandbox.Unwritable.Cover(dir)...)
 		if o := run(t, r, Command{Line: "touch new; rm free; echo > free", Dir: dir, Sandbox: spec, Timeout: hangTime}); o.Exit == 0 {
 			t.Errorf("%v: %s", mode, o.Output.String())
 		}
@@ -187,7 +188,7 @@ func TestUnreadableInEveryMode(t *testing.T) {
 		for _, mode := range []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork} {
 			t.Run(fmt.Sprint(mode, bubblewrap), func(t *testing.T) {
 				dir, denied, r := denying(t)
-				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Unreadable: denied.Unreadable, Unwritable: denied.Unwritable, Bubblewrap: bubblewrap}
+				spec := &sandbox.Spec{Mode: mode, Roots: []string{dir}, Covers: denied.Covers, Bubblewrap: bubblewrap}
 				if p, err := spec.Plan(); err != nil || p.Layers&(sandbox.Namespaces|sandbox.Bubblewrap) == 0 || bubblewrap && !p.Layers.Has(sandbox.Bubblewrap) {
 					t.Skipf("no such sandbox here: %v %v", p.Layers, err)
 				}

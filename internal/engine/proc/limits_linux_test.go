@@ -43,8 +43,8 @@ func newLimited(t *testing.T) *limited {
 		t.Fatal(err)
 	}
 	limits := sandbox.Surroundings{Roots: []string{l.dir}, System: []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/opt"}, Env: os.Environ()}.Limits()
-	limits.Hide = []string{filepath.Join(l.dir, ".env"), filepath.Join(l.dir, "sub/key.pem"), filepath.Join(l.dir, "gone")}
-	l.spec = &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits}
+	covers := sandbox.Empty.Cover(filepath.Join(l.dir, ".env"), filepath.Join(l.dir, "sub/key.pem"), filepath.Join(l.dir, "gone"))
+	l.spec = &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: limits, Covers: covers}
 	if _, err := l.spec.Plan(); err != nil {
 		t.Skipf("reads can't be limited here: %v", err)
 	}
@@ -100,18 +100,19 @@ func testLimitsHold(t *testing.T, l *limited) {
 func TestLimitsAreWhatHolds(t *testing.T) { eachLimited(t, testLimitsAreWhatHolds) }
 
 func testLimitsAreWhatHolds(t *testing.T, l *limited) {
-	bare := func(change func(*sandbox.Limits)) *sandbox.Spec {
-		limits := *l.spec.Limits
-		change(&limits)
-		return &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Bubblewrap: l.spec.Bubblewrap}
+	bare := func(change func(*sandbox.Spec)) *sandbox.Spec {
+		spec, limits := *l.spec, *l.spec.Limits
+		spec.Limits = &limits
+		change(&spec)
+		return &spec
 	}
 	for _, c := range []struct {
 		name, line string
 		spec       *sandbox.Spec
 	}{
-		{"hide", "cat .env", bare(func(l *sandbox.Limits) { l.Hide = nil })},
-		{"read", "cat link", bare(func(l *sandbox.Limits) { l.Read = append(slices.Clip(l.Read), "/") })},
-		{"execute", "./evil", bare(func(lim *sandbox.Limits) { lim.Execute = append(slices.Clip(lim.Execute), l.dir) })},
+		{"hide", "cat .env", bare(func(s *sandbox.Spec) { s.Covers = nil })},
+		{"read", "cat link", bare(func(s *sandbox.Spec) { s.Limits.Read = append(slices.Clip(s.Limits.Read), "/") })},
+		{"execute", "./evil", bare(func(s *sandbox.Spec) { s.Limits.Execute = append(slices.Clip(s.Limits.Execute), l.dir) })},
 	} {
 		if o := l.run(t, c.line, c.spec); !strings.Contains(o.Output.String(), "CANARY") {
 			t.Errorf("without %s: %q printed %q", c.name, c.line, o.Output.String())
@@ -144,20 +145,57 @@ func testLimitedWork(t *testing.T, l *limited) {
 	}
 }
 
+// Every kind of cover at once, in an order in which a later one would undo an earlier one.
+func TestCoversTogether(t *testing.T) { eachLimited(t, testCoversTogether) }
+
+func testCoversTogether(t *testing.T, l *limited) {
+	at := func(name string) string { return filepath.Join(l.dir, name) }
+	for _, name := range []string{"own/key", "own/notes", "own/open/a", "own/open/key", "private/a", "config"} {
+		os.MkdirAll(filepath.Dir(at(name)), 0o700)
+		if err := os.WriteFile(at(name), []byte("CANARY "+name+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spec := *l.spec
+	spec.Covers = []sandbox.Cover{
+		{Path: at("own/open"), As: sandbox.Shown}, {Path: at("own/notes"), As: sandbox.Shown}, {Path: at("private/a"), As: sandbox.Shown},
+		{Path: at("own"), As: sandbox.Closed}, {Path: at("config"), As: sandbox.Replaced, Text: "clean\n"},
+		{Path: at(".env"), As: sandbox.Replaced, Text: "CANARY replaced\n"}, {Path: at("private"), As: sandbox.Closed},
+		{Path: at(".env"), As: sandbox.Empty}, {Path: at("own/open/key"), As: sandbox.Empty}, {Path: at("sub/key.pem"), As: sandbox.Empty},
+		{Path: at(".env"), As: sandbox.Unreadable}, {Path: at("private"), As: sandbox.Unreadable},
+	}
+	for line, want := range map[string]string{
+		"cat config": "clean\n", "ls own": "notes\nopen\n", "cat own/notes own/open/a": "CANARY own/notes\nCANARY own/open/a\n",
+		"cat own/key": "", "cat own/open/key sub/key.pem && echo empty": "empty\n", "cat .env && echo opened": "", "cat private/a && echo opened": "",
+	} {
+		if o := l.run(t, "{ "+line+"; } 2>/dev/null", &spec); o.Output.String() != want {
+			t.Errorf("%s: %q, want %q", line, o.Output.String(), want)
+		}
+	}
+	spec.Observe = true
+	if l.spec.Bubblewrap || l.runner.CanObserve() != nil {
+		return
+	}
+	for line, want := range map[string]string{"cat config own/key own/open/key sub/key.pem .env private/a": "", "cat own/notes": "CANARY own/notes\n"} {
+		if o := l.run(t, "{ "+line+"; } 2>/dev/null", &spec); o.Output.String() != want {
+			t.Errorf("observed: %s: %q, want %q", line, o.Output.String(), want)
+		}
+	}
+}
+
 // Files that share a cover are hidden too, and the outcome says that there are more.
 func TestManyHiddenFiles(t *testing.T) { eachLimited(t, testManyHiddenFiles) }
 
 func testManyHiddenFiles(t *testing.T, l *limited) {
-	limits := *l.spec.Limits
+	spec := *l.spec
 	for i := range 200 {
 		path := filepath.Join(l.dir, fmt.Sprintf("secret%d.pem", i))
 		if err := os.WriteFile(path, []byte("CANARY\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		limits.Hide = append(slices.Clip(limits.Hide), path)
+		spec.Covers = append(slices.Clip(spec.Covers), sandbox.Empty.Cover(path)...)
 	}
-	spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Limits: &limits, Bubblewrap: l.spec.Bubblewrap}
-	o := l.run(t, "cat *.pem a.txt; ls *.pem | wc -l", spec)
+	o := l.run(t, "cat *.pem a.txt; ls *.pem | wc -l", &spec)
 	if o.Output.String() != "plain\n200\n" || !o.MoreHidden || len(o.Hidden) < 50 {
 		t.Errorf("%q, hidden: %d, more: %v", o.Output.String(), len(o.Hidden), o.MoreHidden)
 	}

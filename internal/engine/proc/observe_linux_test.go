@@ -53,8 +53,6 @@ func TestObservedLimits(t *testing.T) {
 	needsObserving(t, l.runner)
 	spec := *l.spec
 	spec.Observe = true
-	limits := *l.spec.Limits
-	spec.Limits = &limits
 	for line, want := range map[string]string{
 		"cat a.txt": "plain\n", "ls": "a.txt\nevil\nlink\nsub\n", "ls sub": "key.pem\n",
 		"cat .env": "", "cat sub/key.pem": "",
@@ -66,8 +64,7 @@ func TestObservedLimits(t *testing.T) {
 		}
 	}
 	// A closed directory, and one that a deny rule hides.
-	limits.Closed, limits.Hide = []string{l.dir + "/sub"}, nil
-	spec.Unreadable = []string{l.dir + "/a.txt"}
+	spec.Covers = append(sandbox.Closed.Cover(l.dir+"/sub"), sandbox.Unreadable.Cover(l.dir+"/a.txt")...)
 	if o := l.run(t, "cat a.txt sub/key.pem .env 2>/dev/null", &spec); o.Output.String() != "CANARY=inside\n" {
 		t.Errorf("%q", o.Output.String())
 	}
@@ -85,10 +82,10 @@ func TestObservedLimitsAreBounded(t *testing.T) {
 	for i := range 2 * entries {
 		if i == entries { // half of them beside a hidden file are few enough
 			beside := *l.spec.Limits
-			beside.Hide = append(slices.Clip(beside.Hide), many+"/7")
 			beside.Execute = append(slices.Clip(beside.Execute), l.dir)
 			half := *l.spec
 			half.Observe, half.Limits = true, &beside
+			half.Covers = append(slices.Clip(half.Covers), sandbox.Empty.Cover(many+"/7")...)
 			if o := l.run(t, "cat a.txt many/7", &half); o.Output.String() != "plain\ncat: many/7: Permission denied\n" {
 				t.Errorf("%+v", o)
 			}
@@ -102,9 +99,7 @@ func TestObservedLimitsAreBounded(t *testing.T) {
 	if o := l.run(t, "cat a.txt", &spec); o.Output.String() != "plain\n" {
 		t.Errorf("a large directory without a hidden file: %+v", o)
 	}
-	limits := *spec.Limits
-	limits.Hide = append(slices.Clip(limits.Hide), many+"/7")
-	spec.Limits = &limits
+	spec.Covers = append(slices.Clip(spec.Covers), sandbox.Empty.Cover(many+"/7")...)
 	_, err := l.runner.Run(t.Context(), Command{Line: "cat a.txt", Dir: l.dir, Sandbox: &spec})
 	if err == nil || !strings.Contains(err.Error(), "directories with hidden files have more than 20000 entries") {
 		t.Errorf("%v", err)

@@ -39,7 +39,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -169,12 +168,13 @@ func (p *Process) watch(ctx context.Context) {
 	o.Observed, o.Refused, o.Blocked = e.report.Observed, e.report.Writes, e.report.Refused
 	if p.mode != sandbox.Off && why == Exited {
 		scene := sandbox.Scene{Mode: p.mode, Dir: p.cmd.Dir, Protect: p.cmd.Sandbox.Protect, Exit: e.code}
-		scene.Denied = slices.Concat(p.cmd.Sandbox.Unwritable, p.cmd.Sandbox.Unreadable)
+		covers := sandbox.Ordered(p.cmd.Sandbox.Covers)
+		scene.Denied = sandbox.Covered(covers, sandbox.Unwritable, sandbox.Unreadable)
 		if p.mode == sandbox.Trial && e.code != 0 {
 			o.Unfit = sandbox.Unfit(o.Output.Head + "\n" + o.Output.Tail)
 		}
-		if l := p.cmd.Sandbox.Limits; o.Observed && l != nil {
-			scene.Hidden = l.Hide
+		if o.Observed && p.cmd.Sandbox.Limits != nil {
+			scene.Hidden = sandbox.Covered(covers, sandbox.Empty)
 			o.Hidden = scene.Refused(o.Output.Head + "\n" + o.Output.Tail)
 		}
 		s := sandbox.Suspect(scene, e.report.Refused, o.Output.Head+"\n"+o.Output.Tail)

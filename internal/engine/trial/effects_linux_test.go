@@ -173,12 +173,12 @@ func TestMasked(t *testing.T) {
 	b.write(".env", "secret\n")
 	b.write("a", "a\n")
 	all := []string{"/"}
-	limits := &sandbox.Limits{Read: all, Execute: all, Hide: []string{filepath.Join(b.root, ".env")}}
-	_, out, e := b.tryWith(proc.Command{Line: "cat .env a; echo x > .env; rm -f .env; mv .env b"}, limits)
+	limits, hide := &sandbox.Limits{Read: all, Execute: all}, sandbox.Cover{Path: filepath.Join(b.root, ".env"), As: sandbox.Empty}
+	_, out, e := b.tryWith(proc.Command{Line: "cat .env a; echo x > .env; rm -f .env; mv .env b"}, limits, hide)
 	if strings.Contains(out.Output.Head, "secret") || !strings.HasPrefix(out.Output.Head, "a\n") || len(out.Hidden) != 1 || !e.None() {
 		t.Errorf("%+v %+v", out, e)
 	}
-	if _, out, _ := b.tryWith(proc.Command{Line: "cat a"}, limits); len(out.Hidden) != 0 {
+	if _, out, _ := b.tryWith(proc.Command{Line: "cat a"}, limits, hide); len(out.Hidden) != 0 {
 		t.Errorf("opened: %v", out.Hidden)
 	}
 	// Reads are limited.

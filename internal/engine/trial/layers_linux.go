@@ -497,8 +497,10 @@ func (t *Trial) lasting(o *sandbox.Overlay) error {
 
 // Spec returns the sandbox for the command. limits is what it may read besides the layers, and which files look empty
 // to it; nil: it may read everything.
-func (t *Trial) Spec(limits *sandbox.Limits) *sandbox.Spec {
-	s := &sandbox.Spec{Mode: sandbox.Trial, Limits: limits, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without}
+func (t *Trial) Spec(limits *sandbox.Limits, covers ...sandbox.Cover) *sandbox.Spec {
+	s := &sandbox.Spec{
+		Mode: sandbox.Trial, Limits: limits, Covers: covers, Pins: map[string]sandbox.ID{}, Without: t.l.o.Without,
+	}
 	s.Trial = &sandbox.Trials{
 		Dir: filepath.Join(t.home(), "empty"), Bytes: t.l.o.Bytes, Used: t.used, Count: slices.Clone(t.l.dirs),
 		Memory: t.l.o.Memory, Processes: t.l.o.Processes, CPU: t.l.o.CPU,

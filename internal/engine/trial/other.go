@@ -38,13 +38,15 @@ func (*Layers) HasCache() bool { return false }
 func (*Layers) Close() error { return nil }
 
 // Spec returns the sandbox for the command.
-func (*Trial) Spec(*sandbox.Limits) *sandbox.Spec { return &sandbox.Spec{Mode: sandbox.Trial} }
+func (*Trial) Spec(*sandbox.Limits, ...sandbox.Cover) *sandbox.Spec {
+	return &sandbox.Spec{Mode: sandbox.Trial}
+}
 
 // Limits returns the default limits of a command that is tried.
 func Limits() *sandbox.Trials { return nil }
 
 // Substitute lets the command see other texts in place of files.
-func (*Trial) Substitute([]Substitute) ([]sandbox.Shown, error) { return nil, errOther }
+func (*Trial) Substitute([]Substitute) ([]sandbox.Cover, error) { return nil, errOther }
 
 // Effects returns what the command changed.
 func (*Trial) Effects(context.Context) (Effects, error) { return Effects{}, errOther }

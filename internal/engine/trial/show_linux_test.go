@@ -38,7 +38,6 @@ func inTemp(t *testing.T) (b *bench, base string, run func(line string) (*Trial,
 	b.openIn(Options{State: at("state"), Roots: []string{b.root}, Temp: []string{base, at("tmp")}, Caches: []string{at("cache")}})
 	limits := &sandbox.Limits{
 		Read: []string{b.root, at("config"), "/proc", at("gone")}, Execute: []string{at("tools"), "/usr", "/bin", "/lib", "/lib64", "/etc", "/nix", "/gnu"},
-		Hide: []string{at("ws/.env")},
 	}
 	return b, base, func(line string) (*Trial, proc.Outcome) {
 		t.Helper()
@@ -46,7 +45,7 @@ func inTemp(t *testing.T) (b *bench, base string, run func(line string) (*Trial,
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := b.runner.Run(t.Context(), proc.Command{Line: line, Dir: b.root, Env: append(os.Environ(), "TMPDIR="+at("tmp")), Sandbox: tr.Spec(limits)})
+		out, err := b.runner.Run(t.Context(), proc.Command{Line: line, Dir: b.root, Env: append(os.Environ(), "TMPDIR="+at("tmp")), Sandbox: tr.Spec(limits, sandbox.Empty.Cover(at("ws/.env"))...)})
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}

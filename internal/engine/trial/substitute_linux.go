@@ -20,13 +20,13 @@ import (
 // upper before the command starts, so that programs can replace the file; a mount point can't be replaced. Afterwards a
 // changed copy gives the new content of the file.
 
-// Substitute lets the command see other texts in place of files. Those that are in no layer are returned, for
-// sandbox.Limits.Replace. It is called before Spec.
-func (t *Trial) Substitute(list []Substitute) (others []sandbox.Shown, err error) {
+// Substitute lets the command see other texts in place of files. Those that are in no layer are returned, for Spec. It
+// is called before Spec.
+func (t *Trial) Substitute(list []Substitute) (others []sandbox.Cover, err error) {
 	for _, s := range list {
 		i, rel, ok := t.find(s.Path)
 		if !ok {
-			others = append(others, sandbox.Shown{Path: s.Path, Text: string(s.Text)})
+			others = append(others, sandbox.Cover{Path: s.Path, As: sandbox.Replaced, Text: string(s.Text)})
 			continue
 		}
 		switch err := t.plant(i, rel, s); {

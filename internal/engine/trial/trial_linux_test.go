@@ -127,13 +127,13 @@ func (b *bench) tryIn(line string, env []string) (*Trial, proc.Outcome, Effects)
 }
 
 // tryWith runs a command in a trial with limits on what it reads.
-func (b *bench) tryWith(c proc.Command, limits *sandbox.Limits) (*Trial, proc.Outcome, Effects) {
+func (b *bench) tryWith(c proc.Command, limits *sandbox.Limits, covers ...sandbox.Cover) (*Trial, proc.Outcome, Effects) {
 	b.t.Helper()
 	t, err := b.layers.New(context.Background())
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	c.Dir, c.Sandbox = b.root, t.Spec(limits)
+	c.Dir, c.Sandbox = b.root, t.Spec(limits, covers...)
 	out, err := b.runner.Run(context.Background(), c)
 	if err != nil {
 		b.t.Fatal(err)

@@ -72,14 +72,9 @@ func (b *Box) Remove() {
 func RemoveTemp(temp string) {
 	os.RemoveAll(temp)
 	os.RemoveAll(coversOf(temp))
-	os.RemoveAll(deniedOf(temp))
 }
 
-// deniedOf returns the directory of what covers unreadable paths, for bubblewrap.
-func deniedOf(temp string) string { return temp + ".denied" }
-
-// coversOf returns the directory of the empty files that cover hidden ones. The
-// command can't read it.
+// coversOf returns the directory of covers, for bubblewrap. A command whose reads are limited can't read it.
 func coversOf(temp string) string { return temp + ".covers" }
 
 // Environ returns env for the command: temp files go to the private directory.
@@ -137,8 +132,8 @@ func (b *Box) Argv(argv []string, dir string, fd int, kept bool) ([]string, []*o
 	if b.plan.Layers.Has(Seccomp) && !b.plan.PrivateSockets {
 		w.seccomp, err = add(b.filterFile())
 	}
-	if (b.plan.Limits || len(b.spec.Unreadable) > 0) && err == nil {
-		w.covers, err = b.coverMounts(), b.coversErr()
+	if err == nil {
+		w.covers, err = b.coverMounts()
 	}
 	if b.plan.Layers.Has(Landlock) && err == nil {
 		argv, err = b.innerArgv(argv, add)
@@ -213,11 +208,13 @@ func (b *Box) Encode() []byte {
 	if limits == nil {
 		limits = &Limits{}
 	}
-	paths, texts := limits.replaced()
+	var covers []string
+	for _, c := range b.spec.Covers {
+		covers = append(covers, string(rune(c.As))+c.Path, c.Text)
+	}
 	for _, list := range [][]string{
-		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.Unreadable, b.spec.Unwritable, b.spec.HostSockets, b.protect,
-		limits.Read, limits.Execute, limits.Write, limits.Hide,
-		limits.Closed, limits.Shown, paths, texts,
+		b.spec.Roots, b.spec.Write, b.spec.Protect, b.spec.HostSockets, b.protect,
+		limits.Read, limits.Execute, limits.Write, covers,
 	} {
 		out = binary.AppendUvarint(out, uint64(len(list)))
 		for _, v := range list {
@@ -300,11 +297,10 @@ func DecodeBox(in []byte) (*Box, error) {
 		return nil, bad
 	}
 	b.spec.Mode, b.temp, b.aside = Mode(mode), temp, aside
-	var paths, texts []string
+	var covers []string
 	for _, list := range []*[]string{
-		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.Unreadable, &b.spec.Unwritable, &b.spec.HostSockets,
-		&b.protect, &limits.Read, &limits.Execute, &limits.Write, &limits.Hide,
-		&limits.Closed, &limits.Shown, &paths, &texts,
+		&b.spec.Roots, &b.spec.Write, &b.spec.Protect, &b.spec.HostSockets, &b.protect,
+		&limits.Read, &limits.Execute, &limits.Write, &covers,
 	} {
 		n, ok := length()
 		for ; ok && n > 0; n-- {
@@ -316,11 +312,14 @@ func DecodeBox(in []byte) (*Box, error) {
 			return nil, bad
 		}
 	}
-	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 4 || len(paths) != len(texts) {
+	if b.spec.Pins, in, ok = decodePins(in); !ok || len(in) != 4 {
 		return nil, bad
 	}
-	for i, path := range paths {
-		limits.Replace = append(limits.Replace, Shown{path, texts[i]})
+	for ; len(covers) > 1 && covers[0] != "" && Kind(covers[0][0]) <= Shown; covers = covers[2:] {
+		b.spec.Covers = append(b.spec.Covers, Cover{Path: covers[0][1:], As: Kind(covers[0][0]), Text: covers[1]})
+	}
+	if len(covers) > 0 {
+		return nil, bad
 	}
 	for i, flag := range []*bool{&b.spec.UnixSockets, &b.plan.Loopback, &b.plan.UnixSockets, &b.plan.Protects,
 		&b.plan.LandlockUnix, &b.plan.Limits, &b.plan.PrivateSockets, &b.plan.Trial} {

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,13 +20,11 @@ type onLinux struct {
 	rules []rule
 	// unprotected is why a path can't be protected.
 	unprotected error
-	covers      *covers // of hidden files
-	deniedErr   error   // why unreadable paths can't be covered, with bubblewrap
+	covers      *covers // nil: none
 	terminals   bool    // the command has its own pseudoterminals
 	shared      bool    // and its own shared memory
 	listening   Listening
 	trial       *trying // of a trial
-	trialDir    int     // Trials.Dir, opened before a layer may cover it
 }
 
 func (b *Box) makeHere() {
@@ -37,21 +34,17 @@ func (b *Box) makeHere() {
 	case b.plan.Layers&(Namespaces|Bubblewrap) != 0:
 		b.holdProtected()
 	}
-	if b.plan.Limits && b.temp != "" && b.Wrapped() {
-		b.covers = newCovers(coversOf(b.temp), b.spec.Limits)
-	}
-	if len(b.spec.Unreadable) > 0 && b.Wrapped() {
-		if b.deniedErr = unix.Mkdir(deniedOf(b.aside), 0o700); b.deniedErr == nil {
-			b.deniedErr = makeConcealed(deniedOf(b.aside))
+	if b.Wrapped() && len(b.spec.Covers) > 0 {
+		b.covers = newCovers(Ordered(b.spec.Covers))
+		b.covers.dir = coversOf(b.aside)
+		if b.covers.err = unix.Mkdir(b.covers.dir, 0o700); b.covers.err == nil {
+			b.covers.err = b.covers.fill(b.covers.dir)
 		}
 	}
 }
 
 func (b *Box) removeHere() {
 	b.covers.close()
-	if b.aside != "" && b.Wrapped() {
-		os.RemoveAll(deniedOf(b.aside))
-	}
 	for _, h := range b.held {
 		h.release()
 	}
@@ -85,24 +78,18 @@ func (b *Box) Enter(dir string) error {
 				return err
 			}
 			defer closeAll(open)
-			defer unix.Close(b.trialDir)
 		} else if err := b.remount(open); err != nil {
 			return err
 		}
 		if err := b.ownDevices(dir); err != nil {
 			return err
 		}
-		if err := b.hideDenied(); err != nil {
+		if err := b.cover(); err != nil {
 			return err
 		}
 	}
 	if err := b.tellMounts(); err != nil {
 		return err
-	}
-	if b.plan.Limits && !b.plan.Observes {
-		if err := b.hide(); err != nil {
-			return err
-		}
 	}
 	if err := b.startTrial(dir); err != nil {
 		return err
@@ -134,31 +121,6 @@ func (b *Box) Enter(dir string) error {
 			go b.listen(listener)
 		}
 	}
-	return nil
-}
-
-// hide mounts covers over the hidden files and the closed directories.
-func (b *Box) hide() (err error) {
-	if !b.spec.Limits.hides() {
-		return nil
-	}
-	at := b.trialDir
-	if b.spec.Mode != Trial {
-		if b.temp == "" {
-			return errors.New("hide files: no temp directory")
-		}
-		if at, err = unix.Open(b.temp, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
-			return fmt.Errorf("hide files: open %s: %w", b.temp, err)
-		}
-		defer unix.Close(at)
-	}
-	covers, err := coverInMemory(at, b.spec.Limits)
-	if err != nil {
-		return fmt.Errorf("hide files: %w", err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.covers = covers
 	return nil
 }
 
@@ -195,7 +157,8 @@ func (b *Box) writable() []string {
 			resolved = append(resolved, real)
 		}
 	}
-	resolved = slices.DeleteFunc(resolved, func(p string) bool { return holding(p, b.spec.Unwritable) != "" })
+	unwritable := b.spec.unwritable()
+	resolved = slices.DeleteFunc(resolved, func(p string) bool { return holding(p, unwritable) != "" })
 	b.write = outermost(resolved)
 	return b.write
 }
@@ -439,7 +402,7 @@ func (b *Box) landlock(open []openPath) (l landlock, err error) {
 	l.noDevices = !b.plan.Layers.Has(Namespaces) && !b.Wrapped() // no mount hides them
 	if b.plan.Observes && b.plan.Limits {
 		l.executes = true
-		l.limits, l.list, err = b.spec.Limits.without(b.spec.Unreadable)
+		l.limits, l.list, err = b.spec.Limits.without(b.spec.Covers)
 	}
 	return l, err
 }

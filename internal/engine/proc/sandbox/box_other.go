@@ -25,9 +25,7 @@ func (b *Box) reportTrial(*Report) {}
 
 func (b *Box) openedHidden() (paths []string, more bool) { return nil, false }
 
-func (b *Box) coverMounts() [][2]string { return nil }
-
-func (b *Box) coversErr() error { return nil }
+func (b *Box) coverMounts() ([][2]string, error) { return nil, nil }
 
 func (b *Box) innerArgv(argv []string, _ func(*os.File, error) (string, error)) ([]string, error) {
 	return argv, nil

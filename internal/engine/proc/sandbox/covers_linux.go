@@ -16,52 +16,65 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
-// covers are the files that are mounted over others: empty ones over hidden files, separate ones so that it is known
-// which were opened, the texts that are shown in place of files, and the directories that are mounted over closed ones.
+// covers are the files and directories that are mounted over others. Empty files have separate ones, so that it is
+// known which were opened.
 type covers struct {
-	dir      string // on the disk, for bubblewrap; "": they are in memory
-	hidden   []string
-	replaced []Shown
-	closed   []string
-	shown    []string // in closed directories
-	events   int      // inotify descriptor, or -1
-	err      error
+	dir    string   // on the disk, for bubblewrap; "": they are in memory
+	list   []Cover  // in order, without unwritable ones: see Box.protect
+	names  []string // of the covers in a directory
+	events int      // inotify descriptor, or -1
+	err    error
 }
 
-// mostCovers is how many hidden files have their own cover; the others share one.
+func newCovers(ordered []Cover) *covers {
+	list := slices.DeleteFunc(ordered, func(c Cover) bool { return c.As == Unwritable })
+	return &covers{list: list, names: make([]string, len(list)), events: -1}
+}
+
+// mostCovers is how many empty files have their own cover; the others share one.
 const mostCovers = 64
 
-// sharedCover is the name of that cover.
-const sharedCover = "shared"
+// sharedCover is the name of that cover, and shownPrefix the beginning of the names of replaced files.
+const (
+	sharedCover = "shared"
+	shownPrefix = "shown-"
+)
 
-// newCovers creates the covers in a new directory. It returns nil if there is nothing to cover.
-func newCovers(dir string, l *Limits) *covers {
-	if !l.hides() {
+// fill creates the covers in a new directory and watches it. Unreadable paths get a socket, which can't be opened, not
+// even by root, or a directory that only root can read. A file that looks empty could be committed, deployed or copied
+// over another.
+func (c *covers) fill(dir string) (err error) {
+	empty := 0
+	for i, cover := range c.list {
+		name := strconv.Itoa(i)
+		switch cover.As {
+		case Unreadable:
+			if st, missing := os.Lstat(cover.Path); missing == nil && st.IsDir() {
+				name = "directory"
+				err = unix.Mkdir(dir+"/"+name, 0)
+			} else {
+				name = "file"
+				err = unix.Mknod(dir+"/"+name, unix.S_IFSOCK, 0)
+			}
+		case Empty:
+			if empty++; empty > mostCovers {
+				name = sharedCover
+			}
+			err = unix.Mknod(dir+"/"+name, unix.S_IFREG|0o444, 0)
+		case Replaced:
+			name = shownPrefix + name
+			err = os.WriteFile(dir+"/"+name, []byte(cover.Text), 0o444)
+		case Closed:
+			name = "closed" + name
+			err = c.fillClosed(dir+"/"+name, cover.Path)
+		}
+		if err != nil && err != unix.EEXIST {
+			return err
+		}
+		c.names[i] = name
+	}
+	if len(Covered(c.list, Empty)) == 0 {
 		return nil
-	}
-	c := &covers{dir: dir, hidden: l.Hide, replaced: l.Replace, closed: l.Closed, shown: l.Shown, events: -1}
-	if c.err = unix.Mkdir(dir, 0o700); c.err == nil {
-		c.err = c.fill(dir)
-	}
-	return c
-}
-
-// fill creates the covers in a directory and watches it.
-func (c *covers) fill(dir string) error {
-	for i := range min(len(c.hidden), mostCovers+1) {
-		if err := unix.Mknod(c.file(dir, i), unix.S_IFREG|0o444, 0); err != nil {
-			return err
-		}
-	}
-	for i, s := range c.replaced {
-		if err := os.WriteFile(shownFile(dir, i), []byte(s.Text), 0o444); err != nil {
-			return err
-		}
-	}
-	for i := range c.closed {
-		if err := c.fillClosed(c.directory(dir, i), c.closed[i]); err != nil {
-			return err
-		}
 	}
 	// Without the watch the same files are hidden, but the result doesn't mention it.
 	if fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
@@ -74,14 +87,21 @@ func (c *covers) fill(dir string) error {
 	return nil
 }
 
+// shown returns what is shown in a closed directory.
+func (c *covers) shown(closed string) []string {
+	return slices.DeleteFunc(Covered(c.list, Shown), func(path string) bool {
+		return path == closed || !names.Below(path, closed)
+	})
+}
+
 // fillClosed creates the cover of a closed directory, with a place for everything in it that is shown.
 func (c *covers) fillClosed(cover, path string) error {
 	if err := unix.Mkdir(cover, 0o755); err != nil {
 		return err
 	}
-	for _, s := range c.shown {
+	for _, s := range c.shown(path) {
 		var st unix.Stat_t
-		if s == path || !names.Below(s, path) || unix.Lstat(s, &st) != nil {
+		if unix.Lstat(s, &st) != nil {
 			continue
 		}
 		at := cover + s[len(path):]
@@ -102,10 +122,7 @@ func (c *covers) fillClosed(cover, path string) error {
 func (c *covers) attachClosed(cover, path string) error {
 	var shown []openPath
 	defer func() { closeAll(shown) }()
-	for _, s := range c.shown {
-		if s == path || !names.Below(s, path) {
-			continue
-		}
+	for _, s := range c.shown(path) {
 		if tree, err := readOnlyTree(s); err == nil { // otherwise a place without content
 			shown = append(shown, openPath{s, tree})
 		}
@@ -119,44 +136,67 @@ func (c *covers) attachClosed(cover, path string) error {
 	return err
 }
 
-// coverInMemory mounts covers over hidden files and closed directories. They are in a separate file system, which is
-// mounted on a directory for a moment: creating them on a disk would take longer than most commands. The directory is
-// given as a descriptor, because something else may be mounted above it. The thread must be in its own mount namespace.
-func coverInMemory(at int, l *Limits) (*covers, error) {
-	mount, err := memoryAt(at)
-	if err != nil {
-		return nil, err
+// cover mounts the covers. They are in a separate file system, which is mounted on a directory for a moment: creating
+// them on a disk would take longer than most commands. The thread must be in its own mount namespace.
+func (b *Box) cover() error {
+	if len(b.spec.Covers) == 0 {
+		return nil
 	}
-	defer unix.Close(mount)
-	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
-	c := &covers{hidden: l.Hide, replaced: l.Replace, closed: l.Closed, shown: l.Shown, events: -1}
-	err = c.fill(dir)
-	if err == nil { // so that clones are read-only too
-		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-	}
-	for i := 0; i < len(c.hidden) && err == nil; i++ {
-		if err = attachCover(c.file(dir, i), c.hidden[i]); err != nil {
-			err = fmt.Errorf("%s: %w", c.hidden[i], err)
-		}
-	}
-	for i := 0; i < len(c.replaced) && err == nil; i++ {
-		if err = attachCover(shownFile(dir, i), c.replaced[i].Path); err != nil {
-			err = fmt.Errorf("%s: %w", c.replaced[i].Path, err)
-		}
-	}
-	for i := 0; i < len(c.closed) && err == nil; i++ {
-		if err = c.attachClosed(c.directory(dir, i), c.closed[i]); err != nil {
-			err = fmt.Errorf("%s: %w", c.closed[i], err)
-		}
-	}
+	list := Ordered(b.spec.Covers)
+	unreadable := oneByOne(Covered(list, Unreadable))
+	list = slices.DeleteFunc(list, func(c Cover) bool { return c.As == Unreadable })
+	c := newCovers(append(Unreadable.Cover(unreadable...), list...))
+	err := pin(unreadable, b.movable)
 	if err == nil {
-		err = unix.Unmount(dir, unix.MNT_DETACH)
+		err = c.mountInMemory()
 	}
 	if err != nil {
 		c.close()
-		return nil, err
+		return fmt.Errorf("hide files: %w", err)
 	}
-	return c, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.covers = c
+	return nil
+}
+
+func (c *covers) mountInMemory() error {
+	at, err := unix.Open(deviceDir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // any directory, for a moment
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	mount, err := memoryAt(at)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(mount)
+	dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
+	if err = c.fill(dir); err == nil { // so that clones are read-only too
+		err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+	}
+	for i := 0; i < len(c.list) && err == nil; i++ {
+		if err = c.attach(dir, i); err != nil {
+			err = fmt.Errorf("%s: %w", c.list[i].Path, err)
+		}
+	}
+	return errors.Join(err, unix.Unmount(dir, unix.MNT_DETACH))
+}
+
+// attach mounts the i-th cover of a directory.
+func (c *covers) attach(dir string, i int) error {
+	cover, path := dir+"/"+c.names[i], c.list[i].Path
+	switch c.list[i].As {
+	case Closed:
+		return c.attachClosed(cover, path)
+	case Shown: // with its directory
+		return nil
+	}
+	err := attachCover(cover, path)
+	if err == unix.EACCES && c.list[i].As == Unreadable { // the command can't reach it either
+		return nil
+	}
+	return err
 }
 
 // memoryAt mounts an empty file system in memory on a directory, and returns its
@@ -198,70 +238,38 @@ func attachCover(cover, path string) error {
 	return nil
 }
 
-// file returns the cover of the i-th hidden file in a directory.
-func (c *covers) file(dir string, i int) string {
-	if i >= mostCovers {
-		return dir + "/" + sharedCover
-	}
-	return dir + "/" + strconv.Itoa(i)
-}
-
-// shownPrefix is the beginning of the names of files that are shown in place of others.
-const shownPrefix = "shown-"
-
-// shownFile returns the i-th of them in a directory.
-func shownFile(dir string, i int) string { return dir + "/" + shownPrefix + strconv.Itoa(i) }
-
-// directory returns the cover of the i-th closed directory.
-func (c *covers) directory(dir string, i int) string { return dir + "/closed" + strconv.Itoa(i) }
-
-// coverMounts returns the covers of hidden files, closed directories and unreadable paths that exist, for bubblewrap.
-func (b *Box) coverMounts() [][2]string {
-	var out [][2]string
-	for _, path := range b.spec.Unreadable {
-		// Bubblewrap can't mount on a link, and its target isn't denied.
-		if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink == 0 {
-			out = append(out, [2]string{deniedOf(b.aside) + "/" + concealed[st.IsDir()], path})
-		}
-	}
+// coverMounts returns the covers of the paths that exist, for bubblewrap.
+func (b *Box) coverMounts() (out [][2]string, err error) {
 	if b.covers == nil {
-		return out
+		return nil, nil
 	}
-	for i, path := range b.covers.hidden {
-		if _, err := os.Lstat(path); err == nil {
-			out = append(out, [2]string{b.covers.file(b.covers.dir, i), path})
-		}
+	if b.covers.err != nil {
+		return nil, fmt.Errorf("hide files: %w", b.covers.err)
 	}
-	for i, s := range b.covers.replaced {
-		if _, err := os.Lstat(s.Path); err == nil {
-			out = append(out, [2]string{shownFile(b.covers.dir, i), s.Path})
-		}
-	}
-	for i, path := range b.covers.closed {
-		if _, err := os.Lstat(path); err != nil {
+	for i, c := range b.covers.list {
+		st, err := os.Lstat(c.Path)
+		link := err == nil && c.As == Unreadable && st.Mode()&os.ModeSymlink != 0
+		if err != nil || link || c.As == Shown { // bubblewrap can't mount on a link, and its target isn't denied
 			continue
 		}
-		out = append(out, [2]string{b.covers.directory(b.covers.dir, i), path})
-		for _, s := range b.covers.shown {
-			if _, err := os.Lstat(s); err == nil && s != path && names.Below(s, path) {
-				out = append(out, [2]string{s, s})
+		out = append(out, [2]string{b.covers.dir + "/" + b.covers.names[i], c.Path})
+		if c.As != Closed {
+			continue
+		}
+		for _, s := range b.covers.shown(c.Path) {
+			if _, err := os.Lstat(s); err != nil {
+				continue
+			}
+			before := out
+			out = append(out, [2]string{s, s})
+			for _, m := range before { // in what is shown they are visible again
+				if names.Below(m[1], s) {
+					out = append(out, m)
+				}
 			}
 		}
 	}
-	return out
-}
-
-func (b *Box) coversErr() error {
-	switch {
-	case b.deniedErr != nil:
-		return fmt.Errorf("hide paths of deny rules: %w", b.deniedErr)
-	case b.spec.Limits == nil:
-	case b.spec.Limits.hides() && b.covers == nil:
-		return errors.New("hide files: no temp directory")
-	case b.covers != nil && b.covers.err != nil:
-		return fmt.Errorf("hide files: %w", b.covers.err)
-	}
-	return nil
+	return out, nil
 }
 
 // opened returns which hidden files were opened so far, and whether there were others.
@@ -285,8 +293,8 @@ func (c *covers) opened() (paths []string, more bool) {
 			i, err := strconv.Atoi(strings.TrimRight(string(name), "\x00"))
 			switch {
 			case e.Mask&unix.IN_ISDIR != 0: // every search opens directories
-			case err == nil && i < len(c.hidden):
-				paths = append(paths, c.hidden[i])
+			case err == nil && i < len(c.list):
+				paths = append(paths, c.list[i].Path)
 			case strings.HasPrefix(string(name), shownPrefix):
 			case len(name) > 0 || e.Mask&unix.IN_Q_OVERFLOW != 0:
 				more = true
@@ -342,7 +350,7 @@ func (b *Box) holdProtected() {
 	write := b.writable()
 	roots := append(slices.Clone(b.spec.Roots), b.spec.Write...)
 	real := map[string]string{}
-	for _, path := range slices.Concat(b.spec.Protect, b.spec.Unwritable) {
+	for _, path := range slices.Concat(b.spec.Protect, b.spec.unwritable()) {
 		for _, r := range roots {
 			rel, ok := names.Rel(path, r)
 			if !ok {

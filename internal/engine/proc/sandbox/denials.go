@@ -29,7 +29,7 @@ type Denials struct {
 
 	mu       sync.Mutex
 	searches []*search
-	links    [2]linkCache // of unreadable and of unwritable files
+	links    [2]linkCache // of unwritable and of unreadable files
 }
 
 // NewDenials returns the Denials of rules. roots are the workspace, with links resolved. keep are directories without
@@ -41,22 +41,23 @@ func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 			d.keep = append(d.keep, real)
 		}
 	}
-	inside := map[bool]*search{}
+	inside := map[Kind]*search{}
 	for _, r := range rules {
 		if r.Matches(r.From) {
 			continue
 		}
-		for _, edit := range []bool{false, true} {
-			if edit && !r.Edit || !edit && !r.Read {
+		for as, denied := range []bool{Unwritable: r.Edit, Unreadable: r.Read} {
+			if !denied {
 				continue
 			}
-			s := &search{edit: edit, most: mostOutside}
+			as := Kind(as)
+			s := &search{as: as, most: mostOutside}
 			if holding(r.From, roots) != "" {
-				if inside[edit] == nil {
-					inside[edit] = &search{edit: edit, most: mostDirs}
-					d.searches = append(d.searches, inside[edit])
+				if inside[as] == nil {
+					inside[as] = &search{as: as, most: mostDirs}
+					d.searches = append(d.searches, inside[as])
 				}
-				s = inside[edit]
+				s = inside[as]
 			} else {
 				d.searches = append(d.searches, s)
 			}
@@ -68,7 +69,7 @@ func NewDenials(rules []DenyRule, roots, keep []string) *Denials {
 
 // search finds the paths that rules with wildcards apply to.
 type search struct {
-	edit  bool
+	as    Kind
 	most  int // directories
 	rules []DenyRule
 	real  map[string]string // by DenyRule.From
@@ -82,71 +83,58 @@ const (
 	mostDenied  = 2_000
 )
 
-// Denied are the paths that deny rules apply to now.
-type Denied struct {
-	Unreadable []string // for Spec.Unreadable
-	Unwritable []string // for Spec.Unwritable
-	// Text are sentences about rules that can't be enforced for files, so that only the text of commands counts.
-	Text []string
-}
-
-// None reports whether there is nothing to enforce.
-func (d Denied) None() bool { return len(d.Unreadable) == 0 && len(d.Unwritable) == 0 }
-
-// Find finds the paths that the rules apply to now.
-func (d *Denials) Find() Denied {
+// Find finds the paths that the rules apply to now: covers that are unwritable or unreadable. text are sentences about
+// rules that can't be enforced for files, so that only the text of commands counts.
+func (d *Denials) Find() (covers []Cover, text []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var out Denied
+	var paths [2][]string // by kind
 	for _, r := range d.rules {
 		if r.Matches(r.From) {
-			d.literal(&out, r)
+			text = append(text, d.literal(&paths, r)...)
 		}
 	}
 	for _, s := range d.searches {
 		found, why := s.found()
 		if why != "" {
 			for _, r := range s.rules {
-				out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: %s.", r.Text,
-					why))
+				text = append(text, r.Text+onlyInText+why+".")
 			}
 			continue
 		}
-		if s.edit {
-			out.Unwritable = append(out.Unwritable, found...)
-		} else {
-			out.Unreadable = append(out.Unreadable, found...)
-		}
+		paths[s.as] = append(paths[s.as], found...)
 	}
-	out.Unreadable = d.withAliases(out.Unreadable, &d.links[0])
-	out.Unwritable = d.withAliases(out.Unwritable, &d.links[1])
-	return out
+	for as := range paths {
+		covers = append(covers, Kind(as).Cover(d.withAliases(paths[as], &d.links[as])...)...)
+	}
+	return covers, text
 }
 
-// literal adds the path of a rule without wildcards, or the target of a link there.
-func (d *Denials) literal(out *Denied, r DenyRule) {
+const onlyInText = " only applies to paths in the text of commands: "
+
+// literal adds the path of a rule without wildcards, or the target of a link there. It returns why it can't, if so.
+func (d *Denials) literal(paths *[2][]string, r DenyRule) (text []string) {
 	real, err := filepath.EvalSymlinks(r.From)
 	missing := errors.Is(err, os.ErrNotExist)
 	if err != nil && !missing {
-		return
+		return nil
 	}
 	if above := holds(real, d.keep); !missing && (r.Read && above != "" || real == "/") {
-		out.Text = append(out.Text, fmt.Sprintf("%s only applies to paths in the text of commands: no command works "+
-			"without %s.", r.Text, above))
-		return
+		return []string{r.Text + onlyInText + "no command works without " + above + "."}
 	}
 	if r.Read && !missing {
-		out.Unreadable = append(out.Unreadable, real)
+		paths[Unreadable] = append(paths[Unreadable], real)
 	}
 	if r.Edit && missing { // only in existing directories: a placeholder above would block too much
 		dir, err := filepath.EvalSymlinks(filepath.Dir(r.From))
 		if real = filepath.Join(dir, filepath.Base(r.From)); err != nil || holding(dir, d.roots) == "" {
-			return
+			return nil
 		}
 	}
 	if r.Edit {
-		out.Unwritable = append(out.Unwritable, real)
+		paths[Unwritable] = append(paths[Unwritable], real)
 	}
+	return nil
 }
 
 // holds returns the first of dirs that is at or below a path, or "".
@@ -186,12 +174,14 @@ func (s *search) found() (paths []string, why string) {
 	return paths, ""
 }
 
-// Appeared returns the paths that Edit rules apply to and that weren't there before.
-func (d *Denials) Appeared(before Denied) []string {
+// Appeared returns the paths that Edit rules apply to and that have no cover.
+func (d *Denials) Appeared(covers []Cover) []string {
+	now, _ := d.Find()
+	before := Covered(covers, Unwritable)
 	var out []string
-	for _, path := range d.Find().Unwritable {
+	for _, path := range Covered(now, Unwritable) {
 		st, err := os.Lstat(path)
-		if err == nil && st.Mode()&os.ModeSocket == 0 && holding(path, before.Unwritable) == "" {
+		if err == nil && st.Mode()&os.ModeSocket == 0 && holding(path, before) == "" {
 			out = append(out, path)
 		}
 	}

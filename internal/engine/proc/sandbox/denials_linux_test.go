@@ -71,14 +71,14 @@ func TestDenials(t *testing.T) {
 		{false, "/", "", "", "only applies to paths in the text"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			got := NewDenials([]DenyRule{denyRule(c.read, c.rule)}, []string{ws}, []string{"/usr"}).Find()
-			short := func(paths []string) string {
-				return strings.ReplaceAll(strings.Join(paths, " "), filepath.Dir(ws)+"/", "")
+			got, text := NewDenials([]DenyRule{denyRule(c.read, c.rule)}, []string{ws}, []string{"/usr"}).Find()
+			short := func(as Kind) string {
+				return strings.ReplaceAll(strings.Join(Covered(got, as), " "), filepath.Dir(ws)+"/", "")
 			}
-			if d := cmp.Diff([]string{c.hide, c.protect}, []string{short(got.Unreadable), short(got.Unwritable)}); d != "" {
+			if d := cmp.Diff([]string{c.hide, c.protect}, []string{short(Unreadable), short(Unwritable)}); d != "" {
 				t.Error(d)
 			}
-			if text := strings.Join(got.Text, " "); c.text == "" && text != "" || !strings.Contains(text, c.text) {
+			if text := strings.Join(text, " "); c.text == "" && text != "" || !strings.Contains(text, c.text) {
 				t.Errorf("text %q, want %q", text, c.text)
 			}
 		})
@@ -89,7 +89,7 @@ func TestDenials(t *testing.T) {
 func TestDenialsAppeared(t *testing.T) {
 	ws, _ := deniedTree(t, "a.lock", "x")
 	d := NewDenials([]DenyRule{denyRule(false, ws+"/**.lock"), denyRule(false, ws+"/gen/deep")}, []string{ws}, nil)
-	before := d.Find()
+	before, _ := d.Find()
 	if got := d.Appeared(before); got != nil {
 		t.Errorf("appeared before: %q", got)
 	}
@@ -112,9 +112,9 @@ func TestDenialsTooMany(t *testing.T) {
 		names = append(names, "f"+strings.Repeat("x", i%50)+string(rune('a'+i%26))+strings.Repeat("y", i/50)+".map")
 	}
 	ws, _ := deniedTree(t, names...)
-	got := NewDenials([]DenyRule{denyRule(true, ws+"/**.map")}, []string{ws}, nil).Find()
-	if !got.None() || len(got.Text) != 1 || !strings.Contains(got.Text[0], "more than 2000 files") {
-		t.Errorf("%d paths, %q", len(got.Unreadable), got.Text)
+	got, text := NewDenials([]DenyRule{denyRule(true, ws+"/**.map")}, []string{ws}, nil).Find()
+	if len(got) > 0 || len(text) != 1 || !strings.Contains(text[0], "more than 2000 files") {
+		t.Errorf("%d paths, %q", len(got), text)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -31,7 +30,7 @@ func (b *Box) enterDenying() error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
-	if err := b.hideDenied(); err != nil {
+	if err := b.cover(); err != nil {
 		return err
 	}
 	if b.plan.Layers.Has(Landlock) {
@@ -80,62 +79,6 @@ func restrictProcesses(abi int) error {
 // referABI is the version of Landlock that can allow moves between directories.
 const referABI = 2
 
-// concealed are the names of what is mounted over unreadable paths: a socket, which can't be opened, not even by root,
-// and a directory that only root can read. A file that looks empty could be committed, deployed or copied over another.
-var concealed = map[bool]string{false: "file", true: "directory"}
-
-// makeConcealed creates them in a directory.
-func makeConcealed(dir string) error {
-	if err := unix.Mknod(dir+"/"+concealed[false], unix.S_IFSOCK, 0); err != nil {
-		return err
-	}
-	return unix.Mkdir(dir+"/"+concealed[true], 0)
-}
-
-// hideDenied makes the unreadable paths inaccessible. The thread must be in its own mount namespace.
-func (b *Box) hideDenied() error {
-	if len(b.spec.Unreadable) == 0 {
-		return nil
-	}
-	err := func() error {
-		at, err := unix.Open(deviceDir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0) // any directory, for a moment
-		if err != nil {
-			return err
-		}
-		defer unix.Close(at)
-		mount, err := memoryAt(at)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(mount)
-		dir := "/proc/thread-self/fd/" + strconv.Itoa(mount)
-		if err = makeConcealed(dir); err == nil { // so that clones are read-only too
-			err = unix.MountSetattr(mount, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
-		}
-		unreadable := b.unreadable()
-		if err == nil {
-			err = pin(unreadable, b.movable)
-		}
-		for i := 0; i < len(unreadable) && err == nil; i++ {
-			path := unreadable[i]
-			var st unix.Stat_t
-			if unix.Lstat(path, &st) != nil {
-				continue
-			}
-			if err = attachCover(dir+"/"+concealed[st.Mode&unix.S_IFMT == unix.S_IFDIR], path); err == unix.EACCES {
-				err = nil
-			} else if err != nil {
-				err = fmt.Errorf("%s: %w", path, err)
-			}
-		}
-		return errors.Join(err, unix.Unmount(dir, unix.MNT_DETACH))
-	}()
-	if err != nil {
-		return fmt.Errorf("hide paths of deny rules: %w", err)
-	}
-	return nil
-}
-
 // pin makes mount points of the directories between paths and those that from returns: a mount point can't be moved
 // away, with what is in it, to where no deny rule applies.
 func pin(paths []string, from func(path string) string) error {
@@ -167,15 +110,15 @@ func (b *Box) movable(path string) string {
 	return "/" + first
 }
 
-// unreadable returns the paths to cover. Root can read every directory, and git would take files in an empty one for
-// deleted, so the files are covered one by one unless there are many.
-func (b *Box) unreadable() []string {
+// oneByOne returns the paths to cover in place of unreadable ones. Root can read every directory, and git would take
+// files in an empty one for deleted, so the files are covered one by one unless there are many.
+func oneByOne(unreadable []string) []string {
 	if os.Getuid() != 0 {
-		return b.spec.Unreadable
+		return unreadable
 	}
 	const most = 1000
 	var out []string
-	for _, path := range b.spec.Unreadable {
+	for _, path := range unreadable {
 		var files []string
 		err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
 			if len(files) > most {
@@ -196,7 +139,7 @@ func (b *Box) unreadable() []string {
 
 // holdDenied finds the protected paths that exist, and creates placeholders for the others.
 func (b *Box) holdDenied() {
-	for _, path := range b.spec.Unwritable {
+	for _, path := range b.spec.unwritable() {
 		if _, err := os.Lstat(path); err == nil && !marked(path) || b.hold(path) {
 			b.protect = append(b.protect, path)
 		}

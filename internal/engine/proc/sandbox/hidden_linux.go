@@ -11,13 +11,13 @@ import (
 // mostEntries is how many entries of directories with hidden files are allowed one by one.
 const mostEntries = 20_000
 
-// without returns the limits without the files and directories that are hidden, and without denied ones: Landlock only
-// allows, so the other entries of the directories above them are allowed one by one. list are these directories: their
-// names can be listed. Links are omitted: what they lead to is allowed, or isn't.
-func (l *Limits) without(denied []string) (left *Limits, list []string, err error) {
-	replaced, _ := l.replaced()
+// without returns the limits without the files and directories that covers hide: Landlock only allows, so the other
+// entries of the directories above them are allowed one by one. list are these directories: their names can be listed.
+// Links are omitted: what they lead to is allowed, or isn't.
+func (l *Limits) without(covers []Cover) (left *Limits, list []string, err error) {
+	covers = Ordered(covers)
 	w := walker{hidden: map[string]bool{}, above: map[string]bool{}, room: mostEntries}
-	for _, path := range slices.Concat(l.Hide, l.Closed, replaced, denied) {
+	for _, path := range Covered(covers, Unreadable, Empty, Replaced, Closed) {
 		w.hidden[path] = true
 		for dir := filepath.Dir(path); !w.above[dir]; dir = filepath.Dir(dir) {
 			w.above[dir] = true
@@ -27,7 +27,11 @@ func (l *Limits) without(denied []string) (left *Limits, list []string, err erro
 	if left.Read, err = w.all(l.Read); err == nil {
 		left.Execute, err = w.all(l.Execute)
 	}
-	left.Read = append(left.Read, l.Shown...)
+	for _, path := range Covered(covers, Shown) {
+		if err == nil && !w.hidden[path] {
+			left.Read, err = w.walk(path, left.Read)
+		}
+	}
 	return left, w.list, err
 }
 
@@ -40,23 +44,13 @@ type walker struct {
 
 func (w *walker) all(paths []string) (out []string, err error) {
 	for _, path := range paths {
-		if !w.inHidden(path) {
+		if !atOrBelow(path, w.hidden) {
 			if out, err = w.walk(path, out); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return out, nil
-}
-
-// inHidden reports whether a path is hidden, because of itself or a directory above it.
-func (w *walker) inHidden(path string) bool {
-	for ; !w.hidden[path]; path = filepath.Dir(path) {
-		if path == filepath.Dir(path) {
-			return false
-		}
-	}
-	return true
 }
 
 // walk appends a path that isn't hidden or, if something in it is, the others in it.

@@ -65,6 +65,9 @@ func (s *Spec) planWith(has Support) (Plan, error) {
 	if _, err := ParseMode(string(s.Mode)); err != nil && s.Mode != Trial && s.Mode != DenyRules {
 		return Plan{}, err
 	}
+	if s.Limits == nil && s.hides() {
+		return Plan{}, fmt.Errorf("create a %s sandbox: files can only be hidden if reads are limited", s.Mode)
+	}
 	if s.Mode == DenyRules {
 		return s.planDenying(has.without(s.Without))
 	}
@@ -251,7 +254,7 @@ func (s *Spec) planLayers(has Support) Plan {
 		}
 	}
 	note(!p.Protects && len(s.Protect) > 0, "Protected paths are not enforced: "+has.NamespacesWhy+".")
-	note(!have.Has(Namespaces) && len(s.Unwritable)+len(s.Unreadable) > 0, onlyText+has.NamespacesWhy+".")
+	note(!have.Has(Namespaces) && len(Covered(s.Covers, Unwritable, Unreadable)) > 0, onlyText+has.NamespacesWhy+".")
 	note(!p.Protects, "Modes, owners and times of files outside the workspace can be changed: "+has.NamespacesWhy+".")
 	note((!have.Has(Landlock) || has.LandlockABI < scopeABI) && !have.Has(PIDs),
 		"Signals to processes outside are not blocked: "+has.landlockWhy(scopeABI)+".")

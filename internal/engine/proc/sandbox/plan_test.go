@@ -151,11 +151,21 @@ func TestParseMode(t *testing.T) {
 	}
 }
 
+// Files are never left visible because the caller gave no limits.
+func TestHidingRequiresLimits(t *testing.T) {
+	for _, mode := range append(Modes()[1:], Trial, DenyRules) {
+		spec := &Spec{Mode: mode, Covers: Empty.Cover("/a"), Trial: &Trials{}, BestEffort: true}
+		if _, err := spec.Plan(); err == nil || !strings.Contains(err.Error(), "only be hidden if reads are limited") {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+}
+
 func FuzzDecodeBox(f *testing.F) {
 	b := New(&Spec{Mode: Workspace, Roots: []string{"/a", "\xff"}, Write: []string{"/b"}, Protect: []string{"/a/.git"}, UnixSockets: true, HostSockets: []string{"/b/s"}},
 		Plan{Layers: Landlock | Seccomp, Loopback: true, LandlockABI: 7, PrivateSockets: true}, "")
 	f.Add(b.Encode())
-	b = New(&Spec{Mode: ReadOnly, Limits: &Limits{Read: []string{"/a"}, Hide: []string{"/a/.env"}, Replace: []Shown{{"/a/.git/config", "[core]\n"}}}}, Plan{Layers: Landlock, Limits: true}, "")
+	b = New(&Spec{Mode: ReadOnly, Limits: &Limits{Read: []string{"/a"}}, Covers: []Cover{{"/a/.env", Empty, ""}, {"/a/.git/config", Replaced, "[core]\n"}}}, Plan{Layers: Landlock, Limits: true}, "")
 	f.Add(b.Encode())
 	f.Add([]byte{0, 0, 255, 255, 255, 255, 15})
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -84,10 +84,9 @@ type Spec struct {
 	Write []string
 	// Protect are paths that stay read-only inside writable ones, even if they don't exist. See Protected.
 	Protect []string
-	// Unreadable are files and directories, with links resolved, that can't be read because of deny rules. See Denials.
-	Unreadable []string
-	// Unwritable are paths that stay read-only because of deny rules, like those in Protect.
-	Unwritable []string
+	// Covers are the paths that a command sees differently, in any order. Those that hide files without deny rules
+	// require Limits.
+	Covers []Cover
 	// HostSockets are sockets of other programs that can't be removed or replaced.
 	// See WithHostSockets.
 	HostSockets []string
@@ -119,25 +118,7 @@ type Limits struct {
 	Read    []string // files and directories that may be read
 	Execute []string // files and directories that may be read and executed
 	Write   []string // directories that may be written too, but not executed
-	Hide    []string // files that look empty
-	Replace []Shown  // files that look different, read-only
-	Closed  []string // directories that look empty,
-	Shown   []string // except for these files and directories in them
 }
-
-// Shown is a file and what a command sees in its place.
-type Shown struct{ Path, Text string }
-
-// replaced returns the paths of Replace and their texts.
-func (l *Limits) replaced() (paths, texts []string) {
-	for _, s := range l.Replace {
-		paths, texts = append(paths, s.Path), append(texts, s.Text)
-	}
-	return paths, texts
-}
-
-// hides reports whether something looks empty or different.
-func (l *Limits) hides() bool { return len(l.Hide)+len(l.Closed)+len(l.Replace) > 0 }
 
 // Boxed reports whether there is a sandbox to make.
 func (s *Spec) Boxed() bool { return s != nil && s.Mode != "" && s.Mode != Off }

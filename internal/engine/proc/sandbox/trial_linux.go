@@ -23,9 +23,6 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts private: %w", err)
 	}
-	if b.trialDir, err = openPlain(b.spec.Trial.Dir); err != nil {
-		return nil, fmt.Errorf("open %s: %w", b.spec.Trial.Dir, err)
-	}
 	// All of them before the first is attached: it may cover another's upper.
 	var trees []openPath
 	defer func() { closeAll(trees) }()
