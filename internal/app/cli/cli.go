@@ -79,6 +79,7 @@ type command struct {
 	name  string // "tool call"; the prompt has none
 	words string // what it takes
 	about string
+	usage string // for a command line with more or fewer words; "": run checks them
 	help  string // examples
 	group bool   // it is no command itself: it has some
 	noun  noun   // what its words are, for completion
@@ -86,7 +87,7 @@ type command struct {
 	hidden bool
 	// homeless says that the command reads no settings and keeps no state of the user's.
 	homeless bool
-	run      func(ctx context.Context, env Env, o *options, words []string) error
+	run      runFunc
 }
 
 // key is the command's name in the table of flags.
@@ -128,6 +129,11 @@ func run(ctx context.Context, env Env) error {
 		return printVersion(ctx, env, o, nil)
 	case o.yolo && o.mode != "":
 		return usagef("use either --yolo or --approval-mode, not both")
+	}
+	if c.usage != "" {
+		if err := takes(words, len(strings.Fields(c.words)), c.usage); err != nil {
+			return err
+		}
 	}
 	if c.homeless {
 		return c.run(ctx, env, o, words)

@@ -17,7 +17,8 @@ adze -p "list the tests" --output-format json
 adze -p "compare @main.go with @docs:style://go"      attach a file and a resource of the MCP server docs
 adze -p "/help"                                       list slash commands
 adze -c -p "and now the tests"                        continue the newest session of this directory`},
-		{name: "acp", about: "serve an editor with the Agent Client Protocol, on stdin and stdout", run: serveEditor, help: `
+		{name: "acp", about: "serve an editor with the Agent Client Protocol, on stdin and stdout",
+			usage: "acp", run: serveEditor, help: `
 adze acp
 adze acp --approval-mode plan --model qwen3-coder
 
@@ -26,39 +27,48 @@ In Zed, add to settings.json:
 		{name: "fleet", words: "COMMAND", about: "run many tasks, on this machine or on many (needs adze-fleet)", homeless: true, run: runFleet, help: `
 adze fleet run tasks.jsonl
 adze fleet help                                       all commands and flags`},
-		{name: "models", about: "list the models that you can use", run: listModels, help: `
+		{name: "models", about: "list the models that you can use",
+			usage: "models [--json]", run: inSession(listModels), help: `
 adze models
 adze models --json
 adze models --auth-type anthropic`},
-		{name: "tool list", about: "list tools", run: toolList, help: `
+		{name: "tool list", about: "list tools",
+			usage: "tool list [--json]", run: inSession(toolList), help: `
 adze tool list
 adze tool list --json`},
-		{name: "tool show", words: "NAME", noun: aTool, about: "show a tool's description and parameters", run: toolShow, help: `
+		{name: "tool show", words: "NAME", noun: aTool, about: "show a tool's description and parameters",
+			usage: "tool show NAME [--json]", run: inSession(toolShow), help: `
 adze tool show read_file`},
-		{name: "tool call", words: "NAME JSON", noun: aTool, about: "call a tool (JSON - reads stdin)", run: toolCall, help: `
+		{name: "tool call", words: "NAME JSON", noun: aTool, about: "call a tool (JSON - reads stdin)",
+			usage: "tool call NAME JSON [--json] [--dry-run]", run: toolCall, help: `
 adze tool call list_directory '{"path":"'"$PWD"'"}'
 adze tool call write_file '{"file_path":"/tmp/x","content":"hi\n"}' --dry-run
 echo '{"absolute_path":"/etc/hostname"}' | adze tool call read_file - --json
 
 Exit codes: 0 success, 1 the tool failed, 2 wrong usage, 3 permission denied, 130 interrupted.`},
-		{name: "tool run", about: `run tool calls from stdin, JSON Lines {"id","name","args"}`, run: toolRun, help: `
+		{name: "tool run", about: `run tool calls from stdin, JSON Lines {"id","name","args"}`,
+			usage: "tool run < calls.jsonl", run: toolRun, help: `
 adze tool run --approval-mode auto-edit < calls.jsonl`},
 	}
 }
 
 func sessionCommands() []command {
 	return []command{
-		{name: "undo", about: "undo what calls of a session changed on disk", run: runUndo, help: `
+		{name: "undo", about: "undo what calls of a session changed on disk",
+			usage: "undo [--session ID] [--call ID|--turn N|--all] [--conversation] [--dry-run] [--force] [--yes]", run: runUndo, help: `
 adze undo                                             undo the last call that changed files
 adze undo --turn 3 --dry-run                          show what an undo of a turn would do
 adze undo --all --yes                                 undo everything that the session changed`},
-		{name: "redo", about: "take the last undo back", run: runRedo, help: `
+		{name: "redo", about: "take the last undo back",
+			usage: "redo [--session ID] [--dry-run] [--force] [--yes]", run: runRedo, help: `
 adze redo
 adze redo --session 3f2a --yes`},
-		{name: "session list", about: "list recorded sessions", run: sessionList, help: `
+		{name: "session list", about: "list recorded sessions",
+			usage: "session list [--all] [--json]", run: sessionList, help: `
 adze session list
 adze session list --all --json`},
-		{name: "session show", words: "ID", noun: aSession, about: "show a recorded session", run: sessionShow, help: `
+		{name: "session show", words: "ID", noun: aSession, about: "show a recorded session",
+			usage: "session show ID [--json]", run: sessionShow, help: `
 adze session show 3f2a
 adze session show 3f2a --json`},
 		{name: "session fork", words: "ID [SEQ]", noun: aSession, about: "copy a session, up to an entry, and print the ID of the copy", run: sessionFork, help: `
@@ -66,10 +76,12 @@ adze session fork 3f2a
 adze session fork 3f2a 120`},
 		{name: "session delete", words: "ID…", noun: aSession, about: "delete sessions", run: sessionDelete, help: `
 adze session delete 3f2a`},
-		{name: "session export", words: "ID", noun: aSession, about: "print a session as Markdown, HTML or JSON", run: sessionExport, help: `
+		{name: "session export", words: "ID", noun: aSession, about: "print a session as Markdown, HTML or JSON",
+			usage: "session export ID [--format md|html|json]", run: sessionExport, help: `
 adze session export 3f2a > session.md
 adze session export 3f2a --format html > session.html`},
-		{name: "session replay", words: "ID", noun: aSession, about: "play a recorded session, in the terminal or into a file", run: sessionReplay, help: `
+		{name: "session replay", words: "ID", noun: aSession, about: "play a recorded session, in the terminal or into a file",
+			usage: "session replay ID [--speed N] [--cast FILE] [--svg FILE]", run: sessionReplay, help: `
 adze session replay 3f2a
 adze session replay 3f2a --speed 4
 adze session replay 3f2a --cast session.cast --svg session.svg
@@ -81,12 +93,15 @@ Space pauses; q, Esc or Ctrl+C ends the replay. Files have 80 columns and 24 row
 
 func otherCommands() []command {
 	return []command{
-		{name: "mcp list", about: "list MCP servers and their status", run: mcpList, help: `
+		{name: "mcp list", about: "list MCP servers and their status",
+			usage: "mcp list [--json]", run: inSession(mcpList), help: `
 adze mcp list
 adze mcp list --json`},
-		{name: "mcp tools", words: "NAME", noun: aServer, about: "list an MCP server's tools, prompts and resources", run: mcpTools, help: `
+		{name: "mcp tools", words: "NAME", noun: aServer, about: "list an MCP server's tools, prompts and resources",
+			usage: "mcp tools NAME [--json]", run: mcpTools, help: `
 adze mcp tools github`},
-		{name: "mcp logs", words: "NAME", noun: aServer, about: "show an MCP server's recent log", run: mcpLogs, help: `
+		{name: "mcp logs", words: "NAME", noun: aServer, about: "show an MCP server's recent log",
+			usage: "mcp logs NAME", run: inSession(mcpLogs), help: `
 adze mcp logs github`},
 		{name: "mcp add", words: "NAME [COMMAND [ARGS…]]", about: "add an MCP server to the settings", run: mcpAdd, help: `
 adze mcp add files npx -y @modelcontextprotocol/server-filesystem .
@@ -95,7 +110,8 @@ adze mcp add --scope project docs --http https://example.com/mcp --header 'X-Key
 
 Put Adze flags before COMMAND; everything after it is passed to the server.
 $VAR is expanded when the server starts.`},
-		{name: "mcp remove", words: "NAME", noun: aServer, about: "remove an MCP server from the settings", run: mcpRemove, help: `
+		{name: "mcp remove", words: "NAME", noun: aServer, about: "remove an MCP server from the settings",
+			usage: "mcp remove [--scope user|project] NAME", run: mcpRemove, help: `
 adze mcp remove files`},
 		{
 			name: "mcp login", words: "NAME", noun: aServer, about: "log in to an MCP server, in a browser",
@@ -106,16 +122,19 @@ adze mcp remove files`},
 			name: "mcp reconnect", words: "[NAME]", noun: aServer, about: "reconnect one or all MCP servers",
 			run: mcpReconnect,
 		},
-		{name: "mcp serve", about: "run Adze as an MCP server", run: mcpServe, help: `
+		{name: "mcp serve", about: "run Adze as an MCP server",
+			usage: "mcp serve [--cwd DIR] [--tools a,b] [--http 127.0.0.1:PORT] [FLAGS]", run: mcpServe, help: `
 adze mcp serve --cwd ~/app
 adze mcp serve --tools read_file,grep_search,glob
 adze mcp serve --http 127.0.0.1:8931
 
 Calls that need approval are sent to the client (elicitation) if it supports that, and denied otherwise.`},
-		{name: "config list", about: "list settings, their values and where they are set", run: configList, help: `
+		{name: "config list", about: "list settings, their values and where they are set",
+			usage: "config list [--json]", run: configList, help: `
 adze config list
 adze config list --json`},
-		{name: "config get", words: "KEY", noun: aSetting, about: "show the value of a setting", run: configGet, help: `
+		{name: "config get", words: "KEY", noun: aSetting, about: "show the value of a setting",
+			usage: "config get KEY [--json]", run: configGet, help: `
 adze config get tools.approvalMode
 adze config get permissions.allow --json`},
 		{name: "config set", words: "KEY VALUE", noun: aSetting, about: "change a setting", run: configSet, help: `
@@ -124,15 +143,19 @@ adze config set tools.core '["read_file", "grep_search"]'
 adze config set --scope project tools.sandbox workspace
 
 VALUE is JSON. Anything else is a string.`},
-		{name: "config unset", words: "KEY", noun: aSetting, about: "remove a setting", run: configUnset, help: `
+		{name: "config unset", words: "KEY", noun: aSetting, about: "remove a setting",
+			usage: "config unset [--scope user|project] KEY", run: configUnset, help: `
 adze config unset model.name`},
-		{name: "config path", about: "print the path of your settings file", run: configPath, help: `
+		{name: "config path", about: "print the path of your settings file",
+			usage: "config path [--scope user|project] [--json]", run: configPath, help: `
 adze config path
 adze config path --scope project
 adze config path --json      all settings files, weakest first`},
-		{name: "config schema", about: "print the JSON Schema of settings files", run: configSchema, help: `
+		{name: "config schema", about: "print the JSON Schema of settings files",
+			usage: "config schema", run: configSchema, help: `
 adze config schema > settings.schema.json`},
-		{name: "memory show", about: "show the loaded context files (AGENTS.md, QWEN.md)", run: showMemory, help: `
+		{name: "memory show", about: "show the loaded context files (AGENTS.md, QWEN.md)",
+			usage: "memory show", run: inSession(showMemory), help: `
 adze memory show`},
 		{name: "permission check", words: "-- 'COMMAND'", about: "show whether a command would be allowed, and why", run: permissionCheck, help: `
 adze permission check -- 'git log --oneline | head'
@@ -150,12 +173,14 @@ adze trust
 adze trust --remove`},
 		{name: "demo", about: "run a demo with a prerecorded model", homeless: true, run: runDemo, help: `
 adze demo`},
-		{name: "completion", words: "SHELL", noun: aShell, about: "print a completion script for bash, zsh, fish or powershell", homeless: true, run: printCompletion, help: `
+		{name: "completion", words: "SHELL", noun: aShell, about: "print a completion script for bash, zsh, fish or powershell", homeless: true,
+			usage: "completion bash|zsh|fish|powershell", run: printCompletion, help: `
 adze completion bash > ~/.local/share/bash-completion/completions/adze
 adze completion zsh > "${fpath[1]}/_adze"
 adze completion fish > ~/.config/fish/completions/adze.fish
 adze completion powershell >> $PROFILE`},
-		{name: "man", about: "print the manual page", homeless: true, run: printMan, help: `
+		{name: "man", about: "print the manual page", homeless: true,
+			usage: "man", run: printMan, help: `
 adze man | man -l -`},
 		{name: "__complete", words: "SHELL -- WORD…", about: "complete a word", hidden: true, run: completeWords},
 		{name: "version", about: "print the version", homeless: true, run: printVersion},

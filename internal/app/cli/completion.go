@@ -30,9 +30,6 @@ func shells() map[string]string {
 func shellNames() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
 func printCompletion(_ context.Context, env Env, _ *options, words []string) error {
-	if err := takes(words, 1, "completion bash|zsh|fish|powershell"); err != nil {
-		return err
-	}
 	name, ok := shells()[words[0]]
 	if !ok {
 		return usagef("unknown shell %q\nUse one of: %s.", words[0], strings.Join(shellNames(), ", "))

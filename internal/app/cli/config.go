@@ -27,10 +27,7 @@ func loadedSettings(env Env, o *options) (*settings.Settings, error) {
 }
 
 // configList prints the settings that take effect.
-func configList(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "config list [--json]"); err != nil {
-		return err
-	}
+func configList(_ context.Context, env Env, o *options, _ []string) error {
 	s, err := loadedSettings(env, o)
 	if err != nil {
 		return err
@@ -54,9 +51,6 @@ func configList(_ context.Context, env Env, o *options, words []string) error {
 
 // configGet prints the value of a setting: a string as it is, anything else as JSON.
 func configGet(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "config get KEY [--json]"); err != nil {
-		return err
-	}
 	key, err := settings.Canonical(words[0])
 	if err != nil {
 		return err
@@ -112,9 +106,6 @@ func configSet(_ context.Context, env Env, o *options, words []string) error {
 
 // configUnset removes a setting from a settings file.
 func configUnset(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "config unset [--scope user|project] KEY"); err != nil {
-		return err
-	}
 	key, err := settings.Canonical(words[0])
 	if err != nil {
 		return err
@@ -134,10 +125,7 @@ func configUnset(_ context.Context, env Env, o *options, words []string) error {
 }
 
 // configPath prints the path of a settings file, or as JSON those of all.
-func configPath(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "config path [--scope user|project] [--json]"); err != nil {
-		return err
-	}
+func configPath(_ context.Context, env Env, o *options, _ []string) error {
 	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
@@ -160,10 +148,7 @@ func configPath(_ context.Context, env Env, o *options, words []string) error {
 }
 
 // configSchema prints the JSON Schema of settings files.
-func configSchema(_ context.Context, env Env, _ *options, words []string) error {
-	if err := takes(words, 0, "config schema"); err != nil {
-		return err
-	}
+func configSchema(_ context.Context, env Env, _ *options, _ []string) error {
 	schema, err := settings.Schema()
 	if err != nil {
 		return err
@@ -222,15 +207,7 @@ func modelFlags(o *options) []flag {
 }
 
 // listModels prints the models that can be used.
-func listModels(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "models [--json]"); err != nil {
-		return err
-	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
-	if err != nil {
-		return err
-	}
-	defer closeSession(env, s)
+func listModels(ctx context.Context, env Env, o *options, s *session.Session, _ []string) error {
 	list, errs := s.Models.List(ctx)
 	for _, err := range errs {
 		env.tell(err.Error())
@@ -254,15 +231,7 @@ func listModels(ctx context.Context, env Env, o *options, words []string) error 
 }
 
 // showMemory prints what the context files say, and on the side which they are.
-func showMemory(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "memory show"); err != nil {
-		return err
-	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
-	if err != nil {
-		return err
-	}
-	defer closeSession(env, s)
+func showMemory(_ context.Context, env Env, o *options, s *session.Session, _ []string) error {
 	memory := s.Definitions.Memory()
 	for _, n := range memory.Notes {
 		env.tell(fmt.Sprint(n))
@@ -270,7 +239,7 @@ func showMemory(_ context.Context, env Env, o *options, words []string) error {
 	for _, f := range memory.Files {
 		fmt.Fprintf(env.Stderr, "%s (%s, %d bytes)\n", f.Path, f.Scope, f.Size)
 	}
-	_, err = fmt.Fprintln(env.Stdout, s.Definitions.Describe(memory))
+	_, err := fmt.Fprintln(env.Stdout, s.Definitions.Describe(memory))
 	return err
 }
 

@@ -166,10 +166,7 @@ func unknownCommand(group, word, list string) error {
 }
 
 // printMan prints the manual page, in the man macros of roff.
-func printMan(_ context.Context, env Env, _ *options, words []string) error {
-	if err := takes(words, 0, "man"); err != nil {
-		return err
-	}
+func printMan(_ context.Context, env Env, _ *options, _ []string) error {
 	_, err := io.WriteString(env.Stdout, manPage(env.Version))
 	return err
 }

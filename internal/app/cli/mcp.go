@@ -23,15 +23,7 @@ import (
 
 const noServers = "No MCP servers configured. Add one with 'adze mcp add NAME COMMAND …'."
 
-func mcpList(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "mcp list [--json]"); err != nil {
-		return err
-	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
-	if err != nil {
-		return err
-	}
-	defer closeSession(env, s)
+func mcpList(ctx context.Context, env Env, o *options, s *session.Session, _ []string) error {
 	s.Outside.ConnectServers()
 	s.Outside.Wait(ctx) // the list has what failed
 	for _, p := range s.Outside.Problems() {
@@ -47,7 +39,7 @@ func mcpList(ctx context.Context, env Env, o *options, words []string) error {
 		_, err := fmt.Fprintln(env.Stdout, noServers)
 		return err
 	}
-	_, err = io.WriteString(env.Stdout, describeServers(all))
+	_, err := io.WriteString(env.Stdout, describeServers(all))
 	return err
 }
 
@@ -93,9 +85,6 @@ func openServer(env Env, o *options, alias string) (*session.Session, error) {
 }
 
 func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "mcp tools NAME [--json]"); err != nil {
-		return err
-	}
 	s, err := openServer(env, o, words[0])
 	if err != nil {
 		return err
@@ -135,15 +124,7 @@ func describeMore(outside *session.Outside) string {
 }
 
 // mcpLogs prints what a server said, in this run and before.
-func mcpLogs(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "mcp logs NAME"); err != nil {
-		return err
-	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
-	if err != nil {
-		return err
-	}
-	defer closeSession(env, s)
+func mcpLogs(_ context.Context, env Env, o *options, s *session.Session, words []string) error {
 	lines, err := discover.LogFile(s.Directory.MCPState(), words[0])
 	if err != nil {
 		return err
@@ -354,9 +335,6 @@ func pairs(given []string, between, usage string) (map[string]string, error) {
 
 // mcpRemove removes a server from the settings.
 func mcpRemove(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "mcp remove [--scope user|project] NAME"); err != nil {
-		return err
-	}
 	path, err := changeSettings(env, o, func(path string, text []byte) ([]byte, error) {
 		out, found, err := settings.RemoveServer(path, text, words[0])
 		if err == nil && !found {

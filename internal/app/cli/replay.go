@@ -62,9 +62,6 @@ func fileOrStdout(to *string) destination {
 
 // sessionReplay plays a session in the terminal, or into files.
 func sessionReplay(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "session replay ID [--speed N] [--cast FILE] [--svg FILE]"); err != nil {
-		return err
-	}
 	in, out, err := replayTerminal(env, o.replay)
 	if err != nil {
 		return err

@@ -28,10 +28,7 @@ import (
 )
 
 // mcpServe offers the built-in tools to another program. Nothing but the protocol goes to stdout.
-func mcpServe(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "mcp serve [--cwd DIR] [--tools a,b] [--http 127.0.0.1:PORT] [FLAGS]"); err != nil {
-		return err
-	}
+func mcpServe(ctx context.Context, env Env, o *options, _ []string) error {
 	out := env.Stdout
 	env.Terminal = false // who is at the other end is asked through the protocol
 	env.Stdout = io.Discard
@@ -192,10 +189,7 @@ func serveHTTP(ctx context.Context, env Env, server *serve.Server, address strin
 }
 
 // serveEditor is an agent for an editor. Nothing but the protocol goes to stdout.
-func serveEditor(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "acp"); err != nil {
-		return err
-	}
+func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 	out, log := env.Stdout, env.Stderr
 	env.Stdout, env.Terminal, env.driven = io.Discard, false, true // the editor asks the user
 	var record io.Writer

@@ -15,6 +15,21 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
+// runFunc runs a command.
+type runFunc = func(ctx context.Context, env Env, o *options, words []string) error
+
+// inSession returns a command that runs in a session which it opens and closes.
+func inSession(run func(context.Context, Env, *options, *session.Session, []string) error) runFunc {
+	return func(ctx context.Context, env Env, o *options, words []string) error {
+		s, err := openSession(env, o, session.Options{SingleCall: true})
+		if err != nil {
+			return err
+		}
+		defer closeSession(env, s)
+		return run(ctx, env, o, s, words)
+	}
+}
+
 // openSession opens the session that the command line describes.
 func openSession(env Env, o *options, so session.Options) (*session.Session, error) {
 	dir, err := workingDir(env, o.cwd)

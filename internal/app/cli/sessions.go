@@ -17,10 +17,7 @@ import (
 )
 
 // sessionList lists the recorded sessions of the directory, the newest first.
-func sessionList(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "session list [--all] [--json]"); err != nil {
-		return err
-	}
+func sessionList(_ context.Context, env Env, o *options, _ []string) error {
 	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
@@ -95,9 +92,6 @@ func found(env Env, o *options, word string) (journal.Sessions, string, error) {
 
 // sessionShow prints a session: as Markdown, or its entries as JSON, one on each line.
 func sessionShow(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "session show ID [--json]"); err != nil {
-		return err
-	}
 	if !o.json {
 		o.record.format = "md"
 		return sessionExport(ctx, env, o, words)
@@ -246,9 +240,6 @@ func hasWords(title, words string) bool {
 
 // sessionExport prints a session in a format for people or programs.
 func sessionExport(_ context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "session export ID [--format md|html|json]"); err != nil {
-		return err
-	}
 	_, id, err := found(env, o, words[0])
 	if err != nil {
 		return err

@@ -18,21 +18,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-func toolList(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "tool list [--json]"); err != nil {
-		return err
-	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
-	if err != nil {
-		return err
-	}
-	defer closeSession(env, s)
+func toolList(ctx context.Context, env Env, o *options, s *session.Session, _ []string) error {
 	s.Outside.Settle(ctx)
 	all := s.Executor.Registry.All()
 	if o.json {
 		return printJSON(env.Stdout, all)
 	}
-	_, err = io.WriteString(env.Stdout, describeTools(all))
+	_, err := io.WriteString(env.Stdout, describeTools(all))
 	return err
 }
 
@@ -45,15 +37,7 @@ func describeTools(all []tool.Declaration) string {
 	return table(rows)
 }
 
-func toolShow(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 1, "tool show NAME [--json]"); err != nil {
-		return err
-	}
-	s, err := openSession(env, o, session.Options{SingleCall: true})
-	if err != nil {
-		return err
-	}
-	defer closeSession(env, s)
+func toolShow(ctx context.Context, env Env, o *options, s *session.Session, words []string) error {
 	s.Outside.SettleFor(ctx, words[0])
 	if err := excluded(s, words[0]); err != nil {
 		return err
@@ -80,9 +64,6 @@ func toolShow(ctx context.Context, env Env, o *options, words []string) error {
 }
 
 func toolCall(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 2, "tool call NAME JSON [--json] [--dry-run]"); err != nil {
-		return err
-	}
 	args := json.RawMessage(words[1])
 	if words[1] == "-" {
 		text, err := io.ReadAll(io.LimitReader(env.Stdin, maxLine))
@@ -239,10 +220,7 @@ func compactJSON(v any) ([]byte, error) {
 }
 
 // toolRun answers calls line by line.
-func toolRun(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "tool run < calls.jsonl"); err != nil {
-		return err
-	}
+func toolRun(ctx context.Context, env Env, o *options, _ []string) error {
 	s, err := openSession(env, o, session.Options{})
 	if err != nil {
 		return err

@@ -48,11 +48,7 @@ func undoFlags(o *options) []flag {
 	}
 }
 
-func runUndo(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "undo [--session ID] [--call ID|--turn N|--all] [--conversation] [--dry-run] "+
-		"[--force] [--yes]"); err != nil {
-		return err
-	}
+func runUndo(ctx context.Context, env Env, o *options, _ []string) error {
 	u := o.undo
 	n := 0
 	for _, given := range []bool{u.call != "", u.turn > 0, o.record.all} {
@@ -68,10 +64,7 @@ func runUndo(ctx context.Context, env Env, o *options, words []string) error {
 	})
 }
 
-func runRedo(ctx context.Context, env Env, o *options, words []string) error {
-	if err := takes(words, 0, "redo [--session ID] [--dry-run] [--force] [--yes]"); err != nil {
-		return err
-	}
+func runRedo(ctx context.Context, env Env, o *options, _ []string) error {
 	return takeBack(ctx, env, o, session.Selection{Redo: true, Force: o.undo.force})
 }
 
