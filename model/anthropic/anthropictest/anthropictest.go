@@ -96,9 +96,7 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
-	if s.Models == nil {
-		s.Models = []string{"scripted"}
-	}
+	s.Models = scripted.Listed(s.Models)
 	bound := &bindings{before: map[string]string{}}
 	check := func(h http.Header, body string) string {
 		why := s.check(h, body)

@@ -102,16 +102,10 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
-	if s.Models == nil {
-		s.Models = []string{"scripted"}
-	}
-	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
+	s.Models = scripted.Listed(s.Models)
+	return scripted.Play(scripted.API{
 		Path: ":streamGenerateContent", Query: "alt=sse", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
-	}}
-	for _, a := range s.Answers {
-		out.Replies = append(out.Replies, a.reply())
-	}
-	return scripted.New(out)
+	}, s.Repeat, s.Answers, Answer.reply)
 }
 
 // Start serves a script on a free port of loopback.

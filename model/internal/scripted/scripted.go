@@ -106,6 +106,31 @@ func New(s Script) *Server {
 	return out
 }
 
+// Play returns a server with the answers of a script, each converted by reply, that doesn't listen.
+func Play[A any](api API, repeat bool, answers []A, reply func(A) Reply) *Server {
+	s := Script{API: api, Repeat: repeat}
+	for _, a := range answers {
+		s.Replies = append(s.Replies, reply(a))
+	}
+	return New(s)
+}
+
+// Listed returns the models that a server lists: "scripted" if a script has none.
+func Listed(models []string) []string {
+	if models == nil {
+		return []string{"scripted"}
+	}
+	return models
+}
+
+// Bearer returns whether a request has a key as a bearer token; "": none may be sent.
+func Bearer(key string) func(http.Header) bool {
+	return func(h http.Header) bool {
+		given, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+		return given == key && ok == (key != "")
+	}
+}
+
 // Start serves on a free port of loopback until Close.
 func (s *Server) Start() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

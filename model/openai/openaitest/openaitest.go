@@ -29,18 +29,9 @@ type Request = scripted.Request
 
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
-	if s.Models == nil {
-		s.Models = []string{"scripted"}
-	}
-	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
-		Base: "/v1", Path: "/chat/completions", Fail: fail,
-		Known: func(h http.Header) bool {
-			want := ""
-			if s.Key != "" {
-				want = "Bearer " + s.Key
-			}
-			return h.Get("Authorization") == want
-		},
+	s.Models = scripted.Listed(s.Models)
+	return scripted.Play(scripted.API{
+		Base: "/v1", Path: "/chat/completions", Fail: fail, Known: scripted.Bearer(s.Key),
 		Other: func(w http.ResponseWriter, r *http.Request, _ string) bool {
 			if r.Method != http.MethodGet || !strings.HasSuffix(r.URL.Path, "/models") {
 				return false
@@ -49,11 +40,7 @@ func New(s Script) *Server {
 			_, _ = io.WriteString(w, modelsJSON(s.Models))
 			return true
 		},
-	}}
-	for _, a := range s.Answers {
-		out.Replies = append(out.Replies, a.reply())
-	}
-	return scripted.New(out)
+	}, s.Repeat, s.Answers, Answer.reply)
 }
 
 // Start serves a script on a free port of loopback.

@@ -94,16 +94,10 @@ func Parse(data []byte, vars map[string]string) (Script, error) {
 
 // New returns a server that doesn't listen, for a test with its own connections.
 func New(s Script) *Server {
-	if s.Models == nil {
-		s.Models = []string{"scripted"}
-	}
-	out := scripted.Script{Repeat: s.Repeat, API: scripted.API{
-		Base: "/v1", Path: "/responses", Known: s.known, Check: s.check, Other: s.other, Fail: fail,
-	}}
-	for _, a := range s.Answers {
-		out.Replies = append(out.Replies, a.reply())
-	}
-	return scripted.New(out)
+	s.Models = scripted.Listed(s.Models)
+	return scripted.Play(scripted.API{
+		Base: "/v1", Path: "/responses", Known: scripted.Bearer(s.Key), Check: s.check, Other: s.other, Fail: fail,
+	}, s.Repeat, s.Answers, Answer.reply)
 }
 
 // Start serves a script on a free port of loopback.
@@ -118,10 +112,6 @@ func Serve(t testing.TB, s Script) *Server {
 	out := New(s)
 	out.Serve(t)
 	return out
-}
-
-func (s Script) known(h http.Header) bool {
-	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ") == s.Key
 }
 
 // other answers other requests: the list of models.
