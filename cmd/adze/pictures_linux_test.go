@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/dev/ptytest"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -88,7 +88,7 @@ func TestPictures(t *testing.T) {
 	if out == "" {
 		t.Skip("pictures are taken by make pictures")
 	}
-	display := headlessX(t)
+	display := ptytest.StartX(t, "xterm", "xdotool", "import", "tmux")
 	for _, m := range moments() {
 		for _, size := range [][2]int{{80, 24}, {120, 40}} {
 			t.Run(fmt.Sprintf("%s-%d", m.name, size[0]), func(t *testing.T) {
@@ -146,33 +146,6 @@ func recordMoment(t *testing.T, m moment, columns, rows int, background string) 
 	g.cmd.Process.Signal(syscall.SIGSTOP)
 	time.Sleep(50 * time.Millisecond) // not synchronization: what the terminal still has
 	return bytes.Clone(record.Bytes())
-}
-
-// headlessX starts an X server.
-func headlessX(t *testing.T) string {
-	t.Helper()
-	for _, p := range []string{"Xvfb", "xterm", "xdotool", "import", "tmux"} {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skip(p + " is not installed")
-		}
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cmd := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1600x1200x24", "-nolisten", "tcp", "-noreset")
-	cmd.ExtraFiles = []*os.File{w}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	number, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ":" + strings.TrimSpace(number)
 }
 
 // picture shows bytes in xterm and takes a picture of it.

@@ -61,17 +61,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 	c := s.Converse(t.Context(), ConversationOptions{Model: m})
 	for i := 0; len(server.Requests()) < turns; i++ {
 		now = now.Add(5 * time.Hour)
-		mode := "default"
-		if i%3 == 1 {
-			mode = "plan"
-		}
-		if err := s.SetMode(mode); err != nil {
-			t.Fatal(err)
-		}
-		offer := []tool.Tool{remote{fmt.Sprintf("far__t%d", i), "Does."}, remote{"far__changes", fmt.Sprintf("Version %d.", i/5)}}
-		if err := s.Executor.Registry.Set("mcp:far", offer); err != nil {
-			t.Fatal(err)
-		}
+		vary(t, s, i)
 		if _, err := c.Run(t.Context(), model.Text(fmt.Sprintf("prompt %d", i))); err != nil {
 			t.Fatal(err)
 		}
@@ -177,5 +167,21 @@ func TestSystemPromptWithoutAUser(t *testing.T) {
 		if said := strings.Contains(s.system(), "This session is non-interactive: no user can answer questions or approve calls."); said == user {
 			t.Errorf("with a user %v: non-interactive %v", user, said)
 		}
+	}
+}
+
+// vary changes the mode and the tools for the i-th prompt.
+func vary(t *testing.T, s *Session, i int) {
+	t.Helper()
+	mode := "default"
+	if i%3 == 1 {
+		mode = "plan"
+	}
+	if err := s.SetMode(mode); err != nil {
+		t.Fatal(err)
+	}
+	offer := []tool.Tool{remote{fmt.Sprintf("far__t%d", i), "Does."}, remote{"far__changes", fmt.Sprintf("Version %d.", i/5)}}
+	if err := s.Executor.Registry.Set("mcp:far", offer); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -218,17 +218,7 @@ func TestResumedRequestsOnlyGrow(t *testing.T) {
 			s, c = d.open(t, &Recording{Resume: id})
 		}
 		d.now = d.now.Add(5 * time.Hour)
-		mode := "default"
-		if i%3 == 1 {
-			mode = "plan"
-		}
-		if err := s.SetMode(mode); err != nil {
-			t.Fatal(err)
-		}
-		offer := []tool.Tool{remote{fmt.Sprintf("far__t%d", i), "Does."}, remote{"far__changes", fmt.Sprintf("Version %d.", i/5)}}
-		if err := s.Executor.Registry.Set("mcp:far", offer); err != nil {
-			t.Fatal(err)
-		}
+		vary(t, s, i)
 		d.say(t, c, fmt.Sprintf("prompt %d", i))
 	}
 	if err := s.Close(); err != nil {

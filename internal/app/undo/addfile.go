@@ -114,9 +114,7 @@ func (s *Store) CopyTo(to *os.File, name string) error {
 	if !ok {
 		return errNoName(name)
 	}
-	s.mu.Lock()
-	_, small := s.index[h]
-	s.mu.Unlock()
+	_, small := s.inPack(h)
 	if small {
 		content, err := s.Get(name)
 		if err == nil {
@@ -150,9 +148,7 @@ func (s *Store) check(name string) error {
 	if !ok {
 		return errNoName(name)
 	}
-	s.mu.Lock()
-	_, small := s.index[h]
-	s.mu.Unlock()
+	_, small := s.inPack(h)
 	if small {
 		_, err := s.Get(name)
 		return err
@@ -164,9 +160,7 @@ func (s *Store) check(name string) error {
 // size returns the size of a content.
 func (s *Store) size(name string) int64 {
 	h, _ := parse(name)
-	s.mu.Lock()
-	at, small := s.index[h]
-	s.mu.Unlock()
+	at, small := s.inPack(h)
 	if small {
 		return at.length
 	}

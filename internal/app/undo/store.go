@@ -160,11 +160,17 @@ func parse(name string) (h hash, ok bool) {
 
 func (s *Store) single(h hash) string { return filepath.Join(s.dir, hex.EncodeToString(h[:])) }
 
+// inPack returns where a content is, if it is in a pack.
+func (s *Store) inPack(h hash) (location, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.index[h]
+	return at, ok
+}
+
 // has reports whether there is such a content.
 func (s *Store) has(h hash, size int64) bool {
-	s.mu.Lock()
-	_, ok := s.index[h]
-	s.mu.Unlock()
+	_, ok := s.inPack(h)
 	if ok || size <= packed {
 		return ok
 	}
@@ -174,9 +180,7 @@ func (s *Store) has(h hash, size int64) bool {
 
 // contains reports whether there is a content of that hash.
 func (s *Store) contains(h hash) bool {
-	s.mu.Lock()
-	_, ok := s.index[h]
-	s.mu.Unlock()
+	_, ok := s.inPack(h)
 	if !ok {
 		_, err := os.Lstat(s.single(h))
 		ok = err == nil
@@ -200,9 +204,7 @@ func (s *Store) Get(name string) ([]byte, error) {
 	if !ok {
 		return nil, errNoName(name)
 	}
-	s.mu.Lock()
-	at, ok := s.index[h]
-	s.mu.Unlock()
+	at, ok := s.inPack(h)
 	var content []byte
 	var err error
 	if ok {

@@ -180,6 +180,16 @@ func (s *seat) until(what string, ok func(lines []string) bool) (time.Duration, 
 	return time.Since(began), nil
 }
 
+// ask sends a prompt once it can, and waits for a text of the answer.
+func (s *seat) ask(answer string) error {
+	if _, err := s.shows("/ commands"); err != nil {
+		return err
+	}
+	s.keys.WriteString("go\r")
+	_, err := s.shows(answer)
+	return err
+}
+
 func (s *seat) shows(text string) (time.Duration, error) {
 	return s.until("the screen shows "+text, func(lines []string) bool {
 		return slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, text) })
@@ -234,18 +244,10 @@ func benchEcho(w io.Writer, binary string) error {
 		return err
 	}
 	defer s.leave()
-	if _, err := s.shows("/ commands"); err != nil {
+	if err := s.ask("The long part ends."); err != nil {
 		return err
 	}
-	s.keys.WriteString("go\r")
-	if _, err := s.shows("The long part ends."); err != nil {
-		return err
-	}
-	if _, err := s.shows("/ commands"); err != nil {
-		return err
-	}
-	s.keys.WriteString("go\r")
-	if _, err := s.shows("Some text"); err != nil {
+	if err := s.ask("Some text"); err != nil {
 		return err
 	}
 	var all []time.Duration
@@ -306,11 +308,7 @@ func benchIdle(w io.Writer, binary string) error {
 		return err
 	}
 	defer s.leave()
-	if _, err := s.shows("/ commands"); err != nil {
-		return err
-	}
-	s.keys.WriteString("go\r")
-	if _, err := s.shows("All done."); err != nil {
+	if err := s.ask("All done."); err != nil {
 		return err
 	}
 	time.Sleep(5 * time.Second) // everything that an answer started has ended by then
@@ -376,11 +374,7 @@ func benchItems(w io.Writer, binary string) error {
 		return err
 	}
 	defer s.leave()
-	if _, err := s.shows("/ commands"); err != nil {
-		return err
-	}
-	s.keys.WriteString("go\r")
-	if _, err := s.shows("All of them."); err != nil {
+	if err := s.ask("All of them."); err != nil {
 		return err
 	}
 	time.Sleep(3 * time.Second)

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // linuxDir is an open descriptor. Files are opened relative to it, so that the kernel doesn't resolve the path again
@@ -201,7 +203,7 @@ func (f *linuxDir) describe(name []byte) (Stat, error) {
 		return Stat{}, errno
 	}
 	return Stat{
-		Mode: goMode(uint32(st.Mode)), Size: int64(st.Size), Inode: st.Ino, Links: st.Nlink,
+		Mode: nofollow.Mode(uint32(st.Mode)), Size: int64(st.Size), Inode: st.Ino, Links: st.Nlink,
 		Modified: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Changed: st.Ctime.Sec*1e9 + int64(st.Ctime.Nsec),
 	}, nil
 }
@@ -212,41 +214,9 @@ func (f *linuxDir) oldDescribe(name string) (Stat, error) {
 		return Stat{}, err
 	}
 	return Stat{
-		Mode: goMode(st.Mode), Size: st.Size, Inode: st.Ino, Links: uint32(st.Nlink), Modified: st.Mtim.Nano(),
+		Mode: nofollow.Mode(st.Mode), Size: st.Size, Inode: st.Ino, Links: uint32(st.Nlink), Modified: st.Mtim.Nano(),
 		Changed: st.Ctim.Nano(),
 	}, nil
-}
-
-// goMode converts a mode to package fs.
-func goMode(mode uint32) fs.FileMode {
-	m := fs.FileMode(mode & 0o777)
-	switch mode & unix.S_IFMT {
-	case unix.S_IFREG:
-	case unix.S_IFDIR:
-		m |= fs.ModeDir
-	case unix.S_IFLNK:
-		m |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		m |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		m |= fs.ModeSocket
-	case unix.S_IFCHR:
-		m |= fs.ModeDevice | fs.ModeCharDevice
-	case unix.S_IFBLK:
-		m |= fs.ModeDevice
-	default:
-		m |= fs.ModeIrregular
-	}
-	if mode&unix.S_ISUID != 0 {
-		m |= fs.ModeSetuid
-	}
-	if mode&unix.S_ISGID != 0 {
-		m |= fs.ModeSetgid
-	}
-	if mode&unix.S_ISVTX != 0 {
-		m |= fs.ModeSticky
-	}
-	return m
 }
 
 func kindOfMode(mode uint32) kind {

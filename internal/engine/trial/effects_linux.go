@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // op is how a change is kept.
@@ -495,29 +496,7 @@ func (f *found) notKept() {
 }
 
 func fileOf(st *unix.Stat_t) File {
-	mode := fs.FileMode(st.Mode & 0o777)
-	for bit, m := range map[uint32]fs.FileMode{
-		unix.S_ISUID: fs.ModeSetuid, unix.S_ISGID: fs.ModeSetgid, unix.S_ISVTX: fs.ModeSticky,
-	} {
-		if st.Mode&bit != 0 {
-			mode |= m
-		}
-	}
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFDIR:
-		mode |= fs.ModeDir
-	case unix.S_IFLNK:
-		mode |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		mode |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		mode |= fs.ModeSocket
-	case unix.S_IFCHR:
-		mode |= fs.ModeDevice | fs.ModeCharDevice
-	case unix.S_IFBLK:
-		mode |= fs.ModeDevice
-	}
-	return File{Mode: mode, Size: st.Size, Time: time.Unix(st.Mtim.Unix())}
+	return File{Mode: nofollow.Mode(st.Mode), Size: st.Size, Time: time.Unix(st.Mtim.Unix())}
 }
 
 // file returns the state of a name.

@@ -1,15 +1,15 @@
 package paint_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/ptytest"
 )
 
 // In xterm, which cuts lines when it becomes narrower, and in rxvt-unicode, which wraps them, forty resizes during a stream
@@ -35,7 +35,7 @@ func TestX(t *testing.T) {
 	} {
 		t.Run(test.program, func(t *testing.T) {
 			t.Parallel()
-			x := startX(t, test.program, "xdotool")
+			x := &xServer{t, ptytest.StartX(t, test.program, "xdotool")}
 			dir := t.TempDir()
 			printed := filepath.Join(dir, "printed")
 			script := filepath.Join(dir, "printer")
@@ -67,33 +67,6 @@ func TestX(t *testing.T) {
 type xServer struct {
 	t       *testing.T
 	display string
-}
-
-// startX starts an X server. The test is skipped where a program is missing.
-func startX(t *testing.T, programs ...string) *xServer {
-	t.Helper()
-	for _, p := range append([]string{"Xvfb"}, programs...) {
-		if _, err := exec.LookPath(p); err != nil {
-			t.Skip(p + " is not installed")
-		}
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	cmd := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1600x1000x24", "-nolisten", "tcp", "-noreset")
-	cmd.ExtraFiles = []*os.File{w}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.Close()
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	number, err := bufio.NewReader(r).ReadString('\n')
-	if err != nil && err != io.EOF || strings.TrimSpace(number) == "" {
-		t.Skipf("Xvfb doesn't start here: %v", err)
-	}
-	return &xServer{t, ":" + strings.TrimSpace(number)}
 }
 
 // start starts a program on the server, until the test ends.
