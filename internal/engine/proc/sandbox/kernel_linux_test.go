@@ -325,3 +325,27 @@ func TestLimitsStayNarrow(t *testing.T) {
 		}
 	}
 }
+
+// A placeholder has its mode from the start, also in a directory that passes on its group: a chmod afterwards made a
+// user's directory unreadable that was created in the placeholder's place meanwhile.
+func TestPlaceholdersAreMadeWithTheirMode(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Chmod(dir, 0o2755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"hooks", "config", "commondir", ".vscode"} {
+		path := filepath.Join(dir, name)
+		mark, content := kindOf(path)
+		if err := makePlaceholder(path, mark, content); err != nil || !marked(path) {
+			st, _ := os.Lstat(path)
+			t.Errorf("%s: %v, %v", name, err, st.Mode())
+		}
+		(&placeholders{paths: []string{path}}).release()
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := makePlaceholder(path, mark, content); err != unix.EEXIST || marked(path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -188,25 +188,24 @@ func (b *Box) holds(path string) bool {
 	return h != nil && slices.Contains(h.paths, path)
 }
 
+// makePlaceholder creates a placeholder with its mode: changing the mode of a path afterwards could change that of a
+// directory which was created there meanwhile.
 func makePlaceholder(path string, mark uint32, content string) error {
-	var err error
 	switch mark & unix.S_IFMT {
 	case unix.S_IFDIR:
-		err = unix.Mkdir(path, 0o500)
+		return unix.Mkdir(path, mark&0o7777)
 	case unix.S_IFSOCK:
-		err = unix.Mknod(path, unix.S_IFSOCK|0o400, 0)
-	default:
-		var fd int
-		if fd, err = unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW,
-			0o600); err == nil {
-			_, err = unix.Write(fd, []byte(content))
-			unix.Close(fd)
-		}
+		return unix.Mknod(path, mark, 0)
 	}
-	if err == nil {
-		err = unix.Chmod(path, mark&0o7777)
+	fd, err := unix.Open(path, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
 	}
-	return err
+	defer unix.Close(fd)
+	if _, err := unix.Write(fd, []byte(content)); err != nil {
+		return err
+	}
+	return unix.Fchmod(fd, mark&0o7777)
 }
 
 // marked reports whether a path is a placeholder.
@@ -216,7 +215,7 @@ func marked(path string) bool {
 		return false
 	}
 	mark, content := kindOf(path)
-	if st.Mode != mark {
+	if st.Mode&^unix.S_ISGID != mark { // a directory inherits that bit
 		return false
 	}
 	if mark == dirMark {
