@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -318,13 +317,11 @@ func result(res *mcp.CallToolResult) tool.Result {
 	if !left {
 		return tool.Result{Content: content}
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(rest) != nil {
+	text, err := humanize.JSON(rest)
+	if err != nil {
 		return tool.Result{Content: content}
 	}
-	return tool.Result{Content: append(content, tool.Text(strings.TrimRight(b.String(), "\n")))}
+	return tool.Result{Content: append(content, tool.Text(text))}
 }
 
 // words is the text of a result, to compare structured content with.

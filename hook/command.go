@@ -1,9 +1,7 @@
 package hook
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 )
 
@@ -40,10 +39,8 @@ func environ(o Options) []string {
 
 // command runs a command with the input as JSON.
 func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error) {
-	var input bytes.Buffer
-	e := json.NewEncoder(&input)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(in); err != nil {
+	input, err := humanize.JSON(in)
+	if err != nil {
 		return printed{}, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -51,7 +48,7 @@ func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error)
 	full := func() { cancel(errTooMuch) }
 	stdout, stderr := proc.NewBeginning(maxOutput, full), proc.NewBeginning(maxOutput, nil)
 	c := proc.Command{
-		Line: h.Command, Dir: r.o.Dir, Env: slices.Clip(r.env), Timeout: h.timeout(), Input: input.Bytes(),
+		Line: h.Command, Dir: r.o.Dir, Env: slices.Clip(r.env), Timeout: h.timeout(), Input: append(input, '\n'),
 		Head: 1, Tail: 1, Spill: stdout, SpillLimit: 2 * maxOutput, Stderr: stderr,
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.Env)) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // The tags of the structs in data.go describe the data of entries, and the structs in forms.go that of other packages'
@@ -59,7 +61,7 @@ func (f boxForm) read(d *decoder) any {
 func encode(data Data) (json.RawMessage, error) {
 	f := entryForms()[data.Type()]
 	if reflect.TypeOf(data) != f.t {
-		return marshal(data) // a type of another package
+		return humanize.JSON(data) // a type of another package
 	}
 	var e encoder
 	f.write(&e, reflect.ValueOf(data))
@@ -136,7 +138,7 @@ func (b forms) form(t reflect.Type) *form {
 	}
 	return &form{ // a type that is rare or short
 		func(e *encoder, v reflect.Value) {
-			raw, err := marshal(v.Interface())
+			raw, err := humanize.JSON(v.Interface())
 			e.raw(raw, err)
 		},
 		func(d *decoder, v reflect.Value) {

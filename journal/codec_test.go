@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -65,7 +66,7 @@ func TestEncodeAgrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := marshal(d)
+		want, err := humanize.JSON(d)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +118,7 @@ func FuzzText(f *testing.F) {
 	f.Add("a\"\\\n\t\r\b\f\x00\x7f<>&\u2028\u2029\xff\ufffd😀")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := appendText(nil, s)
-		want, err := marshal(s)
+		want, err := humanize.JSON(s)
 		if err != nil || string(got) != string(want) {
 			t.Fatalf("%s, want %s (%v)", got, want, err)
 		}
@@ -139,7 +140,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			raw, err := marshal(data) // as this package writes it
+			raw, err := humanize.JSON(data) // as this package writes it
 			if err != nil {
 				continue
 			}

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Any file can be opened or is rejected; after opening it for writing, all of it can be read.
@@ -91,7 +93,7 @@ func FuzzPack(f *testing.F) {
 		if masked {
 			mask = func(s string) string { return s }
 		}
-		compact, err := marshal(json.RawMessage(raw))
+		compact, err := humanize.JSON(json.RawMessage(raw))
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -75,7 +76,7 @@ func (g *generator) call() tool.Call {
 		`{"mimeType":"image/png","data":"aGVsbG8="}`}
 	raw := args[g.r.IntN(len(args))]
 	if g.long && g.r.IntN(4) == 0 {
-		b, _ := marshal(map[string]string{"content": g.text()})
+		b, _ := humanize.JSON(map[string]string{"content": g.text()})
 		raw = string(b)
 	}
 	return tool.Call{ID: fmt.Sprint("call-", g.calls), Name: "edit", Args: json.RawMessage(raw)}

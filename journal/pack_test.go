@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/dev/serial"
 	"github.com/adze-dev/adze/internal/dev/soak"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -116,8 +117,8 @@ func TestLongData(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		a, _ := marshal(got)
-		b, _ := marshal(d)
+		a, _ := humanize.JSON(got)
+		b, _ := humanize.JSON(d)
 		if a, b := strings.Replace(string(a), `"turns":1,`, "", 1), string(b); a != b {
 			t.Errorf("%s: changed: %.200s, want %.200s", name, a, b)
 		}

@@ -1,11 +1,11 @@
 package model
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -73,7 +73,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 		}
 		out.Parts = append(out.Parts, o)
 	}
-	return marshal(out)
+	return humanize.JSON(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -123,7 +123,7 @@ func (s Sealed) MarshalJSON() ([]byte, error) {
 	} else {
 		out.Base64 = s.JSON
 	}
-	return marshal(out)
+	return humanize.JSON(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -150,7 +150,7 @@ func (c Call) MarshalJSON() ([]byte, error) {
 		said := string(c.Args)
 		out.Said = &said
 	}
-	return marshal(out)
+	return humanize.JSON(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -165,15 +165,4 @@ func (c *Call) UnmarshalJSON(b []byte) error {
 	}
 	*c = Call{tool.Call{ID: in.ID, Name: in.Name, Args: args, By: in.By}}
 	return nil
-}
-
-// marshal is json.Marshal without HTML escapes.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool/schema"
 )
 
@@ -99,7 +100,7 @@ func (t *defined[A]) arguments(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(values)
+	return humanize.JSON(values)
 }
 
 // ArgumentsOf returns the arguments of a call as the tool reads them: repaired, by the declared names of parameters,
@@ -119,7 +120,7 @@ func ArgumentsOf(t Tool, raw json.RawMessage) json.RawMessage {
 		if s, err = schema.Parse(t.Declaration().Parameters); err == nil {
 			var values map[string]any
 			if values, _, err = s.Values(raw); err == nil {
-				args, err = marshal(values)
+				args, err = humanize.JSON(values)
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // A Display shows a call to the user. Every Display has a Markdown form; front ends can render known types better. It
@@ -82,7 +84,7 @@ type planJSON struct {
 
 // MarshalJSON writes the documented plan_summary object.
 func (p Plan) MarshalJSON() ([]byte, error) {
-	return marshal(planJSON{"plan_summary", p.Message, p.Text, p.Rejected})
+	return humanize.JSON(planJSON{"plan_summary", p.Message, p.Text, p.Rejected})
 }
 
 // Opaque is a display of unknown type, read back from a transcript. It keeps the JSON.
@@ -99,7 +101,7 @@ func MarshalDisplay(d Display) (json.RawMessage, error) {
 	if m, ok := d.(json.Marshaler); ok {
 		return m.MarshalJSON()
 	}
-	return marshal(d.Markdown())
+	return humanize.JSON(d.Markdown())
 }
 
 // UnmarshalDisplay reads what MarshalDisplay wrote. A display of unknown type is an [Opaque].
@@ -179,7 +181,7 @@ func (d FileDiff) Markdown() string {
 }
 
 // MarshalJSON writes the documented names.
-func (d FileDiff) MarshalJSON() ([]byte, error) { return marshal(fileDiffJSON(d)) }
+func (d FileDiff) MarshalJSON() ([]byte, error) { return humanize.JSON(fileDiffJSON(d)) }
 
 // UnmarshalJSON reads the documented names.
 func (d *FileDiff) UnmarshalJSON(b []byte) error {

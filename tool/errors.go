@@ -235,7 +235,7 @@ func (d Decision) Remedy(flags ...string) string {
 func quoteRules(offer string) string {
 	rules := strings.Split(offer, "\n")
 	for i, r := range rules {
-		if quoted, err := marshal(Visible(r)); err == nil {
+		if quoted, err := humanize.JSON(Visible(r)); err == nil {
 			rules[i] = string(quoted)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool/schema"
 )
 
@@ -53,7 +54,7 @@ func (b BaseTool) ValidateToolParams(map[string]any) error { return nil }
 
 // GetDescription returns the parameters as JSON.
 func (b BaseTool) GetDescription(params map[string]any) string {
-	raw, err := marshal(params)
+	raw, err := humanize.JSON(params)
 	if err != nil {
 		return b.Decl.Title()
 	}

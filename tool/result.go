@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Result is the result of a call: Content for the model, Display for users.
@@ -80,7 +82,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return marshal(out)
+	return humanize.JSON(out)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. A display of unknown type is kept as [Opaque].
@@ -115,7 +117,7 @@ func marshalParts(parts []Part) (json.RawMessage, error) {
 		return json.RawMessage(`""`), nil
 	}
 	if t, ok := parts[0].(Text); ok && len(parts) == 1 {
-		return marshal(string(t))
+		return humanize.JSON(string(t))
 	}
 	items := make([]any, 0, len(parts))
 	for _, p := range parts {
@@ -126,7 +128,7 @@ func marshalParts(parts []Part) (json.RawMessage, error) {
 			items = append(items, mediaJSON{inlineJSON{p.MIMEType, base64.StdEncoding.EncodeToString(p.Data)}})
 		}
 	}
-	return marshal(items)
+	return humanize.JSON(items)
 }
 
 func unmarshalParts(b json.RawMessage) ([]Part, error) {
@@ -172,17 +174,6 @@ func unmarshalPart(b json.RawMessage) (Part, error) {
 		return nil, fmt.Errorf("read a content part of type %s: %w", p.InlineData.MIMEType, err)
 	}
 	return Media{p.InlineData.MIMEType, data}, nil
-}
-
-// marshal is json.Marshal without HTML escapes.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
 // Status is how a call ended.
@@ -233,12 +224,12 @@ func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 	case o.Result.Display != nil:
 		display, err = MarshalDisplay(o.Result.Display)
 	case o.Error != nil:
-		display, err = marshal(o.Error.Message)
+		display, err = humanize.JSON(o.Error.Message)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return marshal(struct {
+	return humanize.JSON(struct {
 		ID      json.RawMessage `json:"id"`
 		Name    string          `json:"name"`
 		Status  Status          `json:"status"`
@@ -250,7 +241,7 @@ func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 
 // MarshalJSON writes the documented format.
 func (o Outcome) MarshalJSON() ([]byte, error) {
-	id, err := marshal(o.Call.ID)
+	id, err := humanize.JSON(o.Call.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -53,6 +53,8 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // A Tool can be called by a model, by name.
@@ -128,7 +130,7 @@ func (d Declaration) MarshalJSON() ([]byte, error) {
 	if aliases == nil {
 		aliases = []string{}
 	}
-	return marshal(struct {
+	return humanize.JSON(struct {
 		Name        string          `json:"name"`
 		DisplayName string          `json:"displayName"`
 		Summary     string          `json:"summary,omitempty"`

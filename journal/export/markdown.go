@@ -101,7 +101,7 @@ func JSON(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Bl
 		if err != nil {
 			full = e // with the reference
 		}
-		line, err := marshal(full)
+		line, err := humanize.JSON(full)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func JSON(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Bl
 	}
 	out.WriteString("\n]")
 	if problem != "" {
-		line, err := marshal(problem)
+		line, err := humanize.JSON(problem)
 		if err != nil {
 			return err
 		}
@@ -118,14 +118,6 @@ func JSON(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Bl
 	}
 	out.WriteString("}\n")
 	return out.Flush()
-}
-
-func marshal(v any) ([]byte, error) {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return []byte(strings.TrimSuffix(b.String(), "\n")), err
 }
 
 // fact is a line of the header.

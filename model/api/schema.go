@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -28,13 +29,11 @@ func Lowered(raw json.RawMessage) json.RawMessage {
 	}
 	l := &lowering{root: root, left: maxSchemaNodes}
 	n, _ := l.node(root, 0).(map[string]any)
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(l.object(n)) != nil {
+	out, err := humanize.JSON(l.object(n))
+	if err != nil {
 		return json.RawMessage(anyObject)
 	}
-	return bytes.TrimSpace(b.Bytes())
+	return out
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool/schema"
 )
 
@@ -38,15 +39,7 @@ func Scalar(raw json.RawMessage) string {
 }
 
 // Marshal is json.Marshal without HTML escapes.
-func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
-}
+func Marshal(v any) ([]byte, error) { return humanize.JSON(v) }
 
 // Merge adds members to a JSON object. An existing member is replaced; if both are objects, they are merged.
 func Merge(object []byte, members map[string]json.RawMessage) ([]byte, error) {

@@ -323,13 +323,11 @@ func describe(v any) string {
 
 // compact writes a value as JSON without HTML escapes.
 func compact(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := humanize.JSON(v)
+	if err != nil {
 		return fmt.Sprintf("%v", v)
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return string(text)
 }
 
 func join(at, name string) string {

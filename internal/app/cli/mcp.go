@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -248,7 +246,7 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	raw, err := encode(server)
+	raw, err := humanize.JSON(server)
 	if err != nil {
 		return err
 	}
@@ -272,15 +270,6 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 		fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
 	}
 	return nil
-}
-
-// encode writes JSON without making <, > and & unreadable.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSpace(b.Bytes()), err
 }
 
 // serverOf is the server that the command line describes.

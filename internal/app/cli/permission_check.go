@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/permission"
@@ -165,15 +166,15 @@ func (c *checker) answer(ctx context.Context, line []byte, number int, bad error
 	}
 	if bad != nil {
 		v.Error = fmt.Sprintf(`line %d: invalid question: %s; expected {"id":…,"cmd":"…","rules":{"allow":[…],"ask":[…],"deny":[…]},"cwd":"…","mode":"…"}`, number, plainJSONError(bad))
-		return compactJSON(v)
+		return humanize.JSON(v)
 	}
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		v.Error = fmt.Sprintf("line %d: %v", number, err)
-		return compactJSON(v)
+		return humanize.JSON(v)
 	}
 	v.Verdict, v.Why = permission.Word(d), why
-	return compactJSON(v)
+	return humanize.JSON(v)
 }
 
 // idOf is the id of a line that breaks off behind it; nil if there is none.

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -200,23 +201,12 @@ func previewText(p *permission.Policy, r tool.Request, d tool.Decision) string {
 
 // printJSON prints one value on one line.
 func printJSON(w io.Writer, v any) error {
-	text, err := compactJSON(v)
+	text, err := humanize.JSON(v)
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(append(text, '\n'))
 	return err
-}
-
-// compactJSON is v in one line.
-func compactJSON(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // toolRun answers calls line by line.

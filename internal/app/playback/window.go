@@ -55,7 +55,7 @@ func (w *window) show(f paint.Frame) ([]cell.Line, paint.Position) {
 // for the lines and then draws the new area, unless there are so many lines that it prints them over the old one.
 func (w *window) pushed(finished []cell.Line, live int) int {
 	if len(finished) == 0 || len(w.drawn) == 0 || len(finished)+len(w.drawn) >= w.rows ||
-		slices.ContainsFunc(finished, w.wide) {
+		slices.ContainsFunc(finished, func(l cell.Line) bool { return l.MayWrap(w.columns) }) {
 		return 0
 	}
 	n := 0 // lines that were the first of the live area, and don't move
@@ -66,19 +66,6 @@ func (w *window) pushed(finished []cell.Line, live int) int {
 		n--
 	}
 	return len(w.drawn) - n
-}
-
-// wide reports whether a line might take several rows in some terminals.
-func (w *window) wide(l cell.Line) bool {
-	n := 0
-	for _, s := range l {
-		for _, r := range s.Text {
-			if n++; r >= 0x300 {
-				n++
-			}
-		}
-	}
-	return n > w.columns
 }
 
 // fold breaks a line at the right edge, like terminals.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -150,11 +151,8 @@ const minKey = 8
 
 // write writes one line. Write errors are only reported.
 func (l *Log) write(line any, key string) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(line)
-	text := b.Bytes()
+	text, err := humanize.JSON(line)
+	text = append(text, '\n')
 	if len(key) >= minKey {
 		text = bytes.ReplaceAll(text, []byte(key), []byte("[API key]"))
 	}

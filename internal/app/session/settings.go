@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -86,10 +87,7 @@ func settingJSON(text string) (json.RawMessage, error) {
 	if json.Compact(&out, []byte(text)) == nil {
 		return out.Bytes(), nil
 	}
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(text)
-	return bytes.TrimSpace(out.Bytes()), err
+	return humanize.JSON(text)
 }
 
 // TakesEffect reports what prevents a changed setting from taking effect: the project isn't trusted, or another file

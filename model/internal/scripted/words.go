@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
 // Faults are the ways in which servers deviate or fail.
@@ -77,13 +79,11 @@ func Arguments(args json.RawMessage) string {
 
 // JSON writes a value like model servers: on one line, and without HTML escapes.
 func JSON(v any) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := humanize.JSON(v)
+	if err != nil {
 		panic(err) // a bug in the test
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return string(text)
 }
 
 // WriteJSON writes a response with a status and one object. Its content type is application/json if none is set.

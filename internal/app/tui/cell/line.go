@@ -64,6 +64,20 @@ func (l Line) Append(out []byte, c Colors) []byte {
 	return out
 }
 
+// MayWrap reports whether the line takes several rows of this width, or might: terminals don't agree on the width of
+// every character.
+func (l Line) MayWrap(columns int) bool {
+	n := 0
+	for _, s := range l {
+		for _, r := range s.Text {
+			if n++; r >= 0x300 {
+				n++
+			}
+		}
+	}
+	return n > columns
+}
+
 // Cut shortens the line to width cells. A cut line ends with "…".
 func (l Line) Cut(width int) Line {
 	if l.Width() <= width {

@@ -83,7 +83,8 @@ func (b buried) finished(lines []cell.Line, p *Painter) buried {
 // uncertain reports whether it isn't known how many rows a line takes: it may be wrapped, and has characters that
 // terminals wrap in different ways.
 func (p *Painter) uncertain(l cell.Line) bool {
-	return p.wide(l) && slices.ContainsFunc(l, func(s cell.Span) bool { return strings.ContainsFunc(s.Text, oddWidth) })
+	return l.MayWrap(p.columns) &&
+		slices.ContainsFunc(l, func(s cell.Span) bool { return strings.ContainsFunc(s.Text, oddWidth) })
 }
 
 // oddWidth reports whether a character may take other than one cell. Punctuation, such as quotes and dashes, takes one.

@@ -353,7 +353,8 @@ func (p *Painter) finish(lines, live []cell.Line) {
 		return
 	}
 	p.buried = p.buried.finished(lines, p)
-	if len(p.drawn) == 0 || len(lines)+len(p.drawn) >= p.rows || slices.ContainsFunc(lines, p.wide) {
+	wraps := func(l cell.Line) bool { return l.MayWrap(p.columns) }
+	if len(p.drawn) == 0 || len(lines)+len(p.drawn) >= p.rows || slices.ContainsFunc(lines, wraps) {
 		p.move(Position{})
 		p.eraseBelow()
 		p.print(lines)
@@ -393,20 +394,6 @@ func (p *Painter) print(lines []cell.Line) {
 		p.out = append(p.out, "\r\n"...)
 	}
 	p.at = Position{}
-}
-
-// wide reports whether a finished line takes several rows, or might: terminals don't agree on the width of every
-// character.
-func (p *Painter) wide(l cell.Line) bool {
-	n := 0
-	for _, s := range l {
-		for _, r := range s.Text {
-			if n++; r >= 0x300 {
-				n++
-			}
-		}
-	}
-	return n > p.columns
 }
 
 // redraw changes the live area to these lines. Rows that only moved are not written again.
