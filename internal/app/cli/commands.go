@@ -80,7 +80,8 @@ adze session delete 3f2a`},
 			usage: "session export ID [--format md|html|json]", run: sessionExport, help: `
 adze session export 3f2a > session.md
 adze session export 3f2a --format html > session.html`},
-		{name: "session replay", words: "ID", noun: aSession, about: "play a recorded session, in the terminal or into a file",
+		{name: "session replay", words: "ID", noun: aSession,
+			about: "play a recorded session, in the terminal or into a file",
 			usage: "session replay ID [--speed N] [--cast FILE] [--svg FILE]", run: sessionReplay, help: `
 adze session replay 3f2a
 adze session replay 3f2a --speed 4
@@ -173,7 +174,8 @@ adze trust
 adze trust --remove`},
 		{name: "demo", about: "run a demo with a prerecorded model", homeless: true, run: runDemo, help: `
 adze demo`},
-		{name: "completion", words: "SHELL", noun: aShell, about: "print a completion script for bash, zsh, fish or powershell", homeless: true,
+		{name: "completion", words: "SHELL", noun: aShell,
+			about: "print a completion script for bash, zsh, fish or powershell", homeless: true,
 			usage: "completion bash|zsh|fish|powershell", run: printCompletion, help: `
 adze completion bash > ~/.local/share/bash-completion/completions/adze
 adze completion zsh > "${fpath[1]}/_adze"
