@@ -315,3 +315,12 @@ func promptPart(p tool.Part) model.Part {
 	}
 	return model.Text(fmt.Sprintf("[content of the kind %T]", p))
 }
+
+// attachNamed reads a file or directory, if policy or the user allows it.
+func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, error) {
+	mention := `@"` + path + `"`
+	if found := s.tools.Mentions(mention); len(found) == 0 || found[0].Absent {
+		return nil, errors.New("no such file")
+	}
+	return s.attach(ctx, mention)
+}

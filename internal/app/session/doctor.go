@@ -59,21 +59,6 @@ func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support
 	c.tools(ctx, s, name)
 }
 
-func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
-	var b strings.Builder
-	c := NewCheckup(&b)
-	found, err := c.Machine(s.env)
-	if err != nil {
-		return Expansion{}, err
-	}
-	c.Session(ctx, s, found, nil)
-	if ctx.Err() != nil {
-		return Expansion{}, ctx.Err()
-	}
-	c.End()
-	return Expansion{Print: b.String()}, nil
-}
-
 // sessions reports the size of recorded sessions, and when they are deleted.
 func (c *Checkup) sessions(s *Session) {
 	c.section("sessions")

@@ -402,3 +402,6 @@ func (m *Models) extract(ctx context.Context, prompt, content string) (string, e
 	}
 	return b.String(), nil
 }
+
+// Efforts returns the levels of reasoning effort: see [model.Request].
+func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }

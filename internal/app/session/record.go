@@ -1,9 +1,11 @@
 package session
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/journal/export"
 )
 
 // Recording configures how a session is recorded.
@@ -439,4 +442,41 @@ func (f Directory) otherBytes(stop func() bool) (results, rest int64) {
 		return nil
 	})
 	return results, rest
+}
+
+// ExportFormats returns the formats of an export.
+func ExportFormats() []string { return []string{"md", "html", "json"} }
+
+// Export writes a recorded session in a format for users or programs; "" is Markdown.
+func (f Directory) Export(w io.Writer, id, format string) error {
+	all := f.Sessions()
+	log, err := all.Entries(id)
+	if err != nil {
+		return SessionError(err)
+	}
+	defer log.Close()
+	write := export.Markdown
+	switch format {
+	case "html":
+		write = export.HTML
+	case "json":
+		write = export.JSON
+	}
+	empty := true
+	for range log.Read(1) {
+		empty = false
+		break
+	}
+	if empty {
+		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id,
+			log.Path())
+	}
+	out := bufio.NewWriter(w)
+	if err := write(out, log.Read(1), all.Store()); err != nil {
+		return SessionError(err)
+	}
+	if log.Torn() {
+		f.env.warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
+	}
+	return out.Flush()
 }

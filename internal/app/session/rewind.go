@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -92,97 +91,6 @@ func typedText(m model.Message) string {
 		}
 	}
 	return ""
-}
-
-// slashRewind has the user choose a prompt, or uses the Nth from the end, and rewinds to before it.
-func slashRewind(_ context.Context, s *Session, words string) (Expansion, error) {
-	found, err := s.prompts()
-	if err != nil {
-		return Expansion{}, err
-	}
-	if len(found) == 0 {
-		return Expansion{Print: "Nothing to rewind: there is no prompt in this conversation."}, nil
-	}
-	if words != "" {
-		n, err := strconv.Atoi(words)
-		if err != nil || n < 1 || n > len(found) {
-			return Expansion{}, errorf(ErrPrompt, "/rewind: expected the number of a prompt, from 1 (the last) "+
-				"to %d, got %q", len(found), words)
-		}
-		return s.previewRewind(found[n-1])
-	}
-	c := &Choice{Title: "Rewind to before which prompt?"}
-	print := "Prompts, the newest first:\n"
-	for i, p := range found {
-		c.Options = append(c.Options, Option{Text: clip(tool.Visible(p.text), 120), About: Age(time.Since(p.at)),
-			Run: func(context.Context) (Expansion, error) { return s.previewRewind(p) }})
-		print += fmt.Sprintf("%3d  %s\n", i+1, clip(tool.Visible(p.text), 70))
-	}
-	return Expansion{Choice: c, Print: print + "Type /rewind N to return to before one of them."}, nil
-}
-
-// maxPreview is how many paths the preview of a rewind names.
-const maxPreview = 6
-
-// previewRewind describes a rewind, and has the user choose whether files are restored too.
-func (s *Session) previewRewind(p past) (Expansion, error) {
-	u, err := s.undoSince(p.seq)
-	if err != nil {
-		return Expansion{}, err
-	}
-	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.text), 50))}
-	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.prompts, "prompt"),
-		humanize.Count(p.messages-p.prompts, "other message")))
-	then := func(u *Undo) func(context.Context) (Expansion, error) {
-		return func(ctx context.Context) (Expansion, error) { return s.rewind(ctx, p, u) }
-	}
-	c.Options = []Option{{Text: "conversation only", About: "files stay as they are", Run: then(nil)}}
-	if u != nil {
-		c.View = u.List(s.Directory.Path)
-		for i, step := range u.Todo() {
-			if i == maxPreview {
-				c.Detail = append(c.Detail, fmt.Sprintf("              and %d more", len(u.Todo())-i))
-				break
-			}
-			label := ""
-			if i == 0 {
-				label = "files"
-			}
-			c.Detail = append(c.Detail, fmt.Sprintf("%-13s %s %s", label, step.Verb(),
-				shortPath(step.Path, s.Directory.Path)))
-		}
-		lost := 0
-		for _, l := range u.Left {
-			if l.Lost {
-				lost++
-			}
-		}
-		if n := len(u.Left) - lost; n > 0 {
-			c.Detail = append(c.Detail, fmt.Sprintf("left alone    %s that changed since", humanize.Count(n, "path")))
-		}
-		if lost > 0 {
-			c.Detail = append(c.Detail, fmt.Sprintf("lost          %s that can't be restored",
-				humanize.Count(lost, "path")))
-		}
-		if n := len(u.Todo()); n > 0 {
-			c.Options = append(c.Options, Option{
-				Text: "files and conversation", About: "restores " + humanize.Count(n, "path"), Run: then(u),
-			})
-		}
-	} else {
-		c.Detail = append(c.Detail, "files         none were changed")
-	}
-	c.Options = append(c.Options, Option{Text: "cancel"})
-	return Expansion{Choice: c, Print: c.Title + "\n" + strings.Join(c.Detail, "\n")}, nil
-}
-
-// undoSince plans to undo all calls after an entry; nil if they changed nothing.
-func (s *Session) undoSince(seq int64) (*Undo, error) {
-	u, err := s.Undo(Selection{Since: seq})
-	if _, nothing := err.(*NothingError); nothing {
-		return nil, nil
-	}
-	return u, err
 }
 
 // rewind returns to the conversation before a prompt, and restores files first if u isn't nil. The journal only grows:

@@ -448,3 +448,46 @@ func outputBudget(threshold int) int {
 	}
 	return threshold
 }
+
+// addedDirs returns the directories of the workspace after the first one, for the model.
+func (s *Session) addedDirs() []string {
+	var out []string
+	for _, root := range s.tools.Roots() {
+		if root != s.Directory.Path {
+			out = append(out, tool.Visible(root))
+		}
+	}
+	return out
+}
+
+// Recorded reports whether the session can be resumed.
+func (s *Session) Recorded() bool {
+	if s.recorder == nil {
+		return false
+	}
+	s.recorder.mu.Lock()
+	defer s.recorder.mu.Unlock()
+	return s.recorder.w != nil
+}
+
+// Inherit copies the user's choices from another session: the mode, the rules and the model.
+func (s *Session) Inherit(ctx context.Context, from *Session) error {
+	s.Policy.Inherit(from.Policy)
+	from.own.mu.Lock()
+	own := from.own.rules
+	from.own.mu.Unlock()
+	for list, rules := range own {
+		for _, r := range rules {
+			if _, err := s.addRule(list, r.Text); err != nil {
+				return err
+			}
+		}
+	}
+	s.Settings.Model.Effort = from.Settings.Model.Effort
+	name := from.Models.Name()
+	if m, err := s.Models.Open(ctx); name == "" || err == nil && m.Name() == name {
+		return nil
+	}
+	_, err := s.Models.Switch(ctx, name)
+	return err
+}

@@ -238,3 +238,21 @@ func wantsDefinitions(p contextfiles.Places) []trust.Item {
 	}
 	return items
 }
+
+// shellLines returns the commands of a command file, with a placeholder for arguments.
+func shellLines(c contextfiles.Command) []string {
+	var lines []string
+	for _, p := range c.Parts {
+		if p.Kind != contextfiles.ShellPart {
+			continue
+		}
+		var b strings.Builder
+		for _, s := range p.Shell {
+			if b.WriteString(s.Text); s.Kind == contextfiles.ArgumentsPart {
+				b.WriteString("{{args}}")
+			}
+		}
+		lines = append(lines, "!{"+b.String()+"}")
+	}
+	return lines
+}

@@ -399,9 +399,6 @@ func (s *Session) listModels(ctx context.Context) Expansion {
 	return Expansion{Print: b.String(), Markdown: true}
 }
 
-// Efforts returns the levels of reasoning effort: see [model.Request].
-func Efforts() []string { return []string{"low", "medium", "high", "xhigh", "max"} }
-
 func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
 	if !slices.Contains(Efforts(), words) {
 		return Expansion{}, errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)

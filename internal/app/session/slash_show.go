@@ -1,13 +1,11 @@
 package session
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,7 +20,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/journal"
-	"github.com/adze-dev/adze/journal/export"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -277,43 +274,6 @@ func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: tool.Fence("diff", diff), Markdown: true}, nil
 }
 
-// ExportFormats returns the formats of an export.
-func ExportFormats() []string { return []string{"md", "html", "json"} }
-
-// Export writes a recorded session in a format for users or programs; "" is Markdown.
-func (f Directory) Export(w io.Writer, id, format string) error {
-	all := f.Sessions()
-	log, err := all.Entries(id)
-	if err != nil {
-		return SessionError(err)
-	}
-	defer log.Close()
-	write := export.Markdown
-	switch format {
-	case "html":
-		write = export.HTML
-	case "json":
-		write = export.JSON
-	}
-	empty := true
-	for range log.Read(1) {
-		empty = false
-		break
-	}
-	if empty {
-		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id,
-			log.Path())
-	}
-	out := bufio.NewWriter(w)
-	if err := write(out, log.Read(1), all.Store()); err != nil {
-		return SessionError(err)
-	}
-	if log.Torn() {
-		f.env.warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
-	}
-	return out.Flush()
-}
-
 // slashExport writes the session to a file that doesn't exist yet.
 func slashExport(_ context.Context, s *Session, words string) (Expansion, error) {
 	file, format := "", ""
@@ -360,17 +320,6 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		return Expansion{}, errorf(ErrPrompt, "/export: %v", err)
 	}
 	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
-}
-
-// addedDirs returns the directories of the workspace after the first one, for the model.
-func (s *Session) addedDirs() []string {
-	var out []string
-	for _, root := range s.tools.Roots() {
-		if root != s.Directory.Path {
-			out = append(out, tool.Visible(root))
-		}
-	}
-	return out
 }
 
 // slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the
@@ -424,34 +373,50 @@ func (s *Session) busy() string {
 	return ""
 }
 
-// Recorded reports whether the session can be resumed.
-func (s *Session) Recorded() bool {
-	if s.recorder == nil {
-		return false
+func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	var b strings.Builder
+	c := NewCheckup(&b)
+	found, err := c.Machine(s.env)
+	if err != nil {
+		return Expansion{}, err
 	}
-	s.recorder.mu.Lock()
-	defer s.recorder.mu.Unlock()
-	return s.recorder.w != nil
+	c.Session(ctx, s, found, nil)
+	if ctx.Err() != nil {
+		return Expansion{}, ctx.Err()
+	}
+	c.End()
+	return Expansion{Print: b.String()}, nil
 }
 
-// Inherit copies the user's choices from another session: the mode, the rules and the model.
-func (s *Session) Inherit(ctx context.Context, from *Session) error {
-	s.Policy.Inherit(from.Policy)
-	from.own.mu.Lock()
-	own := from.own.rules
-	from.own.mu.Unlock()
-	for list, rules := range own {
-		for _, r := range rules {
-			if _, err := s.addRule(list, r.Text); err != nil {
-				return err
-			}
+func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
+	all := s.Spent()
+	if len(all) == 0 {
+		return Expansion{Print: "No requests to a model in this session."}, nil
+	}
+	var b strings.Builder
+	b.WriteString("| model | requests | input | cached | output | cost |\n|---|--:|--:|--:|--:|--:|\n")
+	total, priced := 0.0, 0
+	for _, m := range all {
+		price := "–"
+		if p, ok := s.Settings.Model.Pricing[m.Model]; ok {
+			c := Cost(m.Usage, p)
+			total += c
+			priced++
+			price = fmt.Sprintf("$%.4f", c)
 		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %s |\n", inCell(m.Model), m.Requests, m.Usage.Input,
+			m.Usage.CacheRead, m.Usage.Output, price)
 	}
-	s.Settings.Model.Effort = from.Settings.Model.Effort
-	name := from.Models.Name()
-	if m, err := s.Models.Open(ctx); name == "" || err == nil && m.Name() == name {
-		return nil
+	switch {
+	case priced == 0:
+		b.WriteString("\nThe setting `modelPricing` has no prices for these models.")
+	case len(all) > 1:
+		fmt.Fprintf(&b, "\nTotal: $%.4f.", total)
 	}
-	_, err := s.Models.Switch(ctx, name)
-	return err
+	return Expansion{Print: b.String(), Markdown: true}, nil
+}
+
+// inCell escapes a text for a cell of a Markdown table.
+func inCell(s string) string {
+	return strings.NewReplacer("|", `\|`, "`", "'", "*", `\*`, "_", `\_`).Replace(tool.Visible(s))
 }

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/adze-dev/adze/internal/app/requestlog"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/tool"
 )
 
 // ContextUsage estimates the parts of the model's context, in tokens.
@@ -168,39 +166,6 @@ func Cost(u model.Usage, p settings.Price) float64 {
 	sum := float64(fresh)*p.Input + float64(u.CacheRead)*p.CacheRead + float64(u.CacheCreation)*p.CacheWrite +
 		float64(u.Output)*p.Output
 	return math.Round(sum*1e3) / 1e9
-}
-
-func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
-	all := s.Spent()
-	if len(all) == 0 {
-		return Expansion{Print: "No requests to a model in this session."}, nil
-	}
-	var b strings.Builder
-	b.WriteString("| model | requests | input | cached | output | cost |\n|---|--:|--:|--:|--:|--:|\n")
-	total, priced := 0.0, 0
-	for _, m := range all {
-		price := "–"
-		if p, ok := s.Settings.Model.Pricing[m.Model]; ok {
-			c := Cost(m.Usage, p)
-			total += c
-			priced++
-			price = fmt.Sprintf("$%.4f", c)
-		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %s |\n", inCell(m.Model), m.Requests, m.Usage.Input,
-			m.Usage.CacheRead, m.Usage.Output, price)
-	}
-	switch {
-	case priced == 0:
-		b.WriteString("\nThe setting `modelPricing` has no prices for these models.")
-	case len(all) > 1:
-		fmt.Fprintf(&b, "\nTotal: $%.4f.", total)
-	}
-	return Expansion{Print: b.String(), Markdown: true}, nil
-}
-
-// inCell escapes a text for a cell of a Markdown table.
-func inCell(s string) string {
-	return strings.NewReplacer("|", `\|`, "`", "'", "*", `\*`, "_", `\_`).Replace(tool.Visible(s))
 }
 
 // logged is a model whose requests and answers are logged. key is its API key.

@@ -100,15 +100,6 @@ func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words 
 	return Expansion{Parts: append(prompt, named[1:]...)}, nil
 }
 
-// attachNamed reads a file or directory, if policy or the user allows it.
-func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, error) {
-	mention := `@"` + path + `"`
-	if found := s.tools.Mentions(mention); len(found) == 0 || found[0].Absent {
-		return nil, errors.New("no such file")
-	}
-	return s.attach(ctx, mention)
-}
-
 // shellLine returns a command with its arguments inserted, as one quoted word each time.
 func shellLine(parts []contextfiles.Part, words string) string {
 	var b strings.Builder
@@ -121,24 +112,6 @@ func shellLine(parts []contextfiles.Part, words string) string {
 		}
 	}
 	return b.String()
-}
-
-// shellLines returns the commands of a command file, with a placeholder for arguments.
-func shellLines(c contextfiles.Command) []string {
-	var lines []string
-	for _, p := range c.Parts {
-		if p.Kind != contextfiles.ShellPart {
-			continue
-		}
-		var b strings.Builder
-		for _, s := range p.Shell {
-			if b.WriteString(s.Text); s.Kind == contextfiles.ArgumentsPart {
-				b.WriteString("{{args}}")
-			}
-		}
-		lines = append(lines, "!{"+b.String()+"}")
-	}
-	return lines
 }
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and

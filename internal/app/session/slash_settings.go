@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+	"slices"
+	"strings"
+)
+
+const permissionWords = "[allow|ask|deny RULE]"
+
+// slashPermissions shows the mode and the rules, or adds a rule for the session.
+func slashPermissions(_ context.Context, s *Session, words string) (Expansion, error) {
+	if words == "" {
+		return Expansion{Print: s.describeRules()}, nil
+	}
+	list, rule, _ := strings.Cut(words, " ")
+	rule = strings.TrimSpace(rule)
+	if !slices.Contains(ruleLists(), list) || rule == "" {
+		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)",
+			permissionWords)
+	}
+	note, err := s.addRule(list, rule)
+	if err != nil {
+		return Expansion{}, errorf(ErrPrompt, "/permissions: %v", err)
+	}
+	return Expansion{Print: fmt.Sprintf("For this session: %s %s%s", list, tool.Visible(rule), note)}, nil
+}
+
+func (s *Session) describeRules() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Approval mode: %s. Change it with /mode.\n", s.Policy.Mode())
+	p := s.Settings.Permissions
+	given := map[string][]permission.Written{
+		"deny": written(Denied(s.Settings)), "ask": written(p.Ask), "allow": written(p.Allow),
+	}
+	var rows [][]string
+	s.own.mu.Lock()
+	for _, list := range ruleLists() {
+		for _, w := range slices.Concat(given[list], s.own.rules[list]) {
+			rows = append(rows, []string{list, w.Text, w.Source})
+		}
+	}
+	s.own.mu.Unlock()
+	for _, rule := range s.Policy.Remembered() {
+		rows = append(rows, []string{"allow", rule, thisSession})
+	}
+	if len(rows) == 0 {
+		b.WriteString("No rules.\n")
+	} else {
+		b.WriteString("Rules; deny comes before ask, and ask before allow:\n" + columns(rows))
+	}
+	b.WriteString("/permissions allow RULE adds a rule for this session; so do ask and deny.")
+	return b.String()
+}
+
+const settingWords = "[get KEY|set KEY VALUE]"
+
+// slashSettings lists the settings that are not defaults, shows one, or changes one in the user's file.
+func slashSettings(_ context.Context, s *Session, words string) (Expansion, error) {
+	verb, rest, _ := strings.Cut(words, " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case verb == "":
+		return s.listSettings(), nil
+	case verb == "get" && rest != "" && !strings.Contains(rest, " "):
+		key, err := settings.Canonical(rest)
+		if err != nil {
+			return Expansion{}, err
+		}
+		v := ValueOf(s.Settings, key)
+		if v.Value == nil {
+			return Expansion{Print: "setting " + key + " is not set"}, nil
+		}
+		return Expansion{Print: fmt.Sprintf("%s = %s\nset in: %s", key, v, v.Source())}, nil
+	case verb == "set" && strings.Contains(rest, " "):
+		key, value, _ := strings.Cut(rest, " ")
+		return s.changeSetting(key, strings.TrimSpace(value))
+	}
+	return Expansion{}, errorf(ErrPrompt, "usage: /settings %s", settingWords)
+}
+
+func (s *Session) listSettings() Expansion {
+	var rows [][]string
+	for _, d := range settings.Describe() {
+		if v := ValueOf(s.Settings, d.Key); len(v.From) > 0 {
+			rows = append(rows, []string{v.Key, clip(v.String(), 60), v.Source()})
+		}
+	}
+	if len(rows) == 0 {
+		return Expansion{
+			Print: "All settings have their defaults. Change one with /settings set KEY VALUE, or see 'adze " +
+				"config list'.",
+		}
+	}
+	return Expansion{Print: "Settings that are not defaults:\n" + columns(rows) + "All settings: 'adze config list'."}
+}
+
+func (s *Session) changeSetting(key, value string) (Expansion, error) {
+	c, err := s.Directory.SetSetting(ForUser, key, value)
+	if err != nil {
+		return Expansion{}, err
+	}
+	text := c.String() + ".\nIt takes effect in the next session."
+	for _, note := range []string{c.Warning, second(s.Directory.TakesEffect(c))} {
+		if note != "" {
+			text += "\n" + note
+		}
+	}
+	return Expansion{Print: text}, nil
+}
+
+func second[A, B any](_ A, b B) B { return b }
+
+// settingKeys returns the completions of /settings.
+func settingKeys(context.Context, *Session) []Value {
+	var out []Value
+	for _, verb := range []string{"get ", "set "} {
+		for _, d := range settings.Describe() {
+			out = append(out, Value{verb + d.Key, d.About})
+		}
+	}
+	return out
+}
+
+// DescribeRequests lists the requests of a project, grouped by their effect.
+func DescribeRequests(items []trust.Item) string {
+	titles := []string{
+		trust.RunsProgram: "Runs programs", trust.ChangesPermissions: "Changes permissions",
+		trust.AddsTools: "Adds servers, agents, skills", trust.ChangesSetting: "Changes other settings",
+	}
+	groups := map[trust.Effect][]trust.Item{}
+	for _, item := range items {
+		groups[item.Effect] = append(groups[item.Effect], item)
+	}
+	var b strings.Builder
+	for effect, title := range titles {
+		group := groups[trust.Effect(effect)]
+		if len(group) > 0 {
+			fmt.Fprintf(&b, "  %s:\n", title)
+		}
+		for _, item := range group {
+			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What),
+				tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
+		}
+	}
+	return b.String()
+}
+
+// slashTrust shows what the project requests, and trusts it if the user approves.
+func slashTrust(ctx context.Context, s *Session, _ string) (Expansion, error) {
+	dir, store := s.Directory.Path, s.Directory.Trust()
+	items, err := s.Directory.Requests()
+	if err != nil {
+		return Expansion{}, err
+	}
+	if len(items) == 0 {
+		return Expansion{Print: "Nothing to trust: " + dir + " requests no additional permissions."}, nil
+	}
+	state, err := store.State(dir, items)
+	if err != nil {
+		return Expansion{}, err
+	}
+	list := "The project " + dir + " requests:\n" + DescribeRequests(items)
+	if state == trust.Trusted {
+		return Expansion{Print: list + "This project is trusted."}, nil
+	}
+	if s.front&Answers == 0 {
+		return Expansion{Print: list + "This project isn't trusted. Run 'adze trust' to trust it."}, nil
+	}
+	d, err := s.Executor.Ask(ctx, tool.Request{
+		Call:        tool.Call{Name: "trust"},
+		Declaration: tool.Declaration{Name: "trust", DisplayName: "Trust", Kind: tool.Other},
+		Invocation:  tool.Invocation{Description: "trust this project", Confirm: tool.Literal(list), MustAsk: true},
+	}, tool.Decision{Verdict: tool.Ask, Cause: tool.Cause{Kind: tool.ByUser}})
+	if err != nil {
+		return Expansion{}, err
+	}
+	if d.Verdict != tool.Allow {
+		return Expansion{Print: "Not trusted."}, nil
+	}
+	if err := store.Trust(dir, items); err != nil {
+		return Expansion{}, err
+	}
+	return Expansion{Print: "Trusted. It takes effect when you start adze again; adze -c continues this session."}, nil
+}
