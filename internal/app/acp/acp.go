@@ -44,7 +44,6 @@ type Start struct {
 	AddDirs []string
 	Record  *session.Recording
 	Tell    func(note string)
-	Front   session.Ability
 }
 
 // server is the connection to one editor.

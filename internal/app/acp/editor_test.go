@@ -86,7 +86,7 @@ func (e *editor) start() {
 			Open: func(s Start) (*session.Session, error) {
 				own := env
 				own.Tell = s.Tell
-				return session.Open(own, session.Options{Dir: s.Dir, AddDirs: s.AddDirs, Record: s.Record, Front: s.Front})
+				return session.Open(own, session.Options{Dir: s.Dir, AddDirs: s.AddDirs, Record: s.Record})
 			},
 		})
 		out.Close()

@@ -272,7 +272,6 @@ func (s *server) open(ctx context.Context, p sessionParams, servers map[string]d
 	t := &talk{server: s, listed: make(chan struct{})}
 	one, err := s.o.Open(Start{
 		Dir: session.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,
-		Front: session.Lasts | session.Answers,
 	})
 	if err != nil {
 		return nil, errorf(codeInternal, "%v", err)

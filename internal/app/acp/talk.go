@@ -21,6 +21,7 @@ import (
 type talk struct {
 	server  *server
 	session *session.Session
+	slash   *session.Commands
 	id      string
 	yolo    bool // it was started in yolo mode, so the editor may select it again
 	closing sync.Once
@@ -44,7 +45,7 @@ type talk struct {
 
 // attach connects a session that was opened.
 func (t *talk) attach(s *session.Session) {
-	t.session, t.id = s, s.ID
+	t.session, t.id, t.slash = s, s.ID, session.New(s, session.Lasts|session.Answers)
 	t.titled = s.Continues() != ""
 	t.server.mu.Lock()
 	t.models = slices.Clone(t.server.models)
@@ -181,7 +182,7 @@ func (s *server) prompt(raw json.RawMessage) (runner, error) {
 
 // answer runs a prompt, and returns why it ended.
 func (t *talk) answer(ctx context.Context, said prompted) (reason string, err error) {
-	x, isCommand, err := t.session.Expand(ctx, said.text)
+	x, isCommand, err := t.slash.Expand(ctx, said.text)
 	if err != nil {
 		return "", errorf(codeInvalidParams, "%v", err)
 	}
@@ -340,7 +341,7 @@ func (t *talk) tellState() {
 // tellCommands sends the slash commands, if they changed.
 func (t *talk) tellCommands() {
 	all := []slashCommand{}
-	for _, c := range t.session.Slashes() {
+	for _, c := range t.slash.List() {
 		one := slashCommand{Name: c.Name, Description: c.About}
 		if c.Words != "" {
 			one.Input = &commandInput{c.Words}

@@ -187,6 +187,7 @@ func checkSession(ctx context.Context, c *session.Checkup, env Env, o *options) 
 		return exitf(exitCode(err), "")
 	}
 	defer closeSession(env, s)
+	session.New(s, 0) // reports command files that are ignored
 	c.Session(ctx, s, found, told)
 	return nil
 }

@@ -206,12 +206,12 @@ func (d *demo) show(ctx context.Context, o *options) error {
 	}
 	h := &screenHost{env: d.quiet(), options: o, all: &hosts{}, opened: m}
 	h.env.notify = h.note
-	h.can = session.Lasts | session.Quits | session.Answers | session.Chooses | session.Copies | session.Draws
-	s, err := openSession(h.env, o, session.Options{Front: h.can, Record: &session.Recording{}})
+	s, err := openSession(h.env, o, session.Options{Interactive: true, Record: &session.Recording{}})
 	if err != nil {
 		return err
 	}
 	h.session, h.files = s, newFileList(s)
+	h.commands = session.New(s, session.Lasts|session.Quits|session.Answers|session.Chooses|session.Copies|session.Draws)
 	h.all.follow(h)
 	defer h.all.end()
 	h.front = tui.New(tui.Options{
@@ -248,7 +248,7 @@ var errDemoEnds = errors.New("the demo's model is prerecorded and has no more an
 
 // Run runs the task, and commands.
 func (h *demoHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
-	_, isCommand := h.session.FindSlash(typed)
+	_, isCommand := h.commands.Find(typed)
 	if isCommand || strings.HasPrefix(typed, "!") {
 		return h.screenHost.Run(ctx, typed)
 	}

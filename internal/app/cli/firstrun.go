@@ -57,7 +57,7 @@ func (h *screenHost) untrusted() string {
 
 // trustHint is how the user can trust the project.
 func (h *screenHost) trustHint() string {
-	if slices.ContainsFunc(h.session.Slashes(), func(c session.Slash) bool { return c.Name == "trust" }) {
+	if slices.ContainsFunc(h.commands.List(), func(c session.Command) bool { return c.Name == "trust" }) {
 		return "/trust"
 	}
 	return "adze trust"

@@ -51,21 +51,25 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		defer log.Close()
 		h.log = log
 	}
-	h.can = session.Lasts | session.Quits | session.Answers | session.Chooses
-	if env.Getenv("TERM") != "dumb" {
-		h.can |= session.Copies
-	}
-	s, err := openSession(h.env, o, session.Options{Sampling: true, Front: h.can, Record: record, Log: h.log})
+	s, err := openSession(h.env, o, session.Options{Sampling: true, Interactive: true, Record: record, Log: h.log})
 	if err != nil {
 		return err
 	}
-	h.session, h.files = s, newFileList(s)
+	can := session.Lasts | session.Quits | session.Answers | session.Chooses
+	draws := !o.screenReader && !s.Settings.UI.ScreenReader && env.Getenv("TERM") != "dumb"
+	if draws {
+		can |= session.Draws
+	}
+	if env.Getenv("TERM") != "dumb" {
+		can |= session.Copies
+	}
+	h.session, h.commands, h.files = s, session.New(s, can), newFileList(s)
 	h.all.follow(h)
 	defer h.all.end()
 	if title := s.Continues(); title != "" {
 		h.note("continues the session: " + title)
 	}
-	if o.screenReader || s.Settings.UI.ScreenReader || env.Getenv("TERM") == "dumb" {
+	if !draws {
 		lines := tui.NewLines(in, out, h, cmp.Or(o.firstPrompt, command))
 		for _, n := range h.early {
 			lines.Tell(n)
@@ -77,8 +81,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 		h.front = lines
 	} else {
 		ui := s.Settings.UI
-		h.can |= session.Draws
-		s.Supports(h.can)
+		s.Models.Quiet = true // the header shows which model was found
 		for _, problem := range tui.CheckKeys(ui.Keys) {
 			h.note("warning: " + problem)
 		}
@@ -108,15 +111,15 @@ type front interface {
 
 // screenHost connects a session with its screen.
 type screenHost struct {
-	env     Env
-	options *options
-	session *session.Session
-	front   front
-	files   *fileList
-	can     session.Ability
-	log     io.Writer // of --log; nil: none
-	all     *hosts    // the sessions before and after
-	closing sync.Once
+	env      Env
+	options  *options
+	session  *session.Session
+	commands *session.Commands
+	front    front
+	files    *fileList
+	log      io.Writer // of --log; nil: none
+	all      *hosts    // the sessions before and after
+	closing  sync.Once
 
 	opened model.Model // the demo's; nil: the session opens its own
 
@@ -171,7 +174,7 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 	if command, rest, ok := bang(typed); ok && rest == "" {
 		return h.runCommand(ctx, command)
 	}
-	said, isCommand, err := h.session.Expand(ctx, typed)
+	said, isCommand, err := h.commands.Expand(ctx, typed)
 	if err != nil {
 		return tui.Reply{}, err
 	}
@@ -296,7 +299,7 @@ func (h *screenHost) Status() tui.Status {
 	st := tui.Status{
 		Mode: h.session.Policy.Mode().String(), Model: h.session.Models.Name(),
 		Directory: filepath.Base(h.session.Directory.Path),
-		Branch:    h.branch.name(h.session.Directory.Path), Jobs: h.session.Running(),
+		Branch:    h.branch.name(h.session.Directory.Path), Jobs: len(h.session.Tools.Running()),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
 	if cost, ok := h.session.Cost(); ok && cost > 0 {
@@ -335,7 +338,7 @@ func (h *screenHost) current() *session.Conversation {
 }
 
 // Todos is the model's to-do list.
-func (h *screenHost) Todos() builtin.TodoList { return h.session.Todos() }
+func (h *screenHost) Todos() builtin.TodoList { return h.session.Tools.Todos("") }
 
 // NextMode switches between plan, default and auto-edit. Yolo is never reached by a key.
 func (h *screenHost) NextMode() {
@@ -351,7 +354,7 @@ func (h *screenHost) NextMode() {
 }
 
 // Background moves running commands to the background.
-func (h *screenHost) Background() []string { return h.session.Background() }
+func (h *screenHost) Background() []string { return h.session.Tools.Background() }
 
 // Attach takes an image.
 func (h *screenHost) Attach(path string) (label, why string) {
@@ -372,13 +375,13 @@ func (h *screenHost) Complete(ctx context.Context, word string, show func([]tui.
 		h.files.complete(ctx, path, func(files []tui.Candidate) { show(slices.Concat(first, files, rest)) })
 		return
 	}
-	show(completeSlash(ctx, h.session, word))
+	show(completeSlash(ctx, h.commands, word))
 }
 
 // Aside reports whether a command can run beside a prompt. Before there is a conversation, a prompt is about to start
 // one.
 func (h *screenHost) Aside(typed string) bool {
-	c, ok := h.session.FindSlash(typed)
+	c, ok := h.commands.Find(typed)
 	return ok && c.Aside && h.current() != nil
 }
 

@@ -108,7 +108,7 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 func describeMore(outside *session.Outside) string {
 	var text string
 	var rows [][]string
-	if prompts := outside.Prompts(); len(prompts) > 0 {
+	if prompts := session.Prompts(outside.Servers()); len(prompts) > 0 {
 		text += "Prompts:\n" + slashTable(prompts)
 	}
 	for _, r := range outside.Servers().Resources() {

@@ -29,10 +29,11 @@ func (j jsonOutput) event(e agent.Event)                 { j.Event(e) }
 func (j jsonOutput) below(m agent.Member, e agent.Event) { j.Below(m, e) }
 func (j jsonOutput) end(a agent.Answer, err error) error { return j.End(a, err) }
 
-func newOutput(env Env, o *options, s *session.Session, side *screen, modelName string) output {
+func newOutput(env Env, o *options, s *session.Session, commands *session.Commands, side *screen,
+	modelName string) output {
 	switch o.format {
 	case formatJSON, formatStreamJSON:
-		p := newPrinter(env, o, s, modelName)
+		p := newPrinter(env, o, s, commands, modelName)
 		p.Begin()
 		return jsonOutput{p}
 	}
@@ -41,10 +42,11 @@ func newOutput(env Env, o *options, s *session.Session, side *screen, modelName 
 	return t
 }
 
-func newPrinter(env Env, o *options, s *session.Session, modelName string) *headless.Printer {
+func newPrinter(env Env, o *options, s *session.Session, commands *session.Commands,
+	modelName string) *headless.Printer {
 	return headless.NewPrinter(headless.PrinterOptions{
-		W: env.Stdout, Session: s, Model: modelName, Version: env.Version, Stream: o.format == formatStreamJSON,
-		Partial: o.partial, Structured: o.hasSchema,
+		W: env.Stdout, Session: s, Commands: commands, Model: modelName, Version: env.Version,
+		Stream: o.format == formatStreamJSON, Partial: o.partial, Structured: o.hasSchema,
 	})
 }
 

@@ -97,7 +97,7 @@ func (c *checker) one(ctx context.Context, command string) error {
 	q.Rules.Ask = append(settings.Texts(s.Permissions.Ask), c.o.ask...)
 	q.Rules.Deny = append(settings.Texts(session.Denied(s)), c.o.deny...)
 	q.tools = s.Tools
-	c.place, c.secrets = opened.Place, func(string) func() ([]string, bool) { return opened.Secrets }
+	c.place, c.secrets = opened.Place, func(string) func() ([]string, bool) { return opened.Tools.Secrets }
 	d, why, err := c.judge(ctx, q)
 	if err != nil {
 		return exitf(exitInput, "%v", err)

@@ -47,6 +47,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return refuse(env, o, err)
 	}
 	defer end()
+	commands := session.New(s, 0)
 	w, err := promptText(env, o, words)
 	if err != nil {
 		return refuse(env, o, err)
@@ -61,12 +62,12 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		s.Executor.Ask, s.Executor.AskInTurn = s.Asking(newTerminal(env, side).ask), true
 		defer onSuspend(func() { background(s, side) })()
 	}
-	said, isCommand, err := s.Expand(ctx, w.prompt)
+	said, isCommand, err := commands.Expand(ctx, w.prompt)
 	if err != nil {
 		return refuse(env, o, err)
 	}
 	if said.ForPerson() {
-		return newOutput(env, o, s, side, "").end(agent.Answer{Text: slashText(said)}, nil)
+		return newOutput(env, o, s, commands, side, "").end(agent.Answer{Text: slashText(said)}, nil)
 	}
 	m, err := s.Models.Open(ctx)
 	if err != nil {
@@ -80,7 +81,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 	} else if w.piped != "" {
 		said.Parts = append([]model.Part{model.Text(w.piped)}, said.Parts...)
 	}
-	out := newOutput(env, o, s, side, m.Name())
+	out := newOutput(env, o, s, commands, side, m.Name())
 	failed := false
 	talk := s.Converse(ctx, session.ConversationOptions{Model: m, Limits: limits(o), History: said.History,
 		Below: out.below, Observe: func(e agent.Event) {
@@ -104,7 +105,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 
 // background moves what runs to the background, because the user does not want to wait.
 func background(s *session.Session, side *screen) {
-	for _, id := range s.Background() {
+	for _, id := range s.Tools.Background() {
 		side.tell("moved to the background as " + id)
 	}
 }

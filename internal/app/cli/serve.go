@@ -213,7 +213,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 				start.Record = &session.Recording{Off: true}
 			}
 			return session.Open(own.session(), session.Options{
-				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record, Front: start.Front,
+				Dir: start.Dir, AddDirs: start.AddDirs, Record: start.Record,
 				Flags: settingFlags(o), Sampling: true, Log: record,
 				SystemPrompt: o.systemPrompt, AppendSystemPrompt: o.appendPrompt,
 			})
@@ -249,14 +249,15 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 			strings.Join(words, " "))
 	}
 	env.driven = true
-	s, end, err := openRun(ctx, env, o, session.Options{Sampling: true, Front: session.Lasts})
+	s, end, err := openRun(ctx, env, o, session.Options{Sampling: true})
 	if err != nil {
 		return refuse(env, o, err)
 	}
 	defer end()
 	failed := false
 	err = headless.Run(ctx, headless.Options{
-		Stdin: env.Stdin, Printer: newPrinter(env, o, s, ""), Session: s, Limits: limits(o), Show: slashText,
+		Stdin: env.Stdin, Printer: newPrinter(env, o, s, session.New(s, session.Lasts), ""), Session: s,
+		Limits: limits(o), Show: slashText,
 		Prompt: o.prompt + strings.Join(words, " "),
 		Ends:   func(err error) bool { return exitCode(err) == exitTurns || exitCode(err) == exitBudget },
 		Observe: func(e agent.Event) {

@@ -54,7 +54,7 @@ func sessionTable(all []journal.Info, dirs bool, now time.Time) string {
 		if dirs {
 			title = tool.Visible(s.CWD) + "\t" + title
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], session.Age(now.Sub(s.Updated)),
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.ID[:short], humanize.Age(now.Sub(s.Updated)),
 			humanize.Count(s.Turns, "turn"), s.State, title)
 	}
 	_ = w.Flush() // to memory

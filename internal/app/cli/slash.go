@@ -30,7 +30,7 @@ func slashText(x session.Expansion) string {
 const usageColumn = 24
 
 // slashTable is a line for every slash command, and two for one that takes many words.
-func slashTable(all []session.Slash) string {
+func slashTable(all []session.Command) string {
 	type row struct{ usage, about string }
 	var rows []row
 	width := 0
@@ -56,11 +56,11 @@ func slashTable(all []session.Slash) string {
 }
 
 // completeSlash lists the commands that start as a prompt does, or what the word behind one can be.
-func completeSlash(ctx context.Context, s *session.Session, typed string) []tui.Candidate {
+func completeSlash(ctx context.Context, commands *session.Commands, typed string) []tui.Candidate {
 	var out []tui.Candidate
 	name, word, ok := strings.Cut(typed, " ")
 	if !ok {
-		for _, c := range s.Slashes() {
+		for _, c := range commands.List() {
 			names := append([]string{c.Name}, c.Also...)
 			if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix("/"+n, typed) }); i >= 0 {
 				out = append(out, tui.Candidate{Text: "/" + names[i], Words: c.Words, About: c.About})
@@ -68,7 +68,7 @@ func completeSlash(ctx context.Context, s *session.Session, typed string) []tui.
 		}
 		return out
 	}
-	for _, v := range s.SlashValues(ctx, typed) {
+	for _, v := range commands.Values(ctx, typed) {
 		if strings.HasPrefix(v.Text, strings.TrimLeft(word, " ")) {
 			out = append(out, tui.Candidate{Text: name + " " + v.Text, About: v.About})
 		}

@@ -100,13 +100,13 @@ func (h *screenHost) resume(ctx context.Context, id string) (tui.Reply, error) {
 // another opens another session for the same front end.
 func (h *screenHost) another(o options, record *session.Recording) (*screenHost, error) {
 	o.notes, o.firstPrompt = nil, ""
-	next := &screenHost{env: h.env, options: &o, front: h.front, can: h.can, log: h.log, all: h.all, tell: h.front.Tell}
+	next := &screenHost{env: h.env, options: &o, front: h.front, log: h.log, all: h.all, tell: h.front.Tell}
 	next.env.notify = next.note
-	s, err := openSession(next.env, &o, session.Options{Sampling: true, Front: h.can, Record: record, Log: h.log})
+	s, err := openSession(next.env, &o, session.Options{Sampling: true, Interactive: true, Record: record, Log: h.log})
 	if err != nil {
 		return nil, err
 	}
-	next.session, next.files = s, newFileList(s)
+	next.session, next.commands, next.files = s, h.commands.For(s), newFileList(s)
 	s.Executor.Ask = s.Asking(h.front.Ask)
 	return next, nil
 }

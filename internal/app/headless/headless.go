@@ -194,7 +194,7 @@ func (h *host) expand(p *prompt) (said session.Expansion, isCommand bool, err er
 	case !ok:
 		return said, false, nil
 	default:
-		return h.session.Expand(p.ctx, text)
+		return h.out.o.Commands.Expand(p.ctx, text)
 	}
 }
 

@@ -16,12 +16,13 @@ import (
 
 // PrinterOptions configure a Printer.
 type PrinterOptions struct {
-	W       io.Writer
-	Session *session.Session
-	Model   string // the name of the model; "": none
-	Version string // of Adze
-	Stream  bool   // print one message per line as they occur; otherwise all in one array at the end
-	Partial bool   // with Stream: also print pieces of answers
+	W        io.Writer
+	Session  *session.Session
+	Commands *session.Commands
+	Model    string // the name of the model; "": none
+	Version  string // of Adze
+	Stream   bool   // print one message per line as they occur; otherwise all in one array at the end
+	Partial  bool   // with Stream: also print pieces of answers
 	// Structured means that the answer is JSON.
 	Structured bool
 }
@@ -143,7 +144,7 @@ func (j *Printer) Begin() {
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(s), "agents": agentNames(s),
+		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(j.o.Commands), "agents": agentNames(s),
 		"adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})
 }
@@ -176,9 +177,9 @@ func agentNames(s *session.Session) []string {
 	return names
 }
 
-func commandNames(s *session.Session) []string {
+func commandNames(commands *session.Commands) []string {
 	names := []string{}
-	for _, c := range s.Slashes() {
+	for _, c := range commands.List() {
 		names = append(names, c.Name)
 	}
 	return names

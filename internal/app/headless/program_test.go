@@ -77,7 +77,7 @@ func start(t *testing.T, o setup) *program {
 	s, err := session.Open(session.Env{
 		HasUser: true, Home: home, Helper: helper, Getenv: func(name string) string { return vars[name] },
 		Tell: func(note string) { t.Log("note:", note) },
-	}, session.Options{Dir: dir, Record: &session.Recording{ID: "5e551011-0000-4000-8000-000000000001", Off: true}, Sampling: true, Front: session.Lasts})
+	}, session.Options{Dir: dir, Record: &session.Recording{ID: "5e551011-0000-4000-8000-000000000001", Off: true}, Sampling: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func start(t *testing.T, o setup) *program {
 	go func() {
 		p.done <- headless.Run(ctx, headless.Options{
 			Stdin: stdin, Session: s, Limits: o.limits, Prompt: o.prompt,
-			Printer: headless.NewPrinter(headless.PrinterOptions{W: out, Session: s, Version: "test", Stream: true, Partial: o.partial}),
+			Printer: headless.NewPrinter(headless.PrinterOptions{W: out, Session: s, Commands: session.New(s, session.Lasts), Version: "test", Stream: true, Partial: o.partial}),
 			Show: func(x session.Expansion) string {
 				if len(x.Commands) > 0 {
 					return "listed"

@@ -33,7 +33,7 @@ func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.
 	parts := slices.Concat(attached, pictures, s.attachResources(ctx, typed))
 	for i, p := range parts {
 		if t, ok := p.(model.Text); ok {
-			parts[i] = model.Text(s.tools.Mask(string(t)))
+			parts[i] = model.Text(s.Tools.Mask(string(t)))
 		}
 	}
 	return append([]model.Part{model.Text(text)}, parts...), nil
@@ -43,7 +43,7 @@ func (s *Session) PromptParts(ctx context.Context, text, typed string) ([]model.
 func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, error) {
 	var allowed []builtin.Mention
 	var left []string
-	for _, m := range s.tools.Mentions(prompt) {
+	for _, m := range s.Tools.Mentions(prompt) {
 		why := ""
 		switch {
 		case m.Absent:
@@ -57,14 +57,14 @@ func (s *Session) attach(ctx context.Context, prompt string) ([]model.Part, erro
 		}
 		allowed = append(allowed, m)
 	}
-	content, notes, err := s.tools.Attach(ctx, allowed)
+	content, notes, err := s.Tools.Attach(ctx, allowed)
 	if err != nil {
 		return nil, err
 	}
 	s.warnAll(append(notes, left...))
 	var parts []model.Part
 	for _, p := range content {
-		parts = append(parts, promptPart(p))
+		parts = append(parts, PromptPart(p))
 	}
 	for _, l := range left {
 		parts = append(parts, model.Text("("+l+")"))
@@ -179,7 +179,8 @@ func readPicture(path string) (document.Picture, error) {
 }
 
 const (
-	maxAttached  = 50_000 // characters of all resources of one prompt, as for files
+	// MaxAttached is the maximum number of characters of all resources of one prompt, as for files.
+	MaxAttached  = 50_000
 	maxResources = 20
 )
 
@@ -258,11 +259,11 @@ func (s *Session) attachResources(ctx context.Context, prompt string) []model.Pa
 		return slices.ContainsFunc(all, func(r discover.Resource) bool { return r.Server == server && r.URI == uri })
 	})
 	var parts []model.Part
-	left := maxAttached
+	left := MaxAttached
 	for _, r := range mentioned {
 		content, err := s.readResource(ctx, r)
 		if err != nil {
-			s.env.warn("%s was not attached: %s", tool.Visible(r.text), tool.Visible(err.Error()))
+			s.Env.Warn("%s was not attached: %s", tool.Visible(r.text), tool.Visible(err.Error()))
 			parts = append(parts, model.Text(fmt.Sprintf("\n(%s was not attached: %v)", r.text, err)))
 			continue
 		}
@@ -300,13 +301,13 @@ func fenced(r resource, content []tool.Part, left *int) []model.Part {
 			*left -= utf8.RuneCountInString(text)
 			p = tool.Text(text)
 		}
-		parts = append(parts, promptPart(p))
+		parts = append(parts, PromptPart(p))
 	}
 	return append(parts, model.Text("\n--- End of content "+id+" ---"))
 }
 
-// promptPart converts content to a part of a prompt.
-func promptPart(p tool.Part) model.Part {
+// PromptPart converts content to a part of a prompt.
+func PromptPart(p tool.Part) model.Part {
 	switch p := p.(type) {
 	case tool.Text:
 		return model.Text(p)
@@ -316,10 +317,10 @@ func promptPart(p tool.Part) model.Part {
 	return model.Text(fmt.Sprintf("[content of the kind %T]", p))
 }
 
-// attachNamed reads a file or directory, if policy or the user allows it.
-func (s *Session) attachNamed(ctx context.Context, path string) ([]model.Part, error) {
+// AttachFile reads a file or directory, if policy or the user allows it.
+func (s *Session) AttachFile(ctx context.Context, path string) ([]model.Part, error) {
 	mention := `@"` + path + `"`
-	if found := s.tools.Mentions(mention); len(found) == 0 || found[0].Absent {
+	if found := s.Tools.Mentions(mention); len(found) == 0 || found[0].Absent {
 		return nil, errors.New("no such file")
 	}
 	return s.attach(ctx, mention)

@@ -94,7 +94,7 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 			found, ok := c.entry(ids[0])
 			return found, ok, nil
 		default:
-			return choice{}, false, errorf(ErrModel, "no model is selected\nUse --model with one of: %s.",
+			return choice{}, false, Errorf(ErrModel, "no model is selected\nUse --model with one of: %s.",
 				strings.Join(ids, ", "))
 		}
 	}
@@ -103,10 +103,10 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 		if near := api.Close(name, infos(ids)); len(near) > 0 {
 			text = fmt.Sprintf("unknown model %q\nDid you mean %s? See 'adze models'.", name, strings.Join(near, ", "))
 		}
-		return choice{}, false, errorf(ErrModel, "%s", text)
+		return choice{}, false, Errorf(ErrModel, "%s", text)
 	}
 	if limit := c.settings.AuthType; limit != "" && limit != "openai" {
-		return choice{}, false, errorf(ErrModel, "no API key for %s\nSet %s.", limit, c.allowed[0].keys[0])
+		return choice{}, false, Errorf(ErrModel, "no API key for %s\nSet %s.", limit, c.allowed[0].keys[0])
 	}
 	return choice{}, false, nil
 }
@@ -147,10 +147,10 @@ func (c chooser) several(configured []provider, name string) error {
 		keys = append(keys, fmt.Sprintf("%s (%s)", c.vars.first(append(slices.Clone(p.keys), p.urls...)), p.name))
 	}
 	if name == "" {
-		return errorf(ErrModel, "several API keys are set, but no model is selected\nUse --model NAME or --auth-type "+
+		return Errorf(ErrModel, "several API keys are set, but no model is selected\nUse --model NAME or --auth-type "+
 			"TYPE. Set are: %s.", strings.Join(keys, ", "))
 	}
-	return errorf(ErrModel, "several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. "+
+	return Errorf(ErrModel, "several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. "+
 		"Set are: %s.", name, strings.Join(keys, ", "))
 }
 
@@ -238,11 +238,11 @@ func (c choice) where() Place {
 // listed receives the server's models, if they were requested.
 func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, error) {
 	if c.key != "" {
-		return nil, errorf(ErrModel, "no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.",
+		return nil, Errorf(ErrModel, "no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.",
 			c.options.Model, c.key)
 	}
 	if c.provider.open == nil {
-		return nil, errorf(ErrModel, "the API %s is not available in this build", c.provider.name)
+		return nil, Errorf(ErrModel, "the API %s is not available in this build", c.provider.name)
 	}
 	if c.options.Model != "" {
 		return c.provider.open(ctx, c.options)
@@ -262,17 +262,17 @@ func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, e
 			o.Model = list[0].ID
 			return c.provider.open(ctx, o)
 		case len(list) == 0:
-			return nil, errorf(ErrModel, "no models at %s\nLoad a model in the server, or set %s.", c.address(),
+			return nil, Errorf(ErrModel, "no models at %s\nLoad a model in the server, or set %s.", c.address(),
 				c.provider.models[0])
 		}
-		return nil, errorf(ErrModel, "no model is selected, and the default %s is not available at %s\nUse --model "+
+		return nil, Errorf(ErrModel, "no model is selected, and the default %s is not available at %s\nUse --model "+
 			"with one of: %s.",
 			o.Model, c.address(), tool.Visible(api.Names(list)))
 	}
 	if err != nil {
 		m.Close()
 		if errors.Is(err, model.ErrRejected) || errors.Is(err, model.ErrWire) {
-			return nil, errorf(ErrModel, "no model is selected, and %s has no list of models\nUse --model NAME. The "+
+			return nil, Errorf(ErrModel, "no model is selected, and %s has no list of models\nUse --model NAME. The "+
 				"server answered: %v", c.address(), err)
 		}
 		return nil, err

@@ -67,7 +67,7 @@ type Conversation struct {
 // Converse starts the session's conversation. A second call panics. Subagents may use other models if the conversation
 // uses the session's model.
 func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversation {
-	if s.talk != nil {
+	if s.Conversation != nil {
 		panic("session: Converse was called twice")
 	}
 	system, news := newChanges(s)
@@ -83,7 +83,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	}
 	final := ""
 	if s.result != nil {
-		c.structured, final = s.tools.Structured, builtin.StructuredOutput
+		c.structured, final = s.Tools.Structured, builtin.StructuredOutput
 	}
 	s.Models.count(budget)
 	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
@@ -93,7 +93,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		}, Budget: budget, Final: final,
 		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
 		Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
-		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.env.HasUser || t.Unattended,
+		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.Env.HasUser || t.Unattended,
 		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
@@ -104,7 +104,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
-	s.talk = c
+	s.Conversation = c
 	return c
 }
 
@@ -139,7 +139,7 @@ func (c *Conversation) SetEffort(effort string) {
 // system returns the system prompt of a conversation that starts now.
 func (s *Session) system() string {
 	return agent.SystemPrompt(s.surroundings(s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan,
-		s.env.now()))
+		s.Env.Time()))
 }
 
 // leading returns the system prompt of the first agent, with the user's replacements and additions.
@@ -157,7 +157,7 @@ func (s *Session) surroundings(memory string, plan bool, now time.Time) agent.Su
 		memory += "\n" + planText + s.planEnd()
 	}
 	return agent.Surroundings{
-		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.env.HasUser, Extra: memory,
+		Workspace: s.Directory.Path, AddDirs: s.addedDirs(), Date: now, NoUser: !s.Env.HasUser, Extra: memory,
 	}
 }
 
@@ -288,7 +288,7 @@ func (c *Conversation) Turn(ctx context.Context, prompt ...model.Part) (agent.An
 	begin := func(ctx context.Context) (agent.Answer, error) { return c.submit(ctx, prompt) }
 	if len(prompt) == 0 {
 		report := model.Message{Role: model.User}
-		for _, n := range slices.Concat(c.session.tools.JobNews(), c.crew.News()) {
+		for _, n := range slices.Concat(c.session.Tools.JobNews(), c.crew.News()) {
 			report.Parts = append(report.Parts, model.Text(n))
 		}
 		if len(report.Parts) == 0 {
@@ -329,7 +329,7 @@ func (s *Session) awaken() {
 
 // takeNews returns messages to the model, each once.
 func (c *Conversation) takeNews() []string {
-	return slices.Concat(c.session.tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
+	return slices.Concat(c.session.Tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
 }
 
 // takeTyped passes on prompts that the user entered while the model worked, unless a hook blocks them.
@@ -342,7 +342,7 @@ func (c *Conversation) takeTyped(typed func(context.Context) [][]model.Part) fun
 		for _, prompt := range typed(ctx) {
 			prompt, err := c.hooks.prompted(ctx, prompt)
 			if err != nil {
-				c.session.env.warn("%v", err)
+				c.session.Env.Warn("%v", err)
 				continue
 			}
 			out = append(out, prompt)
@@ -401,7 +401,7 @@ func newChanges(s *Session) (system string, c *changes) {
 func (c *changes) restart() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, now := c.session, c.session.env.now()
+	s, now := c.session, c.session.Env.Time()
 	c.begin = known{s.Definitions.Memory().Text, s.Policy.Mode() == permission.Plan, day(now)}
 	c.known, c.stale = c.begin, false
 	c.since, c.waiting = "", nil
@@ -465,7 +465,7 @@ func (c *changes) news() []string {
 		}
 		news = append(news, text)
 	}
-	if today := day(c.session.env.now()); today != c.day {
+	if today := day(c.session.Env.Time()); today != c.day {
 		c.day = today
 		news = append(news, fmt.Sprintf("The date is now %s.", today))
 	}

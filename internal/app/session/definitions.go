@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -18,53 +17,44 @@ type Definitions struct {
 	Roles []agent.Role // of subagents, beside the built-in ones
 
 	directory Directory
-	places    contextfiles.Places
-	skills    []builtin.Skill
-	// commands are the command files at the start. Trust in a project covers the programs that these run.
-	commands []contextfiles.Command
-	trusted  bool
-	names    []string // of context files; nil: the usual ones
+	Places    contextfiles.Places
+	Skills    []builtin.Skill
+	Trusted   bool
+	names     []string // of context files; nil: the usual ones
 }
 
 func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitions {
-	d := &Definitions{directory: f, trusted: trusted, places: f.places(trusted), names: settings.Texts(set.FileNames)}
-	agents, notes := contextfiles.Agents(d.places)
+	d := &Definitions{directory: f, Trusted: trusted, Places: f.places(trusted), names: settings.Texts(set.FileNames)}
+	agents, notes := contextfiles.Agents(d.Places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
 			Name: a.Name, Description: a.Description, Prompt: a.Prompt, Tools: a.Tools, Without: a.Without,
 			Model: a.Model, Mode: a.Mode,
 		})
 	}
-	skills, more := contextfiles.Skills(d.places)
+	skills, more := contextfiles.Skills(d.Places)
 	for _, s := range skills {
 		if slices.Contains(settings.Texts(set.DisabledSkills), s.Name) {
 			continue
 		}
-		d.skills = append(d.skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
+		d.Skills = append(d.Skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
-	commands, unread := readCommands(d.places)
-	d.commands, more = commands, append(more, unread...)
-	if out := d.places.LeftOut(); len(out) > 0 {
-		f.env.tell(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
+	if out := d.Places.LeftOut(); len(out) > 0 {
+		f.env.Notice(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
 			strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
-		f.env.tell(fmt.Sprint(n))
+		f.env.Notice(fmt.Sprint(n))
 	}
 	return d
-}
-
-// had reports whether a command file existed unchanged at the start.
-func (d *Definitions) had(c contextfiles.Command) bool {
-	return slices.ContainsFunc(d.commands, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, c) })
 }
 
 // AddRoles adds types of subagents for this session, which replace others of the same name. It must come before
 // Converse.
 func (s *Session) AddRoles(roles []agent.Role) error {
 	s.Definitions.Roles = slices.Concat(roles, s.Definitions.Roles)
-	s.tools.SetTaskTypes(s.Definitions.TaskTypes())
-	return s.Executor.Registry.Set("", s.tools.All())
+	s.Tools.SetTaskTypes(s.Definitions.TaskTypes())
+	return s.Executor.Registry.Set("", s.Tools.All())
 }
 
 // TaskTypes returns the types of subagents that the model can choose from.
@@ -79,7 +69,7 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{
-		User: d.places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names,
+		User: d.Places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names,
 	})
 }
 

@@ -57,13 +57,13 @@ func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trust
 	state, err := f.Trust().State(f.Path, items)
 	switch {
 	case err != nil:
-		f.env.tell(err.Error())
+		f.env.Notice(err.Error())
 	case state == trust.Trusted:
 		src.Trusted = true
 		s, err = settings.Load(src)
 		return s, true, err
 	case state == trust.Changed:
-		f.env.warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
+		f.env.Warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
 	}
 	s.Tools.Trial = Untried
 	return s, false, nil
@@ -78,11 +78,11 @@ func (f Directory) tellNotes(s *settings.Settings, interactive bool) {
 	}
 	for _, n := range s.Notes() {
 		if !withheld[n.From] {
-			f.env.tell(n.String())
+			f.env.Notice(n.String())
 		}
 	}
 	if n := len(s.Withheld()); n > 0 && !interactive {
-		f.env.warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, humanize.Count(n, "setting"))
+		f.env.Warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, humanize.Count(n, "setting"))
 	}
 }
 
@@ -189,9 +189,9 @@ func CheckAdded(path, home string) error {
 func (f Directory) included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {
-		path := f.settled(e.Text)
+		path := f.Resolve(e.Text)
 		if err := CheckAdded(path, f.env.Home); err != nil {
-			f.env.tell(fmt.Sprintf("%s: context.includeDirectories: %v", e.From, err))
+			f.env.Notice(fmt.Sprintf("%s: context.includeDirectories: %v", e.From, err))
 			continue
 		}
 		dirs = append(dirs, path)
@@ -199,8 +199,8 @@ func (f Directory) included(s *settings.Settings) []string {
 	return dirs
 }
 
-// settled resolves a path of settings, which may begin at the home directory or at the working directory.
-func (f Directory) settled(path string) string {
+// Resolve resolves a path of settings, which may begin at the home directory or at the working directory.
+func (f Directory) Resolve(path string) string {
 	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.env.Home != "" {
 		path = filepath.Join(f.env.Home, rest)
 	}

@@ -45,13 +45,15 @@ func (env Env) environ() []string {
 	return os.Environ()
 }
 
-func (env Env) tell(note string) {
+// Notice shows the user a notice.
+func (env Env) Notice(note string) {
 	if env.Tell != nil {
 		env.Tell(note)
 	}
 }
 
-func (env Env) now() time.Time {
+// Time returns the current time.
+func (env Env) Time() time.Time {
 	if env.Now != nil {
 		return env.Now()
 	}
@@ -97,7 +99,7 @@ func (env Env) variables(adzeHome string) variables {
 		case err == nil:
 			v.files = append(v.files, dotenvFile{path, dotenv.Parse(string(text))})
 		case !errors.Is(err, fs.ErrNotExist):
-			env.tell(fmt.Sprintf("warning: %s is ignored: %v", path, err))
+			env.Notice(fmt.Sprintf("warning: %s is ignored: %v", path, err))
 		}
 	}
 	return v
@@ -166,7 +168,8 @@ func (e *Error) Error() string { return e.Text }
 // Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
-func errorf(k Kind, format string, args ...any) error {
+// Errorf returns an error of a kind.
+func Errorf(k Kind, format string, args ...any) error {
 	return &Error{k, fmt.Sprintf(format, args...)}
 }
 
@@ -178,8 +181,10 @@ func (e *Overspent) Error() string { return e.Err.Error() }
 // Unwrap returns the limit.
 func (e *Overspent) Unwrap() error { return e.Err }
 
-// warn reports something that is ignored, on every run.
-func (env Env) warn(format string, args ...any) { env.tell("warning: " + fmt.Sprintf(format, args...)) }
+// Warn reports something that is ignored, on every run.
+func (env Env) Warn(format string, args ...any) {
+	env.Notice("warning: " + fmt.Sprintf(format, args...))
+}
 
 // warnIgnored reports settings and files of Qwen Code that Adze doesn't support.
 func (s *Session) warnIgnored() {
@@ -192,7 +197,7 @@ func (s *Session) warnIgnored() {
 	}
 	s.warnAll(unknown)
 	for _, path := range s.Directory.qwenFiles() {
-		s.env.warn("%s: not supported by Adze, ignored", path)
+		s.Env.Warn("%s: not supported by Adze, ignored", path)
 	}
 }
 
@@ -202,10 +207,10 @@ const maxWarnings = 10
 func (s *Session) warnAll(texts []string) {
 	for i, text := range texts {
 		if i == maxWarnings && !s.warnsAll {
-			s.env.warn("%d more like this; adze doctor lists them", len(texts)-i)
+			s.Env.Warn("%d more like this; adze doctor lists them", len(texts)-i)
 			return
 		}
-		s.env.warn("%s", text)
+		s.Env.Warn("%s", text)
 	}
 }
 

@@ -50,10 +50,10 @@ func (s *Session) openHooks() error {
 		for _, g := range s.Settings.Hooks.Given {
 			found, warnings, err := hook.Parse(g.JSON)
 			if err != nil {
-				return errorf(ErrRules, "read settings %s: %v", g.From, err)
+				return Errorf(ErrRules, "read settings %s: %v", g.From, err)
 			}
 			for _, w := range warnings {
-				s.env.warn("%s: %s", g.From, w)
+				s.Env.Warn("%s: %s", g.From, w)
 			}
 			for i, h := range found {
 				if h.Command != "" {
@@ -89,8 +89,8 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		return
 	}
 	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(hook.Options{
-		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.env.environ()), discover.Nested+"=1"),
-		Helper: s.env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.env.tell,
+		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.environ()), discover.Nested+"=1"),
+		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 	})}
 	s.Executor.Before = s.hooks.before
 	outer := s.Executor.Around
@@ -106,7 +106,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 // input returns the fields that every hook gets.
 func (h *hooks) input(e hook.Event) hook.Input {
 	in := hook.Input{
-		SessionID: h.s.ID, CWD: h.s.Directory.Path, Event: e, Timestamp: h.s.env.now().UTC(),
+		SessionID: h.s.ID, CWD: h.s.Directory.Path, Event: e, Timestamp: h.s.Env.Time().UTC(),
 		PermissionMode: h.s.Policy.Mode().String(),
 	}
 	if h.s.recorder != nil {
@@ -323,7 +323,7 @@ func (h *hooks) tellModel(texts []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, text := range texts {
-		h.waiting = append(h.waiting, "[hook] "+h.s.tools.Mask(text))
+		h.waiting = append(h.waiting, "[hook] "+h.s.Tools.Mask(text))
 	}
 }
 
@@ -353,9 +353,9 @@ func (h *hooks) stopIf(r hook.Result) {
 
 func stoppedByHook(why string) error {
 	if why == "" {
-		return errorf(ErrHook, "stopped by a hook")
+		return Errorf(ErrHook, "stopped by a hook")
 	}
-	return errorf(ErrHook, "stopped by a hook: %s", why)
+	return Errorf(ErrHook, "stopped by a hook: %s", why)
 }
 
 // prompted runs UserPromptSubmit hooks. They can block the prompt and add to it.
@@ -370,9 +370,9 @@ func (h *hooks) prompted(ctx context.Context, prompt []model.Part) ([]model.Part
 	h.stopIf(r)
 	switch {
 	case r.Verdict == hook.Deny && r.Reason != "":
-		return nil, errorf(ErrHook, "the prompt was blocked by a hook: %s", r.Reason)
+		return nil, Errorf(ErrHook, "the prompt was blocked by a hook: %s", r.Reason)
 	case r.Verdict == hook.Deny:
-		return nil, errorf(ErrHook, "the prompt was blocked by a hook")
+		return nil, Errorf(ErrHook, "the prompt was blocked by a hook")
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
@@ -395,7 +395,7 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 	case r.Verdict != hook.Deny || r.Halt || ctx.Err() != nil:
 		return "", false
 	case blocks >= h.s.Settings.Hooks.StopBlockingCap:
-		h.s.env.warn("Stop hooks kept the model working %d times in a row; stopped anyway (stopHookBlockingCap)",
+		h.s.Env.Warn("Stop hooks kept the model working %d times in a row; stopped anyway (stopHookBlockingCap)",
 			blocks)
 		return "", false
 	}
@@ -459,10 +459,10 @@ func (h *hooks) close() error {
 	if began {
 		ctx, cancel := context.WithTimeoutCause(context.Background(), endTime, fmt.Errorf("the session ended"))
 		defer cancel()
-		if h.s.env.Hurry != nil {
+		if h.s.Env.Hurry != nil {
 			go func() {
 				select {
-				case <-h.s.env.Hurry:
+				case <-h.s.Env.Hurry:
 					cancel()
 				case <-ctx.Done():
 				}

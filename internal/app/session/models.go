@@ -43,7 +43,7 @@ type Models struct {
 	before []opening // earlier main models, for running subagents and to switch back
 	others map[string]connected
 
-	quiet bool // a front end shows which model was found
+	Quiet bool // a front end shows which model was found
 
 	known   knownModels
 	listing sync.Mutex
@@ -228,7 +228,7 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
-		return nil, Place{}, errorf(ErrModel, noModel)
+		return nil, Place{}, Errorf(ErrModel, noModel)
 	}
 	address, first := local[0].address, local[0].models[0].ID
 	m.learn(local[0].models)
@@ -242,8 +242,8 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 
 // tellFound reports which model was found.
 func (m *Models) tellFound(text string) {
-	if !m.quiet {
-		m.env.tell(text)
+	if !m.Quiet {
+		m.env.Notice(text)
 	}
 }
 
@@ -334,7 +334,7 @@ func (s *Session) webFetch() builtin.WebFetch {
 	w := builtin.WebFetch{Proxy: http.ProxyFromEnvironment, Extract: s.Models.extract, Save: s.long.named}
 	for _, e := range s.Settings.Web.AllowPrivateHosts {
 		if err := builtin.CheckPrivateHost(e.Text); err != nil {
-			s.env.tell(fmt.Sprintf("%s: tools.webFetch.allowPrivateHosts: an entry is ignored: %v", e.From, err))
+			s.Env.Notice(fmt.Sprintf("%s: tools.webFetch.allowPrivateHosts: an entry is ignored: %v", e.From, err))
 			continue
 		}
 		w.AllowPrivateHosts = append(w.AllowPrivateHosts, e.Text)

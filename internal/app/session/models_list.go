@@ -228,7 +228,7 @@ func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 	default:
 		local := localServers(ctx, m.env)
 		if len(local) == 0 {
-			return Upstream{}, errorf(ErrModel, noModel)
+			return Upstream{}, Errorf(ErrModel, noModel)
 		}
 		up = Upstream{API: openai.Name, Options: api.Options{
 			BaseURL: local[0].address, Model: cmp.Or(name, local[0].models[0].ID),
@@ -245,7 +245,7 @@ func OpenModel(ctx context.Context, name string, o api.Options) (model.Model, er
 			return p.open(ctx, o)
 		}
 	}
-	return nil, errorf(ErrModel, "unknown API %q", name)
+	return nil, Errorf(ErrModel, "unknown API %q", name)
 }
 
 // defaultWindow is the context window of an unknown model.

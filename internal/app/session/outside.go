@@ -194,7 +194,7 @@ func (o *Outside) settleWith(ctx context.Context, wait func(*discover.Servers, c
 	}
 	o.told = true
 	for _, p := range problems {
-		o.env.tell(tool.Visible(p))
+		o.env.Notice(tool.Visible(p))
 	}
 }
 
@@ -330,7 +330,7 @@ func (o *Outside) close() {
 	}
 	if o.servers != nil {
 		if names := o.servers.Installing(); len(names) > 0 {
-			o.env.tell("waiting up to 10 s for MCP servers that are still being installed: " +
+			o.env.Notice("waiting up to 10 s for MCP servers that are still being installed: " +
 				tool.Visible(strings.Join(names, ", ")) + "\nPress Ctrl-C to stop them.")
 		}
 		o.servers.Close()

@@ -59,16 +59,16 @@ func (f Directory) Sessions() journal.Sessions { return journal.Sessions{Home: f
 func (s *Session) record(o *Recording) error {
 	if o == nil || o.Off || !s.Settings.General.ChatRecording {
 		if o != nil && o.Resume != "" {
-			return errorf(ErrSession, "can't resume session %s: sessions aren't recorded (general.chatRecording)",
+			return Errorf(ErrSession, "can't resume session %s: sessions aren't recorded (general.chatRecording)",
 				o.Resume)
 		}
 		return nil
 	}
 	all := s.Directory.Sessions()
-	s.recorder = &recorder{tools: s.tools, tell: func(err error) { s.env.tell(notRecorded(err)) },
+	s.recorder = &recorder{tools: s.Tools, todos: map[string]string{}, tell: func(err error) { s.Env.Notice(notRecorded(err)) },
 		opened: func() journal.Opened {
 			return journal.Opened{
-				ID: s.ID, CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version,
+				ID: s.ID, CWD: s.Directory.Path, Roots: s.Tools.Roots(), Version: s.Env.Version,
 				Mode: s.Policy.Mode().String(),
 			}
 		}}
@@ -84,7 +84,7 @@ func (s *Session) record(o *Recording) error {
 	}
 	lost := filepath.Join(all.Dir(s.ID), lostName)
 	s.recorder.lose = func(calls []string) { // without space the file stays empty; the session may not have a directory
-		_ = os.WriteFile(lost, []byte(s.tools.Mask(strings.Join(calls, "\n"))), 0o600)
+		_ = os.WriteFile(lost, []byte(s.Tools.Mask(strings.Join(calls, "\n"))), 0o600)
 	}
 	switch {
 	case o.Resume != "":
@@ -121,7 +121,7 @@ func (s *Session) record(o *Recording) error {
 // recordElsewhere records in the journal of another program, and continues a session that has started there.
 func (s *Session) recordElsewhere(e *Elsewhere) error {
 	w := journal.NewWriter(e.Log, e.Blobs, e.State)
-	w.Mask = s.tools.Mask
+	w.Mask = s.Tools.Mask
 	r := s.recorder
 	r.discard = e.Log.Close
 	s.Executor.Around, s.Executor.Tries = r.around, r.tries
@@ -142,7 +142,7 @@ func (s *Session) recordElsewhere(e *Elsewhere) error {
 // writer returns the writer of a journal. It masks known secrets.
 func (s *Session) writer(log journal.Log, all journal.Sessions, state journal.State) *journal.Writer {
 	w := journal.NewWriter(log, all.Store(), state)
-	w.Mask = s.tools.Mask
+	w.Mask = s.Tools.Mask
 	return w
 }
 
@@ -170,10 +170,10 @@ func (s *Session) reopen(all journal.Sessions, o *Recording) error {
 		return err
 	}
 	for _, note := range repaired(f.Repair) {
-		s.env.warn("session %s: %s", s.ID, note)
+		s.Env.Warn("session %s: %s", s.ID, note)
 	}
 	if n := state.Lost.Contents; n > 0 {
-		s.env.warn("session %s: %d of its long texts and media can't be read from %s, and a note replaces each: %v",
+		s.Env.Warn("session %s: %d of its long texts and media can't be read from %s, and a note replaces each: %v",
 			s.ID, n, all.Store().Dir(), state.Lost.Err)
 	}
 	first := state.Agent("")
@@ -246,14 +246,14 @@ func SessionError(err error) error {
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
 	case errors.As(err, &broken):
-		return errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe "+
+		return Errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe "+
 			"journal is %s.", broken.Line, broken.Path)
 	case errors.Is(err, journal.ErrNewer):
 		next = "Update Adze to continue it. 'adze session show' and 'adze session export' can read it."
 	default:
-		return errorf(ErrSession, "%v", err)
+		return Errorf(ErrSession, "%v", err)
 	}
-	return errorf(ErrSession, "%v\n%s", err, next)
+	return Errorf(ErrSession, "%v\n%s", err, next)
 }
 
 // maxMatches is the maximum number of sessions in an error.
@@ -315,7 +315,7 @@ const retained = "cleaned"
 // it returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
 func (s *Session) retain() {
 	mark := filepath.Join(s.Directory.Home, retained)
-	if info, err := os.Lstat(mark); err == nil && s.env.now().Sub(info.ModTime()).Abs() < retentionPause {
+	if info, err := os.Lstat(mark); err == nil && s.Env.Time().Sub(info.ModTime()).Abs() < retentionPause {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), retentionTime)
@@ -324,7 +324,7 @@ func (s *Session) retain() {
 	go func() {
 		defer close(done)
 		if s.clean(ctx) == nil && ctx.Err() == nil { // otherwise it is tried again next time
-			now := s.env.now()
+			now := s.Env.Time()
 			if os.WriteFile(mark, nil, 0o600) == nil {
 				os.Chtimes(mark, now, now)
 			}
@@ -332,7 +332,7 @@ func (s *Session) retain() {
 	}()
 	select {
 	case <-done:
-	case <-s.env.Hurry:
+	case <-s.Env.Hurry:
 	case <-time.After(2 * retentionTime):
 	}
 }
@@ -348,7 +348,7 @@ func (s *Session) clean(ctx context.Context) error {
 	results, rest := s.Directory.otherBytes(stop)
 	_, failed := all.Clean(journal.Limits{
 		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0),
-		Other: results + rest - undo.OpenBytes(s.Directory.Home), Now: s.env.now(),
+		Other: results + rest - undo.OpenBytes(s.Directory.Home), Now: s.Env.Time(),
 		Removed: func(id string) int64 {
 			n, _ := s.Directory.removeRest(id) // tried again next time
 			return n
@@ -359,7 +359,7 @@ func (s *Session) clean(ctx context.Context) error {
 	if ids, failed = all.IDs(); failed != nil {
 		return errors.Join(err, failed)
 	}
-	return errors.Join(err, spill.Clean(s.Directory.Home, s.env.now(), spill.Age, func(id string) bool {
+	return errors.Join(err, spill.Clean(s.Directory.Home, s.Env.Time(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
 		return found || stop()
 	}))
@@ -468,7 +468,7 @@ func (f Directory) Export(w io.Writer, id, format string) error {
 		break
 	}
 	if empty {
-		return errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id,
+		return Errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id,
 			log.Path())
 	}
 	out := bufio.NewWriter(w)
@@ -476,7 +476,7 @@ func (f Directory) Export(w io.Writer, id, format string) error {
 		return SessionError(err)
 	}
 	if log.Torn() {
-		f.env.warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
+		f.env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}
 	return out.Flush()
 }

@@ -264,7 +264,7 @@ func TestResumeKnows(t *testing.T) {
 	}
 	s, c = d.open(t, &Recording{Resume: s.ID})
 	defer s.Close()
-	if todos := s.tools.Todos(""); len(todos) != 1 || todos[0].Content != "Look" {
+	if todos := s.Tools.Todos(""); len(todos) != 1 || todos[0].Content != "Look" {
 		t.Errorf("to-dos: %v", todos)
 	}
 	d.say(t, c, "edit")

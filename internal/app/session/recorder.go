@@ -344,9 +344,6 @@ func (r *recorder) changedTodos(by string) []byte {
 	if err != nil || r.todos[by] == string(raw) || len(list) == 0 && r.todos[by] == "" {
 		return nil
 	}
-	if r.todos == nil {
-		r.todos = map[string]string{}
-	}
 	r.todos[by] = string(raw)
 	return raw
 }

@@ -74,11 +74,11 @@ func (s *Session) resume(w *journal.Writer, lost string) (*resumed, error) {
 				"output is lost: "+
 				strings.Join(names, ", ")+". Start them again if they are needed.")
 		}
-		s.tools.RestoreSeen(records(state))
+		s.Tools.RestoreSeen(records(state))
 		s.restoreTodos(first.Todos)
 	})
 	here := journal.Resumed{
-		CWD: s.Directory.Path, Roots: s.tools.Roots(), Version: s.env.Version, Mode: s.Policy.Mode().String(),
+		CWD: s.Directory.Path, Roots: s.Tools.Roots(), Version: s.Env.Version, Mode: s.Policy.Mode().String(),
 	}
 	if _, err := w.Write("", here); err != nil {
 		return nil, err
@@ -217,15 +217,18 @@ func records(state *journal.State) []builtin.FileRecord {
 	return out
 }
 
+// restoreTodos sets the to-do list to that of the journal; nil: it is empty.
 func (s *Session) restoreTodos(raw json.RawMessage) {
 	var list builtin.TodoList
-	if raw == nil || json.Unmarshal(raw, &list) != nil {
+	if raw != nil && json.Unmarshal(raw, &list) != nil {
 		return
 	}
-	if err := s.tools.SetTodos("", list); err != nil {
-		s.env.warn("%v", err)
+	if err := s.Tools.SetTodos("", list); err != nil {
+		s.Env.Warn("%v", err)
 	}
-	s.recorder.todos = map[string]string{"": string(raw)}
+	s.recorder.mu.Lock()
+	defer s.recorder.mu.Unlock()
+	s.recorder.todos[""] = string(raw)
 }
 
 // sinceBegin returns the message about parts of a resumed session's system prompt that no longer apply; "" if none.
@@ -275,8 +278,8 @@ func (s *Session) Earlier() []Said {
 // was interrupted.
 func (s *Session) Unanswered() bool {
 	switch {
-	case s.talk != nil:
-		return s.talk.agent.Unanswered()
+	case s.Conversation != nil:
+		return s.Conversation.agent.Unanswered()
 	case s.resumed != nil:
 		n := len(s.resumed.history) - 1
 		return n >= 0 && (s.resumed.history[n].Role != model.Assistant || s.resumed.cutOff)

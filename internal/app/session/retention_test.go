@@ -238,7 +238,6 @@ func TestResumedModelKnowsThatBackgroundCommandsStopped(t *testing.T) {
 	}
 	d := newDesk(t, run("c1", "sleep 1001"), openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "again"}, openaitest.Answer{Text: "once"})
 	s, c := d.open(t, &Recording{})
-	s.front |= Lasts | Chooses
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
 		t.Fatal(err)
 	}

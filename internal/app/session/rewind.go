@@ -2,42 +2,35 @@ package session
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/undo"
-	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
-	"github.com/adze-dev/adze/tool"
 )
 
-// past is a prompt that the conversation can return to.
-type past struct {
-	seq  int64 // of its entry
-	text string
-	at   time.Time
+// Prompt is a prompt that the conversation can return to.
+type Prompt struct {
+	Seq  int64 // of its entry
+	Text string
+	At   time.Time
 	// What is removed with it: prompts, including this one, and messages.
-	prompts, messages int
+	Prompts, Messages int
 }
 
-// prompts returns the user's prompts in the conversation, the newest first.
-func (s *Session) prompts() ([]past, error) {
-	if s.recorder == nil {
-		return nil, errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
+// Prompts returns the user's prompts in the conversation, the newest first.
+func (s *Session) Prompts() ([]Prompt, error) {
+	if !s.Sync() {
+		return nil, Errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
 	}
-	s.recorder.sync()
 	all := s.Directory.Sessions()
 	log, err := all.Entries(s.ID)
 	if err != nil {
 		return nil, nil // there are no messages yet
 	}
 	defer log.Close()
-	var found []past
+	var found []Prompt
 	var said []int64 // entries of messages
 	for e, err := range log.Read(1) {
 		if err != nil {
@@ -62,11 +55,11 @@ func (s *Session) prompts() ([]past, error) {
 		case journal.Message:
 			said = append(said, e.Seq)
 			if d.Kind == journal.Prompt && d.Message.Role == model.User {
-				found = append(found, past{seq: e.Seq, text: typedText(d.Message), at: e.At})
+				found = append(found, Prompt{Seq: e.Seq, Text: typedText(d.Message), At: e.At})
 			}
 		case journal.Undone:
 			if d.To > 0 {
-				found = slices.DeleteFunc(found, func(p past) bool { return p.seq > d.To })
+				found = slices.DeleteFunc(found, func(p Prompt) bool { return p.Seq > d.To })
 				said = slices.DeleteFunc(said, func(seq int64) bool { return seq > d.To })
 			}
 		case journal.Compacted:
@@ -77,8 +70,8 @@ func (s *Session) prompts() ([]past, error) {
 	}
 	slices.Reverse(found)
 	for i := range found {
-		n, _ := slices.BinarySearch(said, found[i].seq)
-		found[i].prompts, found[i].messages = i+1, len(said)-n
+		n, _ := slices.BinarySearch(said, found[i].Seq)
+		found[i].Prompts, found[i].Messages = i+1, len(said)-n
 	}
 	return found, nil
 }
@@ -93,69 +86,70 @@ func typedText(m model.Message) string {
 	return ""
 }
 
-// rewind returns to the conversation before a prompt, and restores files first if u isn't nil. The journal only grows:
-// an entry marks the messages that no longer count.
-func (s *Session) rewind(ctx context.Context, p past, u *Undo) (Expansion, error) {
-	var left []undo.Left
-	restored := 0
+// Rewind returns to the conversation before a prompt. If u isn't nil, it restores files first, and returns the paths
+// that were skipped. The journal only grows: an entry marks the messages that no longer count.
+func (s *Session) Rewind(ctx context.Context, p Prompt, u *Undo) (left []undo.Left, err error) {
 	if u != nil {
 		u.tell = func(string) error { return nil } // the model no longer knows of the changes
-		var err error
 		if left, err = u.Apply(ctx); err != nil {
-			return Expansion{}, err
+			return nil, err
 		}
-		restored = len(u.Todo()) - len(left) + len(u.Left)
 	}
 	if !s.recorder.works() {
-		return Expansion{}, errorf(ErrSession, "the session is no longer recorded, so its conversation "+
+		return nil, Errorf(ErrSession, "the session is no longer recorded, so its conversation "+
 			"can't be rewound")
 	}
-	s.recorder.write("", journal.Undone{To: p.seq - 1})
+	s.recorder.write("", journal.Undone{To: p.Seq - 1})
 	s.recorder.sync()
 	log, state, err := s.Directory.Sessions().View(s.ID)
 	if err != nil {
-		return Expansion{}, SessionError(err)
+		return nil, SessionError(err)
 	}
 	defer log.Close()
 	first := state.Agent("")
 	switch {
-	case s.talk != nil:
-		s.talk.rewind(first.History)
+	case s.Conversation != nil:
+		s.Conversation.rewind(first.History)
 	case s.resumed != nil:
 		s.resumed.history, s.resumed.cutOff = slices.Clone(first.History), first.CutOff()
 	}
-	s.rewindTodos(first.Todos)
-	text := fmt.Sprintf("Rewound to before %q.", clip(tool.Visible(p.text), 50))
-	if u != nil {
-		text += fmt.Sprintf(" %s restored.", humanize.Count(restored, "path"))
-	}
-	for _, l := range left {
-		text += "\n" + strings.TrimRight(LeftLine(l, s.Directory.Path), "\n")
-	}
-	return Expansion{Print: text, Edit: p.text}, nil
+	s.restoreTodos(first.Todos)
+	return left, nil
 }
 
-// rewindTodos restores the to-do list of that time.
-func (s *Session) rewindTodos(raw json.RawMessage) {
-	var list builtin.TodoList
-	if raw != nil && json.Unmarshal(raw, &list) != nil {
-		return
+// Clear starts a new conversation, without a to-do list.
+func (s *Session) Clear() error {
+	switch {
+	case s.Conversation != nil:
+		s.Conversation.Reset(nil)
+	case s.resumed != nil: // and not continued yet
+		s.resumed.history, s.resumed.told, s.resumed.news, s.resumed.cutOff = nil, nil, nil, false
+		s.recorder.reset(nil)
 	}
-	if err := s.tools.SetTodos("", list); err != nil {
-		s.env.warn("%v", err)
+	return s.Tools.SetTodos("", nil)
+}
+
+// History returns the messages of the conversation, or of the session that the next one continues.
+func (s *Session) History() []model.Message {
+	if s.Conversation != nil {
+		return s.Conversation.History()
 	}
-	s.recorder.mu.Lock()
-	defer s.recorder.mu.Unlock()
-	if s.recorder.todos == nil {
-		s.recorder.todos = map[string]string{}
-	}
-	s.recorder.todos[""] = string(raw)
+	return s.resumed.with(nil)
 }
 
 // rewind replaces the messages by an earlier state. The system prompt stays; the model gets later changes again.
 func (c *Conversation) rewind(history []model.Message) {
 	c.agent.Replace(history)
 	c.news.forgotten()
+}
+
+// Sync returns when everything that was recorded is on disk; false: the session isn't recorded.
+func (s *Session) Sync() bool {
+	if s.recorder == nil {
+		return false
+	}
+	s.recorder.sync()
+	return true
 }
 
 // works reports whether entries are written.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,9 +24,9 @@ func texts(history []model.Message) string {
 }
 
 // decide runs a command and the options that it offers, one after another.
-func decide(t *testing.T, s *Session, command string, options ...int) Expansion {
+func decide(t *testing.T, c *Commands, command string, options ...int) Expansion {
 	t.Helper()
-	x, _, err := s.Expand(t.Context(), command)
+	x, _, err := c.Expand(t.Context(), command)
 	for _, n := range options {
 		if err != nil || x.Choice == nil {
 			t.Fatalf("%s offers nothing: %+v %v", command, x, err)
@@ -44,12 +45,12 @@ func TestRewindOverASummary(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "1"}, openaitest.Answer{Text: "2"}, openaitest.Answer{Text: "3"},
 		openaitest.Answer{Expect: []string{"p-one", "p-four"}, Absent: []string{"p-two", "p-three", "p-sum"}, Text: "4"})
 	s, c := d.open(t, &Recording{})
-	s.front |= Lasts | Chooses
+	commands := New(s, Lasts|Chooses)
 	d.say(t, c, "p-one")
 	d.say(t, c, "p-two")
 	c.Reset([]model.Message{model.Prompt("p-sum")})
 	d.say(t, c, "p-three")
-	x := decide(t, s, "/rewind", 1, 0)
+	x := decide(t, commands, "/rewind", 1, 0)
 	if x.Edit != "p-two" || texts(c.History()) != "p-one|1" {
 		t.Errorf("%q is to be edited after %q", x.Edit, texts(c.History()))
 	}
@@ -63,18 +64,18 @@ func TestRewindOverASummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	again.front |= Lasts | Chooses
-	if got := texts(again.resumed.history); got != "p-one|1|p-four|4" {
+	commands = New(again, Lasts|Chooses)
+	if got := texts(again.History()); got != "p-one|1|p-four|4" {
 		t.Errorf("resumed with %q", got)
 	}
 	var names []string
-	for _, o := range decide(t, again, "/rewind").Choice.Options {
+	for _, o := range decide(t, commands, "/rewind").Choice.Options {
 		names = append(names, o.Text)
 	}
 	if diff := cmp.Diff([]string{"p-four", "p-one"}, names); diff != "" {
 		t.Error(diff)
 	}
-	decide(t, again, "/rewind 2", 0)
+	decide(t, commands, "/rewind 2", 0)
 	if len(again.Earlier()) != 0 {
 		t.Errorf("rewound to %v", again.Earlier())
 	}
@@ -87,15 +88,15 @@ func TestRewindFiles(t *testing.T) {
 	d := newDesk(t, shellCall("c1", "echo 1 > a; echo 1 > b"), openaitest.Answer{Text: "done"})
 	s, c := d.open(t, &Recording{})
 	defer s.Close()
-	s.front |= Lasts | Chooses
+	commands := New(s, Lasts|Chooses)
 	d.say(t, c, "make files")
 	d.write(t, "b", "mine\n")
-	x := decide(t, s, "/rewind 1")
+	x := decide(t, commands, "/rewind 1")
 	want := []string{"conversation  1 prompt and 3 other messages less", "files         delete a", "left alone    1 path that changed since"}
 	if diff := cmp.Diff(want, x.Choice.Detail); diff != "" {
 		t.Error(diff)
 	}
-	if x = decide(t, s, "/rewind 1", 1); !strings.Contains(x.Print, "leave    b: changed since") || !strings.Contains(x.Print, "1 path restored") {
+	if x = decide(t, commands, "/rewind 1", 1); !strings.Contains(x.Print, "leave    b: changed since") || !strings.Contains(x.Print, "1 path restored") {
 		t.Error(x.Print)
 	}
 	d.holds(t, "a", "")
@@ -110,8 +111,8 @@ func TestRewindWithoutARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.front |= Lasts | Chooses
-	if _, _, err := s.Expand(t.Context(), "/rewind"); err == nil || !strings.Contains(err.Error(), "isn't recorded") {
+	commands := New(s, Lasts|Chooses)
+	if _, _, err := commands.Expand(t.Context(), "/rewind"); err == nil || !strings.Contains(err.Error(), "isn't recorded") {
 		t.Error(err)
 	}
 }
@@ -125,7 +126,7 @@ func TestReportsAreNoPrompts(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{wait}}, openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
 	s, c := d.open(t, &Recording{})
 	defer s.Close()
-	s.front |= Lasts | Chooses
+	commands := New(s, Lasts|Chooses)
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +139,38 @@ func TestReportsAreNoPrompts(t *testing.T) {
 	if answer, err := c.Turn(t.Context()); err != nil || answer.Text != "ended" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	if n := len(decide(t, s, "/rewind").Choice.Options); n != 1 {
+	if n := len(decide(t, commands, "/rewind").Choice.Options); n != 1 {
 		t.Errorf("%d prompts", n)
+	}
+}
+
+func TestUndoCommands(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t, shellCall("c1", "rm -rf src"), openaitest.Answer{Text: "removed"})
+	d.write(t, "src/a", "1")
+	s, c := d.open(t, &Recording{})
+	commands := New(s, Lasts)
+	d.say(t, c, "go")
+	decide(t, commands, "/undo --yes")
+	for _, tt := range []struct{ prompt, print, content string }{
+		{"/redo", "delete   src/a\nType '/redo --yes' to continue.", "1"},
+		{"/redo --yes", "All restored.", ""},
+		{"/undo --call c1", "create   src/a\nType '/undo --call c1 --yes' to continue.", ""},
+		{"/undo --turn 1 --yes", "All restored.", "1"},
+	} {
+		x, _, err := commands.Expand(t.Context(), tt.prompt)
+		if err != nil || !strings.HasSuffix(x.Print, tt.print) {
+			t.Errorf("%s: %q %v", tt.prompt, x.Print, err)
+		}
+		d.holds(t, "src/a", tt.content)
+	}
+	for _, bad := range []string{"/undo nonsense", "/undo --turn x", "/undo --call nope", "/undo"} {
+		if _, _, err := commands.Expand(t.Context(), bad); !errors.Is(err, ErrPrompt) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -159,7 +190,7 @@ func TestUndoSummary(t *testing.T) {
 		{`restores 2 files that "make" changed`, "make", "run_shell_command", 0, []undo.Step{{Path: "/w/a", Now: there, To: gone}, {Path: "/w/b/c", Now: gone, To: there}}},
 		{`deletes docs/: 2 files: "rm -r docs" again`, "rm -r docs", "x", 7, []undo.Step{{Path: "/w/docs/a", Now: there}, {Path: "/w/docs/b", Now: there}}},
 	} {
-		u := &Undo{redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
+		u := &Undo{Redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
 		if got := u.Summary("/w"); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}

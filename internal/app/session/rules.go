@@ -25,12 +25,12 @@ import (
 func (s *Session) setRules() error {
 	rules, ignored, err := s.readRules(nil)
 	if err != nil {
-		return errorf(ErrRules, "read the rules in settings: %v", err)
+		return Errorf(ErrRules, "read the rules in settings: %v", err)
 	}
 	for _, problem := range ignored {
-		s.env.tell(problem.Error())
+		s.Env.Notice(problem.Error())
 	}
-	all := tool.NewRegistry(s.tools.All()...).All()
+	all := tool.NewRegistry(s.Tools.All()...).All()
 	s.warnRules(rules, all)
 	s.warnAll(s.unknownTools(all))
 	s.Policy.SetRules(rules)
@@ -263,11 +263,11 @@ func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
 	return path, f.Trust().Trust(f.Path, after)
 }
 
-// ruleLists returns the lists of permission rules, the strongest first.
-func ruleLists() []string { return []string{"deny", "ask", "allow"} }
+// RuleLists returns the lists of permission rules, the strongest first.
+func RuleLists() []string { return []string{"deny", "ask", "allow"} }
 
-// addRule adds a rule for the session. It returns a note about a rule that no tool matches.
-func (s *Session) addRule(list, rule string) (note string, err error) {
+// AddRule adds a rule for the session. It returns a note about a rule that no tool matches.
+func (s *Session) AddRule(list, rule string) (note string, err error) {
 	s.own.mu.Lock()
 	defer s.own.mu.Unlock()
 	mine := map[string][]permission.Written{list: {{Text: rule, Source: thisSession}}}
@@ -292,6 +292,26 @@ func (s *Session) addRule(list, rule string) (note string, err error) {
 	s.Policy.SetRules(rules)
 	s.Executor.Rejudge()
 	return note, nil
+}
+
+// Rules returns the rules of settings and those of the session, the strongest first.
+func (s *Session) Rules() []tool.Rule {
+	p := s.Settings.Permissions
+	given := map[string][]permission.Written{
+		"deny": written(Denied(s.Settings)), "ask": written(p.Ask), "allow": written(p.Allow),
+	}
+	var out []tool.Rule
+	s.own.mu.Lock()
+	defer s.own.mu.Unlock()
+	for _, list := range RuleLists() {
+		for _, w := range slices.Concat(given[list], s.own.rules[list]) {
+			out = append(out, tool.Rule{List: list, Text: w.Text, Source: w.Source})
+		}
+	}
+	for _, rule := range s.Policy.Remembered() {
+		out = append(out, tool.Rule{List: "allow", Text: rule, Source: thisSession})
+	}
+	return out
 }
 
 // thisSession is the source of a rule that the user added for the session.

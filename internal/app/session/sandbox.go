@@ -68,7 +68,7 @@ func (c *Checkup) denyRules(s *Session, found sandbox.Support) {
 		return
 	}
 	c.ok("deny rules on paths: the kernel enforces them in every command")
-	for _, text := range s.tools.DeniedByText() {
+	for _, text := range s.Tools.DeniedByText() {
 		c.warn(text)
 	}
 }
@@ -78,13 +78,13 @@ func Tries(t settings.Tools) bool {
 	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
-// place returns where commands run that were not approved. After a change of rules, the hidden files are determined
+// Place returns where commands run that were not approved. After a change of rules, the hidden files are determined
 // again.
-func (s *Session) place() permission.Place {
+func (s *Session) Place() permission.Place {
 	if v := s.Policy.RulesVersion(); s.hiddenBy.Swap(v) != v {
-		s.tools.ReadLimitsChanged()
+		s.Tools.ReadLimitsChanged()
 	}
-	switch s.tools.Place() {
+	switch s.Tools.Place() {
 	case builtin.PlaceOverlay:
 		return permission.Overlay
 	case builtin.PlaceReadOnly:
@@ -93,18 +93,11 @@ func (s *Session) place() permission.Place {
 	return permission.None
 }
 
-// Secrets returns the files of the workspace that commands must not read without approval, and whether the list is
-// complete.
-func (s *Session) Secrets() ([]string, bool) { return s.tools.Secrets() }
-
-// Place returns where commands of the session run that were not approved.
-func (s *Session) Place() permission.Place { return s.place() }
-
 // SandboxWrite returns the paths that settings make writable in sandboxes.
 func (f Directory) SandboxWrite(t settings.Tools) []string {
 	var paths []string
 	for _, e := range t.SandboxWrite {
-		paths = append(paths, f.settled(e.Text))
+		paths = append(paths, f.Resolve(e.Text))
 	}
 	return paths
 }
@@ -137,8 +130,8 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 
 // recoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
 func (s *Session) recoverTrials() {
-	if err := trial.Recover(filepath.Join(s.Directory.Home, trialDir), s.tools.Roots()); err != nil {
-		s.env.warn("%v", err)
+	if err := trial.Recover(filepath.Join(s.Directory.Home, trialDir), s.Tools.Roots()); err != nil {
+		s.Env.Warn("%v", err)
 	}
 }
 
@@ -173,7 +166,7 @@ func (c *Checkup) trials(ctx context.Context, s *Session) {
 
 // canObserve returns why commands can't be tried in a read-only place, or nil.
 func (s *Session) canObserve() (err error) {
-	r := proc.Open(proc.Options{Helper: s.env.Helper})
+	r := proc.Open(proc.Options{Helper: s.Env.Helper})
 	defer func() { err = errors.Join(err, r.Close()) }()
 	return r.CanObserve()
 }
@@ -181,7 +174,7 @@ func (s *Session) canObserve() (err error) {
 // tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.
 func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
 	f := s.Directory
-	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.env.Environ)
+	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.Env.Environ)
 	if err != nil {
 		return "", err
 	}
@@ -194,10 +187,10 @@ func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, t.Drop()) }()
-	r := proc.Open(proc.Options{Helper: s.env.Helper})
+	r := proc.Open(proc.Options{Helper: s.Env.Helper})
 	defer func() { err = errors.Join(err, r.Close()) }()
 	spec := t.Spec(nil)
-	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.env.Environ, Sandbox: spec})
+	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.Env.Environ, Sandbox: spec})
 	if err == nil && out.Exit != 0 {
 		err = errors.New(out.Output.String())
 	}

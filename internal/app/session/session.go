@@ -46,14 +46,15 @@ type Session struct {
 	Executor    *tool.Executor
 	Outside     *Outside
 	Models      *Models
+	Env         Env
+	Tools       *builtin.Set
+	// Conversation is nil before Converse.
+	Conversation *Conversation
 
-	env   Env
 	world permission.World
-	tools *builtin.Set
 	long  results
 	core  *permission.Core            // the only built-in tools; nil: all
 	out   func(tool.Declaration) bool // the tools that settings remove
-	talk  *Conversation               // nil: there is none yet
 	wake  chan struct{}               // holds a token after background work has ended
 
 	result             *builtin.ResultSchema // nil: the model replies with text
@@ -70,7 +71,6 @@ type Session struct {
 	resumed  *resumed      // the session that the conversation continues; nil: it is new
 
 	warnsAll bool
-	front    Ability
 	images   images
 }
 
@@ -92,8 +92,8 @@ type Options struct {
 	Result *builtin.ResultSchema
 	// Log receives requests to models and their answers, as JSON Lines; nil: none.
 	Log io.Writer
-	// Front is what the front end can do for slash commands.
-	Front Ability
+	// Interactive means that the front end itself shows how many settings need trust.
+	Interactive bool
 	// AllWarnings reports every ignored setting and rule, not only the first ten.
 	AllWarnings bool
 }
@@ -105,7 +105,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		ID: o.Record.id(), Directory: directory, env: env, warnsAll: o.AllWarnings, front: o.Front,
+		ID: o.Record.id(), Directory: directory, Env: env, warnsAll: o.AllWarnings,
 		wake: make(chan struct{}, 1), result: o.Result, replaced: o.SystemPrompt, appended: o.AppendSystemPrompt,
 	}
 	trusted := false
@@ -113,47 +113,47 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
-	directory.tellNotes(s.Settings, o.Front&Quits != 0)
+	directory.tellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
-	s.env.Environ = withoutKeys(env.Environ, s.Settings.Model)
-	s.Models = &Models{env: env, home: directory.Home, settings: s.Settings, log: requestlog.New(o.Log, env.warn)}
+	s.Env.Environ = withoutKeys(env.Environ, s.Settings.Model)
+	s.Models = &Models{env: env, home: directory.Home, settings: s.Settings, log: requestlog.New(o.Log, env.Warn)}
 	if err = s.selectTools(); err != nil {
 		return nil, err
 	}
 	if s.long.Dir, err = spill.Open(directory.Home, s.ID, spill.Limits{}); err != nil {
 		return nil, err
 	}
-	if s.tools, err = builtin.New(s.toolOptions(o)); err != nil {
-		return nil, errors.Join(errorf(ErrDirectories, "%v", err), s.long.Close())
+	if s.Tools, err = builtin.New(s.toolOptions(o)); err != nil {
+		return nil, errors.Join(Errorf(ErrDirectories, "%v", err), s.long.Close())
 	}
-	for _, note := range s.tools.Skipped() {
-		s.env.tell(note)
+	for _, note := range s.Tools.Skipped() {
+		s.Env.Notice(note)
 	}
 	s.recoverTrials()
 	s.world = permission.World{
-		Roots: s.tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),
+		Roots: s.Tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
-		Disk:  ondisk.New(s.tools.Roots()), Place: s.place, Secrets: s.tools.Secrets,
+		Disk:  ondisk.New(s.Tools.Roots()), Place: s.Place, Secrets: s.Tools.Secrets,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
 	if err := s.setRules(); err != nil {
-		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
+		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
 	s.Executor = &tool.Executor{
 		Registry: s.registry(o.SingleCall),
 		Policy:   s.judge(),
 		Ask:      s.denyAll,
 		Budget:   outputBudget(s.Settings.Tools.OutputThreshold),
-		Mask:     s.tools.Mask,
+		Mask:     s.Tools.Mask,
 		Spill:    s.long.save,
 	}
 	if err := s.record(o.Record); err != nil {
-		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
+		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
 	if err := s.openHooks(); err != nil {
-		return nil, errors.Join(err, s.tools.Close(), s.long.Close())
+		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
-	s.Outside = &Outside{env: s.env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
+	s.Outside = &Outside{env: s.Env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.sample
 	}
@@ -164,10 +164,10 @@ func Open(env Env, o Options) (*Session, error) {
 // those whose needs aren't met.
 func (s *Session) registry(single bool) *tool.Registry {
 	offered := map[string]bool{}
-	for _, t := range s.tools.Tools() {
+	for _, t := range s.Tools.Tools() {
 		offered[t.Declaration().Name] = true
 	}
-	r := tool.NewRegistry(s.tools.All()...)
+	r := tool.NewRegistry(s.Tools.All()...)
 	r.Hide(func(d tool.Declaration) bool {
 		return s.out(d) || !single && d.Origin == "" && !offered[d.Name]
 	})
@@ -189,17 +189,17 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir:         dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()),
 		AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
-		Helper: s.env.Helper, Environ: s.env.Environ, MaskEnviron: s.Models.env.environ(),
+		Helper: s.Env.Helper, Environ: s.Env.Environ, MaskEnviron: s.Models.env.environ(),
 		PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
 		Output: s.long.output, Kept: s.kept,
-		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.env.HasUser,
+		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
 		Session: true, Exclude: s.out,
-		FindTools: s.findTools, Task: task, Tasks: backgroundTasks{s}, JobEnded: s.awaken,
-		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.skills,
-		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.env, s.Settings.Web),
+		FindTools: s.findTools, Task: task, Tasks: s.Tasks(), JobEnded: s.awaken,
+		TaskTypes: s.Definitions.TaskTypes(), Skills: s.Definitions.Skills,
+		ContextNames: s.Definitions.names, WebFetch: s.webFetch(), WebSearch: webSearch(s.Env, s.Settings.Web),
 		Remembered: func(string) {
-			if s.talk != nil {
-				s.talk.news.remembered()
+			if s.Conversation != nil {
+				s.Conversation.news.remembered()
 			}
 		},
 	}
@@ -207,12 +207,12 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 
 // Close stops everything that the session has started.
 func (s *Session) Close() error {
-	if s.talk != nil {
-		s.talk.crew.Close()
+	if s.Conversation != nil {
+		s.Conversation.crew.Close()
 	}
 	s.Models.close()
 	s.Outside.close()
-	err := errors.Join(s.tools.Close(), s.hooks.close())
+	err := errors.Join(s.Tools.Close(), s.hooks.close())
 	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
 	s.recorder.close()                                      // after everything that is recorded
 	_ = s.closeTracker()                                    // a later session drops the rest
@@ -220,15 +220,6 @@ func (s *Session) Close() error {
 	s.retain()
 	return err
 }
-
-// Background moves the running commands to the background, for a user who doesn't want to wait, and returns their IDs.
-func (s *Session) Background() []string { return s.tools.Background() }
-
-// Todos returns the first agent's to-do list.
-func (s *Session) Todos() builtin.TodoList { return s.tools.Todos("") }
-
-// Running returns the number of background commands that run.
-func (s *Session) Running() int { return len(s.tools.Running()) }
 
 // NewID returns a unique ID for a session or message.
 func NewID() string {
@@ -245,18 +236,18 @@ func (s *Session) selectTools() error {
 	t := s.Settings.Tools
 	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
 	if err != nil {
-		return errorf(ErrRules, "read settings: tools.exclude: %v", err)
+		return Errorf(ErrRules, "read settings: tools.exclude: %v", err)
 	}
 	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
 	if err != nil {
-		return errorf(ErrRules, "read settings: tools.disabled: %v", err)
+		return Errorf(ErrRules, "read settings: tools.disabled: %v", err)
 	}
 	if t.Core != nil {
 		if s.core, err = permission.ReadCore(written(t.Core)); err != nil {
-			return errorf(ErrRules, "read settings: tools.core: %v", err)
+			return Errorf(ErrRules, "read settings: tools.core: %v", err)
 		}
 		if len(t.Core) == 0 {
-			s.env.warn("tools.core is an empty list: the model gets no built-in tools")
+			s.Env.Warn("tools.core is an empty list: the model gets no built-in tools")
 		}
 	}
 	s.out = func(d tool.Declaration) bool {
@@ -270,7 +261,7 @@ func (s *Session) selectTools() error {
 func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
 	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
 	if err != nil {
-		return tool.Decision{}, errorf(ErrRules, "read settings: tools.disabled: %v", err)
+		return tool.Decision{}, Errorf(ErrRules, "read settings: tools.disabled: %v", err)
 	}
 	if disabled(r.Declaration) {
 		return tool.Decision{Reason: "tools.disabled removes " + r.Declaration.Name}, nil
@@ -280,7 +271,7 @@ func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Deci
 	}
 	core, err := permission.ReadCore(written(t.Core))
 	if err != nil {
-		return tool.Decision{}, errorf(ErrRules, "read settings: tools.core: %v", err)
+		return tool.Decision{}, Errorf(ErrRules, "read settings: tools.core: %v", err)
 	}
 	if !core.Has(r.Declaration) && !r.Declaration.Auxiliary {
 		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil
@@ -308,7 +299,7 @@ type Removed struct {
 
 // Removes returns the setting that removes the built-in tool of this name; false if none does.
 func (s *Session) Removes(name string) (Removed, bool) {
-	t, err := tool.NewRegistry(s.tools.All()...).Lookup(name)
+	t, err := tool.NewRegistry(s.Tools.All()...).Lookup(name)
 	if err != nil || !s.out(t.Declaration()) {
 		return Removed{}, false
 	}
@@ -352,21 +343,24 @@ func (s *Session) unknownTools(tools []tool.Declaration) []string {
 
 // delegate runs a task in a subagent.
 func (s *Session) delegate(ctx context.Context, r builtin.TaskRequest) (tool.Result, error) {
-	if s.talk == nil {
+	if s.Conversation == nil {
 		return tool.Result{}, tool.Errorf(tool.ExecutionFailed, "run a subagent: no model in this session")
 	}
-	return s.talk.crew.Do(ctx, agent.Task{
+	return s.Conversation.crew.Do(ctx, agent.Task{
 		Description: r.Description, Prompt: r.Prompt, Type: r.Type, Background: r.Background, Live: r.Live,
 	})
 }
+
+// Tasks returns the background subagents.
+func (s *Session) Tasks() builtin.TaskJobs { return backgroundTasks{s} }
 
 // backgroundTasks are the background subagents of a session; there are none before it has a conversation.
 type backgroundTasks struct{ s *Session }
 
 func (b backgroundTasks) Jobs() []builtin.TaskJob {
 	var jobs []builtin.TaskJob
-	if b.s.talk != nil {
-		for _, j := range b.s.talk.crew.Jobs() {
+	if b.s.Conversation != nil {
+		for _, j := range b.s.Conversation.crew.Jobs() {
 			jobs = append(jobs, taskJob(j))
 		}
 	}
@@ -374,12 +368,12 @@ func (b backgroundTasks) Jobs() []builtin.TaskJob {
 }
 
 func (b backgroundTasks) Job(ctx context.Context, id string) (builtin.TaskJob, error) {
-	j, err := b.s.talk.crew.Job(ctx, id)
+	j, err := b.s.Conversation.crew.Job(ctx, id)
 	return taskJob(j), err
 }
 
 func (b backgroundTasks) Stop(ctx context.Context, id string) (builtin.TaskJob, error) {
-	j, err := b.s.talk.crew.Stop(ctx, id)
+	j, err := b.s.Conversation.crew.Stop(ctx, id)
 	return taskJob(j), err
 }
 
@@ -394,7 +388,7 @@ func (s *Session) RunAsUser(ctx context.Context, command string, observe func(to
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	all := tool.NewRegistry(s.tools.All()...) // the user may run commands that the model may not
+	all := tool.NewRegistry(s.Tools.All()...) // the user may run commands that the model may not
 	shell, err := Shell(all)
 	if err != nil {
 		return tool.Outcome{}, err
@@ -452,7 +446,7 @@ func outputBudget(threshold int) int {
 // addedDirs returns the directories of the workspace after the first one, for the model.
 func (s *Session) addedDirs() []string {
 	var out []string
-	for _, root := range s.tools.Roots() {
+	for _, root := range s.Tools.Roots() {
 		if root != s.Directory.Path {
 			out = append(out, tool.Visible(root))
 		}
@@ -478,7 +472,7 @@ func (s *Session) Inherit(ctx context.Context, from *Session) error {
 	from.own.mu.Unlock()
 	for list, rules := range own {
 		for _, r := range rules {
-			if _, err := s.addRule(list, r.Text); err != nil {
+			if _, err := s.AddRule(list, r.Text); err != nil {
 				return err
 			}
 		}

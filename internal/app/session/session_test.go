@@ -119,7 +119,7 @@ func TestKindsOfMistakes(t *testing.T) {
 			return err
 		})},
 		{session.ErrPrompt, "unknown command /nothing-such\nSee /help.", open(`{}`, session.Options{}, func(s *session.Session) error {
-			_, _, err := s.Expand(t.Context(), "/nothing-such")
+			_, _, err := session.New(s, 0).Expand(t.Context(), "/nothing-such")
 			return err
 		})},
 	} {

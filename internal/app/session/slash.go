@@ -8,17 +8,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/adze-dev/adze/internal/app/settings"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
 
-// Slash is a command at the start of a prompt, such as /help. All front ends share one table: see Slashes.
-type Slash struct {
+// Command is a command at the start of a prompt, such as /help. All front ends share one table.
+type Command struct {
 	Name  string   // without the /
 	Also  []string // other names
 	Words string   // its arguments
@@ -51,7 +51,7 @@ const (
 type Expansion struct {
 	Print    string
 	Markdown bool            // Print is Markdown; otherwise plain text
-	Commands []Slash         // to be listed
+	Commands []Command       // to be listed
 	History  []model.Message // earlier messages
 	Parts    []model.Part    // the prompt
 	Copy     string          // for the user's clipboard
@@ -71,20 +71,36 @@ func (x Expansion) ForPerson() bool {
 		x.AddDir != ""
 }
 
-// Supports adds abilities of the front end. One that draws also shows which model was found, so that isn't reported.
-func (s *Session) Supports(more Ability) {
-	s.front |= more
-	s.Models.quiet = s.front&Draws != 0
+// Commands are the slash commands of a session in a front end.
+type Commands struct {
+	s     *Session
+	front Ability
+	// files are the command files at the start. Trust in a project covers the programs that these run.
+	files []contextfiles.Command
 }
 
-// Slashes returns the slash commands that work in this session's front end: those of the table, of command files, and
-// the known prompts of MCP servers.
-func (s *Session) Slashes() []Slash {
-	all := slices.DeleteFunc(slashTable(), func(c Slash) bool { return c.needs&^s.front != 0 })
-	all = append(all, s.customSlashes()...)
-	all = append(all, s.Outside.Prompts()...)
-	disabled := settings.Texts(s.Settings.Context.DisabledSlashes)
-	return slices.DeleteFunc(all, func(c Slash) bool {
+// New returns the commands of a session for a front end, and reports command files that are ignored.
+func New(s *Session, front Ability) *Commands {
+	c := &Commands{s: s, front: front}
+	var notes []string
+	c.files, notes = c.readFiles()
+	for _, n := range notes {
+		s.Env.Notice(n)
+	}
+	return c
+}
+
+// For returns the commands of another session for the same front end.
+func (c *Commands) For(s *Session) *Commands { return New(s, c.front) }
+
+// List returns the commands that work in the front end: those of the table, of command files, and the known prompts of
+// MCP servers.
+func (c *Commands) List() []Command {
+	all := slices.DeleteFunc(c.table(), func(one Command) bool { return one.needs&^c.front != 0 })
+	all = append(all, c.custom()...)
+	all = append(all, Prompts(c.s.Outside.Servers())...)
+	disabled := settings.Texts(c.s.Settings.Context.DisabledSlashes)
+	return slices.DeleteFunc(all, func(c Command) bool {
 		return slices.ContainsFunc(append([]string{c.Name}, c.Also...), func(name string) bool {
 			return slices.ContainsFunc(disabled,
 				func(off string) bool { return strings.EqualFold(strings.TrimPrefix(off, "/"), name) })
@@ -92,22 +108,22 @@ func (s *Session) Slashes() []Slash {
 	})
 }
 
-// FindSlash finds the command that a prompt begins with.
-func (s *Session) FindSlash(prompt string) (Slash, bool) {
+// Find finds the command that a prompt begins with.
+func (c *Commands) Find(prompt string) (Command, bool) {
 	name, _, _, ok := slashed(prompt)
 	if !ok {
-		return Slash{}, false
+		return Command{}, false
 	}
-	return findSlash(s.Slashes(), name)
+	return find(c.List(), name)
 }
 
-// SlashValues returns the possible arguments of a command, if they are a list.
-func (s *Session) SlashValues(ctx context.Context, prompt string) []Value {
-	c, ok := s.FindSlash(prompt)
-	if !ok || c.values == nil {
+// Values returns the possible arguments of a command, if they are a list.
+func (c *Commands) Values(ctx context.Context, prompt string) []Value {
+	found, ok := c.Find(prompt)
+	if !ok || found.values == nil {
 		return nil
 	}
-	return c.values(ctx, s)
+	return found.values(ctx, c.s)
 }
 
 var slashLine = sync.OnceValue(func() *regexp.Regexp {
@@ -125,23 +141,23 @@ func slashed(prompt string) (name, words, rest string, ok bool) {
 }
 
 // Expand runs the slash command at the start of a prompt. It returns false if there is none.
-func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, error) {
+func (c *Commands) Expand(ctx context.Context, prompt string) (Expansion, bool, error) {
 	name, words, rest, ok := slashed(prompt)
 	if !ok {
 		return Expansion{}, false, nil
 	}
-	c, known := findSlash(s.Slashes(), name)
-	if !known || c.Name == "help" {
-		s.Outside.Settle(ctx) // servers whose prompts aren't known yet
-		c, known = findSlash(s.Slashes(), name)
+	found, known := find(c.List(), name)
+	if !known || found.Name == "help" {
+		c.s.Outside.Settle(ctx) // servers whose prompts aren't known yet
+		found, known = find(c.List(), name)
 	}
 	if !known {
-		if err := s.unknownSlash(name); err != nil {
+		if err := c.unknown(name); err != nil {
 			return Expansion{}, true, err
 		}
 		return Expansion{}, false, nil
 	}
-	x, err := c.run(ctx, s, words)
+	x, err := found.run(ctx, c.s, words)
 	if err == nil && rest != "" && !x.ForPerson() {
 		x.Parts = append(x.Parts, model.Text(rest))
 	}
@@ -149,8 +165,8 @@ func (s *Session) Expand(ctx context.Context, prompt string) (Expansion, bool, e
 }
 
 // findSlash finds a command by its name, or the prompt of a server by its name alone if no other server has it.
-func findSlash(all []Slash, name string) (Slash, bool) {
-	var found []Slash
+func find(all []Command, name string) (Command, bool) {
+	var found []Command
 	for _, c := range all {
 		if c.Name == name || slices.Contains(c.Also, name) {
 			return c, true
@@ -160,7 +176,7 @@ func findSlash(all []Slash, name string) (Slash, bool) {
 		}
 	}
 	if len(found) != 1 {
-		return Slash{}, false
+		return Command{}, false
 	}
 	return found[0], true
 }
@@ -168,9 +184,9 @@ func findSlash(all []Slash, name string) (Slash, bool) {
 // slashName matches a name that may be a mistyped command.
 var slashName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`) })
 
-// unknownSlash returns an error for a word that looks like a command and isn't one. Other text is a prompt, such as one
+// unknown returns an error for a word that looks like a command and isn't one. Other text is a prompt, such as one
 // that begins with a path.
-func (s *Session) unknownSlash(name string) error {
+func (c *Commands) unknown(name string) error {
 	if !slashName().MatchString(name) {
 		return nil
 	}
@@ -178,18 +194,18 @@ func (s *Session) unknownSlash(name string) error {
 		return nil
 	}
 	var names []string
-	for _, c := range s.Slashes() {
-		names = append(append(names, c.Name), c.Also...)
+	for _, known := range c.List() {
+		names = append(append(names, known.Name), known.Also...)
 	}
 	hint := "See /help."
 	if close := nearest.Names(name, names); len(close) > 0 {
 		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
 	}
-	return errorf(ErrPrompt, "unknown command /%s\n%s To send it as text, start with a space.", name, hint)
+	return Errorf(ErrPrompt, "unknown command /%s\n%s To send it as text, start with a space.", name, hint)
 }
 
-func slashHelp(_ context.Context, s *Session, _ string) (Expansion, error) {
-	return Expansion{Commands: s.Slashes()}, nil
+func (c *Commands) help(context.Context, *Session, string) (Expansion, error) {
+	return Expansion{Commands: c.List()}, nil
 }
 
 func slashMemory(_ context.Context, s *Session, _ string) (Expansion, error) {
@@ -197,10 +213,10 @@ func slashMemory(_ context.Context, s *Session, _ string) (Expansion, error) {
 }
 
 func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error) {
-	if s.talk == nil {
+	if s.Conversation == nil {
 		return Expansion{Print: "Nothing to compact: the conversation has not started."}, nil
 	}
-	done, err := s.talk.Compact(ctx)
+	done, err := s.Conversation.Compact(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return Expansion{}, err
@@ -210,9 +226,9 @@ func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error)
 	return Expansion{Print: done.String()}, nil
 }
 
-// slashTable returns the table of slash commands.
-func slashTable() []Slash {
-	return []Slash{
+// table returns the table of slash commands.
+func (c *Commands) table() []Command {
+	return []Command{
 		{
 			Name: "add-dir", Words: "[DIR]", About: "show the directories of the workspace, or add one",
 			needs: Lasts | Chooses, run: slashAddDir,
@@ -241,7 +257,7 @@ func slashTable() []Slash {
 			Name: "export", Words: "[FILE] [md|html|json]", About: "write the session to a file", Aside: true,
 			needs: Lasts, run: slashExport,
 		},
-		{Name: "help", About: "list these commands", Aside: true, run: slashHelp},
+		{Name: "help", About: "list these commands", Aside: true, run: c.help},
 		{Name: "hooks", About: "list hooks", Aside: true, run: slashHooks},
 		{Name: "init", About: "let the model write an AGENTS.md for this project", run: slashInit},
 		{Name: "keys", About: "show the keys, and what the terminal sends", needs: Draws, run: frontEnd(ListKeys)},
@@ -256,7 +272,7 @@ func slashTable() []Slash {
 			run: slashModel,
 		},
 		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
-			Aside: true, values: func(context.Context, *Session) []Value { return words(ruleLists()) },
+			Aside: true, values: func(context.Context, *Session) []Value { return words(RuleLists()) },
 			run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
@@ -277,7 +293,7 @@ func slashTable() []Slash {
 			needs: Draws, values: themes, run: frontEnd(SetTheme),
 		},
 		{Name: "tools", About: "list the model's tools", Aside: true, run: slashTools},
-		{Name: "trust", About: "show what this project requests, and trust it", run: slashTrust},
+		{Name: "trust", About: "show what this project requests, and trust it", run: c.trust},
 		{
 			Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts,
 			run: slashUndo,
@@ -327,14 +343,7 @@ func slashQuit(context.Context, *Session, string) (Expansion, error) {
 }
 
 func slashClear(_ context.Context, s *Session, _ string) (Expansion, error) {
-	switch {
-	case s.talk != nil:
-		s.talk.Reset(nil)
-	case s.resumed != nil: // and not continued yet
-		s.resumed.history, s.resumed.told, s.resumed.news, s.resumed.cutOff = nil, nil, nil, false
-		s.recorder.reset(nil)
-	}
-	if err := s.tools.SetTodos("", nil); err != nil {
+	if err := s.Clear(); err != nil {
 		return Expansion{}, err
 	}
 	return Expansion{Print: "Started a new conversation."}, nil
@@ -346,7 +355,7 @@ func slashMode(_ context.Context, s *Session, words string) (Expansion, error) {
 			strings.Join(modeNames(), ", "))}, nil
 	}
 	if err := s.SetMode(words); err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/mode: %v", err)
+		return Expansion{}, Errorf(ErrPrompt, "/mode: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("Approval mode: %s.", s.Policy.Mode())}, nil
 }
@@ -361,7 +370,7 @@ func modeNames() []string {
 
 func slashPlan(_ context.Context, s *Session, words string) (Expansion, error) {
 	if err := s.SetMode(permission.Plan.String()); err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/plan: %v", err)
+		return Expansion{}, Errorf(ErrPrompt, "/plan: %v", err)
 	}
 	if words == "" {
 		return Expansion{Print: "Approval mode: plan."}, nil
@@ -371,19 +380,19 @@ func slashPlan(_ context.Context, s *Session, words string) (Expansion, error) {
 
 func slashModel(ctx context.Context, s *Session, words string) (Expansion, error) {
 	if words == "" {
-		return s.listModels(ctx), nil
+		return listModels(ctx, s), nil
 	}
 	m, err := s.Models.Switch(ctx, words)
 	if err != nil {
 		return Expansion{}, err
 	}
-	if s.talk != nil {
-		s.talk.SetModel(m)
+	if s.Conversation != nil {
+		s.Conversation.SetModel(m)
 	}
 	return Expansion{Print: "Model: " + tool.Visible(m.Name()) + "."}, nil
 }
 
-func (s *Session) listModels(ctx context.Context) Expansion {
+func listModels(ctx context.Context, s *Session) Expansion {
 	var b strings.Builder
 	if name := s.Models.Name(); name != "" {
 		fmt.Fprintf(&b, "Model: %s.\n\n", tool.Visible(name))
@@ -401,20 +410,20 @@ func (s *Session) listModels(ctx context.Context) Expansion {
 
 func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
 	if !slices.Contains(Efforts(), words) {
-		return Expansion{}, errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)
+		return Expansion{}, Errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)
 	}
 	s.Settings.Model.Effort = words
-	if s.talk != nil {
-		s.talk.SetEffort(words)
+	if s.Conversation != nil {
+		s.Conversation.SetEffort(words)
 	}
 	return Expansion{Print: "Reasoning effort: " + tool.Visible(words) + "."}, nil
 }
 
 func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
-	u := s.ContextUsage(s.talk)
+	u := s.ContextUsage(s.Conversation)
 	used := u.Estimated()
-	if s.talk != nil {
-		if tokens, _ := s.talk.Context(); tokens > 0 {
+	if s.Conversation != nil {
+		if tokens, _ := s.Conversation.Context(); tokens > 0 {
 			used = tokens
 		}
 	}
@@ -494,17 +503,4 @@ type Option struct {
 	Key         string // a letter that selects it; "": it is in a list
 	Text, About string
 	Run         func(context.Context) (Expansion, error) // nil: nothing happens
-}
-
-// Age describes roughly how long ago something was.
-func Age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
 }

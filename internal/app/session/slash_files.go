@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -15,57 +16,66 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// readCommands reads the command files. They can't replace built-in commands.
-func readCommands(p contextfiles.Places) (commands []contextfiles.Command, notes []string) {
-	all, notes := contextfiles.Commands(p)
-	for _, c := range all {
-		if _, taken := findSlash(slashTable(), c.Name); taken {
+// readFiles reads the command files. They can't replace built-in commands.
+func (c *Commands) readFiles() (files []contextfiles.Command, notes []string) {
+	all, notes := contextfiles.Commands(c.s.Definitions.Places)
+	for _, f := range all {
+		if _, taken := find(c.table(), f.Name); taken {
 			notes = append(notes, fmt.Sprintf("warning: %s is ignored: /%s is a built-in command. Rename the file.",
-				c.Path, c.Name))
+				f.Path, f.Name))
 			continue
 		}
-		commands = append(commands, c)
+		files = append(files, f)
 	}
-	return commands, notes
+	return files, notes
 }
 
-// customSlashes returns the commands of command files as they are now.
-func (s *Session) customSlashes() []Slash {
-	var all []Slash
-	commands, _ := readCommands(s.Definitions.places)
-	for _, c := range commands {
-		hint := c.Hint
-		if hint == "" && c.TakesArguments() {
+// custom returns the commands of command files as they are now.
+func (c *Commands) custom() []Command {
+	var all []Command
+	files, _ := c.readFiles()
+	for _, f := range files {
+		hint := f.Hint
+		if hint == "" && f.TakesArguments() {
 			hint = "[ARGS]"
 		}
-		all = append(all, Slash{
-			Name: c.Name, Words: hint, About: fmt.Sprintf("%s (%s)", c.Description, c.Scope),
+		all = append(all, Command{
+			Name: f.Name, Words: hint, About: fmt.Sprintf("%s (%s)", f.Description, f.Scope),
 			run: func(ctx context.Context, s *Session, words string) (Expansion, error) {
-				return s.expandFile(ctx, c, words)
+				if err := c.mayRun(f); err != nil {
+					return Expansion{}, err
+				}
+				return expandFile(ctx, s, f, words)
 			},
 		})
 	}
 	return all
 }
 
-// expandFile returns the prompt of a command file with its placeholders replaced, in order. Nothing runs from a project
-// that isn't trusted, and commands are judged like those of the model.
-func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words string) (Expansion, error) {
-	file := shortPath(c.Path, s.Directory.Path)
-	if c.Runs() && c.Scope == contextfiles.Project {
-		how := "'adze trust'"
-		if s.front&Answers != 0 {
-			how = "/trust"
-		}
-		if !s.Definitions.trusted {
-			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview "+
-				"it with %s.", c.Name, file, how)
-		}
-		if !s.Definitions.had(c) {
-			return Expansion{}, errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session "+
-				"started\nReview it with %s, and start a new session.", c.Name, file, how)
-		}
+// mayRun returns why a command file must not run: nothing runs from a project that isn't trusted.
+func (c *Commands) mayRun(f contextfiles.Command) error {
+	if !f.Runs() || f.Scope != contextfiles.Project {
+		return nil
 	}
+	file, how := shortPath(f.Path, c.s.Directory.Path), "'adze trust'"
+	if c.front&Answers != 0 {
+		how = "/trust"
+	}
+	if !c.s.Definitions.Trusted {
+		return Errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", f.Name,
+			file, how)
+	}
+	if !slices.ContainsFunc(c.files, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, f) }) {
+		return Errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session started\nReview it with %s, "+
+			"and start a new session.", f.Name, file, how)
+	}
+	return nil
+}
+
+// expandFile returns the prompt of a command file with its placeholders replaced, in order. Commands are judged like
+// those of the model.
+func expandFile(ctx context.Context, s *Session, c contextfiles.Command, words string) (Expansion, error) {
+	file := shortPath(c.Path, s.Directory.Path)
 	var parts []model.Part
 	var text strings.Builder
 	for _, p := range c.Parts {
@@ -75,15 +85,15 @@ func (s *Session) expandFile(ctx context.Context, c contextfiles.Command, words 
 		case contextfiles.ArgumentsPart:
 			text.WriteString(words)
 		case contextfiles.ShellPart:
-			out, err := s.runForPrompt(ctx, shellLine(p.Shell, words))
+			out, err := runForPrompt(ctx, s, shellLine(p.Shell, words))
 			if err != nil {
-				return Expansion{}, errorf(ErrPrompt, "/%s: %s:%d: %v", c.Name, file, p.Line, err)
+				return Expansion{}, Errorf(ErrPrompt, "/%s: %s:%d: %v", c.Name, file, p.Line, err)
 			}
 			text.WriteString(out)
 		case contextfiles.FilePart:
-			content, err := s.attachNamed(ctx, p.Text)
+			content, err := s.AttachFile(ctx, p.Text)
 			if err != nil {
-				return Expansion{}, errorf(ErrPrompt, "/%s: %s:%d: @{%s}: %v", c.Name, file, p.Line, p.Text, err)
+				return Expansion{}, Errorf(ErrPrompt, "/%s: %s:%d: @{%s}: %v", c.Name, file, p.Line, p.Text, err)
 			}
 			text.WriteString("@" + p.Text)
 			parts = append(parts, content...)
@@ -116,7 +126,7 @@ func shellLine(parts []contextfiles.Part, words string) string {
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and
 // returns its output.
-func (s *Session) runForPrompt(ctx context.Context, line string) (string, error) {
+func runForPrompt(ctx context.Context, s *Session, line string) (string, error) {
 	shell, err := Shell(s.Executor.Registry)
 	if err != nil {
 		return "", err
@@ -152,19 +162,19 @@ func EndLine(output string) string {
 }
 
 // Prompts returns the known prompts of the MCP servers as commands.
-func (o *Outside) Prompts() []Slash {
-	if o.servers == nil {
+func Prompts(servers *discover.Servers) []Command {
+	if servers == nil {
 		return nil
 	}
-	var all []Slash
-	for _, p := range o.servers.Prompts() {
+	var all []Command
+	for _, p := range servers.Prompts() {
 		all = append(all, promptCommand(p))
 	}
 	return all
 }
 
 // promptCommand returns the prompt of an MCP server as a command: /server:prompt name=value …
-func promptCommand(p discover.Prompt) Slash {
+func promptCommand(p discover.Prompt) Command {
 	var words []string
 	for _, a := range p.Arguments {
 		word := a.Name + "=…"
@@ -173,7 +183,7 @@ func promptCommand(p discover.Prompt) Slash {
 		}
 		words = append(words, word)
 	}
-	c := Slash{
+	c := Command{
 		Name: p.Server + ":" + strings.Join(strings.Fields(p.Name), "-"), Words: strings.Join(words, " "),
 		About: p.Description,
 	}
@@ -183,11 +193,11 @@ func promptCommand(p discover.Prompt) Slash {
 	c.run = func(ctx context.Context, s *Session, words string) (Expansion, error) {
 		args, missing := promptArguments(p.Arguments, splitQuoted(words))
 		if len(missing) > 0 {
-			return Expansion{}, errorf(ErrPrompt, "/%s needs %s; it takes: /%s %s%s", c.Name,
+			return Expansion{}, Errorf(ErrPrompt, "/%s needs %s; it takes: /%s %s%s", c.Name,
 				strings.Join(missing, " and "), c.Name, c.Words,
-				s.suggestions(ctx, p, missing, args))
+				suggestions(ctx, s.Outside.Servers(), p, missing, args))
 		}
-		messages, err := s.Outside.servers.Prompt(ctx, p.Server, p.Name, args)
+		messages, err := s.Outside.Servers().Prompt(ctx, p.Server, p.Name, args)
 		if err != nil {
 			return Expansion{}, err
 		}
@@ -197,11 +207,11 @@ func promptCommand(p discover.Prompt) Slash {
 }
 
 // suggestions returns the values that the server proposes for arguments.
-func (s *Session) suggestions(ctx context.Context, p discover.Prompt, arguments []string,
+func suggestions(ctx context.Context, servers *discover.Servers, p discover.Prompt, arguments []string,
 	given map[string]string) string {
 	text := ""
 	for _, a := range arguments {
-		if values := s.Outside.servers.Complete(ctx, p.Server, p.Name, a, "", given); len(values) > 0 {
+		if values := servers.Complete(ctx, p.Server, p.Name, a, "", given); len(values) > 0 {
 			text += fmt.Sprintf("\n%s: %s", a, tool.Visible(strings.Join(values[:min(len(values), 20)], ", ")))
 		}
 	}
@@ -285,9 +295,9 @@ func conversation(messages []discover.Message) Expansion {
 		var parts []model.Part
 		for _, p := range m.Content {
 			if t, ok := p.(tool.Text); ok {
-				p = tool.Text(tool.Cut(string(t), maxAttached))
+				p = tool.Text(tool.Cut(string(t), MaxAttached))
 			}
-			parts = append(parts, promptPart(p))
+			parts = append(parts, PromptPart(p))
 		}
 		if role == model.User && allUser(messages[i:]) {
 			x.Parts = append(x.Parts, parts...)

@@ -3,13 +3,14 @@ package session
 import (
 	"context"
 	"fmt"
-	"github.com/adze-dev/adze/internal/engine/humanize"
-	"github.com/adze-dev/adze/journal"
-	"github.com/adze-dev/adze/tool"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/journal"
+	"github.com/adze-dev/adze/tool"
 )
 
 // maxListed is the maximum number of sessions that the user can choose from.
@@ -39,12 +40,12 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 		}, nil
 	}
 	c := &Choice{Title: "Resume which session?"}
-	if n := s.Running(); n > 0 {
+	if n := len(s.Tools.Running()); n > 0 {
 		c.Detail = []string{"This stops " + humanize.Count(n, "background command") + " of the current session."}
 	}
 	print := "Sessions, the newest first:\n"
 	for _, i := range found[:min(len(found), maxListed)] {
-		about := fmt.Sprintf("%s, %s", Age(time.Since(i.Updated)), humanize.Count(i.Turns, "turn"))
+		about := fmt.Sprintf("%s, %s", humanize.Age(time.Since(i.Updated)), humanize.Count(i.Turns, "turn"))
 		if i.State == journal.StateOpen {
 			about += ", open elsewhere"
 		}
@@ -57,7 +58,7 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 
 // slashRewind has the user choose a prompt, or uses the Nth from the end, and rewinds to before it.
 func slashRewind(_ context.Context, s *Session, words string) (Expansion, error) {
-	found, err := s.prompts()
+	found, err := s.Prompts()
 	if err != nil {
 		return Expansion{}, err
 	}
@@ -67,17 +68,17 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 	if words != "" {
 		n, err := strconv.Atoi(words)
 		if err != nil || n < 1 || n > len(found) {
-			return Expansion{}, errorf(ErrPrompt, "/rewind: expected the number of a prompt, from 1 (the last) "+
+			return Expansion{}, Errorf(ErrPrompt, "/rewind: expected the number of a prompt, from 1 (the last) "+
 				"to %d, got %q", len(found), words)
 		}
-		return s.previewRewind(found[n-1])
+		return previewRewind(s, found[n-1])
 	}
 	c := &Choice{Title: "Rewind to before which prompt?"}
 	print := "Prompts, the newest first:\n"
 	for i, p := range found {
-		c.Options = append(c.Options, Option{Text: clip(tool.Visible(p.text), 120), About: Age(time.Since(p.at)),
-			Run: func(context.Context) (Expansion, error) { return s.previewRewind(p) }})
-		print += fmt.Sprintf("%3d  %s\n", i+1, clip(tool.Visible(p.text), 70))
+		c.Options = append(c.Options, Option{Text: clip(tool.Visible(p.Text), 120), About: humanize.Age(time.Since(p.At)),
+			Run: func(context.Context) (Expansion, error) { return previewRewind(s, p) }})
+		print += fmt.Sprintf("%3d  %s\n", i+1, clip(tool.Visible(p.Text), 70))
 	}
 	return Expansion{Choice: c, Print: print + "Type /rewind N to return to before one of them."}, nil
 }
@@ -86,16 +87,16 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 const maxPreview = 6
 
 // previewRewind describes a rewind, and has the user choose whether files are restored too.
-func (s *Session) previewRewind(p past) (Expansion, error) {
-	u, err := s.undoSince(p.seq)
+func previewRewind(s *Session, p Prompt) (Expansion, error) {
+	u, err := undoSince(s, p.Seq)
 	if err != nil {
 		return Expansion{}, err
 	}
-	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.text), 50))}
-	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.prompts, "prompt"),
-		humanize.Count(p.messages-p.prompts, "other message")))
+	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.Text), 50))}
+	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.Prompts, "prompt"),
+		humanize.Count(p.Messages-p.Prompts, "other message")))
 	then := func(u *Undo) func(context.Context) (Expansion, error) {
-		return func(ctx context.Context) (Expansion, error) { return s.rewind(ctx, p, u) }
+		return func(ctx context.Context) (Expansion, error) { return rewind(ctx, s, p, u) }
 	}
 	c.Options = []Option{{Text: "conversation only", About: "files stay as they are", Run: then(nil)}}
 	if u != nil {
@@ -138,10 +139,23 @@ func (s *Session) previewRewind(p past) (Expansion, error) {
 }
 
 // undoSince plans to undo all calls after an entry; nil if they changed nothing.
-func (s *Session) undoSince(seq int64) (*Undo, error) {
+func undoSince(s *Session, seq int64) (*Undo, error) {
 	u, err := s.Undo(Selection{Since: seq})
 	if _, nothing := err.(*NothingError); nothing {
 		return nil, nil
 	}
 	return u, err
+}
+
+// rewind rewinds to before a prompt, and describes the result.
+func rewind(ctx context.Context, s *Session, p Prompt, u *Undo) (Expansion, error) {
+	left, err := s.Rewind(ctx, p, u)
+	if err != nil {
+		return Expansion{}, err
+	}
+	text := fmt.Sprintf("Rewound to before %q.", clip(tool.Visible(p.Text), 50))
+	if u != nil {
+		text += fmt.Sprintf(" %s restored.", humanize.Count(restored(u, left), "path"))
+	}
+	return Expansion{Print: text + leftLines(left, s.Directory.Path), Edit: p.Text}, nil
 }

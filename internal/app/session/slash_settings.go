@@ -3,12 +3,12 @@ package session
 import (
 	"context"
 	"fmt"
-	"github.com/adze-dev/adze/internal/app/settings"
-	"github.com/adze-dev/adze/internal/app/trust"
-	"github.com/adze-dev/adze/permission"
-	"github.com/adze-dev/adze/tool"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/tool"
 )
 
 const permissionWords = "[allow|ask|deny RULE]"
@@ -16,38 +16,27 @@ const permissionWords = "[allow|ask|deny RULE]"
 // slashPermissions shows the mode and the rules, or adds a rule for the session.
 func slashPermissions(_ context.Context, s *Session, words string) (Expansion, error) {
 	if words == "" {
-		return Expansion{Print: s.describeRules()}, nil
+		return Expansion{Print: describeRules(s)}, nil
 	}
 	list, rule, _ := strings.Cut(words, " ")
 	rule = strings.TrimSpace(rule)
-	if !slices.Contains(ruleLists(), list) || rule == "" {
-		return Expansion{}, errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)",
+	if !slices.Contains(RuleLists(), list) || rule == "" {
+		return Expansion{}, Errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)",
 			permissionWords)
 	}
-	note, err := s.addRule(list, rule)
+	note, err := s.AddRule(list, rule)
 	if err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/permissions: %v", err)
+		return Expansion{}, Errorf(ErrPrompt, "/permissions: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("For this session: %s %s%s", list, tool.Visible(rule), note)}, nil
 }
 
-func (s *Session) describeRules() string {
+func describeRules(s *Session) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Approval mode: %s. Change it with /mode.\n", s.Policy.Mode())
-	p := s.Settings.Permissions
-	given := map[string][]permission.Written{
-		"deny": written(Denied(s.Settings)), "ask": written(p.Ask), "allow": written(p.Allow),
-	}
 	var rows [][]string
-	s.own.mu.Lock()
-	for _, list := range ruleLists() {
-		for _, w := range slices.Concat(given[list], s.own.rules[list]) {
-			rows = append(rows, []string{list, w.Text, w.Source})
-		}
-	}
-	s.own.mu.Unlock()
-	for _, rule := range s.Policy.Remembered() {
-		rows = append(rows, []string{"allow", rule, thisSession})
+	for _, r := range s.Rules() {
+		rows = append(rows, []string{r.List, r.Text, r.Source})
 	}
 	if len(rows) == 0 {
 		b.WriteString("No rules.\n")
@@ -66,7 +55,7 @@ func slashSettings(_ context.Context, s *Session, words string) (Expansion, erro
 	rest = strings.TrimSpace(rest)
 	switch {
 	case verb == "":
-		return s.listSettings(), nil
+		return listSettings(s), nil
 	case verb == "get" && rest != "" && !strings.Contains(rest, " "):
 		key, err := settings.Canonical(rest)
 		if err != nil {
@@ -79,12 +68,12 @@ func slashSettings(_ context.Context, s *Session, words string) (Expansion, erro
 		return Expansion{Print: fmt.Sprintf("%s = %s\nset in: %s", key, v, v.Source())}, nil
 	case verb == "set" && strings.Contains(rest, " "):
 		key, value, _ := strings.Cut(rest, " ")
-		return s.changeSetting(key, strings.TrimSpace(value))
+		return changeSetting(s, key, strings.TrimSpace(value))
 	}
-	return Expansion{}, errorf(ErrPrompt, "usage: /settings %s", settingWords)
+	return Expansion{}, Errorf(ErrPrompt, "usage: /settings %s", settingWords)
 }
 
-func (s *Session) listSettings() Expansion {
+func listSettings(s *Session) Expansion {
 	var rows [][]string
 	for _, d := range settings.Describe() {
 		if v := ValueOf(s.Settings, d.Key); len(v.From) > 0 {
@@ -100,7 +89,7 @@ func (s *Session) listSettings() Expansion {
 	return Expansion{Print: "Settings that are not defaults:\n" + columns(rows) + "All settings: 'adze config list'."}
 }
 
-func (s *Session) changeSetting(key, value string) (Expansion, error) {
+func changeSetting(s *Session, key, value string) (Expansion, error) {
 	c, err := s.Directory.SetSetting(ForUser, key, value)
 	if err != nil {
 		return Expansion{}, err
@@ -151,8 +140,8 @@ func DescribeRequests(items []trust.Item) string {
 	return b.String()
 }
 
-// slashTrust shows what the project requests, and trusts it if the user approves.
-func slashTrust(ctx context.Context, s *Session, _ string) (Expansion, error) {
+// trust shows what the project requests, and trusts it if the user approves.
+func (c *Commands) trust(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	dir, store := s.Directory.Path, s.Directory.Trust()
 	items, err := s.Directory.Requests()
 	if err != nil {
@@ -169,7 +158,7 @@ func slashTrust(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	if state == trust.Trusted {
 		return Expansion{Print: list + "This project is trusted."}, nil
 	}
-	if s.front&Answers == 0 {
+	if c.front&Answers == 0 {
 		return Expansion{Print: list + "This project isn't trusted. Run 'adze trust' to trust it."}, nil
 	}
 	d, err := s.Executor.Ask(ctx, tool.Request{

@@ -52,11 +52,11 @@ func slashAgents(_ context.Context, s *Session, _ string) (Expansion, error) {
 }
 
 func slashSkills(_ context.Context, s *Session, _ string) (Expansion, error) {
-	if len(s.Definitions.skills) == 0 {
+	if len(s.Definitions.Skills) == 0 {
 		return Expansion{Print: "No skills. Add one in .adze/skills/NAME/SKILL.md."}, nil
 	}
 	var rows [][]string
-	for _, k := range s.Definitions.skills {
+	for _, k := range s.Definitions.Skills {
 		rows = append(rows, []string{k.Name, k.Description})
 	}
 	return Expansion{Print: "Skills, which the model loads when it needs them:\n" + columns(rows)}, nil
@@ -83,25 +83,25 @@ func slashJobs(ctx context.Context, s *Session, words string) (Expansion, error)
 	args := strings.Fields(words)
 	switch {
 	case len(args) == 0:
-		return s.listJobs(), nil
+		return listJobs(s), nil
 	case len(args) == 1 && args[0] != "stop":
-		return s.showJob(args[0])
+		return showJob(s, args[0])
 	case len(args) == 2 && args[0] == "stop":
-		return s.stopJob(ctx, args[1])
+		return stopJob(ctx, s, args[1])
 	}
-	return Expansion{}, errorf(ErrPrompt, "usage: /background %s", jobWords)
+	return Expansion{}, Errorf(ErrPrompt, "usage: /background %s", jobWords)
 }
 
-func (s *Session) listJobs() Expansion {
+func listJobs(s *Session) Expansion {
 	var rows [][]string
-	for _, j := range s.tools.Jobs() {
+	for _, j := range s.Tools.Jobs() {
 		age := ""
 		if j.Running {
-			age = s.env.now().Sub(j.Began).Round(time.Second).String()
+			age = s.Env.Time().Sub(j.Began).Round(time.Second).String()
 		}
 		rows = append(rows, []string{j.ID, j.State, age, j.Command})
 	}
-	for _, j := range (backgroundTasks{s}).Jobs() {
+	for _, j := range s.Tasks().Jobs() {
 		state := "ended"
 		if j.Running {
 			state = "running"
@@ -115,8 +115,8 @@ func (s *Session) listJobs() Expansion {
 }
 
 // findTask returns the background subagent of a name.
-func (s *Session) findTask(id string) (builtin.TaskJob, bool) {
-	all := backgroundTasks{s}.Jobs()
+func findTask(s *Session, id string) (builtin.TaskJob, bool) {
+	all := s.Tasks().Jobs()
 	i := slices.IndexFunc(all, func(j builtin.TaskJob) bool { return strings.EqualFold(j.ID, id) })
 	if i < 0 {
 		return builtin.TaskJob{}, false
@@ -124,17 +124,17 @@ func (s *Session) findTask(id string) (builtin.TaskJob, bool) {
 	return all[i], true
 }
 
-func (s *Session) showJob(id string) (Expansion, error) {
-	if j, ok := s.findTask(id); ok {
+func showJob(s *Session, id string) (Expansion, error) {
+	if j, ok := findTask(s, id); ok {
 		text := j.Report
 		if j.Running && j.Display != nil {
 			text = j.Display.Markdown()
 		}
 		return Expansion{Print: text, Markdown: true}, nil
 	}
-	j, text, err := s.tools.JobOutput(id)
+	j, text, err := s.Tools.JobOutput(id)
 	if err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/background: %v", err)
+		return Expansion{}, Errorf(ErrPrompt, "/background: %v", err)
 	}
 	if strings.TrimSpace(text) == "" {
 		text = "(no output)"
@@ -143,16 +143,16 @@ func (s *Session) showJob(id string) (Expansion, error) {
 		strings.TrimRight(tool.Visible(text), "\n"))}, nil
 }
 
-func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
-	if j, ok := s.findTask(id); ok {
-		if _, err := (backgroundTasks{s}).Stop(ctx, j.ID); err != nil {
+func stopJob(ctx context.Context, s *Session, id string) (Expansion, error) {
+	if j, ok := findTask(s, id); ok {
+		if _, err := s.Tasks().Stop(ctx, j.ID); err != nil {
 			return Expansion{}, err
 		}
 		return Expansion{Print: "Stopped " + j.ID + "."}, nil
 	}
-	j, err := s.tools.StopJob(id)
+	j, err := s.Tools.StopJob(id)
 	if err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/background: %v", err)
+		return Expansion{}, Errorf(ErrPrompt, "/background: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("Stopped %s (%s): %s.", j.ID, tool.Visible(j.Command), j.State)}, nil
 }
@@ -160,7 +160,7 @@ func (s *Session) stopJob(ctx context.Context, id string) (Expansion, error) {
 // jobIDs returns the completions of /background.
 func jobIDs(_ context.Context, s *Session) []Value {
 	var ids []Value
-	for _, j := range s.tools.Jobs() {
+	for _, j := range s.Tools.Jobs() {
 		ids = append(ids, Value{j.ID, j.Command})
 		if j.Running {
 			ids = append(ids, Value{"stop " + j.ID, j.Command})
@@ -175,19 +175,15 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 	if words != "" {
 		var err error
 		if n, err = strconv.Atoi(words); err != nil || n < 1 {
-			return Expansion{}, errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
+			return Expansion{}, Errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
 		}
 	}
-	history := s.resumed.with(nil) // before the first prompt
-	if s.talk != nil {
-		history = s.talk.History()
-	}
-	answers := answersIn(history)
+	answers := answersIn(s.History())
 	switch {
 	case len(answers) == 0:
 		return Expansion{Print: "Nothing to copy: the model has not answered."}, nil
 	case n > len(answers):
-		return Expansion{}, errorf(ErrPrompt, "/copy: there are %d answers, not %d", len(answers), n)
+		return Expansion{}, Errorf(ErrPrompt, "/copy: there are %d answers, not %d", len(answers), n)
 	}
 	text := answers[len(answers)-n]
 	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).",
@@ -221,8 +217,8 @@ func answersIn(history []model.Message) []string {
 // maxDiff is the maximum number of characters that /diff shows.
 const maxDiff = 200_000
 
-// Diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
-func (s *Session) Diff() (string, error) {
+// diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
+func diff(s *Session) (string, error) {
 	u, err := s.Undo(Selection{All: true, Force: true})
 	var nothing *NothingError
 	var unknown *journal.UnknownError
@@ -264,14 +260,14 @@ func (s *Session) Diff() (string, error) {
 }
 
 func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
-	diff, err := s.Diff()
+	changes, err := diff(s)
 	switch {
 	case err != nil:
-		return Expansion{}, errorf(ErrPrompt, "/diff: %v", err)
-	case diff == "":
+		return Expansion{}, Errorf(ErrPrompt, "/diff: %v", err)
+	case changes == "":
 		return Expansion{Print: "No files changed in this session."}, nil
 	}
-	return Expansion{Print: tool.Fence("diff", diff), Markdown: true}, nil
+	return Expansion{Print: tool.Fence("diff", changes), Markdown: true}, nil
 }
 
 // slashExport writes the session to a file that doesn't exist yet.
@@ -284,7 +280,7 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		case file == "":
 			file = w
 		default:
-			return Expansion{}, errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w,
+			return Expansion{}, Errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w,
 				strings.Join(ExportFormats(), "|"))
 		}
 	}
@@ -297,16 +293,15 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 	if file == "" {
 		file = "adze-" + s.ID[:8] + "." + format
 	}
-	if rest, ok := strings.CutPrefix(file, "~/"); ok && s.env.Home != "" {
-		file = filepath.Join(s.env.Home, rest)
+	if rest, ok := strings.CutPrefix(file, "~/"); ok && s.Env.Home != "" {
+		file = filepath.Join(s.Env.Home, rest)
 	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(s.Directory.Path, file)
 	}
-	if s.recorder == nil {
-		return Expansion{}, errorf(ErrSession, "/export: this session isn't recorded (general.chatRecording)")
+	if !s.Sync() {
+		return Expansion{}, Errorf(ErrSession, "/export: this session isn't recorded (general.chatRecording)")
 	}
-	s.recorder.sync()
 	var b bytes.Buffer
 	err := s.Directory.Export(&b, s.ID, format)
 	var unknown *journal.UnknownError
@@ -317,7 +312,7 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		_, err = atomicfile.Write(file, b.Bytes(), atomicfile.Options{Mode: 0o600})
 	}
 	if err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/export: %v", err)
+		return Expansion{}, Errorf(ErrPrompt, "/export: %v", err)
 	}
 	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
 }
@@ -325,49 +320,49 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 // slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the
 // directories at their start, so the front end reopens the session.
 func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error) {
-	roots := s.tools.Roots()
+	roots := s.Tools.Roots()
 	if words == "" {
 		return Expansion{
 			Print: "Workspace:\n  " + tool.Visible(strings.Join(roots, "\n  ")) +
 				"\nAdd a directory with /add-dir DIR.",
 		}, nil
 	}
-	path := s.Directory.settled(strings.ReplaceAll(words, `\ `, " "))
-	if err := CheckAdded(path, s.env.Home); err != nil {
-		return Expansion{}, errorf(ErrPrompt, "/add-dir: %v", err)
+	path := s.Directory.Resolve(strings.ReplaceAll(words, `\ `, " "))
+	if err := CheckAdded(path, s.Env.Home); err != nil {
+		return Expansion{}, Errorf(ErrPrompt, "/add-dir: %v", err)
 	}
 	if w, err := workspace.Open(append(roots, path)...); err == nil && len(w.Skipped()) > 0 {
-		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s", w.Skipped()[0])
+		return Expansion{}, Errorf(ErrPrompt, "/add-dir: %s", w.Skipped()[0])
 	}
 	path = Canonical(path)
 	if _, inside := names.Within(path, roots); inside {
 		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
 	}
-	if names.Below(path, s.world.State) {
-		return Expansion{}, errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
+	if names.Below(path, Canonical(s.Directory.Home)) {
+		return Expansion{}, Errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
 	}
-	if s.denies(path) || s.denies(filepath.Join(path, "file")) {
-		return Expansion{}, errorf(ErrPrompt, "/add-dir: a deny rule applies: %s\nSee /permissions.", path)
+	if denies(s, path) || denies(s, filepath.Join(path, "file")) {
+		return Expansion{}, Errorf(ErrPrompt, "/add-dir: a deny rule applies: %s\nSee /permissions.", path)
 	}
-	if why := s.busy(); why != "" {
-		return Expansion{}, errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or "+
+	if why := busy(s); why != "" {
+		return Expansion{}, Errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or "+
 			"stop it with /background stop ID.", why)
 	}
 	return Expansion{AddDir: path}, nil
 }
 
 // denies reports whether calls can't read a path.
-func (s *Session) denies(path string) bool {
+func denies(s *Session, path string) bool {
 	read := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Reads, Target: path}}}}
 	return s.Policy.Judge(read).Verdict == tool.Deny
 }
 
 // busy describes the background work that would stop at the end of the session; "": none.
-func (s *Session) busy() string {
+func busy(s *Session) string {
 	switch {
-	case len(s.tools.Running()) > 0:
+	case len(s.Tools.Running()) > 0:
 		return "a background command is running"
-	case s.talk != nil && slices.ContainsFunc(s.talk.crew.Jobs(), func(j agent.Job) bool { return j.Running }):
+	case slices.ContainsFunc(s.Tasks().Jobs(), func(j builtin.TaskJob) bool { return j.Running }):
 		return "a background subagent is running"
 	}
 	return ""
@@ -376,7 +371,7 @@ func (s *Session) busy() string {
 func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	var b strings.Builder
 	c := NewCheckup(&b)
-	found, err := c.Machine(s.env)
+	found, err := c.Machine(s.Env)
 	if err != nil {
 		return Expansion{}, err
 	}

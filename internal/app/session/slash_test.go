@@ -8,8 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai/openaitest"
+	"github.com/adze-dev/adze/permission"
 )
 
 func TestSlashed(t *testing.T) {
@@ -45,7 +49,7 @@ func TestSlashTable(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	last := ""
-	for _, c := range slashTable() {
+	for _, c := range (&Commands{}).table() {
 		if c.Name <= last {
 			t.Errorf("/%s comes after /%s", c.Name, last)
 		}
@@ -73,9 +77,9 @@ func TestSlashesOfFrontEnds(t *testing.T) {
 		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export help hooks init mcp memory mode model permissions plan quit redo settings skills tools trust undo",
 		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export help hooks init keys mcp memory mode model permissions plan quit redo resume rewind settings skills theme tools trust undo",
 	} {
-		s := &Session{front: front, Settings: &settings.Settings{}, Definitions: &Definitions{}, Outside: &Outside{}}
+		s := &Session{Settings: &settings.Settings{}, Definitions: &Definitions{}, Outside: &Outside{}}
 		var got []string
-		for _, c := range s.Slashes() {
+		for _, c := range New(s, front).List() {
 			got = append(got, c.Name)
 		}
 		if diff := cmp.Diff(strings.Fields(want), got); diff != "" {
@@ -104,44 +108,75 @@ func TestPromptArguments(t *testing.T) {
 	}
 }
 
-func TestResourcesOfAPrompt(t *testing.T) {
-	known := func(server, uri string) bool { return server == "s" && uri == "x://odd." }
-	for prompt, want := range map[string][]string{
-		"see @s:a://b, and (@t:c://d).": {"a://b", "c://d"},
-		"see @s:x://odd.":               {"x://odd."},
-		"see @s:x://odd..":              {"x://odd."},
-		"see @s:y://even.":              {"y://even"},
-		`see @"s:a://b c."`:             {"a://b c."},
-		"mail me@s:a://b":               nil,
-		"see @u:a://b @s: @s":           {"no server: a://b"},
-		"see @u:b @types/node":          nil,
-	} {
-		var got []string
-		for _, r := range resources(prompt, []string{"s", "t"}, known) {
-			if r.server == "" {
-				r.uri = "no server: " + r.uri
-			}
-			got = append(got, r.uri)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s\n%s", prompt, diff)
-		}
-	}
-}
-
-// Whatever a prompt holds, reading it does not panic, and what it names is in it.
-func FuzzPromptWords(f *testing.F) {
-	for _, s := range []string{"/a:b c=\"d e\"\nrest", "see @s:a://b.", `@"s:x`, "/é '", "/a \"'\" b='", "@s:\xff."} {
+// Whatever a prompt holds, reading it does not panic.
+func FuzzCommandWords(f *testing.F) {
+	for _, s := range []string{"/a:b c=\"d e\"\nrest", "/é '", "/a \"'\" b='"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, prompt string) {
 		if _, words, _, ok := slashed(prompt); ok {
 			promptArguments([]discover.PromptArgument{{Name: "a", Required: true}, {Name: "b"}}, splitQuoted(words))
 		}
-		for _, r := range resources(prompt, []string{"s"}, func(_, uri string) bool { return len(uri)%2 == 0 }) {
-			if !strings.Contains(prompt, r.uri) {
-				t.Errorf("%q is not in %q", r.uri, prompt)
-			}
-		}
 	})
+}
+
+// /compress replaces the conversation by a summary that compactionModel writes. Changes since the system prompt are sent
+// again, because the messages about them are gone.
+func TestCompress(t *testing.T) {
+	server := openaitest.Serve(t, openaitest.Script{Answers: []openaitest.Answer{
+		{Text: strings.Repeat("A long answer. ", 400)},
+		{Expect: []string{"Plan mode is on"}, Text: "two"},
+		{Expect: []string{`"model":"small"`, "Write a summary", "A long answer."}, Text: "The task is to compress."},
+		{Expect: []string{`"model":"large"`, "The task is to compress.", "first prompt:\\nfirst", "third"}, Absent: []string{"A long answer."}, Text: "three"},
+		{Expect: []string{"Plan mode is on", "fourth"}, Text: "four"},
+	}})
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"compactionModel":"small","model":{"name":"large"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(Env{HasUser: true, Home: home, Getenv: func(name string) string {
+		return map[string]string{"ADZE_HOME": home, "OPENAI_BASE_URL": server.URL}[name]
+	}}, Options{Dir: Canonical(t.TempDir())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	commands := New(s, 0)
+	compress := func(want string) {
+		t.Helper()
+		x, ok, err := commands.Expand(t.Context(), "/compress")
+		if err != nil || !ok || !strings.HasPrefix(x.Print, want) {
+			t.Errorf("%+v, %v, %v", x, ok, err)
+		}
+	}
+	compress("Nothing to compact: the conversation has not started.")
+	m, err := s.Models.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []agent.Compacted
+	c := s.Converse(t.Context(), ConversationOptions{Model: m, Observe: func(e agent.Event) {
+		if done, ok := e.(agent.Compacted); ok {
+			events = append(events, done)
+		}
+	}})
+	compress("nothing to compact yet")
+	for _, prompt := range []string{"first", "second", "", "third", "fourth"} {
+		if prompt == "" {
+			compress("compacted the conversation from ")
+			continue
+		}
+		if prompt == "second" {
+			s.Policy.SetMode(permission.Plan)
+		}
+		if _, err := c.Run(t.Context(), model.Text(prompt)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(events) != 1 || events[0].Summary != "The task is to compress." {
+		t.Errorf("events %+v", events)
+	}
+	if tokens, window := c.Context(); tokens <= 0 || window != 128_000 {
+		t.Errorf("%d tokens of %d", tokens, window)
+	}
 }

@@ -16,7 +16,7 @@ import (
 // List shows every path and its change. Paths in dir are relative.
 func (u *Undo) List(dir string) string {
 	verb := "Undo"
-	if u.redo > 0 {
+	if u.Redo > 0 {
 		verb = "Redo"
 	}
 	var b strings.Builder
@@ -96,27 +96,27 @@ func shortPath(path, dir string) string {
 const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
 
 func slashUndo(ctx context.Context, s *Session, words string) (Expansion, error) {
-	return s.slashTakeBack(ctx, "undo", words, Selection{})
+	return takeBack(ctx, s, "undo", words, Selection{})
 }
 
 func slashRedo(ctx context.Context, s *Session, words string) (Expansion, error) {
-	return s.slashTakeBack(ctx, "redo", words, Selection{Redo: true})
+	return takeBack(ctx, s, "redo", words, Selection{Redo: true})
 }
 
-// slashTakeBack lists what an undo or a redo would do, and does it with --yes.
-func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Selection) (Expansion, error) {
-	yes, err := sel.read(strings.Fields(words))
+// takeBack lists what an undo or a redo would do, and does it with --yes.
+func takeBack(ctx context.Context, s *Session, name, words string, sel Selection) (Expansion, error) {
+	yes, err := readUndo(&sel, strings.Fields(words))
 	if err != nil {
 		return Expansion{}, err
 	}
 	u, err := s.Undo(sel)
 	if err != nil {
-		return Expansion{}, errorf(ErrPrompt, "%v", err)
+		return Expansion{}, Errorf(ErrPrompt, "%v", err)
 	}
 	list := u.List(s.Directory.Path)
 	if !yes && len(u.Todo()) > 0 {
 		again := strings.TrimSpace("/" + name + " " + words)
-		return Expansion{Choice: s.askUndo(u), Print: list + "Type '" + again + " --yes' to continue."}, nil
+		return Expansion{Choice: askUndo(u, s.Directory.Path), Print: list + "Type '" + again + " --yes' to continue."}, nil
 	}
 	left, err := u.Apply(ctx)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s *Session) slashTakeBack(ctx context.Context, name, words string, sel Sel
 	return Expansion{Print: list + "All restored."}, nil
 }
 
-// read reads the arguments of /undo and /redo.
-func (sel *Selection) read(words []string) (yes bool, err error) {
+// readUndo reads the arguments of /undo and /redo.
+func readUndo(sel *Selection, words []string) (yes bool, err error) {
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
@@ -147,11 +147,11 @@ func (sel *Selection) read(words []string) (yes bool, err error) {
 			sel.Call, words = words[0], words[1:]
 		case word == "--turn" && !sel.Redo && len(words) > 0:
 			if sel.Turn, err = strconv.Atoi(words[0]); err != nil || sel.Turn < 1 {
-				return false, errorf(ErrPrompt, "--turn: expected a number above 0, got %q", words[0])
+				return false, Errorf(ErrPrompt, "--turn: expected a number above 0, got %q", words[0])
 			}
 			words = words[1:]
 		default:
-			return false, errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word,
+			return false, Errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word,
 				undoWords)
 		}
 	}
@@ -162,19 +162,18 @@ func (sel *Selection) read(words []string) (yes bool, err error) {
 const maxQuoted = 40
 
 // askUndo returns the choice to undo or to redo.
-func (s *Session) askUndo(u *Undo) *Choice {
+func askUndo(u *Undo, dir string) *Choice {
 	verb, mark := "undo", "↶ "
-	if u.redo > 0 {
+	if u.Redo > 0 {
 		verb, mark = "redo", "↷ "
 	}
-	list := u.List(s.Directory.Path)
-	return &Choice{Title: mark + u.Summary(s.Directory.Path), View: list,
+	return &Choice{Title: mark + u.Summary(dir), View: u.List(dir),
 		Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
 			left, err := u.Apply(ctx)
 			if err != nil {
 				return Expansion{}, err
 			}
-			return Expansion{Print: u.done(s.Directory.Path, left)}, nil
+			return Expansion{Print: u.done(dir, left)}, nil
 		}}}}
 }
 
@@ -198,7 +197,7 @@ func (u *Undo) Summary(dir string) string {
 		verb, past = "deletes", "created"
 	}
 	by := u.quoted(dir)
-	if u.redo > 0 {
+	if u.Redo > 0 {
 		return fmt.Sprintf("%s %s: %s again", verb, some(todo, dir), by) + u.stays()
 	}
 	joint := "that"
@@ -270,10 +269,18 @@ func (u *Undo) stays() string {
 // done describes what was restored.
 func (u *Undo) done(dir string, left []undo.Left) string {
 	verb := "Undone"
-	if u.redo > 0 {
+	if u.Redo > 0 {
 		verb = "Redone"
 	}
-	text := fmt.Sprintf("%s: %s restored.", verb, humanize.Count(len(u.Todo())-len(left)+len(u.Left), "path"))
+	return fmt.Sprintf("%s: %s restored.", verb, humanize.Count(restored(u, left), "path")) + leftLines(left, dir)
+}
+
+// restored returns how many paths an undo restored, if these were skipped.
+func restored(u *Undo, left []undo.Left) int { return len(u.Todo()) - len(left) + len(u.Left) }
+
+// leftLines lists skipped paths, each after a newline.
+func leftLines(left []undo.Left, dir string) string {
+	text := ""
 	for _, l := range left {
 		text += "\n" + strings.TrimRight(LeftLine(l, dir), "\n")
 	}

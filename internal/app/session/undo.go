@@ -20,7 +20,7 @@ import (
 func (s *Session) track() *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
-		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.tools.Roots(), Jobs: s.tools.Running,
+		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.Tools.Roots(), Jobs: s.Tools.Running,
 		Watch:  &s.watch,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
@@ -111,9 +111,9 @@ type Selection struct {
 type Undo struct {
 	ID    string // of the session
 	Calls []undo.Call
+	Redo  int64 // the entry of the undo that a redo reverts; 0: this is an undo
 	undo.Plan
 
-	redo  int64
 	seqs  []int64
 	to    int64
 	store *undo.Store
@@ -185,15 +185,14 @@ func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, 
 
 // Undo plans an undo in this session.
 func (s *Session) Undo(sel Selection) (*Undo, error) {
-	if s.recorder == nil {
-		return nil, errorf(ErrSession, "this session isn't recorded, so nothing can be undone")
+	if !s.Sync() {
+		return nil, Errorf(ErrSession, "this session isn't recorded, so nothing can be undone")
 	}
 	all := s.Directory.Sessions()
 	store, err := s.tracker.Store()
 	if err != nil {
 		return nil, err
 	}
-	s.recorder.sync()
 	log, err := all.Entries(s.ID)
 	var unknown *journal.UnknownError
 	if errors.As(err, &unknown) { // nothing is recorded yet
@@ -275,9 +274,9 @@ func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 	}
 	switch {
 	case sel.Call != "" && !h.IDs[sel.Call]:
-		return nil, errorf(ErrSession, "unknown call %q\nSee 'adze session show ID'.", sel.Call)
+		return nil, Errorf(ErrSession, "unknown call %q\nSee 'adze session show ID'.", sel.Call)
 	case sel.Turn > h.Turns:
-		return nil, errorf(ErrSession, "unknown turn %d: the last one is %d", sel.Turn, h.Turns)
+		return nil, Errorf(ErrSession, "unknown turn %d: the last one is %d", sel.Turn, h.Turns)
 	case slices.ContainsFunc(h.Calls, func(c undo.Call) bool { return matches(c) && len(c.Lost) > 0 }):
 		return nil, &NothingError{"nothing to undo: what can be restored is restored already"}
 	case slices.ContainsFunc(h.Calls, matches):
@@ -296,7 +295,7 @@ func (u *Undo) planRedo(h undo.History, sel Selection) error {
 			u.Calls = append(u.Calls, c)
 		}
 	}
-	u.redo, u.seqs = last.Entry, last.Calls
+	u.Redo, u.seqs = last.Entry, last.Calls
 	u.Plan = undo.NewPlan(last.Changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: last.Begun})
 	return nil
 }
@@ -307,7 +306,7 @@ func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry := journal.Undone{Calls: u.seqs, Redo: u.redo}
+	entry := journal.Undone{Calls: u.seqs, Redo: u.Redo}
 	if len(saved) > 0 {
 		begun := entry
 		begun.Begun, begun.Changes = true, undo.Journaled(saved)
@@ -342,7 +341,7 @@ func (u *Undo) news(done []undo.Change) string {
 		paths = append(paths, c.Path)
 	}
 	what := "undid changes of earlier calls"
-	if u.redo > 0 {
+	if u.Redo > 0 {
 		what = "restored changes of earlier calls that were undone"
 	}
 	return fmt.Sprintf("The user %s. These paths are different now: %s", what, humanize.List(paths, maxTold))
@@ -350,10 +349,10 @@ func (u *Undo) news(done []undo.Change) string {
 
 // tellLater adds a message to the model's next turn.
 func (s *Session) tellLater(text string) error {
-	if s.talk != nil {
-		s.talk.news.mu.Lock()
-		defer s.talk.news.mu.Unlock()
-		s.talk.news.waiting = append(s.talk.news.waiting, text)
+	if s.Conversation != nil {
+		s.Conversation.news.mu.Lock()
+		defer s.Conversation.news.mu.Unlock()
+		s.Conversation.news.waiting = append(s.Conversation.news.waiting, text)
 	}
 	return nil
 }

@@ -70,24 +70,6 @@ func TestUndoInASession(t *testing.T) {
 		t.Errorf("an unknown call: %v", err)
 	}
 	d.say(t, c, "and now?")
-	s.front = Lasts
-	for _, tt := range []struct{ prompt, print, content string }{
-		{"/redo", "delete   src/a\nType '/redo --yes' to continue.", "1"},
-		{"/redo --yes", "All restored.", ""},
-		{"/undo --call c1", "create   src/a\nType '/undo --call c1 --yes' to continue.", ""},
-		{"/undo --turn 1 --yes", "All restored.", "1"},
-	} {
-		x, _, err := s.Expand(t.Context(), tt.prompt)
-		if err != nil || !strings.HasSuffix(x.Print, tt.print) {
-			t.Errorf("%s: %q %v", tt.prompt, x.Print, err)
-		}
-		d.holds(t, "src/a", tt.content)
-	}
-	for _, bad := range []string{"/undo nonsense", "/undo --turn x", "/undo --call nope", "/undo"} {
-		if _, _, err := s.Expand(t.Context(), bad); !errors.Is(err, ErrPrompt) {
-			t.Errorf("%s: %v", bad, err)
-		}
-	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

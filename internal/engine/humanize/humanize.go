@@ -81,6 +81,19 @@ func Wait(d time.Duration) string {
 	return strings.TrimSuffix(Seconds(d), " 0 s")
 }
 
+// Age describes roughly how long ago something was.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+}
+
 // List joins about this many items, and counts the rest if there are several: "a, b, 3 more".
 func List(items []string, most int) string {
 	if n := len(items) - most; n > 1 {
