@@ -32,8 +32,6 @@ type Options struct {
 	Directory func(dir string) (session.Directory, error)
 	// Limits apply to every conversation.
 	Limits session.Limits
-	// Show returns the text of a slash command's result for the user.
-	Show func(session.Expansion) string
 	// Doctor explains why there is no model, and how to set one.
 	Doctor func(ctx context.Context, dir string) string
 }

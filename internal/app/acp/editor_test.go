@@ -81,7 +81,7 @@ func (e *editor) start() {
 	env := session.Env{Home: e.home, Helper: helper, HasUser: true, Version: "test", Getenv: func(name string) string { return e.vars[name] }}
 	go func() {
 		err := Serve(context.Background(), Options{
-			In: in, Out: out, Version: "test", Show: func(x session.Expansion) string { return x.Print },
+			In: in, Out: out, Version: "test",
 			Directory: env.Directory, Doctor: func(context.Context, string) string { return "model: none" },
 			Open: func(s Start) (*session.Session, error) {
 				own := env

@@ -12,6 +12,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
@@ -21,7 +22,7 @@ import (
 type talk struct {
 	server  *server
 	session *session.Session
-	slash   *session.Commands
+	slash   *slash.Commands
 	id      string
 	yolo    bool // it was started in yolo mode, so the editor may select it again
 	closing sync.Once
@@ -45,7 +46,7 @@ type talk struct {
 
 // attach connects a session that was opened.
 func (t *talk) attach(s *session.Session) {
-	t.session, t.id, t.slash = s, s.ID, session.New(s, session.Lasts|session.Answers)
+	t.session, t.id, t.slash = s, s.ID, slash.New(s, slash.Lasts|slash.Answers)
 	t.titled = s.Continues() != ""
 	t.server.mu.Lock()
 	t.models = slices.Clone(t.server.models)
@@ -187,7 +188,7 @@ func (t *talk) answer(ctx context.Context, said prompted) (reason string, err er
 		return "", errorf(codeInvalidParams, "%v", err)
 	}
 	if x.ForPerson() || isCommand && len(x.Parts) == 0 {
-		if text := t.server.o.Show(x); text != "" {
+		if text := x.AsMarkdown(); text != "" {
 			t.newMessage()
 			t.say("agent_message_chunk", text)
 		}

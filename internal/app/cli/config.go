@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/tool"
 )
@@ -187,7 +188,7 @@ func checkSession(ctx context.Context, c *session.Checkup, env Env, o *options) 
 		return exitf(exitCode(err), "")
 	}
 	defer closeSession(env, s)
-	session.New(s, 0) // reports command files that are ignored
+	slash.New(s, 0) // reports command files that are ignored
 	c.Session(ctx, s, found, told)
 	return nil
 }
@@ -282,7 +283,7 @@ func runTrust(ctx context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	fmt.Fprintf(env.Stdout, "The project %s requests:\n", dir)
-	io.WriteString(env.Stdout, session.DescribeRequests(items))
+	io.WriteString(env.Stdout, trust.Describe(items))
 	if state == trust.Trusted {
 		_, err := fmt.Fprintln(env.Stdout, "This project is trusted.")
 		return err

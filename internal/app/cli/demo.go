@@ -20,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/model"
@@ -211,7 +212,7 @@ func (d *demo) show(ctx context.Context, o *options) error {
 		return err
 	}
 	h.session, h.files = s, newFileList(s)
-	h.commands = session.New(s, session.Lasts|session.Quits|session.Answers|session.Chooses|session.Copies|session.Draws)
+	h.commands = slash.New(s, slash.Lasts|slash.Quits|slash.Answers|slash.Chooses|slash.Copies|slash.Draws)
 	h.all.follow(h)
 	defer h.all.end()
 	h.front = tui.New(tui.Options{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/tool"
 )
@@ -57,7 +58,7 @@ func (h *screenHost) untrusted() string {
 
 // trustHint is how the user can trust the project.
 func (h *screenHost) trustHint() string {
-	if slices.ContainsFunc(h.commands.List(), func(c session.Command) bool { return c.Name == "trust" }) {
+	if slices.ContainsFunc(h.commands.List(), func(c slash.Command) bool { return c.Name == "trust" }) {
 		return "/trust"
 	}
 	return "adze trust"

@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
@@ -55,15 +56,15 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	if err != nil {
 		return err
 	}
-	can := session.Lasts | session.Quits | session.Answers | session.Chooses
+	can := slash.Lasts | slash.Quits | slash.Answers | slash.Chooses
 	draws := !o.screenReader && !s.Settings.UI.ScreenReader && env.Getenv("TERM") != "dumb"
 	if draws {
-		can |= session.Draws
+		can |= slash.Draws
 	}
 	if env.Getenv("TERM") != "dumb" {
-		can |= session.Copies
+		can |= slash.Copies
 	}
-	h.session, h.commands, h.files = s, session.New(s, can), newFileList(s)
+	h.session, h.commands, h.files = s, slash.New(s, can), newFileList(s)
 	h.all.follow(h)
 	defer h.all.end()
 	if title := s.Continues(); title != "" {
@@ -114,7 +115,7 @@ type screenHost struct {
 	env      Env
 	options  *options
 	session  *session.Session
-	commands *session.Commands
+	commands *slash.Commands
 	front    front
 	files    *fileList
 	log      io.Writer // of --log; nil: none
@@ -179,9 +180,9 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	switch said.Action {
-	case session.ListKeys:
+	case slash.ListKeys:
 		return tui.Reply{Keys: true}, nil
-	case session.SetTheme:
+	case slash.SetTheme:
 		return h.setTheme(said.Words)
 	}
 	if said.ForPerson() || isCommand && len(said.Parts) == 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
@@ -108,8 +109,8 @@ func mcpTools(ctx context.Context, env Env, o *options, words []string) error {
 func describeMore(outside *session.Outside) string {
 	var text string
 	var rows [][]string
-	if prompts := session.Prompts(outside.Servers()); len(prompts) > 0 {
-		text += "Prompts:\n" + slashTable(prompts)
+	if prompts := slash.Prompts(outside.Servers()); len(prompts) > 0 {
+		text += "Prompts:\n" + slash.Table(prompts)
 	}
 	for _, r := range outside.Servers().Resources() {
 		about, _, _ := strings.Cut(r.Description, "\n")

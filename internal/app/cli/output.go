@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -29,7 +30,7 @@ func (j jsonOutput) event(e agent.Event)                 { j.Event(e) }
 func (j jsonOutput) below(m agent.Member, e agent.Event) { j.Below(m, e) }
 func (j jsonOutput) end(a agent.Answer, err error) error { return j.End(a, err) }
 
-func newOutput(env Env, o *options, s *session.Session, commands *session.Commands, side *screen,
+func newOutput(env Env, o *options, s *session.Session, commands *slash.Commands, side *screen,
 	modelName string) output {
 	switch o.format {
 	case formatJSON, formatStreamJSON:
@@ -42,7 +43,7 @@ func newOutput(env Env, o *options, s *session.Session, commands *session.Comman
 	return t
 }
 
-func newPrinter(env Env, o *options, s *session.Session, commands *session.Commands,
+func newPrinter(env Env, o *options, s *session.Session, commands *slash.Commands,
 	modelName string) *headless.Printer {
 	return headless.NewPrinter(headless.PrinterOptions{
 		W: env.Stdout, Session: s, Commands: commands, Model: modelName, Version: env.Version,

@@ -9,6 +9,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -47,7 +48,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return refuse(env, o, err)
 	}
 	defer end()
-	commands := session.New(s, 0)
+	commands := slash.New(s, 0)
 	w, err := promptText(env, o, words)
 	if err != nil {
 		return refuse(env, o, err)
@@ -67,7 +68,7 @@ func runPrompt(ctx context.Context, env Env, o *options, words []string) error {
 		return refuse(env, o, err)
 	}
 	if said.ForPerson() {
-		return newOutput(env, o, s, commands, side, "").end(agent.Answer{Text: slashText(said)}, nil)
+		return newOutput(env, o, s, commands, side, "").end(agent.Answer{Text: said.Text()}, nil)
 	}
 	m, err := s.Models.Open(ctx)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/serve"
@@ -202,7 +203,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 		record = file
 	}
 	err = acp.Serve(ctx, acp.Options{
-		In: env.Stdin, Out: out, Version: env.Version, Limits: limits(o), Show: editorText,
+		In: env.Stdin, Out: out, Version: env.Version, Limits: limits(o),
 		Open: func(start acp.Start) (*session.Session, error) {
 			own := env
 			own.notify = func(note string) {
@@ -233,15 +234,6 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 	return err
 }
 
-// editorText is what a slash command prints, as Markdown.
-func editorText(x session.Expansion) string {
-	if text := slashText(x); x.Markdown || text == "" {
-		return text
-	} else {
-		return tool.Fence("", text)
-	}
-}
-
 // runProgram lets another program drive the session: it sends prompts and requests, and answers instead of a user.
 func runProgram(ctx context.Context, env Env, o *options, words []string) error {
 	if o.hasPrompt && len(words) > 0 {
@@ -256,8 +248,7 @@ func runProgram(ctx context.Context, env Env, o *options, words []string) error 
 	defer end()
 	failed := false
 	err = headless.Run(ctx, headless.Options{
-		Stdin: env.Stdin, Printer: newPrinter(env, o, s, session.New(s, session.Lasts), ""), Session: s,
-		Limits: limits(o), Show: slashText,
+		Stdin: env.Stdin, Printer: newPrinter(env, o, s, slash.New(s, slash.Lasts), ""), Session: s, Limits: limits(o),
 		Prompt: o.prompt + strings.Join(words, " "),
 		Ends:   func(err error) bool { return exitCode(err) == exitTurns || exitCode(err) == exitBudget },
 		Observe: func(e agent.Event) {

@@ -10,53 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
-	"github.com/adze-dev/adze/tool"
 )
 
-// slashText is what a slash command has for the user.
-func slashText(x session.Expansion) string {
-	if len(x.Commands) == 0 {
-		return x.Print
-	}
-	return "Slash commands, at the start of a prompt:\n" + slashTable(x.Commands) +
-		"@path attaches a file, @server:uri attaches an MCP resource, !command runs a command."
-}
-
-// usageColumn is how wide the first column of the table of commands is at most.
-const usageColumn = 24
-
-// slashTable is a line for every slash command, and two for one that takes many words.
-func slashTable(all []session.Command) string {
-	type row struct{ usage, about string }
-	var rows []row
-	width := 0
-	for _, c := range all {
-		about, _, _ := strings.Cut(c.About, "\n")
-		if len(c.Also) > 0 {
-			about += " (also /" + strings.Join(c.Also, ", /") + ")"
-		}
-		r := row{tool.Visible(strings.TrimSpace("/" + c.Name + " " + c.Words)), tool.Visible(about)}
-		rows = append(rows, r)
-		if n := utf8.RuneCountInString(r.usage); n <= usageColumn {
-			width = max(width, n)
-		}
-	}
-	var b strings.Builder
-	for _, r := range rows {
-		if utf8.RuneCountInString(r.usage) > width && r.about != "" {
-			r.usage += "\n" + strings.Repeat(" ", width+2)
-		}
-		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s   %s", width, r.usage, r.about), " ") + "\n")
-	}
-	return b.String()
-}
-
 // completeSlash lists the commands that start as a prompt does, or what the word behind one can be.
-func completeSlash(ctx context.Context, commands *session.Commands, typed string) []tui.Candidate {
+func completeSlash(ctx context.Context, commands *slash.Commands, typed string) []tui.Candidate {
 	var out []tui.Candidate
 	name, word, ok := strings.Cut(typed, " ")
 	if !ok {
@@ -102,13 +63,13 @@ func bangPrompt(ctx context.Context, env Env, s *session.Session, prompt string)
 		return "", err
 	}
 	if rest == "" {
-		_, err := io.WriteString(env.Stdout, session.EndLine(out.Result.Output))
+		_, err := io.WriteString(env.Stdout, slash.EndLine(out.Result.Output))
 		if err == nil && out.Error != nil {
 			err = exitf(exitError, "%s", out.Error.Message)
 		}
 		return "", err
 	}
-	fmt.Fprint(env.Stderr, session.EndLine(out.Result.Output))
+	fmt.Fprint(env.Stderr, slash.EndLine(out.Result.Output))
 	return fmt.Sprintf("I ran a command:\n%s\n\n%s", out.Result.Text(), rest), nil
 }
 

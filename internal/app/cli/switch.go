@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -48,14 +49,14 @@ func (h *screenHost) close() {
 }
 
 // reply is what a command has for the front end.
-func (h *screenHost) reply(ctx context.Context, x session.Expansion) (tui.Reply, error) {
+func (h *screenHost) reply(ctx context.Context, x slash.Expansion) (tui.Reply, error) {
 	if x.Resume != "" {
 		return h.resume(ctx, x.Resume)
 	}
 	if x.AddDir != "" {
 		return h.addDir(ctx, x.AddDir)
 	}
-	r := tui.Reply{Text: slashText(x), Markdown: x.Markdown, Copy: x.Copy, Quit: x.Quit, Edit: x.Edit}
+	r := tui.Reply{Text: x.Text(), Markdown: x.Markdown, Copy: x.Copy, Quit: x.Quit, Edit: x.Edit}
 	if x.Choice == nil {
 		return r, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
@@ -87,7 +88,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	if sel.Redo {
 		verb = "Redo"
 	}
-	fmt.Fprint(env.Stdout, u.List(directory.Path))
+	fmt.Fprint(env.Stdout, slash.UndoList(u, directory.Path))
 	if o.dryRun {
 		return leftAlone(u.Left)
 	}
@@ -106,7 +107,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 		return err
 	}
 	for _, l := range left[len(u.Left):] { // the others are listed
-		fmt.Fprint(env.Stdout, session.LeftLine(l, directory.Path))
+		fmt.Fprint(env.Stdout, slash.LeftLine(l, directory.Path))
 	}
 	fmt.Fprintf(env.Stdout, "%s restored.\n", humanize.Count(todo-len(left)+len(u.Left), "path"))
 	return leftAlone(left)
@@ -155,7 +156,7 @@ func leftAlone(left []undo.Left) error {
 	if slices.ContainsFunc(left, func(l undo.Left) bool { return l.Lost }) {
 		code = exitDenied
 	}
-	return exitf(code, "%s", session.LeftText(left))
+	return exitf(code, "%s", slash.LeftText(left))
 }
 
 // confirm asks the user.

@@ -24,6 +24,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -34,8 +35,6 @@ type Options struct {
 	Session *session.Session
 	Limits  session.Limits
 	Prompt  string // the first prompt, if it doesn't come from stdin
-	// Show returns the text of a slash command's result for the user.
-	Show func(session.Expansion) string
 	// Ends reports whether the error of a prompt ends the run, such as a limit; nil: none does.
 	Ends func(error) bool
 	// Observe receives the events of the conversation, after they were printed; may be nil.
@@ -153,7 +152,7 @@ func (h *host) run(ctx context.Context, p *prompt) (agent.Answer, error) {
 	if err != nil || said.ForPerson() {
 		h.out.Begin()
 		h.nameModel()
-		return agent.Answer{Text: h.o.Show(said)}, err
+		return agent.Answer{Text: said.Text()}, err
 	}
 	talk, err := h.conversation(ctx, p.ctx)
 	h.out.Begin()
@@ -185,7 +184,7 @@ func (h *host) nameModel() {
 }
 
 // expand runs the slash command at the start of a prompt, if there is one.
-func (h *host) expand(p *prompt) (said session.Expansion, isCommand bool, err error) {
+func (h *host) expand(p *prompt) (said slash.Expansion, isCommand bool, err error) {
 	switch text, ok := p.text(); {
 	case p.err != nil:
 		return said, false, p.err

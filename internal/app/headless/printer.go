@@ -10,6 +10,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -18,7 +19,7 @@ import (
 type PrinterOptions struct {
 	W        io.Writer
 	Session  *session.Session
-	Commands *session.Commands
+	Commands *slash.Commands
 	Model    string // the name of the model; "": none
 	Version  string // of Adze
 	Stream   bool   // print one message per line as they occur; otherwise all in one array at the end
@@ -144,8 +145,8 @@ func (j *Printer) Begin() {
 	j.print(map[string]any{
 		"type": "system", "subtype": "init", "uuid": session.NewID(), "session_id": j.session,
 		"cwd": s.Directory.Path, "tools": names, "mcp_servers": serverStates(s), "model": j.model,
-		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(j.o.Commands), "agents": agentNames(s),
-		"adze_version": j.o.Version, "qwen_code_version": j.o.Version,
+		"permission_mode": s.Policy.Mode().String(), "slash_commands": commandNames(j.o.Commands),
+		"agents": agentNames(s), "adze_version": j.o.Version, "qwen_code_version": j.o.Version,
 	})
 }
 
@@ -177,7 +178,7 @@ func agentNames(s *session.Session) []string {
 	return names
 }
 
-func commandNames(commands *session.Commands) []string {
+func commandNames(commands *slash.Commands) []string {
 	names := []string{}
 	for _, c := range commands.List() {
 		names = append(names, c.Name)

@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/headless"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/dev/leaktest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -88,14 +89,8 @@ func start(t *testing.T, o setup) *program {
 	go func() {
 		p.done <- headless.Run(ctx, headless.Options{
 			Stdin: stdin, Session: s, Limits: o.limits, Prompt: o.prompt,
-			Printer: headless.NewPrinter(headless.PrinterOptions{W: out, Session: s, Commands: session.New(s, session.Lasts), Version: "test", Stream: true, Partial: o.partial}),
-			Show: func(x session.Expansion) string {
-				if len(x.Commands) > 0 {
-					return "listed"
-				}
-				return x.Print
-			},
-			Ends: func(err error) bool { return strings.Contains(err.Error(), agent.ErrTurnLimit.Error()) },
+			Printer: headless.NewPrinter(headless.PrinterOptions{W: out, Session: s, Commands: slash.New(s, slash.Lasts), Version: "test", Stream: true, Partial: o.partial}),
+			Ends:    func(err error) bool { return strings.Contains(err.Error(), agent.ErrTurnLimit.Error()) },
 		})
 		out.Close()
 	}()

@@ -178,7 +178,9 @@ func TestNoModel(t *testing.T) {
 func TestSlashCommand(t *testing.T) {
 	p := start(t, setup{})
 	p.user("/help")
-	p.succeeded("listed")
+	if r := p.result(); r["is_error"] != false || !strings.HasPrefix(fmt.Sprint(r["result"]), "Slash commands, ") {
+		t.Fatalf("result %v", r)
+	}
 	p.user("/nothing-such")
 	p.failed("error_during_execution", "unknown command /nothing-such")
 	if err := p.end(); err != nil {

@@ -65,7 +65,8 @@ func (s *Session) record(o *Recording) error {
 		return nil
 	}
 	all := s.Directory.Sessions()
-	s.recorder = &recorder{tools: s.Tools, todos: map[string]string{}, tell: func(err error) { s.Env.Notice(notRecorded(err)) },
+	s.recorder = &recorder{tools: s.Tools, todos: map[string]string{},
+		tell: func(err error) { s.Env.Notice(notRecorded(err)) },
 		opened: func() journal.Opened {
 			return journal.Opened{
 				ID: s.ID, CWD: s.Directory.Path, Roots: s.Tools.Roots(), Version: s.Env.Version,

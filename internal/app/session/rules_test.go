@@ -128,7 +128,7 @@ func TestEffectOfSettings(t *testing.T) {
   Changes other settings:
     ui.theme = {"x":1}
 `
-	if got := DescribeRequests(items); got != want {
+	if got := trust.Describe(items); got != want {
 		t.Error(got)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -119,7 +120,7 @@ func TestKindsOfMistakes(t *testing.T) {
 			return err
 		})},
 		{session.ErrPrompt, "unknown command /nothing-such\nSee /help.", open(`{}`, session.Options{}, func(s *session.Session) error {
-			_, _, err := session.New(s, 0).Expand(t.Context(), "/nothing-such")
+			_, _, err := slash.New(s, 0).Expand(t.Context(), "/nothing-such")
 			return err
 		})},
 	} {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
+	"github.com/adze-dev/adze/tool"
 )
 
 // Item is one request of a project's files: a setting and its value, or a server and its command.
@@ -148,4 +149,28 @@ func (s *Store) change(apply func(map[string]grant)) error {
 		}
 		return nil
 	}
+}
+
+// Describe lists the requests of a project, grouped by their effect.
+func Describe(items []Item) string {
+	titles := []string{
+		RunsProgram: "Runs programs", ChangesPermissions: "Changes permissions",
+		AddsTools: "Adds servers, agents, skills", ChangesSetting: "Changes other settings",
+	}
+	groups := map[Effect][]Item{}
+	for _, item := range items {
+		groups[item.Effect] = append(groups[item.Effect], item)
+	}
+	var b strings.Builder
+	for effect, title := range titles {
+		group := groups[Effect(effect)]
+		if len(group) > 0 {
+			fmt.Fprintf(&b, "  %s:\n", title)
+		}
+		for _, item := range group {
+			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What),
+				tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
+		}
+	}
+	return b.String()
 }

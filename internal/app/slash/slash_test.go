@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"os"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -77,7 +78,7 @@ func TestSlashesOfFrontEnds(t *testing.T) {
 		Lasts | Quits | Copies | Answers: "agents background clear compress context copy cost diff doctor effort export help hooks init mcp memory mode model permissions plan quit redo settings skills tools trust undo",
 		^Ability(0):                      "add-dir agents background clear compress context copy cost diff doctor effort export help hooks init keys mcp memory mode model permissions plan quit redo resume rewind settings skills theme tools trust undo",
 	} {
-		s := &Session{Settings: &settings.Settings{}, Definitions: &Definitions{}, Outside: &Outside{}}
+		s := &session.Session{Settings: &settings.Settings{}, Definitions: &session.Definitions{}, Outside: &session.Outside{}}
 		var got []string
 		for _, c := range New(s, front).List() {
 			got = append(got, c.Name)
@@ -134,9 +135,9 @@ func TestCompress(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"compactionModel":"small","model":{"name":"large"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Open(Env{HasUser: true, Home: home, Getenv: func(name string) string {
+	s, err := session.Open(session.Env{HasUser: true, Home: home, Getenv: func(name string) string {
 		return map[string]string{"ADZE_HOME": home, "OPENAI_BASE_URL": server.URL}[name]
-	}}, Options{Dir: Canonical(t.TempDir())})
+	}}, session.Options{Dir: session.Canonical(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestCompress(t *testing.T) {
 		t.Fatal(err)
 	}
 	var events []agent.Compacted
-	c := s.Converse(t.Context(), ConversationOptions{Model: m, Observe: func(e agent.Event) {
+	c := s.Converse(t.Context(), session.ConversationOptions{Model: m, Observe: func(e agent.Event) {
 		if done, ok := e.(agent.Compacted); ok {
 			events = append(events, done)
 		}

@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -17,11 +18,11 @@ import (
 const maxListed = 100
 
 // slashResume has the user choose another session of the directory, or uses the one with an ID.
-func slashResume(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashResume(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	if words != "" {
 		id, err := s.Directory.Sessions().Find(words)
 		if err != nil {
-			return Expansion{}, SessionError(err)
+			return Expansion{}, session.SessionError(err)
 		}
 		if id == s.ID {
 			return Expansion{Print: "This is the current session."}, nil
@@ -57,7 +58,7 @@ func slashResume(_ context.Context, s *Session, words string) (Expansion, error)
 }
 
 // slashRewind has the user choose a prompt, or uses the Nth from the end, and rewinds to before it.
-func slashRewind(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashRewind(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	found, err := s.Prompts()
 	if err != nil {
 		return Expansion{}, err
@@ -68,7 +69,7 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 	if words != "" {
 		n, err := strconv.Atoi(words)
 		if err != nil || n < 1 || n > len(found) {
-			return Expansion{}, Errorf(ErrPrompt, "/rewind: expected the number of a prompt, from 1 (the last) "+
+			return Expansion{}, errorf("/rewind: expected the number of a prompt, from 1 (the last) "+
 				"to %d, got %q", len(found), words)
 		}
 		return previewRewind(s, found[n-1])
@@ -76,8 +77,10 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 	c := &Choice{Title: "Rewind to before which prompt?"}
 	print := "Prompts, the newest first:\n"
 	for i, p := range found {
-		c.Options = append(c.Options, Option{Text: clip(tool.Visible(p.Text), 120), About: humanize.Age(time.Since(p.At)),
-			Run: func(context.Context) (Expansion, error) { return previewRewind(s, p) }})
+		c.Options = append(c.Options, Option{
+			Text: clip(tool.Visible(p.Text), 120), About: humanize.Age(time.Since(p.At)),
+			Run: func(context.Context) (Expansion, error) { return previewRewind(s, p) },
+		})
 		print += fmt.Sprintf("%3d  %s\n", i+1, clip(tool.Visible(p.Text), 70))
 	}
 	return Expansion{Choice: c, Print: print + "Type /rewind N to return to before one of them."}, nil
@@ -87,7 +90,7 @@ func slashRewind(_ context.Context, s *Session, words string) (Expansion, error)
 const maxPreview = 6
 
 // previewRewind describes a rewind, and has the user choose whether files are restored too.
-func previewRewind(s *Session, p Prompt) (Expansion, error) {
+func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
 	u, err := undoSince(s, p.Seq)
 	if err != nil {
 		return Expansion{}, err
@@ -95,12 +98,12 @@ func previewRewind(s *Session, p Prompt) (Expansion, error) {
 	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.Text), 50))}
 	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.Prompts, "prompt"),
 		humanize.Count(p.Messages-p.Prompts, "other message")))
-	then := func(u *Undo) func(context.Context) (Expansion, error) {
+	then := func(u *session.Undo) func(context.Context) (Expansion, error) {
 		return func(ctx context.Context) (Expansion, error) { return rewind(ctx, s, p, u) }
 	}
 	c.Options = []Option{{Text: "conversation only", About: "files stay as they are", Run: then(nil)}}
 	if u != nil {
-		c.View = u.List(s.Directory.Path)
+		c.View = UndoList(u, s.Directory.Path)
 		for i, step := range u.Todo() {
 			if i == maxPreview {
 				c.Detail = append(c.Detail, fmt.Sprintf("              and %d more", len(u.Todo())-i))
@@ -139,16 +142,16 @@ func previewRewind(s *Session, p Prompt) (Expansion, error) {
 }
 
 // undoSince plans to undo all calls after an entry; nil if they changed nothing.
-func undoSince(s *Session, seq int64) (*Undo, error) {
-	u, err := s.Undo(Selection{Since: seq})
-	if _, nothing := err.(*NothingError); nothing {
+func undoSince(s *session.Session, seq int64) (*session.Undo, error) {
+	u, err := s.Undo(session.Selection{Since: seq})
+	if _, nothing := err.(*session.NothingError); nothing {
 		return nil, nil
 	}
 	return u, err
 }
 
 // rewind rewinds to before a prompt, and describes the result.
-func rewind(ctx context.Context, s *Session, p Prompt, u *Undo) (Expansion, error) {
+func rewind(ctx context.Context, s *session.Session, p session.Prompt, u *session.Undo) (Expansion, error) {
 	left, err := s.Rewind(ctx, p, u)
 	if err != nil {
 		return Expansion{}, err

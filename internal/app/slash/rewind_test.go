@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -44,7 +45,7 @@ func TestRewindOverASummary(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, openaitest.Answer{Text: "1"}, openaitest.Answer{Text: "2"}, openaitest.Answer{Text: "3"},
 		openaitest.Answer{Expect: []string{"p-one", "p-four"}, Absent: []string{"p-two", "p-three", "p-sum"}, Text: "4"})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &session.Recording{})
 	commands := New(s, Lasts|Chooses)
 	d.say(t, c, "p-one")
 	d.say(t, c, "p-two")
@@ -59,7 +60,7 @@ func TestRewindOverASummary(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again, err := d.try(&Recording{Resume: s.ID})
+	again, err := d.try(&session.Recording{Resume: s.ID})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestRewindFiles(t *testing.T) {
 	skipWindows(t)
 	t.Parallel()
 	d := newDesk(t, shellCall("c1", "echo 1 > a; echo 1 > b"), openaitest.Answer{Text: "done"})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &session.Recording{})
 	defer s.Close()
 	commands := New(s, Lasts|Chooses)
 	d.say(t, c, "make files")
@@ -106,7 +107,7 @@ func TestRewindFiles(t *testing.T) {
 func TestRewindWithoutARecord(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	s, err := d.try(&Recording{Off: true})
+	s, err := d.try(&session.Recording{Off: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +125,7 @@ func TestReportsAreNoPrompts(t *testing.T) {
 	// A command that ends before the first turn does is reported in that turn.
 	wait := call("c1", "run_shell_command", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done", "is_background": true})
 	d := newDesk(t, openaitest.Answer{Calls: []openaitest.Call{wait}}, openaitest.Answer{Text: "runs"}, openaitest.Answer{Text: "ended"})
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &session.Recording{})
 	defer s.Close()
 	commands := New(s, Lasts|Chooses)
 	if _, err := c.Turn(t.Context(), model.Text("start it")); err != nil {
@@ -148,7 +149,7 @@ func TestUndoCommands(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t, shellCall("c1", "rm -rf src"), openaitest.Answer{Text: "removed"})
 	d.write(t, "src/a", "1")
-	s, c := d.open(t, &Recording{})
+	s, c := d.open(t, &session.Recording{})
 	commands := New(s, Lasts)
 	d.say(t, c, "go")
 	decide(t, commands, "/undo --yes")
@@ -165,7 +166,7 @@ func TestUndoCommands(t *testing.T) {
 		d.holds(t, "src/a", tt.content)
 	}
 	for _, bad := range []string{"/undo nonsense", "/undo --turn x", "/undo --call nope", "/undo"} {
-		if _, _, err := commands.Expand(t.Context(), bad); !errors.Is(err, ErrPrompt) {
+		if _, _, err := commands.Expand(t.Context(), bad); !errors.Is(err, session.ErrPrompt) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -190,8 +191,8 @@ func TestUndoSummary(t *testing.T) {
 		{`restores 2 files that "make" changed`, "make", "run_shell_command", 0, []undo.Step{{Path: "/w/a", Now: there, To: gone}, {Path: "/w/b/c", Now: gone, To: there}}},
 		{`deletes docs/: 2 files: "rm -r docs" again`, "rm -r docs", "x", 7, []undo.Step{{Path: "/w/docs/a", Now: there}, {Path: "/w/docs/b", Now: there}}},
 	} {
-		u := &Undo{Redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
-		if got := u.Summary("/w"); got != test.want {
+		u := &session.Undo{Redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
+		if got := undoSummary(u, "/w"); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"context"
@@ -7,14 +7,15 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
-// List shows every path and its change. Paths in dir are relative.
-func (u *Undo) List(dir string) string {
+// UndoList shows every path and its change. Paths in dir are relative.
+func UndoList(u *session.Undo, dir string) string {
 	verb := "Undo"
 	if u.Redo > 0 {
 		verb = "Redo"
@@ -95,28 +96,28 @@ func shortPath(path, dir string) string {
 // undoWords are the arguments of /undo.
 const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
 
-func slashUndo(ctx context.Context, s *Session, words string) (Expansion, error) {
-	return takeBack(ctx, s, "undo", words, Selection{})
+func slashUndo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
+	return takeBack(ctx, s, "undo", words, session.Selection{})
 }
 
-func slashRedo(ctx context.Context, s *Session, words string) (Expansion, error) {
-	return takeBack(ctx, s, "redo", words, Selection{Redo: true})
+func slashRedo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
+	return takeBack(ctx, s, "redo", words, session.Selection{Redo: true})
 }
 
 // takeBack lists what an undo or a redo would do, and does it with --yes.
-func takeBack(ctx context.Context, s *Session, name, words string, sel Selection) (Expansion, error) {
+func takeBack(ctx context.Context, s *session.Session, name, words string, sel session.Selection) (Expansion, error) {
 	yes, err := readUndo(&sel, strings.Fields(words))
 	if err != nil {
 		return Expansion{}, err
 	}
 	u, err := s.Undo(sel)
 	if err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "%v", err)
+		return Expansion{}, errorf("%v", err)
 	}
-	list := u.List(s.Directory.Path)
+	list := UndoList(u, s.Directory.Path)
 	if !yes && len(u.Todo()) > 0 {
-		again := strings.TrimSpace("/" + name + " " + words)
-		return Expansion{Choice: askUndo(u, s.Directory.Path), Print: list + "Type '" + again + " --yes' to continue."}, nil
+		again := strings.TrimSpace("/"+name+" "+words) + " --yes"
+		return Expansion{Choice: askUndo(u, s.Directory.Path), Print: list + "Type '" + again + "' to continue."}, nil
 	}
 	left, err := u.Apply(ctx)
 	if err != nil {
@@ -132,7 +133,7 @@ func takeBack(ctx context.Context, s *Session, name, words string, sel Selection
 }
 
 // readUndo reads the arguments of /undo and /redo.
-func readUndo(sel *Selection, words []string) (yes bool, err error) {
+func readUndo(sel *session.Selection, words []string) (yes bool, err error) {
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
@@ -147,11 +148,11 @@ func readUndo(sel *Selection, words []string) (yes bool, err error) {
 			sel.Call, words = words[0], words[1:]
 		case word == "--turn" && !sel.Redo && len(words) > 0:
 			if sel.Turn, err = strconv.Atoi(words[0]); err != nil || sel.Turn < 1 {
-				return false, Errorf(ErrPrompt, "--turn: expected a number above 0, got %q", words[0])
+				return false, errorf("--turn: expected a number above 0, got %q", words[0])
 			}
 			words = words[1:]
 		default:
-			return false, Errorf(ErrPrompt, "unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word,
+			return false, errorf("unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word,
 				undoWords)
 		}
 	}
@@ -162,23 +163,23 @@ func readUndo(sel *Selection, words []string) (yes bool, err error) {
 const maxQuoted = 40
 
 // askUndo returns the choice to undo or to redo.
-func askUndo(u *Undo, dir string) *Choice {
+func askUndo(u *session.Undo, dir string) *Choice {
 	verb, mark := "undo", "↶ "
 	if u.Redo > 0 {
 		verb, mark = "redo", "↷ "
 	}
-	return &Choice{Title: mark + u.Summary(dir), View: u.List(dir),
+	return &Choice{Title: mark + undoSummary(u, dir), View: UndoList(u, dir),
 		Options: []Option{{Key: "y", Text: verb, Run: func(ctx context.Context) (Expansion, error) {
 			left, err := u.Apply(ctx)
 			if err != nil {
 				return Expansion{}, err
 			}
-			return Expansion{Print: u.done(dir, left)}, nil
+			return Expansion{Print: done(u, dir, left)}, nil
 		}}}}
 }
 
-// Summary describes the undo in a line: restores docs/: 42 files that "rm -r docs" removed.
-func (u *Undo) Summary(dir string) string {
+// undoSummary describes the undo in a line: restores docs/: 42 files that "rm -r docs" removed.
+func undoSummary(u *session.Undo, dir string) string {
 	todo := files(u.Todo())
 	var made, gone int // by the undo
 	for _, s := range todo {
@@ -196,9 +197,9 @@ func (u *Undo) Summary(dir string) string {
 	case gone == len(todo):
 		verb, past = "deletes", "created"
 	}
-	by := u.quoted(dir)
+	by := quoted(u, dir)
 	if u.Redo > 0 {
-		return fmt.Sprintf("%s %s: %s again", verb, some(todo, dir), by) + u.stays()
+		return fmt.Sprintf("%s %s: %s again", verb, some(todo, dir), by) + stays(u)
 	}
 	joint := "that"
 	if len(todo) == 1 {
@@ -208,7 +209,7 @@ func (u *Undo) Summary(dir string) string {
 	if len(todo) == 1 {
 		sep = ", "
 	}
-	return fmt.Sprintf("%s %s%s%s %s %s", verb, some(todo, dir), sep, joint, by, past) + u.stays()
+	return fmt.Sprintf("%s %s%s%s %s %s", verb, some(todo, dir), sep, joint, by, past) + stays(u)
 }
 
 // files returns the steps about files, or all if there are none.
@@ -244,7 +245,7 @@ func some(steps []undo.Step, dir string) string {
 }
 
 // quoted names the calls.
-func (u *Undo) quoted(dir string) string {
+func quoted(u *session.Undo, dir string) string {
 	if len(u.Calls) != 1 {
 		return humanize.Count(len(u.Calls), "call")
 	}
@@ -259,7 +260,7 @@ func (u *Undo) quoted(dir string) string {
 }
 
 // stays describes how many paths are skipped.
-func (u *Undo) stays() string {
+func stays(u *session.Undo) string {
 	if len(u.Left) == 0 {
 		return ""
 	}
@@ -267,7 +268,7 @@ func (u *Undo) stays() string {
 }
 
 // done describes what was restored.
-func (u *Undo) done(dir string, left []undo.Left) string {
+func done(u *session.Undo, dir string, left []undo.Left) string {
 	verb := "Undone"
 	if u.Redo > 0 {
 		verb = "Redone"
@@ -276,7 +277,7 @@ func (u *Undo) done(dir string, left []undo.Left) string {
 }
 
 // restored returns how many paths an undo restored, if these were skipped.
-func restored(u *Undo, left []undo.Left) int { return len(u.Todo()) - len(left) + len(u.Left) }
+func restored(u *session.Undo, left []undo.Left) int { return len(u.Todo()) - len(left) + len(u.Left) }
 
 // leftLines lists skipped paths, each after a newline.
 func leftLines(left []undo.Left, dir string) string {

@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"bytes"
@@ -12,9 +12,11 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/workspace"
@@ -23,6 +25,53 @@ import (
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
+
+// Text returns what a command has for the user.
+func (x Expansion) Text() string {
+	if len(x.Commands) == 0 {
+		return x.Print
+	}
+	return "Slash commands, at the start of a prompt:\n" + Table(x.Commands) +
+		"@path attaches a file, @server:uri attaches an MCP resource, !command runs a command."
+}
+
+// usageColumn is the maximum width of the first column in the table of commands.
+const usageColumn = 24
+
+// Table has a line for every slash command, and two for one that takes many words.
+func Table(all []Command) string {
+	type row struct{ usage, about string }
+	var rows []row
+	width := 0
+	for _, c := range all {
+		about, _, _ := strings.Cut(c.About, "\n")
+		if len(c.Also) > 0 {
+			about += " (also /" + strings.Join(c.Also, ", /") + ")"
+		}
+		r := row{tool.Visible(strings.TrimSpace("/" + c.Name + " " + c.Words)), tool.Visible(about)}
+		rows = append(rows, r)
+		if n := utf8.RuneCountInString(r.usage); n <= usageColumn {
+			width = max(width, n)
+		}
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		if utf8.RuneCountInString(r.usage) > width && r.about != "" {
+			r.usage += "\n" + strings.Repeat(" ", width+2)
+		}
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s   %s", width, r.usage, r.about), " ") + "\n")
+	}
+	return b.String()
+}
+
+// AsMarkdown returns what a command has for the user as Markdown.
+func (x Expansion) AsMarkdown() string {
+	if text := x.Text(); x.Markdown || text == "" {
+		return text
+	} else {
+		return tool.Fence("", text)
+	}
+}
 
 // columns aligns rows in columns.
 func columns(rows [][]string) string {
@@ -42,7 +91,7 @@ func columns(rows [][]string) string {
 	return strings.Join(lines, "\n")
 }
 
-func slashAgents(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashAgents(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	var rows [][]string
 	for _, r := range agent.AllRoles(s.Definitions.Roles) {
 		rows = append(rows, []string{r.Name, r.Description})
@@ -51,7 +100,7 @@ func slashAgents(_ context.Context, s *Session, _ string) (Expansion, error) {
 		"Define more in .adze/agents/NAME.md."}, nil
 }
 
-func slashSkills(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashSkills(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	if len(s.Definitions.Skills) == 0 {
 		return Expansion{Print: "No skills. Add one in .adze/skills/NAME/SKILL.md."}, nil
 	}
@@ -62,7 +111,7 @@ func slashSkills(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: "Skills, which the model loads when it needs them:\n" + columns(rows)}, nil
 }
 
-func slashHooks(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashHooks(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	var rows [][]string
 	for _, h := range s.Hooks() {
 		rows = append(rows, []string{string(h.Event), cmp.Or(h.Matcher, "*"), clip(h.Title(), 60), h.From})
@@ -79,7 +128,7 @@ func slashHooks(_ context.Context, s *Session, _ string) (Expansion, error) {
 const jobWords = "[ID|stop ID]"
 
 // slashJobs lists background commands and subagents, shows the output of one, or stops it.
-func slashJobs(ctx context.Context, s *Session, words string) (Expansion, error) {
+func slashJobs(ctx context.Context, s *session.Session, words string) (Expansion, error) {
 	args := strings.Fields(words)
 	switch {
 	case len(args) == 0:
@@ -89,10 +138,10 @@ func slashJobs(ctx context.Context, s *Session, words string) (Expansion, error)
 	case len(args) == 2 && args[0] == "stop":
 		return stopJob(ctx, s, args[1])
 	}
-	return Expansion{}, Errorf(ErrPrompt, "usage: /background %s", jobWords)
+	return Expansion{}, errorf("usage: /background %s", jobWords)
 }
 
-func listJobs(s *Session) Expansion {
+func listJobs(s *session.Session) Expansion {
 	var rows [][]string
 	for _, j := range s.Tools.Jobs() {
 		age := ""
@@ -115,7 +164,7 @@ func listJobs(s *Session) Expansion {
 }
 
 // findTask returns the background subagent of a name.
-func findTask(s *Session, id string) (builtin.TaskJob, bool) {
+func findTask(s *session.Session, id string) (builtin.TaskJob, bool) {
 	all := s.Tasks().Jobs()
 	i := slices.IndexFunc(all, func(j builtin.TaskJob) bool { return strings.EqualFold(j.ID, id) })
 	if i < 0 {
@@ -124,7 +173,7 @@ func findTask(s *Session, id string) (builtin.TaskJob, bool) {
 	return all[i], true
 }
 
-func showJob(s *Session, id string) (Expansion, error) {
+func showJob(s *session.Session, id string) (Expansion, error) {
 	if j, ok := findTask(s, id); ok {
 		text := j.Report
 		if j.Running && j.Display != nil {
@@ -134,7 +183,7 @@ func showJob(s *Session, id string) (Expansion, error) {
 	}
 	j, text, err := s.Tools.JobOutput(id)
 	if err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/background: %v", err)
+		return Expansion{}, errorf("/background: %v", err)
 	}
 	if strings.TrimSpace(text) == "" {
 		text = "(no output)"
@@ -143,7 +192,7 @@ func showJob(s *Session, id string) (Expansion, error) {
 		strings.TrimRight(tool.Visible(text), "\n"))}, nil
 }
 
-func stopJob(ctx context.Context, s *Session, id string) (Expansion, error) {
+func stopJob(ctx context.Context, s *session.Session, id string) (Expansion, error) {
 	if j, ok := findTask(s, id); ok {
 		if _, err := s.Tasks().Stop(ctx, j.ID); err != nil {
 			return Expansion{}, err
@@ -152,13 +201,13 @@ func stopJob(ctx context.Context, s *Session, id string) (Expansion, error) {
 	}
 	j, err := s.Tools.StopJob(id)
 	if err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/background: %v", err)
+		return Expansion{}, errorf("/background: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("Stopped %s (%s): %s.", j.ID, tool.Visible(j.Command), j.State)}, nil
 }
 
 // jobIDs returns the completions of /background.
-func jobIDs(_ context.Context, s *Session) []Value {
+func jobIDs(_ context.Context, s *session.Session) []Value {
 	var ids []Value
 	for _, j := range s.Tools.Jobs() {
 		ids = append(ids, Value{j.ID, j.Command})
@@ -170,12 +219,12 @@ func jobIDs(_ context.Context, s *Session) []Value {
 }
 
 // slashCopy copies an answer of the model.
-func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashCopy(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	n := 1
 	if words != "" {
 		var err error
 		if n, err = strconv.Atoi(words); err != nil || n < 1 {
-			return Expansion{}, Errorf(ErrPrompt, "/copy: expected a number above 0, got %q", words)
+			return Expansion{}, errorf("/copy: expected a number above 0, got %q", words)
 		}
 	}
 	answers := answersIn(s.History())
@@ -183,7 +232,7 @@ func slashCopy(_ context.Context, s *Session, words string) (Expansion, error) {
 	case len(answers) == 0:
 		return Expansion{Print: "Nothing to copy: the model has not answered."}, nil
 	case n > len(answers):
-		return Expansion{}, Errorf(ErrPrompt, "/copy: there are %d answers, not %d", len(answers), n)
+		return Expansion{}, errorf("/copy: there are %d answers, not %d", len(answers), n)
 	}
 	text := answers[len(answers)-n]
 	return Expansion{Copy: text, Print: fmt.Sprintf("Copied the answer to the clipboard (%d characters).",
@@ -218,9 +267,9 @@ func answersIn(history []model.Message) []string {
 const maxDiff = 200_000
 
 // diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
-func diff(s *Session) (string, error) {
-	u, err := s.Undo(Selection{All: true, Force: true})
-	var nothing *NothingError
+func diff(s *session.Session) (string, error) {
+	u, err := s.Undo(session.Selection{All: true, Force: true})
+	var nothing *session.NothingError
 	var unknown *journal.UnknownError
 	switch {
 	case errors.As(err, &nothing), errors.As(err, &unknown):
@@ -259,11 +308,11 @@ func diff(s *Session) (string, error) {
 	return b.String(), nil
 }
 
-func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashDiff(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	changes, err := diff(s)
 	switch {
 	case err != nil:
-		return Expansion{}, Errorf(ErrPrompt, "/diff: %v", err)
+		return Expansion{}, errorf("/diff: %v", err)
 	case changes == "":
 		return Expansion{Print: "No files changed in this session."}, nil
 	}
@@ -271,22 +320,22 @@ func slashDiff(_ context.Context, s *Session, _ string) (Expansion, error) {
 }
 
 // slashExport writes the session to a file that doesn't exist yet.
-func slashExport(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashExport(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	file, format := "", ""
 	for _, w := range splitQuoted(words) {
 		switch {
-		case format == "" && slices.Contains(ExportFormats(), w):
+		case format == "" && slices.Contains(session.ExportFormats(), w):
 			format = w
 		case file == "":
 			file = w
 		default:
-			return Expansion{}, Errorf(ErrPrompt, "/export: unexpected %q\nUsage: /export [FILE] [%s]", w,
-				strings.Join(ExportFormats(), "|"))
+			return Expansion{}, errorf("/export: unexpected %q\nUsage: /export [FILE] [%s]", w,
+				strings.Join(session.ExportFormats(), "|"))
 		}
 	}
 	if format == "" {
 		format = "md"
-		if ext := strings.TrimPrefix(filepath.Ext(file), "."); slices.Contains(ExportFormats(), ext) {
+		if ext := strings.TrimPrefix(filepath.Ext(file), "."); slices.Contains(session.ExportFormats(), ext) {
 			format = ext
 		}
 	}
@@ -300,7 +349,8 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		file = filepath.Join(s.Directory.Path, file)
 	}
 	if !s.Sync() {
-		return Expansion{}, Errorf(ErrSession, "/export: this session isn't recorded (general.chatRecording)")
+		return Expansion{}, session.Errorf(session.ErrSession,
+			"/export: this session isn't recorded (general.chatRecording)")
 	}
 	var b bytes.Buffer
 	err := s.Directory.Export(&b, s.ID, format)
@@ -312,14 +362,14 @@ func slashExport(_ context.Context, s *Session, words string) (Expansion, error)
 		_, err = atomicfile.Write(file, b.Bytes(), atomicfile.Options{Mode: 0o600})
 	}
 	if err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/export: %v", err)
+		return Expansion{}, errorf("/export: %v", err)
 	}
 	return Expansion{Print: "Exported the session to " + tool.Visible(file) + "."}, nil
 }
 
 // slashAddDir checks a directory that the user adds to the workspace. Tools, policy, sandbox and undo get the
 // directories at their start, so the front end reopens the session.
-func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashAddDir(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	roots := s.Tools.Roots()
 	if words == "" {
 		return Expansion{
@@ -328,37 +378,37 @@ func slashAddDir(_ context.Context, s *Session, words string) (Expansion, error)
 		}, nil
 	}
 	path := s.Directory.Resolve(strings.ReplaceAll(words, `\ `, " "))
-	if err := CheckAdded(path, s.Env.Home); err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/add-dir: %v", err)
+	if err := session.CheckAdded(path, s.Env.Home); err != nil {
+		return Expansion{}, errorf("/add-dir: %v", err)
 	}
 	if w, err := workspace.Open(append(roots, path)...); err == nil && len(w.Skipped()) > 0 {
-		return Expansion{}, Errorf(ErrPrompt, "/add-dir: %s", w.Skipped()[0])
+		return Expansion{}, errorf("/add-dir: %s", w.Skipped()[0])
 	}
-	path = Canonical(path)
+	path = session.Canonical(path)
 	if _, inside := names.Within(path, roots); inside {
 		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
 	}
-	if names.Below(path, Canonical(s.Directory.Home)) {
-		return Expansion{}, Errorf(ErrPrompt, "/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
+	if names.Below(path, session.Canonical(s.Directory.Home)) {
+		return Expansion{}, errorf("/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
 	}
 	if denies(s, path) || denies(s, filepath.Join(path, "file")) {
-		return Expansion{}, Errorf(ErrPrompt, "/add-dir: a deny rule applies: %s\nSee /permissions.", path)
+		return Expansion{}, errorf("/add-dir: a deny rule applies: %s\nSee /permissions.", path)
 	}
 	if why := busy(s); why != "" {
-		return Expansion{}, Errorf(ErrPrompt, "/add-dir: %s, and the session must be opened again\nWait for it, or "+
+		return Expansion{}, errorf("/add-dir: %s, and the session must be opened again\nWait for it, or "+
 			"stop it with /background stop ID.", why)
 	}
 	return Expansion{AddDir: path}, nil
 }
 
 // denies reports whether calls can't read a path.
-func denies(s *Session, path string) bool {
+func denies(s *session.Session, path string) bool {
 	read := tool.Request{Invocation: tool.Invocation{Access: []tool.Access{{Verb: tool.Reads, Target: path}}}}
 	return s.Policy.Judge(read).Verdict == tool.Deny
 }
 
 // busy describes the background work that would stop at the end of the session; "": none.
-func busy(s *Session) string {
+func busy(s *session.Session) string {
 	switch {
 	case len(s.Tools.Running()) > 0:
 		return "a background command is running"
@@ -368,9 +418,9 @@ func busy(s *Session) string {
 	return ""
 }
 
-func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
+func slashDoctor(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
 	var b strings.Builder
-	c := NewCheckup(&b)
+	c := session.NewCheckup(&b)
 	found, err := c.Machine(s.Env)
 	if err != nil {
 		return Expansion{}, err
@@ -383,7 +433,7 @@ func slashDoctor(ctx context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: b.String()}, nil
 }
 
-func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashCost(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	all := s.Spent()
 	if len(all) == 0 {
 		return Expansion{Print: "No requests to a model in this session."}, nil
@@ -394,7 +444,7 @@ func slashCost(_ context.Context, s *Session, _ string) (Expansion, error) {
 	for _, m := range all {
 		price := "–"
 		if p, ok := s.Settings.Model.Pricing[m.Model]; ok {
-			c := Cost(m.Usage, p)
+			c := session.Cost(m.Usage, p)
 			total += c
 			priced++
 			price = fmt.Sprintf("$%.4f", c)

@@ -1,4 +1,10 @@
-package session
+// Package slash runs commands at the start of a prompt, such as /help, for all front ends.
+//
+//	commands := slash.New(s, slash.Lasts|slash.Answers)
+//	said, isCommand, err := commands.Expand(ctx, prompt)
+//
+// It also has the texts that front ends share: what an undo would do, and lists.
+package slash
 
 import (
 	"context"
@@ -9,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/nearest"
@@ -28,8 +35,8 @@ type Command struct {
 	Aside bool
 
 	needs  Ability
-	values func(ctx context.Context, s *Session) []Value // possible arguments; nil: any
-	run    func(ctx context.Context, s *Session, words string) (Expansion, error)
+	values func(ctx context.Context, s *session.Session) []Value // possible arguments; nil: any
+	run    func(ctx context.Context, s *session.Session, words string) (Expansion, error)
 }
 
 // Value is a possible argument of a command, with a description.
@@ -73,14 +80,14 @@ func (x Expansion) ForPerson() bool {
 
 // Commands are the slash commands of a session in a front end.
 type Commands struct {
-	s     *Session
+	s     *session.Session
 	front Ability
 	// files are the command files at the start. Trust in a project covers the programs that these run.
 	files []contextfiles.Command
 }
 
 // New returns the commands of a session for a front end, and reports command files that are ignored.
-func New(s *Session, front Ability) *Commands {
+func New(s *session.Session, front Ability) *Commands {
 	c := &Commands{s: s, front: front}
 	var notes []string
 	c.files, notes = c.readFiles()
@@ -91,7 +98,7 @@ func New(s *Session, front Ability) *Commands {
 }
 
 // For returns the commands of another session for the same front end.
-func (c *Commands) For(s *Session) *Commands { return New(s, c.front) }
+func (c *Commands) For(s *session.Session) *Commands { return New(s, c.front) }
 
 // List returns the commands that work in the front end: those of the table, of command files, and the known prompts of
 // MCP servers.
@@ -201,18 +208,23 @@ func (c *Commands) unknown(name string) error {
 	if close := nearest.Names(name, names); len(close) > 0 {
 		hint = "Did you mean /" + strings.Join(close, " or /") + "?"
 	}
-	return Errorf(ErrPrompt, "unknown command /%s\n%s To send it as text, start with a space.", name, hint)
+	return errorf("unknown command /%s\n%s To send it as text, start with a space.", name, hint)
 }
 
-func (c *Commands) help(context.Context, *Session, string) (Expansion, error) {
+// errorf returns an error about a prompt.
+func errorf(format string, args ...any) error {
+	return session.Errorf(session.ErrPrompt, format, args...)
+}
+
+func (c *Commands) help(context.Context, *session.Session, string) (Expansion, error) {
 	return Expansion{Commands: c.List()}, nil
 }
 
-func slashMemory(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashMemory(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	return Expansion{Print: s.Definitions.Describe(s.Definitions.Memory())}, nil
 }
 
-func slashCompress(ctx context.Context, s *Session, _ string) (Expansion, error) {
+func slashCompress(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
 	if s.Conversation == nil {
 		return Expansion{Print: "Nothing to compact: the conversation has not started."}, nil
 	}
@@ -272,7 +284,7 @@ func (c *Commands) table() []Command {
 			run: slashModel,
 		},
 		{Name: "permissions", Words: permissionWords, About: "show rules, or add one for this session",
-			Aside: true, values: func(context.Context, *Session) []Value { return words(RuleLists()) },
+			Aside: true, values: func(context.Context, *session.Session) []Value { return words(session.RuleLists()) },
 			run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
@@ -310,12 +322,12 @@ func words(all []string) []Value {
 	return out
 }
 
-func efforts(context.Context, *Session) []Value { return words(Efforts()) }
+func efforts(context.Context, *session.Session) []Value { return words(session.Efforts()) }
 
 // maxCompleted is how many sessions /resume completes, the newest ones.
 const maxCompleted = 20
 
-func sessionIDs(_ context.Context, s *Session) []Value {
+func sessionIDs(_ context.Context, s *session.Session) []Value {
 	var ids []Value
 	found, _ := s.Directory.Recorded(false)
 	for _, info := range found {
@@ -326,11 +338,11 @@ func sessionIDs(_ context.Context, s *Session) []Value {
 	return ids
 }
 
-func themes(context.Context, *Session) []Value { return words(settings.Themes()) }
+func themes(context.Context, *session.Session) []Value { return words(settings.Themes()) }
 
-func modes(context.Context, *Session) []Value { return words(modeNames()) }
+func modes(context.Context, *session.Session) []Value { return words(modeNames()) }
 
-func modelNames(ctx context.Context, s *Session) []Value {
+func modelNames(ctx context.Context, s *session.Session) []Value {
 	var names []Value
 	for _, m := range s.Models.Known(ctx) {
 		names = append(names, Value{m.ID, m.Source})
@@ -338,24 +350,24 @@ func modelNames(ctx context.Context, s *Session) []Value {
 	return names
 }
 
-func slashQuit(context.Context, *Session, string) (Expansion, error) {
+func slashQuit(context.Context, *session.Session, string) (Expansion, error) {
 	return Expansion{Quit: true}, nil
 }
 
-func slashClear(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashClear(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	if err := s.Clear(); err != nil {
 		return Expansion{}, err
 	}
 	return Expansion{Print: "Started a new conversation."}, nil
 }
 
-func slashMode(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashMode(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	if words == "" {
 		return Expansion{Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(),
 			strings.Join(modeNames(), ", "))}, nil
 	}
 	if err := s.SetMode(words); err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/mode: %v", err)
+		return Expansion{}, errorf("/mode: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("Approval mode: %s.", s.Policy.Mode())}, nil
 }
@@ -368,9 +380,9 @@ func modeNames() []string {
 	return out
 }
 
-func slashPlan(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashPlan(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	if err := s.SetMode(permission.Plan.String()); err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/plan: %v", err)
+		return Expansion{}, errorf("/plan: %v", err)
 	}
 	if words == "" {
 		return Expansion{Print: "Approval mode: plan."}, nil
@@ -378,7 +390,7 @@ func slashPlan(_ context.Context, s *Session, words string) (Expansion, error) {
 	return Expansion{Parts: []model.Part{model.Text(words)}}, nil
 }
 
-func slashModel(ctx context.Context, s *Session, words string) (Expansion, error) {
+func slashModel(ctx context.Context, s *session.Session, words string) (Expansion, error) {
 	if words == "" {
 		return listModels(ctx, s), nil
 	}
@@ -392,7 +404,7 @@ func slashModel(ctx context.Context, s *Session, words string) (Expansion, error
 	return Expansion{Print: "Model: " + tool.Visible(m.Name()) + "."}, nil
 }
 
-func listModels(ctx context.Context, s *Session) Expansion {
+func listModels(ctx context.Context, s *session.Session) Expansion {
 	var b strings.Builder
 	if name := s.Models.Name(); name != "" {
 		fmt.Fprintf(&b, "Model: %s.\n\n", tool.Visible(name))
@@ -408,9 +420,9 @@ func listModels(ctx context.Context, s *Session) Expansion {
 	return Expansion{Print: b.String(), Markdown: true}
 }
 
-func slashEffort(_ context.Context, s *Session, words string) (Expansion, error) {
-	if !slices.Contains(Efforts(), words) {
-		return Expansion{}, Errorf(ErrPrompt, "/effort: expected %s, got %q", strings.Join(Efforts(), ", "), words)
+func slashEffort(_ context.Context, s *session.Session, words string) (Expansion, error) {
+	if !slices.Contains(session.Efforts(), words) {
+		return Expansion{}, errorf("/effort: expected %s, got %q", strings.Join(session.Efforts(), ", "), words)
 	}
 	s.Settings.Model.Effort = words
 	if s.Conversation != nil {
@@ -419,7 +431,7 @@ func slashEffort(_ context.Context, s *Session, words string) (Expansion, error)
 	return Expansion{Print: "Reasoning effort: " + tool.Visible(words) + "."}, nil
 }
 
-func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashContext(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	u := s.ContextUsage(s.Conversation)
 	used := u.Estimated()
 	if s.Conversation != nil {
@@ -427,7 +439,7 @@ func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
 			used = tokens
 		}
 	}
-	sum := func(list []ToolTokens) (n int) {
+	sum := func(list []session.ToolTokens) (n int) {
 		for _, t := range list {
 			n += t.Tokens
 		}
@@ -441,7 +453,7 @@ func slashContext(_ context.Context, s *Session, _ string) (Expansion, error) {
 		nil
 }
 
-func slashTools(_ context.Context, s *Session, _ string) (Expansion, error) {
+func slashTools(_ context.Context, s *session.Session, _ string) (Expansion, error) {
 	var b strings.Builder
 	for _, d := range s.Executor.Registry.Declarations(nil) {
 		fmt.Fprintf(&b, "- `%s` %s\n", tool.Visible(d.Name), tool.Visible(d.Brief()))
@@ -449,7 +461,7 @@ func slashTools(_ context.Context, s *Session, _ string) (Expansion, error) {
 	return Expansion{Print: b.String(), Markdown: true}, nil
 }
 
-func slashMCP(ctx context.Context, s *Session, _ string) (Expansion, error) {
+func slashMCP(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
 	aliases, problems := s.Outside.Configured()
 	if len(aliases)+len(problems) == 0 {
 		return Expansion{Print: "No MCP servers. Add one with: adze mcp add."}, nil
@@ -470,7 +482,7 @@ const initText = "Look at this project and write AGENTS.md in its root: what the
 	"and the conventions that its code follows. Keep it short: only what someone can't see at once. If the file " +
 	"exists, improve it."
 
-func slashInit(context.Context, *Session, string) (Expansion, error) {
+func slashInit(context.Context, *session.Session, string) (Expansion, error) {
 	return Expansion{Parts: []model.Part{model.Text(initText)}}, nil
 }
 
@@ -484,8 +496,8 @@ const (
 )
 
 // frontEnd returns a command that the front end runs.
-func frontEnd(a Action) func(context.Context, *Session, string) (Expansion, error) {
-	return func(_ context.Context, _ *Session, words string) (Expansion, error) {
+func frontEnd(a Action) func(context.Context, *session.Session, string) (Expansion, error) {
+	return func(_ context.Context, _ *session.Session, words string) (Expansion, error) {
 		return Expansion{Action: a, Words: words}, nil
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/tool"
@@ -14,24 +15,24 @@ import (
 const permissionWords = "[allow|ask|deny RULE]"
 
 // slashPermissions shows the mode and the rules, or adds a rule for the session.
-func slashPermissions(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashPermissions(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	if words == "" {
 		return Expansion{Print: describeRules(s)}, nil
 	}
 	list, rule, _ := strings.Cut(words, " ")
 	rule = strings.TrimSpace(rule)
-	if !slices.Contains(RuleLists(), list) || rule == "" {
-		return Expansion{}, Errorf(ErrPrompt, "usage: /permissions %s, such as /permissions allow Shell(make test)",
+	if !slices.Contains(session.RuleLists(), list) || rule == "" {
+		return Expansion{}, errorf("usage: /permissions %s, such as /permissions allow Shell(make test)",
 			permissionWords)
 	}
 	note, err := s.AddRule(list, rule)
 	if err != nil {
-		return Expansion{}, Errorf(ErrPrompt, "/permissions: %v", err)
+		return Expansion{}, errorf("/permissions: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("For this session: %s %s%s", list, tool.Visible(rule), note)}, nil
 }
 
-func describeRules(s *Session) string {
+func describeRules(s *session.Session) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Approval mode: %s. Change it with /mode.\n", s.Policy.Mode())
 	var rows [][]string
@@ -50,7 +51,7 @@ func describeRules(s *Session) string {
 const settingWords = "[get KEY|set KEY VALUE]"
 
 // slashSettings lists the settings that are not defaults, shows one, or changes one in the user's file.
-func slashSettings(_ context.Context, s *Session, words string) (Expansion, error) {
+func slashSettings(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	verb, rest, _ := strings.Cut(words, " ")
 	rest = strings.TrimSpace(rest)
 	switch {
@@ -61,7 +62,7 @@ func slashSettings(_ context.Context, s *Session, words string) (Expansion, erro
 		if err != nil {
 			return Expansion{}, err
 		}
-		v := ValueOf(s.Settings, key)
+		v := session.ValueOf(s.Settings, key)
 		if v.Value == nil {
 			return Expansion{Print: "setting " + key + " is not set"}, nil
 		}
@@ -70,13 +71,13 @@ func slashSettings(_ context.Context, s *Session, words string) (Expansion, erro
 		key, value, _ := strings.Cut(rest, " ")
 		return changeSetting(s, key, strings.TrimSpace(value))
 	}
-	return Expansion{}, Errorf(ErrPrompt, "usage: /settings %s", settingWords)
+	return Expansion{}, errorf("usage: /settings %s", settingWords)
 }
 
-func listSettings(s *Session) Expansion {
+func listSettings(s *session.Session) Expansion {
 	var rows [][]string
 	for _, d := range settings.Describe() {
-		if v := ValueOf(s.Settings, d.Key); len(v.From) > 0 {
+		if v := session.ValueOf(s.Settings, d.Key); len(v.From) > 0 {
 			rows = append(rows, []string{v.Key, clip(v.String(), 60), v.Source()})
 		}
 	}
@@ -89,8 +90,8 @@ func listSettings(s *Session) Expansion {
 	return Expansion{Print: "Settings that are not defaults:\n" + columns(rows) + "All settings: 'adze config list'."}
 }
 
-func changeSetting(s *Session, key, value string) (Expansion, error) {
-	c, err := s.Directory.SetSetting(ForUser, key, value)
+func changeSetting(s *session.Session, key, value string) (Expansion, error) {
+	c, err := s.Directory.SetSetting(session.ForUser, key, value)
 	if err != nil {
 		return Expansion{}, err
 	}
@@ -106,7 +107,7 @@ func changeSetting(s *Session, key, value string) (Expansion, error) {
 func second[A, B any](_ A, b B) B { return b }
 
 // settingKeys returns the completions of /settings.
-func settingKeys(context.Context, *Session) []Value {
+func settingKeys(context.Context, *session.Session) []Value {
 	var out []Value
 	for _, verb := range []string{"get ", "set "} {
 		for _, d := range settings.Describe() {
@@ -116,32 +117,8 @@ func settingKeys(context.Context, *Session) []Value {
 	return out
 }
 
-// DescribeRequests lists the requests of a project, grouped by their effect.
-func DescribeRequests(items []trust.Item) string {
-	titles := []string{
-		trust.RunsProgram: "Runs programs", trust.ChangesPermissions: "Changes permissions",
-		trust.AddsTools: "Adds servers, agents, skills", trust.ChangesSetting: "Changes other settings",
-	}
-	groups := map[trust.Effect][]trust.Item{}
-	for _, item := range items {
-		groups[item.Effect] = append(groups[item.Effect], item)
-	}
-	var b strings.Builder
-	for effect, title := range titles {
-		group := groups[trust.Effect(effect)]
-		if len(group) > 0 {
-			fmt.Fprintf(&b, "  %s:\n", title)
-		}
-		for _, item := range group {
-			fmt.Fprintf(&b, "    %s = %s\n", tool.Visible(item.What),
-				tool.Visible(strings.ReplaceAll(item.Text, "\n", " ")))
-		}
-	}
-	return b.String()
-}
-
 // trust shows what the project requests, and trusts it if the user approves.
-func (c *Commands) trust(ctx context.Context, s *Session, _ string) (Expansion, error) {
+func (c *Commands) trust(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
 	dir, store := s.Directory.Path, s.Directory.Trust()
 	items, err := s.Directory.Requests()
 	if err != nil {
@@ -154,7 +131,7 @@ func (c *Commands) trust(ctx context.Context, s *Session, _ string) (Expansion, 
 	if err != nil {
 		return Expansion{}, err
 	}
-	list := "The project " + dir + " requests:\n" + DescribeRequests(items)
+	list := "The project " + dir + " requests:\n" + trust.Describe(items)
 	if state == trust.Trusted {
 		return Expansion{Print: list + "This project is trusted."}, nil
 	}

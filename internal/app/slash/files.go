@@ -1,4 +1,4 @@
-package session
+package slash
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/session"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/model"
@@ -41,7 +42,7 @@ func (c *Commands) custom() []Command {
 		}
 		all = append(all, Command{
 			Name: f.Name, Words: hint, About: fmt.Sprintf("%s (%s)", f.Description, f.Scope),
-			run: func(ctx context.Context, s *Session, words string) (Expansion, error) {
+			run: func(ctx context.Context, s *session.Session, words string) (Expansion, error) {
 				if err := c.mayRun(f); err != nil {
 					return Expansion{}, err
 				}
@@ -62,11 +63,11 @@ func (c *Commands) mayRun(f contextfiles.Command) error {
 		how = "/trust"
 	}
 	if !c.s.Definitions.Trusted {
-		return Errorf(ErrPrompt, "/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", f.Name,
+		return errorf("/%s: %s runs commands, and this project isn't trusted\nReview it with %s.", f.Name,
 			file, how)
 	}
 	if !slices.ContainsFunc(c.files, func(old contextfiles.Command) bool { return reflect.DeepEqual(old, f) }) {
-		return Errorf(ErrPrompt, "/%s: %s runs commands, and it changed since the session started\nReview it with %s, "+
+		return errorf("/%s: %s runs commands, and it changed since the session started\nReview it with %s, "+
 			"and start a new session.", f.Name, file, how)
 	}
 	return nil
@@ -74,7 +75,7 @@ func (c *Commands) mayRun(f contextfiles.Command) error {
 
 // expandFile returns the prompt of a command file with its placeholders replaced, in order. Commands are judged like
 // those of the model.
-func expandFile(ctx context.Context, s *Session, c contextfiles.Command, words string) (Expansion, error) {
+func expandFile(ctx context.Context, s *session.Session, c contextfiles.Command, words string) (Expansion, error) {
 	file := shortPath(c.Path, s.Directory.Path)
 	var parts []model.Part
 	var text strings.Builder
@@ -87,13 +88,13 @@ func expandFile(ctx context.Context, s *Session, c contextfiles.Command, words s
 		case contextfiles.ShellPart:
 			out, err := runForPrompt(ctx, s, shellLine(p.Shell, words))
 			if err != nil {
-				return Expansion{}, Errorf(ErrPrompt, "/%s: %s:%d: %v", c.Name, file, p.Line, err)
+				return Expansion{}, errorf("/%s: %s:%d: %v", c.Name, file, p.Line, err)
 			}
 			text.WriteString(out)
 		case contextfiles.FilePart:
 			content, err := s.AttachFile(ctx, p.Text)
 			if err != nil {
-				return Expansion{}, Errorf(ErrPrompt, "/%s: %s:%d: @{%s}: %v", c.Name, file, p.Line, p.Text, err)
+				return Expansion{}, errorf("/%s: %s:%d: @{%s}: %v", c.Name, file, p.Line, p.Text, err)
 			}
 			text.WriteString("@" + p.Text)
 			parts = append(parts, content...)
@@ -126,8 +127,8 @@ func shellLine(parts []contextfiles.Part, words string) string {
 
 // runForPrompt runs a command of a command file with the policy, the hooks and the approval of a model's call, and
 // returns its output.
-func runForPrompt(ctx context.Context, s *Session, line string) (string, error) {
-	shell, err := Shell(s.Executor.Registry)
+func runForPrompt(ctx context.Context, s *session.Session, line string) (string, error) {
+	shell, err := session.Shell(s.Executor.Registry)
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +141,7 @@ func runForPrompt(ctx context.Context, s *Session, line string) (string, error) 
 		Mask: s.Executor.Mask, Spill: s.Executor.Spill, Budget: s.Executor.Budget,
 	}
 	batch := x.Batch(ctx)
-	batch.Add(tool.Call{ID: NewID(), Name: shell.Name, Args: args})
+	batch.Add(tool.Call{ID: session.NewID(), Name: shell.Name, Args: args})
 	o := batch.Wait()[0]
 	switch {
 	case ctx.Err() != nil:
@@ -190,10 +191,10 @@ func promptCommand(p discover.Prompt) Command {
 	if c.About == "" {
 		c.About = p.Title
 	}
-	c.run = func(ctx context.Context, s *Session, words string) (Expansion, error) {
+	c.run = func(ctx context.Context, s *session.Session, words string) (Expansion, error) {
 		args, missing := promptArguments(p.Arguments, splitQuoted(words))
 		if len(missing) > 0 {
-			return Expansion{}, Errorf(ErrPrompt, "/%s needs %s; it takes: /%s %s%s", c.Name,
+			return Expansion{}, errorf("/%s needs %s; it takes: /%s %s%s", c.Name,
 				strings.Join(missing, " and "), c.Name, c.Words,
 				suggestions(ctx, s.Outside.Servers(), p, missing, args))
 		}
@@ -295,9 +296,9 @@ func conversation(messages []discover.Message) Expansion {
 		var parts []model.Part
 		for _, p := range m.Content {
 			if t, ok := p.(tool.Text); ok {
-				p = tool.Text(tool.Cut(string(t), MaxAttached))
+				p = tool.Text(tool.Cut(string(t), session.MaxAttached))
 			}
-			parts = append(parts, PromptPart(p))
+			parts = append(parts, session.PromptPart(p))
 		}
 		if role == model.User && allUser(messages[i:]) {
 			x.Parts = append(x.Parts, parts...)
