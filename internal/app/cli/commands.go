@@ -168,7 +168,7 @@ Exit codes: 0 it runs, perhaps in a trial first, 2 wrong usage, 3 you would be a
 adze sandbox run -- make test
 adze sandbox run --mode read-only -- sh -c 'touch x'
 adze sandbox run --mode trial -- make                 show what it would change, and ask to keep it`},
-		{name: "doctor", about: "check your setup", run: doctor},
+		{name: "doctor", about: "check your setup", run: runDoctor},
 		{name: "trust", words: "[DIR]", noun: aDirectory, about: "review and trust a project's settings", run: runTrust, help: `
 adze trust
 adze trust --remove`},

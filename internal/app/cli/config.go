@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/doctor"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -158,12 +159,12 @@ func configSchema(_ context.Context, env Env, _ *options, _ []string) error {
 	return err
 }
 
-// doctor reports what works on this machine, what does not, and why.
-func doctor(ctx context.Context, env Env, o *options, words []string) error {
+// runDoctor reports what works on this machine, what does not, and why.
+func runDoctor(ctx context.Context, env Env, o *options, words []string) error {
 	if err := takes(words, 0, "doctor"); err != nil {
 		return err
 	}
-	c := session.NewCheckup(env.Stdout)
+	c := doctor.New(env.Stdout)
 	err := checkSession(ctx, c, env, o)
 	if ctx.Err() != nil {
 		return exitf(exitInterrupted, "interrupted")
@@ -174,7 +175,7 @@ func doctor(ctx context.Context, env Env, o *options, words []string) error {
 	return err
 }
 
-func checkSession(ctx context.Context, c *session.Checkup, env Env, o *options) error {
+func checkSession(ctx context.Context, c *doctor.Report, env Env, o *options) error {
 	found, err := c.Machine(env.session())
 	if err != nil {
 		return err

@@ -224,7 +224,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 			var text bytes.Buffer
 			own, choices := env, *o
 			own.Stdout, own.Stderr, choices.cwd = &text, io.Discard, dir
-			_ = doctor(ctx, own, &choices, nil) // what it can't find out is in its text
+			_ = runDoctor(ctx, own, &choices, nil) // what it can't find out is in its text
 			return text.String()
 		},
 	})

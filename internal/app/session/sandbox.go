@@ -1,14 +1,10 @@
 package session
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"path/filepath"
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/settings"
-	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/internal/engine/trial"
@@ -19,15 +15,15 @@ import (
 // Bubblewrap is the sandbox backend that uses the program bwrap.
 const Bubblewrap = "bubblewrap"
 
-// readOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are
+// ReadOnlyTrial is the value of settings.Tools.Trial that tries commands where they can't write, even if there are
 // overlays.
-const readOnlyTrial = "read-only"
+const ReadOnlyTrial = "read-only"
 
 // sandbox returns the sandbox of the session's commands.
 func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 	f := s.Directory
 	return builtin.Sandbox{
-		Trial: t.Trial == "auto" || t.Trial == readOnlyTrial, ReadOnlyTrial: t.Trial == readOnlyTrial,
+		Trial: t.Trial == "auto" || t.Trial == ReadOnlyTrial, ReadOnlyTrial: t.Trial == ReadOnlyTrial,
 		Mode: t.Sandbox, Write: f.SandboxWrite(t), UnixSockets: t.SandboxUnixSockets,
 		Bubblewrap: t.SandboxBackend == Bubblewrap,
 		Limits: &builtin.ReadLimits{
@@ -50,27 +46,6 @@ func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
 		})
 	}
 	return out, version
-}
-
-// denyRules reports whether the kernel enforces deny rules on paths, or only the text of commands counts.
-func (c *Checkup) denyRules(s *Session, found sandbox.Support) {
-	if rules, _ := s.deniedPaths(); len(rules) == 0 {
-		return
-	}
-	const onlyText = "deny rules on paths only apply to paths in the text of commands"
-	if s.Settings.Tools.Sandbox == string(sandbox.Off) {
-		c.warn(onlyText + " (tools.sandbox: off)")
-		return
-	}
-	spec := sandbox.Spec{Mode: sandbox.DenyRules, Without: ^found.Layers()}
-	if _, err := spec.Plan(); err != nil {
-		c.warn(onlyText + ": " + cmp.Or(found.NamespacesWhy, found.SeccompWhy))
-		return
-	}
-	c.ok("deny rules on paths: the kernel enforces them in every command")
-	for _, text := range s.Tools.DeniedByText() {
-		c.warn(text)
-	}
 }
 
 // Tries reports whether settings let commands be tried. Empty settings do.
@@ -133,70 +108,4 @@ func (s *Session) recoverTrials() {
 	if err := trial.Recover(filepath.Join(s.Directory.Home, trialDir), s.Tools.Roots()); err != nil {
 		s.Env.Warn("%v", err)
 	}
-}
-
-// trials reports whether commands can be tried in a directory, by trying one.
-func (c *Checkup) trials(ctx context.Context, s *Session) {
-	switch t := s.Settings.Tools; {
-	case t.Trial == "off":
-		c.plain("trials: off (tools.trial)")
-		return
-	case t.Trial == Untried:
-		c.plain("trials: off until you trust this project. Review with 'adze trust'")
-		return
-	case !Tries(t):
-		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
-		return
-	}
-	why := "tools.trial is read-only"
-	if s.Settings.Tools.Trial != readOnlyTrial {
-		by, err := s.tryTrial(ctx)
-		if err == nil {
-			c.ok("trials: commands are tried in an overlay (overlayfs" + by + ")")
-			return
-		}
-		why = err.Error()
-	}
-	if err := s.canObserve(); err != nil {
-		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
-		return
-	}
-	c.ok("trials: commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
-}
-
-// canObserve returns why commands can't be tried in a read-only place, or nil.
-func (s *Session) canObserve() (err error) {
-	r := proc.Open(proc.Options{Helper: s.Env.Helper})
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return r.CanObserve()
-}
-
-// tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.
-func (s *Session) tryTrial(ctx context.Context) (by string, err error) {
-	f := s.Directory
-	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.Env.Environ)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, layers.Close()) }()
-	if ok, why := layers.Supported(); !ok {
-		return "", errors.New(why)
-	}
-	t, err := layers.New(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, t.Drop()) }()
-	r := proc.Open(proc.Options{Helper: s.Env.Helper})
-	defer func() { err = errors.Join(err, r.Close()) }()
-	spec := t.Spec(nil)
-	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.Env.Environ, Sandbox: spec})
-	if err == nil && out.Exit != 0 {
-		err = errors.New(out.Output.String())
-	}
-	if plan, fails := spec.Plan(); fails == nil && plan.Launched {
-		has := sandbox.Probe()
-		by = "; in namespaces of bubblewrap, because " + cmp.Or(has.NamespacesWhy, has.PIDsWhy)
-	}
-	return by, err
 }

@@ -26,6 +26,11 @@ func (s *Session) track() *undo.Tracker {
 	})
 }
 
+// Unwatched returns why the changes of commands can't be found by watching directories; "": they can.
+func (s *Session) Unwatched(ctx context.Context) (why string, err error) {
+	return s.track().Unwatched(ctx)
+}
+
 // kept records the changes of a tried call.
 func (s *Session) kept(c tool.Call, paths []builtin.KeptPath) {
 	all := make([]undo.KeptPath, len(paths))

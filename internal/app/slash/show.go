@@ -16,6 +16,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/doctor"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -420,7 +421,7 @@ func busy(s *session.Session) string {
 
 func slashDoctor(ctx context.Context, s *session.Session, _ string) (Expansion, error) {
 	var b strings.Builder
-	c := session.NewCheckup(&b)
+	c := doctor.New(&b)
 	found, err := c.Machine(s.Env)
 	if err != nil {
 		return Expansion{}, err

@@ -1,7 +1,16 @@
-package session
+// Package doctor reports what works in a session, what doesn't, and why: adze doctor and /doctor.
+//
+//	r := doctor.New(os.Stdout)
+//	found, err := r.Machine(env)
+//	…
+//	r.Session(ctx, s, found, warnings)
+//	problems := r.End()
+package doctor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -20,8 +30,56 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
+// Report prints the report of adze doctor and /doctor: sections of lines, each with a mark.
+type Report struct {
+	w        io.Writer
+	problems int
+}
+
+// New starts a report.
+func New(w io.Writer) *Report { return &Report{w: w} }
+
+func (c *Report) section(title string) { fmt.Fprintln(c.w, title) }
+
+// ok prints something that works.
+func (c *Report) ok(text string) { c.line("✓", text) }
+
+// plain prints a neutral fact.
+func (c *Report) plain(text string) { c.line(" ", text) }
+
+// warn prints a fact that works partly, or is ignored.
+func (c *Report) warn(text string) {
+	c.problems++
+	c.line("!", text)
+}
+
+// bad prints a failure.
+func (c *Report) bad(text string) {
+	c.problems++
+	c.line("✗", text)
+}
+
+func (c *Report) line(mark, text string) {
+	first, rest, _ := strings.Cut(tool.Visible(strings.TrimRight(text, "\n")), "\n")
+	fmt.Fprintf(c.w, "  %s %s\n", mark, first)
+	if rest != "" {
+		fmt.Fprintf(c.w, "    %s\n", strings.ReplaceAll(rest, "\n", "\n    "))
+	}
+}
+
+// End prints the number of problems, and returns it.
+func (c *Report) End() int {
+	switch c.problems {
+	case 0:
+		fmt.Fprintln(c.w, "\nNo problems found.")
+	default:
+		fmt.Fprintf(c.w, "\n%s found.\n", humanize.Count(c.problems, "problem"))
+	}
+	return c.problems
+}
+
 // Machine reports facts that don't depend on a session. It returns the supported kinds of sandboxes.
-func (c *Checkup) Machine(env Env) (sandbox.Support, error) {
+func (c *Report) Machine(env session.Env) (sandbox.Support, error) {
 	c.section("adze")
 	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
 	r := proc.Open(proc.Options{Helper: env.Helper})
@@ -31,15 +89,15 @@ func (c *Checkup) Machine(env Env) (sandbox.Support, error) {
 }
 
 // Failed reports why there is no session.
-func (c *Checkup) Failed(found sandbox.Support, err error) {
+func (c *Report) Failed(found sandbox.Support, err error) {
 	c.sandbox(found, false)
 	c.section("settings")
 	c.bad(err.Error())
 }
 
 // Session reports what works in a session, what doesn't, and why. warnings are those of its start.
-func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support, warnings []string) {
-	c.sandbox(found, s.Settings.Tools.SandboxBackend == Bubblewrap)
+func (c *Report) Session(ctx context.Context, s *session.Session, found sandbox.Support, warnings []string) {
+	c.sandbox(found, s.Settings.Tools.SandboxBackend == session.Bubblewrap)
 	c.trials(ctx, s)
 	c.denyRules(s, found)
 	c.sandboxSettings(s.Directory, s.Settings.Tools)
@@ -60,7 +118,7 @@ func (c *Checkup) Session(ctx context.Context, s *Session, found sandbox.Support
 }
 
 // sessions reports the size of recorded sessions, and when they are deleted.
-func (c *Checkup) sessions(s *Session) {
+func (c *Report) sessions(s *session.Session) {
 	c.section("sessions")
 	g := s.Settings.General
 	if !g.ChatRecording {
@@ -82,11 +140,11 @@ func (c *Checkup) sessions(s *Session) {
 }
 
 // undo reports whether the changes of commands are found by watches, or by the times of all files.
-func (c *Checkup) undo(ctx context.Context, s *Session) {
+func (c *Report) undo(ctx context.Context, s *session.Session) {
 	if !s.Settings.General.ChatRecording {
 		return
 	}
-	switch why, err := s.track().Unwatched(ctx); {
+	switch why, err := s.Unwatched(ctx); {
 	case err != nil:
 		c.warn("undo: " + err.Error())
 	case why != "":
@@ -98,7 +156,7 @@ func (c *Checkup) undo(ctx context.Context, s *Session) {
 }
 
 // commands reports how commands run.
-func (c *Checkup) commands(health proc.Health) {
+func (c *Report) commands(health proc.Health) {
 	c.section("commands")
 	if health.Shell != "" {
 		c.ok("shell: " + health.Shell)
@@ -109,7 +167,7 @@ func (c *Checkup) commands(health proc.Health) {
 }
 
 // settings reports the settings that a user might not expect, and the warnings about them.
-func (c *Checkup) settings(s *Session, warnings []string) {
+func (c *Report) settings(s *session.Session, warnings []string) {
 	c.section("settings")
 	c.plain("user settings: " + filepath.Join(s.Directory.Home, "settings.json"))
 	mode := "approval mode: " + s.Policy.Mode().String()
@@ -128,7 +186,7 @@ func (c *Checkup) settings(s *Session, warnings []string) {
 
 // agents lists the defined subagents and their unsupported settings. The tools of servers that are not connected are
 // unknown here.
-func (c *Checkup) agents(s *Session) {
+func (c *Report) agents(s *session.Session) {
 	if len(s.Definitions.Roles) > 0 {
 		c.section("agents")
 	}
@@ -137,7 +195,7 @@ func (c *Checkup) agents(s *Session) {
 		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
 			problems = append(problems, "unknown or unsupported tools, not granted: "+strings.Join(unknown, ", "))
 		}
-		if IsGrade(r.Model) {
+		if session.IsGrade(r.Model) {
 			problems = append(problems, fmt.Sprintf("unknown model %q, uses the session's model", r.Model))
 		}
 		if problems == nil {
@@ -149,7 +207,7 @@ func (c *Checkup) agents(s *Session) {
 }
 
 // hooks lists the hooks of settings.
-func (c *Checkup) hooks(s *Session) {
+func (c *Report) hooks(s *session.Session) {
 	given := s.Settings.Hooks
 	if len(given.Given) == 0 {
 		return
@@ -173,7 +231,7 @@ func (c *Checkup) hooks(s *Session) {
 }
 
 // tools reports the number of tools, and every source of external tools with its problems.
-func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
+func (c *Report) tools(ctx context.Context, s *session.Session, modelName string) {
 	c.section("tools")
 	s.Outside.Connect()
 	s.Outside.Wait(ctx) // failures are reported below
@@ -203,7 +261,7 @@ func (c *Checkup) tools(ctx context.Context, s *Session, modelName string) {
 }
 
 // discovery reports the result of the discovery command.
-func (c *Checkup) discovery(s *Session) {
+func (c *Report) discovery(s *session.Session) {
 	ended, problems, ran := s.Outside.Discovered()
 	switch {
 	case !ran:
@@ -230,12 +288,12 @@ func (c *Checkup) discovery(s *Session) {
 }
 
 // server reports the state of an MCP server.
-func (c *Checkup) server(s *Session, l ListedServer) {
+func (c *Report) server(s *session.Session, l session.ListedServer) {
 	state := fmt.Sprintf("MCP server %s: %s", l.Name, l.State)
 	switch {
-	case l.State == ServerOff:
+	case l.State == session.ServerOff:
 		c.plain(state + ": " + l.Error)
-	case l.State == ServerUntrusted:
+	case l.State == session.ServerUntrusted:
 		c.warn(state + ": " + l.Error)
 	case l.Error != "":
 		c.bad(state + ": " + l.Error)
@@ -250,56 +308,8 @@ func (c *Checkup) server(s *Session, l ListedServer) {
 	}
 }
 
-// Checkup prints the report of adze doctor and /doctor: sections of lines, each with a mark.
-type Checkup struct {
-	w        io.Writer
-	problems int
-}
-
-// NewCheckup starts a report.
-func NewCheckup(w io.Writer) *Checkup { return &Checkup{w: w} }
-
-func (c *Checkup) section(title string) { fmt.Fprintln(c.w, title) }
-
-// ok prints something that works.
-func (c *Checkup) ok(text string) { c.line("✓", text) }
-
-// plain prints a neutral fact.
-func (c *Checkup) plain(text string) { c.line(" ", text) }
-
-// warn prints a fact that works partly, or is ignored.
-func (c *Checkup) warn(text string) {
-	c.problems++
-	c.line("!", text)
-}
-
-// bad prints a failure.
-func (c *Checkup) bad(text string) {
-	c.problems++
-	c.line("✗", text)
-}
-
-func (c *Checkup) line(mark, text string) {
-	first, rest, _ := strings.Cut(tool.Visible(strings.TrimRight(text, "\n")), "\n")
-	fmt.Fprintf(c.w, "  %s %s\n", mark, first)
-	if rest != "" {
-		fmt.Fprintf(c.w, "    %s\n", strings.ReplaceAll(rest, "\n", "\n    "))
-	}
-}
-
-// End prints the number of problems, and returns it.
-func (c *Checkup) End() int {
-	switch c.problems {
-	case 0:
-		fmt.Fprintln(c.w, "\nNo problems found.")
-	default:
-		fmt.Fprintf(c.w, "\n%s found.\n", humanize.Count(c.problems, "problem"))
-	}
-	return c.problems
-}
-
 // sandbox reports which kinds of sandboxes this system supports, and how well each mode is enforced.
-func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
+func (c *Report) sandbox(s sandbox.Support, bubblewrap bool) {
 	c.section("sandbox")
 	lines := s.Lines(bubblewrap)
 	modes := []sandbox.Mode{sandbox.ReadOnly, sandbox.Workspace, sandbox.WorkspaceNetwork}
@@ -349,7 +359,7 @@ func (c *Checkup) sandbox(s sandbox.Support, bubblewrap bool) {
 	}
 }
 
-func (c *Checkup) layer(works bool, name, why string) {
+func (c *Report) layer(works bool, name, why string) {
 	if works {
 		c.ok(name)
 	} else {
@@ -376,7 +386,7 @@ func layerNames(l sandbox.Layers) []string {
 }
 
 // sandboxSettings reports the user's sandbox settings.
-func (c *Checkup) sandboxSettings(f Directory, t settings.Tools) {
+func (c *Report) sandboxSettings(f session.Directory, t settings.Tools) {
 	c.plain("tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend)
 	for _, path := range f.SandboxWrite(t) {
 		if _, err := os.Stat(path); err != nil {
@@ -388,4 +398,91 @@ func (c *Checkup) sandboxSettings(f Directory, t settings.Tools) {
 	if t.SandboxUnixSockets {
 		c.plain("tools.sandboxUnixSockets: commands can connect to Unix sockets of other programs")
 	}
+}
+
+// denyRules reports whether the kernel enforces deny rules on paths, or only the text of commands counts.
+func (c *Report) denyRules(s *session.Session, found sandbox.Support) {
+	if len(s.Policy.DeniedPaths()) == 0 {
+		return
+	}
+	const onlyText = "deny rules on paths only apply to paths in the text of commands"
+	if s.Settings.Tools.Sandbox == string(sandbox.Off) {
+		c.warn(onlyText + " (tools.sandbox: off)")
+		return
+	}
+	spec := sandbox.Spec{Mode: sandbox.DenyRules, Without: ^found.Layers()}
+	if _, err := spec.Plan(); err != nil {
+		c.warn(onlyText + ": " + cmp.Or(found.NamespacesWhy, found.SeccompWhy))
+		return
+	}
+	c.ok("deny rules on paths: the kernel enforces them in every command")
+	for _, text := range s.Tools.DeniedByText() {
+		c.warn(text)
+	}
+}
+
+// trials reports whether commands can be tried in a directory, by trying one.
+func (c *Report) trials(ctx context.Context, s *session.Session) {
+	switch t := s.Settings.Tools; {
+	case t.Trial == "off":
+		c.plain("trials: off (tools.trial)")
+		return
+	case t.Trial == session.Untried:
+		c.plain("trials: off until you trust this project. Review with 'adze trust'")
+		return
+	case !session.Tries(t):
+		c.plain("trials: off (tools.sandbox: " + t.Sandbox + ")")
+		return
+	}
+	why := "tools.trial is read-only"
+	if s.Settings.Tools.Trial != session.ReadOnlyTrial {
+		by, err := tryTrial(ctx, s)
+		if err == nil {
+			c.ok("trials: commands are tried in an overlay (overlayfs" + by + ")")
+			return
+		}
+		why = err.Error()
+	}
+	if err := canObserve(s.Env); err != nil {
+		c.plain("trials: none, because " + why + "; nor in a read-only place: " + err.Error())
+		return
+	}
+	c.ok("trials: commands are tried in a read-only place (Landlock; refused writes are observed), because " + why)
+}
+
+// canObserve returns why commands can't be tried in a read-only place, or nil.
+func canObserve(env session.Env) (err error) {
+	r := proc.Open(proc.Options{Helper: env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return r.CanObserve()
+}
+
+// tryTrial runs a command that does nothing in a trial. by describes whether and why bubblewrap is used.
+func tryTrial(ctx context.Context, s *session.Session) (by string, err error) {
+	f := s.Directory
+	layers, _, err := f.Trials(f.SandboxWrite(s.Settings.Tools), s.Env.Environ)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, layers.Close()) }()
+	if ok, why := layers.Supported(); !ok {
+		return "", errors.New(why)
+	}
+	t, err := layers.New(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, t.Drop()) }()
+	r := proc.Open(proc.Options{Helper: s.Env.Helper})
+	defer func() { err = errors.Join(err, r.Close()) }()
+	spec := t.Spec(nil)
+	out, err := r.Run(ctx, proc.Command{Line: ":", Dir: f.Path, Env: s.Env.Environ, Sandbox: spec})
+	if err == nil && out.Exit != 0 {
+		err = errors.New(out.Output.String())
+	}
+	if plan, fails := spec.Plan(); fails == nil && plan.Launched {
+		has := sandbox.Probe()
+		by = "; in namespaces of bubblewrap, because " + cmp.Or(has.NamespacesWhy, has.PIDsWhy)
+	}
+	return by, err
 }
