@@ -242,13 +242,13 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 	if err != nil {
 		return nil, err
 	}
-	id, err := directory.Sessions().Find(p.SessionID)
+	id, err := session.Of(directory).Find(p.SessionID)
 	if err != nil || id != p.SessionID {
 		return nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 	}
 	record := &session.Recording{Resume: id}
-	if info, err := os.Stat(directory.Sessions().Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
-		if err := directory.DeleteSession(id); err != nil {
+	if info, err := os.Stat(session.Of(directory).Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
+		if err := session.Of(directory).DeleteSession(id); err != nil {
 			return nil, err
 		}
 		record, replay = &session.Recording{ID: id, Keep: true}, false
@@ -258,7 +258,7 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 		return nil, err
 	}
 	if replay {
-		if err := t.replay(directory.Sessions()); err != nil {
+		if err := t.replay(session.Of(directory).Sessions); err != nil {
 			t.close()
 			return nil, err
 		}
@@ -344,7 +344,7 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		found, err := directory.Recorded(p.CWD == "")
+		found, err := session.Of(directory).Recorded(p.CWD == "")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -409,9 +409,9 @@ func (s *server) deleteSession(raw json.RawMessage) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if id, err := directory.Sessions().Find(p.SessionID); err != nil || id != p.SessionID {
+		if id, err := session.Of(directory).Find(p.SessionID); err != nil || id != p.SessionID {
 			return nil, nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 		}
-		return nil, nil, directory.DeleteSession(p.SessionID)
+		return nil, nil, session.Of(directory).DeleteSession(p.SessionID)
 	}, nil
 }

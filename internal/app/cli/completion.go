@@ -239,7 +239,7 @@ func nounOffers(env Env, n noun) []offer {
 		if err != nil {
 			return nil
 		}
-		found, err := directory.Recorded(false)
+		found, err := session.Of(directory).Recorded(false)
 		if err != nil {
 			return nil
 		}

@@ -319,9 +319,9 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 	}
 	switch {
 	case r.latest:
-		out.Resume, err = directory.Latest()
+		out.Resume, err = session.Of(directory).Latest()
 	case r.id != "":
-		out.Resume, err = directory.Sessions().Find(r.id)
+		out.Resume, err = session.Of(directory).Find(r.id)
 		var unknown *journal.UnknownError
 		if errors.As(err, &unknown) && !startsUUID(r.id) {
 			out.Resume, err = chooseSession(ctx, env, directory, r.id)

@@ -404,7 +404,7 @@ func pickFirst(env Env, o *options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := directory.Latest(); err != nil {
+	if _, err := session.Of(directory).Latest(); err != nil {
 		return "", session.SessionError(err)
 	}
 	o.record.resume = false

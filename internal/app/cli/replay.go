@@ -76,7 +76,7 @@ func sessionReplay(ctx context.Context, env Env, o *options, words []string) err
 	}
 	defer log.Close()
 	if out == nil {
-		return writeReplay(ctx, env, o.replay, all, id, log)
+		return writeReplay(ctx, env, o.replay, all.Sessions, id, log)
 	}
 	directory, err := workingDirectory(env, o)
 	if err != nil {

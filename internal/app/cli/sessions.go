@@ -22,7 +22,7 @@ func sessionList(_ context.Context, env Env, o *options, _ []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := directory.Recorded(o.record.all)
+	found, err := session.Of(directory).Recorded(o.record.all)
 	if err != nil {
 		return err
 	}
@@ -77,12 +77,12 @@ func shortest(all []journal.Info) int {
 }
 
 // found is the session that a word of the command line names.
-func found(env Env, o *options, word string) (journal.Sessions, string, error) {
+func found(env Env, o *options, word string) (session.Sessions, string, error) {
 	directory, err := workingDirectory(env, o)
 	if err != nil {
-		return journal.Sessions{}, "", err
+		return session.Sessions{}, "", err
 	}
-	all := directory.Sessions()
+	all := session.Of(directory)
 	id, err := all.Find(word)
 	if err != nil {
 		return all, "", session.SessionError(err)
@@ -142,7 +142,7 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	copied := session.NewID()
-	if err := directory.Fork(id, upTo, copied); err != nil {
+	if err := session.Of(directory).Fork(id, upTo, copied); err != nil {
 		return session.SessionError(err)
 	}
 	if o.json {
@@ -172,7 +172,7 @@ func sessionDelete(_ context.Context, env Env, o *options, words []string) error
 		}
 	}
 	for _, id := range ids {
-		if err := directory.DeleteSession(id); err != nil {
+		if err := session.Of(directory).DeleteSession(id); err != nil {
 			return session.SessionError(err)
 		}
 		if !o.json {
@@ -191,7 +191,7 @@ const maxListed = 20
 // chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given
 // and one session has them, it is that one.
 func chooseSession(ctx context.Context, env Env, directory session.Directory, words string) (string, error) {
-	found, err := directory.Recorded(false)
+	found, err := session.Of(directory).Recorded(false)
 	if err != nil {
 		return "", err
 	}
@@ -248,5 +248,5 @@ func sessionExport(_ context.Context, env Env, o *options, words []string) error
 	if err != nil {
 		return err
 	}
-	return directory.Export(env.Stdout, id, o.record.format)
+	return session.Of(directory).Export(env.Stdout, id, o.record.format)
 }

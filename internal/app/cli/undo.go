@@ -79,7 +79,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	if err != nil {
 		return err
 	}
-	u, err := directory.OpenUndo(id, sel, env.Environ)
+	u, err := session.Of(directory).OpenUndo(id, sel, env.Environ)
 	if err != nil {
 		return undoError(id, err)
 	}
@@ -116,13 +116,13 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 // undoSession is the session that the command is about.
 func undoSession(directory session.Directory, o *options) (string, error) {
 	if o.undo.session != "" {
-		id, err := directory.Sessions().Find(o.undo.session)
+		id, err := session.Of(directory).Find(o.undo.session)
 		if err != nil {
 			return "", session.SessionError(err)
 		}
 		return id, nil
 	}
-	all, err := directory.Recorded(false)
+	all, err := session.Of(directory).Recorded(false)
 	if err != nil {
 		return "", err
 	}

@@ -124,7 +124,7 @@ func (c *Report) sessions(s *session.Session) {
 	if !g.ChatRecording {
 		c.plain("sessions aren't recorded (general.chatRecording)")
 	}
-	use, err := s.Directory.Use()
+	use, err := session.Of(s.Directory).Use()
 	if err != nil {
 		c.bad(err.Error())
 		return

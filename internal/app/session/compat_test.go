@@ -71,7 +71,7 @@ func TestOldState(t *testing.T) {
 	d.unpackOld(t)
 	directory := Directory{Home: d.home, Path: d.dir}
 	for i, sel := range []Selection{{}, {Redo: true}, {Redo: true}, {All: true}} {
-		u, err := directory.OpenUndo(oldSession, sel, nil)
+		u, err := Of(directory).OpenUndo(oldSession, sel, nil)
 		if err != nil {
 			t.Fatal(i, err)
 		}

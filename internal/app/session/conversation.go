@@ -474,3 +474,11 @@ func (c *changes) news() []string {
 
 // day returns a date as the system prompt has it.
 func day(t time.Time) string { return t.Format("Monday, 2 January 2006") }
+
+// Overspent is the error of a run with a complete answer that exceeded the token limit.
+type Overspent struct{ Err error }
+
+func (e *Overspent) Error() string { return e.Err.Error() }
+
+// Unwrap returns the limit.
+func (e *Overspent) Unwrap() error { return e.Err }

@@ -15,7 +15,11 @@ import (
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	protectednames "github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/permission"
 )
 
 // Directory is a working directory: its settings, and whether the user trusts it.
@@ -212,3 +216,74 @@ func (f Directory) Resolve(path string) string {
 
 // MCPState returns the directory for manifests, logs and logins of servers.
 func (f Directory) MCPState() string { return filepath.Join(f.Home, "mcp") }
+
+// SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has
+// nothing to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule
+// fails.
+func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
+	if scope == ForProject {
+		before, err := f.Requests()
+		if err != nil {
+			return "", err
+		}
+		state, err := f.Trust().State(f.Path, before)
+		if err != nil {
+			return "", err
+		}
+		if len(before) > 0 && state != trust.Trusted {
+			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all " +
+				"projects), or run adze trust first.")
+		}
+	}
+	path, err := f.Change(scope, func(path string, text []byte) ([]byte, error) {
+		return settings.AllowRules(path, text, permission.SplitOffer(offer))
+	})
+	if err != nil || scope != ForProject {
+		return path, err
+	}
+	after, err := f.Requests()
+	if err != nil {
+		return "", err
+	}
+	return path, f.Trust().Trust(f.Path, after)
+}
+
+// SandboxWrite returns the paths that settings make writable in sandboxes.
+func (f Directory) SandboxWrite(t settings.Tools) []string {
+	var paths []string
+	for _, e := range t.SandboxWrite {
+		paths = append(paths, f.Resolve(e.Text))
+	}
+	return paths
+}
+
+// trialDir is the directory for the changes of trials, in Adze's directory.
+const trialDir = "trial"
+
+// SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their
+// names. write are paths that settings make writable.
+func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
+	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.env.Home))
+	protected := func(path string) bool {
+		_, ok := named(path)
+		return ok
+	}
+	return sandbox.NewBase([]string{f.Path}, write, environ, protected), protected
+}
+
+// Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
+func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
+	base, protected := f.SandboxBase(write, environ)
+	layers, err := trial.Open(trial.Options{
+		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
+		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
+		Protected: trial.Protects(base.Protect(), protected),
+		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },
+	})
+	return layers, base.Roots(), err
+}
+
+// RecoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
+func (f Directory) RecoverTrials(roots []string) error {
+	return trial.Recover(filepath.Join(f.Home, trialDir), roots)
+}

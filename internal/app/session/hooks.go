@@ -110,7 +110,7 @@ func (h *hooks) input(e hook.Event) hook.Input {
 		PermissionMode: h.s.Policy.Mode().String(),
 	}
 	if h.s.recorder != nil {
-		in.TranscriptPath = h.s.Directory.Sessions().Path(h.s.ID)
+		in.TranscriptPath = Of(h.s.Directory).Path(h.s.ID)
 	}
 	return in
 }

@@ -24,7 +24,7 @@ func (s *Session) Prompts() ([]Prompt, error) {
 	if !s.Sync() {
 		return nil, Errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
 	}
-	all := s.Directory.Sessions()
+	all := Of(s.Directory)
 	log, err := all.Entries(s.ID)
 	if err != nil {
 		return nil, nil // there are no messages yet
@@ -101,7 +101,7 @@ func (s *Session) Rewind(ctx context.Context, p Prompt, u *Undo) (left []undo.Le
 	}
 	s.recorder.write("", journal.Undone{To: p.Seq - 1})
 	s.recorder.sync()
-	log, state, err := s.Directory.Sessions().View(s.ID)
+	log, state, err := Of(s.Directory).View(s.ID)
 	if err != nil {
 		return nil, SessionError(err)
 	}

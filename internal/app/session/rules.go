@@ -14,7 +14,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/settings"
-	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/permission"
@@ -230,37 +229,6 @@ func (a *approvals) add(d tool.Declaration) {
 	if err == nil && os.MkdirAll(filepath.Dir(a.path), 0o700) == nil {
 		_, _ = atomicfile.Write(a.path, raw, atomicfile.Options{Mode: 0o600})
 	}
-}
-
-// SaveRule writes the rules of an offer to settings and returns the file's path. A project that is trusted, or has
-// nothing to trust, stays trusted with the new rule; in another project a saved rule would be ignored, and SaveRule
-// fails.
-func (f Directory) SaveRule(scope Scope, offer string) (string, error) {
-	if scope == ForProject {
-		before, err := f.Requests()
-		if err != nil {
-			return "", err
-		}
-		state, err := f.Trust().State(f.Path, before)
-		if err != nil {
-			return "", err
-		}
-		if len(before) > 0 && state != trust.Trusted {
-			return "", fmt.Errorf("this project isn't trusted, so a saved rule would be ignored\nChoose u (all " +
-				"projects), or run adze trust first.")
-		}
-	}
-	path, err := f.Change(scope, func(path string, text []byte) ([]byte, error) {
-		return settings.AllowRules(path, text, permission.SplitOffer(offer))
-	})
-	if err != nil || scope != ForProject {
-		return path, err
-	}
-	after, err := f.Requests()
-	if err != nil {
-		return "", err
-	}
-	return path, f.Trust().Trust(f.Path, after)
 }
 
 // RuleLists returns the lists of permission rules, the strongest first.

@@ -1,14 +1,9 @@
 package session
 
 import (
-	"path/filepath"
-
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/settings"
-	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
-	"github.com/adze-dev/adze/internal/engine/trial"
-	protectednames "github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
 )
 
@@ -66,46 +61,4 @@ func (s *Session) Place() permission.Place {
 		return permission.ReadOnly
 	}
 	return permission.None
-}
-
-// SandboxWrite returns the paths that settings make writable in sandboxes.
-func (f Directory) SandboxWrite(t settings.Tools) []string {
-	var paths []string
-	for _, e := range t.SandboxWrite {
-		paths = append(paths, f.Resolve(e.Text))
-	}
-	return paths
-}
-
-// trialDir is the directory for the changes of trials, in Adze's directory.
-const trialDir = "trial"
-
-// SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their
-// names. write are paths that settings make writable.
-func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
-	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.env.Home))
-	protected := func(path string) bool {
-		_, ok := named(path)
-		return ok
-	}
-	return sandbox.NewBase([]string{f.Path}, write, environ, protected), protected
-}
-
-// Trials prepares trials in the directory, and returns its roots. write are paths that settings make writable.
-func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
-	base, protected := f.SandboxBase(write, environ)
-	layers, err := trial.Open(trial.Options{
-		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
-		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
-		Protected: trial.Protects(base.Protect(), protected),
-		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },
-	})
-	return layers, base.Roots(), err
-}
-
-// recoverTrials undoes incomplete changes of sessions that were killed while keeping a trial, and removes their files.
-func (s *Session) recoverTrials() {
-	if err := trial.Recover(filepath.Join(s.Directory.Home, trialDir), s.Tools.Roots()); err != nil {
-		s.Env.Warn("%v", err)
-	}
 }

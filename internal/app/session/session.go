@@ -129,7 +129,9 @@ func Open(env Env, o Options) (*Session, error) {
 	for _, note := range s.Tools.Skipped() {
 		s.Env.Notice(note)
 	}
-	s.recoverTrials()
+	if err := directory.RecoverTrials(s.Tools.Roots()); err != nil {
+		s.Env.Warn("%v", err)
+	}
 	s.world = permission.World{
 		Roots: s.Tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
@@ -217,7 +219,7 @@ func (s *Session) Close() error {
 	s.recorder.close()                                      // after everything that is recorded
 	_ = s.closeTracker()                                    // a later session drops the rest
 	err = errors.Join(err, s.long.Close())
-	s.retain()
+	Of(s.Directory).Retain(s.Settings.General)
 	return err
 }
 

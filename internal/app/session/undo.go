@@ -71,34 +71,7 @@ func noted(o tool.Outcome, note string) tool.Outcome {
 
 // closeTracker drops saved contents that no journal entry names.
 func (s *Session) closeTracker() error {
-	return s.tracker.Close(func() (map[string]bool, error) { return s.Directory.undoNames(s.ID) })
-}
-
-// undoNames returns the contents that undo needs for a session.
-func (f Directory) undoNames(id string) (map[string]bool, error) {
-	all := f.Sessions()
-	log, err := all.Entries(id)
-	var unknown *journal.UnknownError
-	if errors.As(err, &unknown) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer log.Close()
-	return undo.Names(log.Read(1), all.Store())
-}
-
-// Fork copies a session up to an entry, with its undo data.
-func (f Directory) Fork(id string, seq int64, newID string) error {
-	if err := f.Sessions().Fork(id, seq, newID); err != nil {
-		return err
-	}
-	names, err := f.undoNames(newID)
-	if err == nil {
-		err = undo.CopyStore(f.Home, id, newID, names)
-	}
-	return err
+	return s.tracker.Close(func() (map[string]bool, error) { return Of(s.Directory).undoNames(s.ID) })
 }
 
 // Selection selects what to undo. The zero value is the last call that changed files and isn't undone.
@@ -133,15 +106,14 @@ type NothingError struct{ text string }
 func (e *NothingError) Error() string { return e.text }
 
 // OpenUndo plans an undo in a recorded session that isn't in use. Close it.
-func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, error) {
-	all := f.Sessions()
-	log, state, err := all.Open(id)
+func (f Sessions) OpenUndo(id string, sel Selection, environ []string) (*Undo, error) {
+	log, state, err := f.Open(id)
 	if err != nil {
 		return nil, err
 	}
-	w := journal.NewWriter(log, all.Store(), state)
+	w := journal.NewWriter(log, f.Store(), state)
 	w.Mask = secretvalues.New(secretvalues.Options{
-		Environ: environ, Roots: []string{f.Path}, State: f.Home,
+		Environ: environ, Roots: []string{f.directory.Path}, State: f.Home,
 	}).Mask().String
 	store, err := undo.OpenStore(f.Home, id)
 	if err != nil {
@@ -178,7 +150,7 @@ func (f Directory) OpenUndo(id string, sel Selection, environ []string) (*Undo, 
 		}
 		return errors.Join(err, store.Close())
 	}
-	h, err := undo.ReadHistory(log.Read(1), all.Store(), false)
+	h, err := undo.ReadHistory(log.Read(1), f.Store(), false)
 	if err == nil {
 		err = u.plan(h, sel)
 	}
@@ -193,7 +165,7 @@ func (s *Session) Undo(sel Selection) (*Undo, error) {
 	if !s.Sync() {
 		return nil, Errorf(ErrSession, "this session isn't recorded, so nothing can be undone")
 	}
-	all := s.Directory.Sessions()
+	all := Of(s.Directory)
 	store, err := s.tracker.Store()
 	if err != nil {
 		return nil, err

@@ -91,10 +91,10 @@ func TestUndoOfAFork(t *testing.T) {
 		t.Error("the store still has what no call changed")
 	}
 	fork := NewID()
-	if err := s.Directory.Fork(s.ID, 0, fork); err != nil {
+	if err := Of(s.Directory).Fork(s.ID, 0, fork); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Directory.DeleteSession(s.ID); err != nil {
+	if err := Of(s.Directory).DeleteSession(s.ID); err != nil {
 		t.Fatal(err)
 	}
 	if stores, err := undo.Stores(d.home); err != nil || len(stores) != 1 || stores[0] != fork {
@@ -102,7 +102,7 @@ func TestUndoOfAFork(t *testing.T) {
 	}
 	for range 2 { // a store is as good after it was used
 		for _, sel := range []Selection{{}, {Redo: true}} {
-			u, err := s.Directory.OpenUndo(fork, sel, nil)
+			u, err := Of(s.Directory).OpenUndo(fork, sel, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +136,7 @@ func TestUndoOfManyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.holds(t, fmt.Sprintf(name, 7), "new\n")
-	u, err := s.Directory.OpenUndo(s.ID, Selection{}, nil)
+	u, err := Of(s.Directory).OpenUndo(s.ID, Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,13 +165,13 @@ func TestUndoAfterAKill(t *testing.T) {
 	if !undo.IsOpen(d.home, s.ID) {
 		t.Fatal("the store isn't open")
 	}
-	if err := s.Directory.cleanStores([]string{s.ID}, func() bool { return false }); err != nil {
+	if err := Of(s.Directory).cleanStores([]string{s.ID}, func() bool { return false }); err != nil {
 		t.Fatal(err)
 	}
 	if undo.IsOpen(d.home, s.ID) {
 		t.Error("the store still has what no call changed")
 	}
-	u, err := s.Directory.OpenUndo(s.ID, Selection{}, nil)
+	u, err := Of(s.Directory).OpenUndo(s.ID, Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +188,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if err := u.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if u, err = s.Directory.OpenUndo(s.ID, Selection{}, nil); err != nil {
+	if u, err = Of(s.Directory).OpenUndo(s.ID, Selection{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	left, err := u.Apply(t.Context())

@@ -20,7 +20,7 @@ const maxListed = 100
 // slashResume has the user choose another session of the directory, or uses the one with an ID.
 func slashResume(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	if words != "" {
-		id, err := s.Directory.Sessions().Find(words)
+		id, err := session.Of(s.Directory).Find(words)
 		if err != nil {
 			return Expansion{}, session.SessionError(err)
 		}
@@ -29,7 +29,7 @@ func slashResume(_ context.Context, s *session.Session, words string) (Expansion
 		}
 		return Expansion{Resume: id}, nil
 	}
-	found, err := s.Directory.Recorded(false)
+	found, err := session.Of(s.Directory).Recorded(false)
 	if err != nil {
 		return Expansion{}, err
 	}

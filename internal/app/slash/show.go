@@ -354,7 +354,7 @@ func slashExport(_ context.Context, s *session.Session, words string) (Expansion
 			"/export: this session isn't recorded (general.chatRecording)")
 	}
 	var b bytes.Buffer
-	err := s.Directory.Export(&b, s.ID, format)
+	err := session.Of(s.Directory).Export(&b, s.ID, format)
 	var unknown *journal.UnknownError
 	if errors.As(err, &unknown) {
 		return Expansion{Print: "Nothing to export: the conversation has not started."}, nil

@@ -329,7 +329,7 @@ const maxCompleted = 20
 
 func sessionIDs(_ context.Context, s *session.Session) []Value {
 	var ids []Value
-	found, _ := s.Directory.Recorded(false)
+	found, _ := session.Of(s.Directory).Recorded(false)
 	for _, info := range found {
 		if info.Title != "" && info.ID != s.ID && len(ids) < maxCompleted {
 			ids = append(ids, Value{info.ID[:8], info.Title})
