@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/fleet/internal/pipe"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/homedir"
@@ -95,9 +96,9 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := session.Open(session.Env{
+	s, err := session.Open(project.Env{
 		Getenv: os.Getenv, Helper: env.Helper, Home: home, Version: env.Version, Tell: func(note string) { fmt.Fprintln(env.Err, note) },
-	}, session.Options{Dir: session.Canonical(b.Dir), Flags: flags(b), Record: &session.Recording{
+	}, session.Options{Dir: project.Canonical(b.Dir), Flags: flags(b), Record: &session.Recording{
 		ID: b.Session, Elsewhere: &session.Elsewhere{Log: w, Blobs: w, State: state},
 	}})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/task"
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/worker"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 )
@@ -282,9 +283,9 @@ func newWorker(env Env, o *options, q *queue.Queue) (*worker.Worker, func(), err
 	if o.sandbox != "" {
 		flags = append(flags, settings.Flag{Name: "--sandbox", Key: "tools.sandbox", Value: o.sandbox})
 	}
-	s, err := session.Open(session.Env{
+	s, err := session.Open(project.Env{
 		Getenv: os.Getenv, Helper: env.Helper, Home: o.home, Version: env.Version, Tell: func(note string) { fmt.Fprintln(env.Stderr, "adze: "+note) },
-	}, session.Options{Dir: session.Canonical(empty), Flags: flags})
+	}, session.Options{Dir: project.Canonical(empty), Flags: flags})
 	if err != nil {
 		return nil, nil, err
 	}

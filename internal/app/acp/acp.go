@@ -15,6 +15,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 )
 
@@ -29,7 +30,7 @@ type Options struct {
 	// Open opens a session.
 	Open func(Start) (*session.Session, error)
 	// Directory returns a directory without a session.
-	Directory func(dir string) (session.Directory, error)
+	Directory func(dir string) (project.Directory, error)
 	// Limits apply to every conversation.
 	Limits session.Limits
 	// Doctor explains why there is no model, and how to set one.

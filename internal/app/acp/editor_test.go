@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -56,7 +57,7 @@ type editor struct {
 func open(t *testing.T) *editor {
 	t.Helper()
 	e := &editor{
-		t: t, dir: session.Canonical(t.TempDir()), home: session.Canonical(t.TempDir()), messages: make(chan message, 100), ended: make(chan error, 1),
+		t: t, dir: project.Canonical(t.TempDir()), home: project.Canonical(t.TempDir()), messages: make(chan message, 100), ended: make(chan error, 1),
 		changed: make(chan struct{}, 1), answers: map[string]func(map[string]any) any{},
 	}
 	e.vars = map[string]string{"ADZE_HOME": e.home, "ADZE_LOCAL_MODELS": "off"}
@@ -78,7 +79,7 @@ func (e *editor) start() {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	e.out = toServer
-	env := session.Env{Home: e.home, Helper: helper, HasUser: true, Version: "test", Getenv: func(name string) string { return e.vars[name] }}
+	env := project.Env{Home: e.home, Helper: helper, HasUser: true, Version: "test", Getenv: func(name string) string { return e.vars[name] }}
 	go func() {
 		err := Serve(context.Background(), Options{
 			In: in, Out: out, Version: "test",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/journal"
 )
@@ -116,7 +117,7 @@ func (s *server) authenticate(raw json.RawMessage) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		one, err := s.o.Open(Start{Dir: session.Canonical(dir), Tell: func(string) {}})
+		one, err := s.o.Open(Start{Dir: project.Canonical(dir), Tell: func(string) {}})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -128,7 +129,7 @@ func (s *server) authenticate(raw json.RawMessage) (runner, error) {
 
 // noModel returns the error of a session without a model.
 func (s *server) noModel(ctx context.Context, dir string, err error) error {
-	if err == nil || ctx.Err() != nil || !errors.Is(err, session.ErrModel) {
+	if err == nil || ctx.Err() != nil || !errors.Is(err, project.ErrModel) {
 		return err
 	}
 	text := err.Error()
@@ -238,7 +239,7 @@ func (s *server) reopen(raw json.RawMessage, replay bool) (runner, error) {
 // continued opens a recorded session and replays it.
 func (s *server) continued(ctx context.Context, p sessionParams, servers map[string]discover.Server,
 	replay bool) (*talk, error) {
-	directory, err := s.o.Directory(session.Canonical(p.CWD))
+	directory, err := s.o.Directory(project.Canonical(p.CWD))
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +272,7 @@ func (s *server) open(ctx context.Context, p sessionParams, servers map[string]d
 	record *session.Recording) (*talk, error) {
 	t := &talk{server: s, listed: make(chan struct{})}
 	one, err := s.o.Open(Start{
-		Dir: session.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,
+		Dir: project.Canonical(p.CWD), AddDirs: p.AddDirs, Record: record, Tell: t.note,
 	})
 	if err != nil {
 		return nil, errorf(codeInternal, "%v", err)
@@ -340,7 +341,7 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 		return nil, errorf(codeInvalidParams, "cwd: expected an absolute path, got %q", p.CWD)
 	}
 	return func(context.Context) (any, func(), error) {
-		directory, err := s.o.Directory(session.Canonical(p.CWD))
+		directory, err := s.o.Directory(project.Canonical(p.CWD))
 		if err != nil {
 			return nil, nil, err
 		}

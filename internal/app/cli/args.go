@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/engine/nearest"
 	"github.com/adze-dev/adze/permission"
 )
@@ -33,7 +33,7 @@ type options struct {
 	strict      bool
 	json        bool
 	dryRun      bool
-	scope       session.Scope // of settings
+	scope       project.Scope // of settings
 	env         []string      // of a server: K=V
 	headers     []string      // of a server: K: V
 	http, sse   string        // addresses of servers

@@ -17,7 +17,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/homedir"
 	"github.com/adze-dev/adze/internal/engine/nearest"
@@ -319,17 +319,17 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &own):
 		return own.code
-	case errors.As(err, &usage), errors.Is(err, session.ErrDirectories):
+	case errors.As(err, &usage), errors.Is(err, project.ErrDirectories):
 		return exitUsage
-	case errors.As(err, &setting), errors.As(err, &value), errors.Is(err, session.ErrRules):
+	case errors.As(err, &setting), errors.As(err, &value), errors.Is(err, project.ErrRules):
 		return exitSettings
-	case errors.Is(err, session.ErrPrompt), errors.Is(err, session.ErrSession):
+	case errors.Is(err, project.ErrPrompt), errors.Is(err, project.ErrSession):
 		return exitInput
 	case errors.Is(err, agent.ErrTurnLimit):
 		return exitTurns
 	case errors.Is(err, agent.ErrWallTime), errors.Is(err, agent.ErrCallLimit), errors.Is(err, agent.ErrTokenLimit):
 		return exitBudget
-	case errors.Is(err, model.ErrCredentials), errors.Is(err, session.ErrModel):
+	case errors.Is(err, model.ErrCredentials), errors.Is(err, project.ErrModel):
 		return exitCredentials
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/doctor"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -34,9 +35,9 @@ func configList(_ context.Context, env Env, o *options, _ []string) error {
 	if err != nil {
 		return err
 	}
-	all := []session.SettingValue{}
+	all := []project.SettingValue{}
 	for _, d := range settings.Describe() {
-		all = append(all, session.ValueOf(s, d.Key))
+		all = append(all, project.ValueOf(s, d.Key))
 	}
 	if o.json {
 		return printJSON(env.Stdout, all)
@@ -61,7 +62,7 @@ func configGet(_ context.Context, env Env, o *options, words []string) error {
 	if err != nil {
 		return err
 	}
-	v := session.ValueOf(s, key)
+	v := project.ValueOf(s, key)
 	var text string
 	switch {
 	case v.Value == nil:

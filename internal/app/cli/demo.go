@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
@@ -75,7 +76,7 @@ func prepareDemo(env Env) (d *demo, end func() error, err error) {
 		closePage()
 		return os.RemoveAll(scratch)
 	}
-	scratch = session.Canonical(scratch)
+	scratch = project.Canonical(scratch)
 	d = &demo{
 		env: env, scratch: scratch, work: filepath.Join(scratch, "greeting"), page: page, titles: map[string]string{},
 	}

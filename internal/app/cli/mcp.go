@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -215,7 +216,7 @@ func mcpFlags(o *options) []flag {
 	return []flag{
 		{long: "scope", value: "SCOPE", on: "mcp-add mcp-remove config-set config-unset config-path",
 			about: "settings file: user (default) or project",
-			among: []string{string(session.ForUser), string(session.ForProject)},
+			among: []string{string(project.ForUser), string(project.ForProject)},
 			to:    text(&o.scope)},
 		{long: "env", value: "K=V", on: "mcp-add", about: "environment variable for the server (repeatable)",
 			to: texts(&o.env)},
@@ -267,7 +268,7 @@ func mcpAdd(_ context.Context, env Env, o *options, words []string) error {
 			env.tell(fmt.Sprintf("warning: command %q not found in PATH", server.Command))
 		}
 	}
-	if o.scope == session.ForProject {
+	if o.scope == project.ForProject {
 		fmt.Fprintln(env.Stdout, "Run 'adze trust' to enable it.")
 	}
 	return nil
@@ -362,9 +363,9 @@ func changeSettings(env Env, o *options, change func(path string, text []byte) (
 }
 
 // settingsDirectory is where settings are changed. The user's own settings need no directory.
-func settingsDirectory(env Env, o *options) (session.Directory, error) {
+func settingsDirectory(env Env, o *options) (project.Directory, error) {
 	directory, err := env.session().Directory("")
-	if err == nil && o.scope == session.ForProject {
+	if err == nil && o.scope == project.ForProject {
 		directory.Path, err = workingDir(env, o.cwd)
 	}
 	return directory, err

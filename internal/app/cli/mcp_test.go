@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/serve"
 	"github.com/adze-dev/adze/tool"
 )
 
 // A client's directories narrow the workspace and never widen it.
 func TestRootsNarrow(t *testing.T) {
-	dir := session.Canonical(t.TempDir())
+	dir := project.Canonical(t.TempDir())
 	below := filepath.Join(dir, "a")
 	if err := os.Mkdir(below, 0o700); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestRootsNarrow(t *testing.T) {
 
 // A saved approval of an MCP client's question used to apply once: the rule was lost.
 func TestAYesForGoodHoldsForTheConnection(t *testing.T) {
-	home := session.Canonical(t.TempDir())
+	home := project.Canonical(t.TempDir())
 	env := Env{
 		Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard,
 		Getenv: func(string) string { return "" }, Dir: home, Home: home, Version: "test",

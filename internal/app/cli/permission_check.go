@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -48,7 +49,7 @@ func permissionCheck(ctx context.Context, env Env, o *options, words []string) e
 			return usagef("--mode: %v", err)
 		}
 	}
-	c := &checker{env: env, o: o, secrets: secretsIn, home: session.Canonical(home), user: session.Canonical(env.Home)}
+	c := &checker{env: env, o: o, secrets: secretsIn, home: project.Canonical(home), user: project.Canonical(env.Home)}
 	c.place = sync.OnceValue(func() permission.Place {
 		r := proc.Open(proc.Options{Helper: env.Helper})
 		defer r.Close()
@@ -231,7 +232,7 @@ func (c *checker) judge(ctx context.Context, q checkLine) (tool.Decision, []stri
 	if q.Cwd != "" {
 		dir = absolute(c.env.Dir, []string{q.Cwd})[0]
 	}
-	dir = session.Canonical(filepath.Clean(dir))
+	dir = project.Canonical(filepath.Clean(dir))
 	r, err := c.request(ctx, q, dir)
 	if err != nil {
 		return tool.Decision{}, nil, err

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/dev/ptytest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -20,7 +20,7 @@ type seat struct {
 
 func takeSeat(t *testing.T, settings string) *seat {
 	t.Helper()
-	s := &seat{Terminal: ptytest.Open(t), dir: session.Canonical(t.TempDir()), home: t.TempDir(), env: map[string]string{"TERM": "xterm"}}
+	s := &seat{Terminal: ptytest.Open(t), dir: project.Canonical(t.TempDir()), home: t.TempDir(), env: map[string]string{"TERM": "xterm"}}
 	if err := os.WriteFile(filepath.Join(s.home, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/acp"
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/headless"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
@@ -94,14 +95,14 @@ func offered(env Env, o *options) (names []string, dir string, err error) {
 func openConnection(env Env, o *options, dir string, c serve.Client) (*tool.Executor, func(), error) {
 	added := absolute(env.Dir, o.addDirs)
 	for i, path := range added {
-		added[i] = session.Canonical(path)
+		added[i] = project.Canonical(path)
 	}
 	within := narrowed(dir, c.Roots)
 	if within != nil {
 		within = append(within, added...) // the user added them for this server
 	}
 	elsewhere := func(root string) bool {
-		real := session.Canonical(root)
+		real := project.Canonical(root)
 		return !names.Below(dir, real) && !slices.ContainsFunc(append(added, dir),
 			func(dir string) bool { return names.Below(real, dir) })
 	}
@@ -158,7 +159,7 @@ func allowing(r tool.Request, why tool.Decision, flags []string, settings string
 func narrowed(dir string, roots []string) []string {
 	var within []string
 	for _, root := range roots {
-		real := session.Canonical(root)
+		real := project.Canonical(root)
 		switch {
 		case names.Below(dir, real): // all of the workspace, and more that isn't in it
 			return nil
@@ -219,7 +220,7 @@ func serveEditor(ctx context.Context, env Env, o *options, _ []string) error {
 				SystemPrompt: o.systemPrompt, AppendSystemPrompt: o.appendPrompt,
 			})
 		},
-		Directory: func(dir string) (session.Directory, error) { return env.session().Directory(dir) },
+		Directory: func(dir string) (project.Directory, error) { return env.session().Directory(dir) },
 		Doctor: func(ctx context.Context, dir string) string {
 			var text bytes.Buffer
 			own, choices := env, *o

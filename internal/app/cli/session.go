@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/permission"
@@ -77,7 +78,7 @@ func addedDirs(dir, home string, values []string) ([]string, error) {
 			names = elements(v)
 		}
 		for _, path := range absolute(dir, names) {
-			if err := session.CheckAdded(path, home); err != nil {
+			if err := project.CheckAdded(path, home); err != nil {
 				return nil, usagef("--add-dir: %v", err)
 			}
 			out = append(out, path)
@@ -94,8 +95,8 @@ func closeSession(env Env, s *session.Session) {
 }
 
 // session is the environment of a session.
-func (env Env) session() session.Env {
-	return session.Env{
+func (env Env) session() project.Env {
+	return project.Env{
 		Getenv: env.Getenv, Environ: env.Environ, Helper: env.Helper, Home: env.Home, Version: env.Version,
 		HasUser: env.Terminal || env.driven, Hurry: env.Hurry, Tell: env.tell, Show: env.show,
 	}
@@ -168,10 +169,10 @@ func settingFlags(o *options) []settings.Flag {
 }
 
 // workingDirectory is the directory that the command line names, for commands that open no session.
-func workingDirectory(env Env, o *options) (session.Directory, error) {
+func workingDirectory(env Env, o *options) (project.Directory, error) {
 	dir, err := workingDir(env, o.cwd)
 	if err != nil {
-		return session.Directory{}, err
+		return project.Directory{}, err
 	}
 	return env.session().Directory(dir)
 }
@@ -188,7 +189,7 @@ func workingDir(env Env, cwd string) (string, error) {
 	if err := isDir(dir); err != nil {
 		return "", usagef("%v", err)
 	}
-	return session.Canonical(dir), nil
+	return project.Canonical(dir), nil
 }
 
 func isDir(path string) error {

@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
@@ -190,7 +191,7 @@ const maxListed = 20
 
 // chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given
 // and one session has them, it is that one.
-func chooseSession(ctx context.Context, env Env, directory session.Directory, words string) (string, error) {
+func chooseSession(ctx context.Context, env Env, directory project.Directory, words string) (string, error) {
 	found, err := session.Of(directory).Recorded(false)
 	if err != nil {
 		return "", err

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 )
@@ -59,7 +59,7 @@ type recordedHome struct {
 
 func newRecordedHome(t *testing.T, prompts ...string) *recordedHome {
 	t.Helper()
-	h := &recordedHome{home: t.TempDir(), dir: session.Canonical(t.TempDir())}
+	h := &recordedHome{home: t.TempDir(), dir: project.Canonical(t.TempDir())}
 	all := journal.Sessions{Home: filepath.Join(h.home, ".adze")}
 	for i, prompt := range prompts {
 		id := fmt.Sprintf("%08x-9a3c-4e0b-8c1f-3f6c1d2e4a5b", 0xabc00000+uint32(i))
@@ -135,7 +135,7 @@ func TestSessionCommands(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 	elsewhere := *h
-	elsewhere.dir = session.Canonical(t.TempDir())
+	elsewhere.dir = project.Canonical(t.TempDir())
 	if _, out, _ = elsewhere.run(t, false, "", "session", "list", "--json"); strings.TrimSpace(out) != "[]" {
 		t.Errorf("in another directory: %s", out)
 	}

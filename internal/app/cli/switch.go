@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
@@ -235,7 +236,7 @@ func (h *screenHost) setTheme(name string) (tui.Reply, error) {
 		return tui.Reply{}, err
 	}
 	h.session.Settings.UI.Theme = name // only this goroutine uses it: prompts run one after the other
-	path, err := h.session.Directory.Change(session.ForUser, func(path string, text []byte) ([]byte, error) {
+	path, err := h.session.Directory.Change(project.ForUser, func(path string, text []byte) ([]byte, error) {
 		return settings.SetKey(path, text, "ui.theme", value)
 	})
 	if err != nil {

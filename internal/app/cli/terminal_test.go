@@ -13,7 +13,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
 )
@@ -27,7 +27,7 @@ type sitting struct {
 
 func sit(t *testing.T, typed, editor string) *sitting {
 	t.Helper()
-	s := &sitting{dir: session.Canonical(t.TempDir())}
+	s := &sitting{dir: project.Canonical(t.TempDir())}
 	tools, err := builtin.New(builtin.Options{Dir: s.dir, State: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

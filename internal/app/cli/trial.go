@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -25,7 +26,7 @@ import (
 )
 
 // trialRun runs a command in a trial, shows its effects and asks whether to keep them.
-func trialRun(ctx context.Context, env Env, o *options, directory session.Directory, c proc.Command,
+func trialRun(ctx context.Context, env Env, o *options, directory project.Directory, c proc.Command,
 	write []string) (err error) {
 	layers, roots, err := directory.Trials(write, c.Env)
 	if err != nil {
@@ -36,7 +37,7 @@ func trialRun(ctx context.Context, env Env, o *options, directory session.Direct
 		return exitf(exitError, "run a trial: %s\nUse another --mode, such as workspace.", why)
 	}
 	limits := sandbox.Surroundings{Roots: roots, System: permission.SystemDirectories(), Env: c.Env}.Limits()
-	own := []string{session.Canonical(directory.Home)}
+	own := []string{project.Canonical(directory.Home)}
 	if _, inside := names.Within(roots[0], own); inside {
 		own = nil
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/undo"
@@ -114,7 +115,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 }
 
 // undoSession is the session that the command is about.
-func undoSession(directory session.Directory, o *options) (string, error) {
+func undoSession(directory project.Directory, o *options) (string, error) {
 	if o.undo.session != "" {
 		id, err := session.Of(directory).Find(o.undo.session)
 		if err != nil {
@@ -141,7 +142,7 @@ func undoError(id string, err error) error {
 		return exitf(exitError, "%v in session %s", err, id[:8])
 	case errors.As(err, &used):
 		return exitf(exitInput, "%v\nClose it there first.", err)
-	case errors.Is(err, session.ErrSession):
+	case errors.Is(err, project.ErrSession):
 		return err
 	}
 	return session.SessionError(err)

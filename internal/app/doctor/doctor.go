@@ -21,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -79,7 +80,7 @@ func (c *Report) End() int {
 }
 
 // Machine reports facts that don't depend on a session. It returns the supported kinds of sandboxes.
-func (c *Report) Machine(env session.Env) (sandbox.Support, error) {
+func (c *Report) Machine(env project.Env) (sandbox.Support, error) {
 	c.section("adze")
 	c.plain(fmt.Sprintf("%s, %s/%s", env.Version, runtime.GOOS, runtime.GOARCH))
 	r := proc.Open(proc.Options{Helper: env.Helper})
@@ -386,7 +387,7 @@ func layerNames(l sandbox.Layers) []string {
 }
 
 // sandboxSettings reports the user's sandbox settings.
-func (c *Report) sandboxSettings(f session.Directory, t settings.Tools) {
+func (c *Report) sandboxSettings(f project.Directory, t settings.Tools) {
 	c.plain("tools.sandbox: " + t.Sandbox + ", tools.sandboxBackend: " + t.SandboxBackend)
 	for _, path := range f.SandboxWrite(t) {
 		if _, err := os.Stat(path); err != nil {
@@ -427,7 +428,7 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 	case t.Trial == "off":
 		c.plain("trials: off (tools.trial)")
 		return
-	case t.Trial == session.Untried:
+	case t.Trial == project.Untried:
 		c.plain("trials: off until you trust this project. Review with 'adze trust'")
 		return
 	case !session.Tries(t):
@@ -451,7 +452,7 @@ func (c *Report) trials(ctx context.Context, s *session.Session) {
 }
 
 // canObserve returns why commands can't be tried in a read-only place, or nil.
-func canObserve(env session.Env) (err error) {
+func canObserve(env project.Env) (err error) {
 	r := proc.Open(proc.Options{Helper: env.Helper})
 	defer func() { err = errors.Join(err, r.Close()) }()
 	return r.CanObserve()

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
 // writing starts with a model that writes a.txt and then expects something in the next request.
 func writing(t *testing.T, settings string, expect ...string) *program {
 	t.Helper()
-	dir := session.Canonical(t.TempDir())
+	dir := project.Canonical(t.TempDir())
 	server := openaitest.Serve(t, says(
 		calls("write_file", object{"file_path": filepath.Join(dir, "a.txt"), "content": "one"}),
 		openaitest.Answer{Expect: expect, Text: "ok"}))
@@ -214,7 +214,7 @@ func TestQuestionsOfTheModel(t *testing.T) {
 
 // Programs answer questions in turn, so there is one at a time, in the order of the calls.
 func TestOneQuestionAtATime(t *testing.T) {
-	dir := session.Canonical(t.TempDir())
+	dir := project.Canonical(t.TempDir())
 	write := func(id string) openaitest.Call {
 		return openaitest.Call{ID: id, Name: "write_file", Args: json.RawMessage(asJSON(object{"file_path": filepath.Join(dir, id), "content": id}))}
 	}

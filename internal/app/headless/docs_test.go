@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -22,7 +22,7 @@ func TestDocumentedExample(t *testing.T) {
 	if example == nil {
 		t.Fatal("there is no example")
 	}
-	dir := session.Canonical(t.TempDir())
+	dir := project.Canonical(t.TempDir())
 	inJSON := strings.Trim(asJSON(dir), `"`)
 	server := openaitest.Serve(t, says(
 		openaitest.Answer{Calls: []openaitest.Call{{ID: "call_0", Name: "write_file", Args: json.RawMessage(`{"file_path":"` + inJSON + `/a.txt","content":"A pond."}`)}}},

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -59,7 +59,7 @@ func TestHooksInSettingsAnswerFirst(t *testing.T) {
 // A Stop hook of the program lets the model continue.
 func TestStopCallback(t *testing.T) {
 	server := openaitest.Serve(t, says(openaitest.Answer{Text: "one"}, openaitest.Answer{Expect: []string{"requires you to continue: more"}, Text: "two"}))
-	p := start(t, setup{url: server.URL, dir: session.Canonical(t.TempDir())})
+	p := start(t, setup{url: server.URL, dir: project.Canonical(t.TempDir())})
 	p.succeed(`{"subtype":"initialize","hooks":[{"event":"Stop","callback_id":"s"}]}`)
 	p.user("go")
 	whole, r := p.asked("hook_callback")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/internal/app/headless"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -73,8 +74,8 @@ func TestPartialMessages(t *testing.T) {
 // A partial event costs less than 20 µs.
 func BenchmarkPartialEvent(b *testing.B) {
 	home := b.TempDir()
-	s, err := session.Open(session.Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }},
-		session.Options{Dir: session.Canonical(b.TempDir())})
+	s, err := session.Open(project.Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }},
+		session.Options{Dir: project.Canonical(b.TempDir())})
 	if err != nil {
 		b.Fatal(err)
 	}

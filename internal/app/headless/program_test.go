@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/headless"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/dev/leaktest"
@@ -61,7 +62,7 @@ const patience = 2 * time.Minute
 
 func start(t *testing.T, o setup) *program {
 	t.Helper()
-	home, dir := t.TempDir(), cmp.Or(o.dir, session.Canonical(t.TempDir()))
+	home, dir := t.TempDir(), cmp.Or(o.dir, project.Canonical(t.TempDir()))
 	if o.settings == "" {
 		o.settings = "{}"
 	}
@@ -75,7 +76,7 @@ func start(t *testing.T, o setup) *program {
 	for name, value := range o.vars {
 		vars[name] = value
 	}
-	s, err := session.Open(session.Env{
+	s, err := session.Open(project.Env{
 		HasUser: true, Home: home, Helper: helper, Getenv: func(name string) string { return vars[name] },
 		Tell: func(note string) { t.Log("note:", note) },
 	}, session.Options{Dir: dir, Record: &session.Recording{ID: "5e551011-0000-4000-8000-000000000001", Off: true}, Sampling: true})

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -169,7 +170,7 @@ func TestNoModel(t *testing.T) {
 	p := start(t, setup{})
 	p.user("go")
 	p.failed("error_during_execution", "no model configured")
-	if err := p.end(); !errors.Is(err, session.ErrModel) {
+	if err := p.end(); !errors.Is(err, project.ErrModel) {
 		t.Error(err)
 	}
 }
@@ -251,7 +252,7 @@ func TestInterruptCommand(t *testing.T) {
 
 // No user watches a model that repeats a call, so the prompt ends.
 func TestRepeatedCalls(t *testing.T) {
-	dir := session.Canonical(t.TempDir())
+	dir := project.Canonical(t.TempDir())
 	script := says(calls("list_directory", object{"path": dir}))
 	script.Repeat = true
 	p := start(t, setup{url: openaitest.Serve(t, script).URL, dir: dir})

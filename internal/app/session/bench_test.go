@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -14,8 +15,8 @@ import (
 
 // The startup cost of every command except version.
 func BenchmarkOpenSession(b *testing.B) {
-	env := Env{Home: b.TempDir(), Getenv: func(string) string { return "" }}
-	dir := Canonical(b.TempDir())
+	env := project.Env{Home: b.TempDir(), Getenv: func(string) string { return "" }}
+	dir := project.Canonical(b.TempDir())
 	for b.Loop() {
 		s, err := Open(env, Options{Dir: dir, SingleCall: true})
 		if err != nil {
@@ -29,8 +30,8 @@ func BenchmarkOpenSession(b *testing.B) {
 
 // The cost of recording before the first request: the journal and its first entry.
 func BenchmarkBeginJournal(b *testing.B) {
-	home, dir := b.TempDir(), Canonical(b.TempDir())
-	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
+	home, dir := b.TempDir(), project.Canonical(b.TempDir())
+	env := project.Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
 	s, err := Open(env, Options{Dir: dir, Record: &Recording{}})
 	if err != nil {
 		b.Fatal(err)
@@ -49,8 +50,8 @@ func BenchmarkBeginJournal(b *testing.B) {
 
 // The cost of continuing a session of 1,000 turns (10 MB).
 func BenchmarkResume(b *testing.B) {
-	home, dir := b.TempDir(), Canonical(b.TempDir())
-	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
+	home, dir := b.TempDir(), project.Canonical(b.TempDir())
+	env := project.Env{Home: home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": home}[name] }}
 	all := journal.Sessions{Home: home}
 	id := NewID()
 	f, err := all.Create(id)

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/dev/soak"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -39,7 +40,7 @@ func (tree *canaryTree) open(t *testing.T, settings string) *session.Session {
 		t.Fatal(err)
 	}
 	vars := map[string]string{"ADZE_HOME": state, "ADZE_LOCAL_MODELS": "off", "HOME": tree.home}
-	s, err := session.Open(session.Env{
+	s, err := session.Open(project.Env{
 		Home: tree.home, Helper: helper, Environ: tree.environ(), Getenv: func(name string) string { return vars[name] },
 	}, session.Options{Dir: tree.work})
 	if err != nil {

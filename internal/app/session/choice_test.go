@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model/api"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -91,7 +92,7 @@ func TestChoice(t *testing.T) {
 			got := ""
 			switch {
 			case err != nil:
-				if got = "error: " + err.Error(); !errors.Is(err, ErrModel) {
+				if got = "error: " + err.Error(); !errors.Is(err, project.ErrModel) {
 					t.Errorf("the error is of kind %v", err)
 				}
 			case ok:
@@ -127,11 +128,11 @@ func TestEntryOptions(t *testing.T) {
 
 // The .env files of the user are read, the environment first, and a project's is not.
 func TestDotenv(t *testing.T) {
-	home, project := t.TempDir(), t.TempDir()
+	home, dir := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
 		filepath.Join(home, ".adze", ".env"): "# keys\nexport OPENAI_API_KEY='from adze' # mine\nA = plain # comment\r\nB=\"x # y\"\nnonsense\n",
 		filepath.Join(home, ".qwen", ".env"): "\ufeffOPENAI_API_KEY=from-qwen\nGEMINI_API_KEY=from-qwen\n",
-		filepath.Join(project, ".env"):       "ANTHROPIC_API_KEY=stolen\nOPENAI_BASE_URL=http://elsewhere\n",
+		filepath.Join(dir, ".env"):           "ANTHROPIC_API_KEY=stolen\nOPENAI_BASE_URL=http://elsewhere\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -140,9 +141,9 @@ func TestDotenv(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(project)
-	env := Env{Home: home, Getenv: func(name string) string { return map[string]string{"C": " environment "}[name] }}
-	v := env.variables(filepath.Join(home, ".adze"))
+	t.Chdir(dir)
+	env := project.Env{Home: home, Getenv: func(name string) string { return map[string]string{"C": " environment "}[name] }}
+	v := readVariables(env, filepath.Join(home, ".adze"))
 	for name, want := range map[string]string{
 		"OPENAI_API_KEY": "from adze", "GEMINI_API_KEY": "from-qwen", "ANTHROPIC_API_KEY": "", "OPENAI_BASE_URL": "", "A": "plain", "B": "x # y", "C": "environment",
 	} {
@@ -177,7 +178,7 @@ func TestDefaultName(t *testing.T) {
 		if err == nil {
 			got = m.Name()
 			m.Close()
-		} else if got = strings.ReplaceAll(err.Error(), srv.URL, "URL"); !errors.Is(err, ErrModel) {
+		} else if got = strings.ReplaceAll(err.Error(), srv.URL, "URL"); !errors.Is(err, project.ErrModel) {
 			t.Errorf("the error is of kind %v", err)
 		}
 		if got != tt.want {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/permission"
 )
@@ -69,7 +70,7 @@ func TestOldState(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t, openaitest.Answer{Expect: []string{"change everything", "The user undid changes of earlier calls", "go on"}, Text: "continued"})
 	d.unpackOld(t)
-	directory := Directory{Home: d.home, Path: d.dir}
+	directory := project.Directory{Home: d.home, Path: d.dir}
 	for i, sel := range []Selection{{}, {Redo: true}, {Redo: true}, {All: true}} {
 		u, err := Of(directory).OpenUndo(oldSession, sel, nil)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/model"
@@ -225,7 +226,7 @@ func (c *Conversation) run(ctx context.Context, begin starter) (agent.Answer, er
 		return answer, c.overspent()
 	}
 	if err == nil {
-		err = ErrUnstructured
+		err = project.ErrUnstructured
 	}
 	return answer, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
 )
@@ -16,15 +17,15 @@ import (
 type Definitions struct {
 	Roles []agent.Role // of subagents, beside the built-in ones
 
-	directory Directory
+	directory project.Directory
 	Places    contextfiles.Places
 	Skills    []builtin.Skill
 	Trusted   bool
 	names     []string // of context files; nil: the usual ones
 }
 
-func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitions {
-	d := &Definitions{directory: f, Trusted: trusted, Places: f.places(trusted), names: settings.Texts(set.FileNames)}
+func readDefinitions(f project.Directory, trusted bool, set settings.Context) *Definitions {
+	d := &Definitions{directory: f, Trusted: trusted, Places: f.Places(trusted), names: settings.Texts(set.FileNames)}
 	agents, notes := contextfiles.Agents(d.Places)
 	for _, a := range agents {
 		d.Roles = append(d.Roles, agent.Role{
@@ -40,11 +41,11 @@ func readDefinitions(f Directory, trusted bool, set settings.Context) *Definitio
 		d.Skills = append(d.Skills, builtin.Skill{Name: s.Name, Description: s.Description, Dir: s.Dir, Load: s.Read})
 	}
 	if out := d.Places.LeftOut(); len(out) > 0 {
-		f.env.Notice(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
+		f.Env.Notice(fmt.Sprintf("warning: %s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path,
 			strings.Join(out, ", ")))
 	}
 	for _, n := range append(notes, more...) {
-		f.env.Notice(fmt.Sprint(n))
+		f.Env.Notice(fmt.Sprint(n))
 	}
 	return d
 }
@@ -69,7 +70,7 @@ func (d *Definitions) TaskTypes() []builtin.TaskType {
 // Memory reads the current context files.
 func (d *Definitions) Memory() contextfiles.Loaded {
 	return contextfiles.Load(contextfiles.Options{
-		User: d.Places.User, Dir: d.directory.Path, Home: d.directory.env.Home, Names: d.names,
+		User: d.Places.User, Dir: d.directory.Path, Home: d.directory.Env.Home, Names: d.names,
 	})
 }
 

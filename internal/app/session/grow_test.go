@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -37,12 +38,12 @@ func (r remote) Prepare(context.Context, json.RawMessage) (*tool.Invocation, err
 // and go, there is one system prompt, and the declarations and messages of each request begin with those of the one before.
 func TestRequestsOnlyGrow(t *testing.T) {
 	const turns = 200
-	home, dir := t.TempDir(), Canonical(t.TempDir())
+	home, dir := t.TempDir(), project.Canonical(t.TempDir())
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Use tabs.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)
-	s, err := Open(Env{HasUser: true, Home: home, Now: func() time.Time { return now }, Getenv: func(name string) string {
+	s, err := Open(project.Env{HasUser: true, Home: home, Now: func() time.Time { return now }, Getenv: func(name string) string {
 		return map[string]string{"ADZE_HOME": home}[name]
 	}}, Options{Dir: dir})
 	if err != nil {
@@ -132,7 +133,7 @@ func checkGrowth(t *testing.T, requests []openaitest.Request) {
 
 // The system prompt and all declarations are part of every request, so they must stay small.
 func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
-	s, err := Open(Env{HasUser: true, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+	s, err := Open(project.Env{HasUser: true, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: project.Canonical(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestWhatEveryTurnCarriesIsSmall(t *testing.T) {
 // Without a user, the system prompt says that the session is non-interactive.
 func TestSystemPromptWithoutAUser(t *testing.T) {
 	for _, user := range []bool{true, false} {
-		s, err := Open(Env{HasUser: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: Canonical(t.TempDir())})
+		s, err := Open(project.Env{HasUser: user, Home: t.TempDir(), Getenv: func(string) string { return "" }}, Options{Dir: project.Canonical(t.TempDir())})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/hook"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -50,7 +51,7 @@ func (s *Session) openHooks() error {
 		for _, g := range s.Settings.Hooks.Given {
 			found, warnings, err := hook.Parse(g.JSON)
 			if err != nil {
-				return Errorf(ErrRules, "read settings %s: %v", g.From, err)
+				return project.Errorf(project.ErrRules, "read settings %s: %v", g.From, err)
 			}
 			for _, w := range warnings {
 				s.Env.Warn("%s: %s", g.From, w)
@@ -89,7 +90,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		return
 	}
 	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(hook.Options{
-		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.environ()), discover.Nested+"=1"),
+		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
 		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 	})}
 	s.Executor.Before = s.hooks.before
@@ -353,9 +354,9 @@ func (h *hooks) stopIf(r hook.Result) {
 
 func stoppedByHook(why string) error {
 	if why == "" {
-		return Errorf(ErrHook, "stopped by a hook")
+		return project.Errorf(project.ErrHook, "stopped by a hook")
 	}
-	return Errorf(ErrHook, "stopped by a hook: %s", why)
+	return project.Errorf(project.ErrHook, "stopped by a hook: %s", why)
 }
 
 // prompted runs UserPromptSubmit hooks. They can block the prompt and add to it.
@@ -370,9 +371,9 @@ func (h *hooks) prompted(ctx context.Context, prompt []model.Part) ([]model.Part
 	h.stopIf(r)
 	switch {
 	case r.Verdict == hook.Deny && r.Reason != "":
-		return nil, Errorf(ErrHook, "the prompt was blocked by a hook: %s", r.Reason)
+		return nil, project.Errorf(project.ErrHook, "the prompt was blocked by a hook: %s", r.Reason)
 	case r.Verdict == hook.Deny:
-		return nil, Errorf(ErrHook, "the prompt was blocked by a hook")
+		return nil, project.Errorf(project.ErrHook, "the prompt was blocked by a hook")
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
@@ -408,7 +409,7 @@ func (h *hooks) stopping(ctx context.Context, answer string, blocks int) (text s
 
 // stopped returns the error of a prompt that a hook stopped, or err.
 func (h *hooks) stopped(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); err == nil && errors.Is(cause, ErrHook) {
+	if cause := context.Cause(ctx); err == nil && errors.Is(cause, project.ErrHook) {
 		return cause
 	}
 	return err

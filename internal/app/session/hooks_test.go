@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/approval"
-	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -254,7 +254,7 @@ func TestHooksStopAPrompt(t *testing.T) {
 		{"stopped after a call, turn", hooking("PostToolUse", "", `echo '{"continue":false,"stopReason":"enough"}'`), "stopped by a hook: enough", 1, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := Canonical(t.TempDir())
+			dir := project.Canonical(t.TempDir())
 			answer := openaitest.Answer{Calls: []openaitest.Call{call("1", "list_directory", map[string]string{"path": dir})}}
 			d := newDesk(t, []openaitest.Answer{answer}[:tt.answers]...)
 			d.dir = dir
@@ -265,7 +265,7 @@ func TestHooksStopAPrompt(t *testing.T) {
 			if tt.turn {
 				prompt = c.Turn
 			}
-			if _, err := prompt(t.Context(), model.Text("hello")); err == nil || !errors.Is(err, ErrHook) || err.Error() != tt.want {
+			if _, err := prompt(t.Context(), model.Text("hello")); err == nil || !errors.Is(err, project.ErrHook) || err.Error() != tt.want {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
@@ -308,15 +308,15 @@ func TestHooksOfAProject(t *testing.T) {
 			if runs() {
 				t.Error("an untrusted hook ran")
 			}
-			f, err := Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }}.Directory(d.dir)
+			f, err := project.Env{Home: d.home, Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] }}.Directory(d.dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := settings.Load(f.sources())
+			items, err := f.Requests()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := f.Trust().Trust(f.Path, f.wants(s)); err != nil {
+			if err := f.Trust().Trust(f.Path, items); err != nil {
 				t.Fatal(err)
 			}
 			if !runs() {
@@ -333,7 +333,7 @@ func TestHooksOfAProject(t *testing.T) {
 func TestHooksThatCannotBeRead(t *testing.T) {
 	d := newDesk(t)
 	d.settle(t, `{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","comand":"x"}]}]}}`)
-	if _, err := d.try(nil); !errors.Is(err, ErrRules) || !strings.Contains(err.Error(), "settings.json:1:10: hooks.PreToolUse[0].hooks[0]: command is missing") {
+	if _, err := d.try(nil); !errors.Is(err, project.ErrRules) || !strings.Contains(err.Error(), "settings.json:1:10: hooks.PreToolUse[0].hooks[0]: command is missing") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/requestlog"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
@@ -29,7 +30,7 @@ func IsGrade(name string) bool {
 
 // Models are the models of a session: the configured one, and those that subagents name. They are opened on demand.
 type Models struct {
-	env      Env
+	env      project.Env
 	home     string // Adze's own directory
 	settings *settings.Settings
 	log      *requestlog.Log // nil: none
@@ -228,12 +229,12 @@ func (m *Models) openModel(ctx context.Context, name string, named bool) (connec
 	}
 	local := localServers(ctx, m.env)
 	if len(local) == 0 {
-		return nil, Place{}, Errorf(ErrModel, noModel)
+		return nil, Place{}, modelErrorf(noModel)
 	}
 	address, first := local[0].address, local[0].models[0].ID
 	m.learn(local[0].models)
 	if !named {
-		name = cmp.Or(m.env.variables(m.home).get("OPENAI_MODEL"), name, first)
+		name = cmp.Or(readVariables(m.env, m.home).get("OPENAI_MODEL"), name, first)
 	}
 	m.tellFound(fmt.Sprintf("using %s at %s (auto-detected)", tool.Visible(name), address))
 	opened, err := opener(openai.Open)(ctx, api.Options{BaseURL: address, Model: name})
@@ -263,7 +264,7 @@ func (m *Models) spending() *agent.Budget {
 
 // chooser knows the settings and the user's variables.
 func (m *Models) chooser() chooser {
-	return newChooser(m.settings.Model, m.env.variables(m.home))
+	return newChooser(m.settings.Model, readVariables(m.env, m.home))
 }
 
 // maxSampledText bounds the answer for a server, whatever the model does.
@@ -345,7 +346,7 @@ func (s *Session) webFetch() builtin.WebFetch {
 // webSearch returns the engines of web_search: those of settings, then those whose keys are in the environment. Missing
 // fields of the settings are taken from the environment too, but a key is never sent to a URL from a project's
 // settings, unless the key is there too.
-func webSearch(env Env, set settings.Web) builtin.WebSearch {
+func webSearch(env project.Env, set settings.Web) builtin.WebSearch {
 	w := builtin.WebSearch{Default: set.DefaultProvider, Proxy: http.ProxyFromEnvironment}
 	lookup := func(name string) (string, bool) {
 		value := env.Getenv(name)

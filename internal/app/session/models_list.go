@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -156,7 +157,7 @@ type localServer struct {
 
 // localServers finds model servers on this machine that have a model. ADZE_LOCAL_MODELS names other addresses, or
 // "off".
-func localServers(ctx context.Context, env Env) []localServer {
+func localServers(ctx context.Context, env project.Env) []localServer {
 	addresses, wait := env.Getenv("ADZE_LOCAL_MODELS"), namedWait
 	switch addresses {
 	case "off":
@@ -228,7 +229,7 @@ func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 	default:
 		local := localServers(ctx, m.env)
 		if len(local) == 0 {
-			return Upstream{}, Errorf(ErrModel, noModel)
+			return Upstream{}, modelErrorf(noModel)
 		}
 		up = Upstream{API: openai.Name, Options: api.Options{
 			BaseURL: local[0].address, Model: cmp.Or(name, local[0].models[0].ID),
@@ -245,7 +246,7 @@ func OpenModel(ctx context.Context, name string, o api.Options) (model.Model, er
 			return p.open(ctx, o)
 		}
 	}
-	return nil, Errorf(ErrModel, "unknown API %q", name)
+	return nil, modelErrorf("unknown API %q", name)
 }
 
 // defaultWindow is the context window of an unknown model.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/model/api"
@@ -82,7 +83,7 @@ func TestModelsAreListedOnce(t *testing.T) {
 		w.Write([]byte(`{"data":[{"id":"one"},{"id":"two"}]}`))
 	}))
 	defer server.Close()
-	m := &Models{settings: &settings.Settings{}, env: Env{Getenv: func(name string) string {
+	m := &Models{settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
 	}}}
 	key, cancel := context.WithCancel(t.Context())
@@ -111,7 +112,7 @@ func TestModelListEnds(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	m := &Models{settings: &settings.Settings{}, env: Env{Getenv: func(name string) string {
+	m := &Models{settings: &settings.Settings{}, env: project.Env{Getenv: func(name string) string {
 		return map[string]string{"OPENAI_BASE_URL": server.URL, "OPENAI_API_KEY": "k", "ADZE_LOCAL_MODELS": "off"}[name]
 	}}}
 	key, cancel := context.WithCancel(t.Context())
@@ -131,7 +132,7 @@ func TestNamedLocalModelMayBeSlow(t *testing.T) {
 		io.WriteString(w, `{"object":"list","data":[{"id":"small-one","object":"model"}]}`)
 	}))
 	defer server.Close()
-	env := Env{Getenv: func(name string) string { return map[string]string{"ADZE_LOCAL_MODELS": server.URL + "/v1"}[name] }}
+	env := project.Env{Getenv: func(name string) string { return map[string]string{"ADZE_LOCAL_MODELS": server.URL + "/v1"}[name] }}
 	found := localServers(t.Context(), env)
 	if len(found) != 1 || found[0].address != server.URL+"/v1" || found[0].models[0].ID != "small-one" {
 		t.Errorf("found %+v", found)

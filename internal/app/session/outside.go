@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/tool"
 )
@@ -37,8 +38,8 @@ func (p Problem) String() string {
 
 // Outside is the external tools of a session. It has none until it is connected.
 type Outside struct {
-	env       Env
-	directory Directory
+	env       project.Env
+	directory project.Directory
 	settings  *settings.Settings
 	executor  *tool.Executor
 	models    *Models
@@ -136,7 +137,7 @@ func (o *Outside) Find(alias string) error {
 	if _, ok := all[alias]; ok || slices.ContainsFunc(problems, func(p Problem) bool { return p.Server == alias }) {
 		return nil
 	}
-	for _, item := range WithheldServers(o.settings) {
+	for _, item := range project.WithheldServers(o.settings) {
 		if item.What == alias {
 			return fmt.Errorf("MCP server %s: %s", alias, Untrusted)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/journal"
@@ -35,14 +36,14 @@ type desk struct {
 }
 
 func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {
-	d := &desk{home: Canonical(t.TempDir()), dir: Canonical(t.TempDir()), now: time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)}
+	d := &desk{home: project.Canonical(t.TempDir()), dir: project.Canonical(t.TempDir()), now: time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)}
 	d.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home}
 	d.server = openaitest.Serve(t, openaitest.Script{Answers: answers})
 	return d
 }
 
 func (d *desk) try(o *Recording) (*Session, error) {
-	return Open(Env{
+	return Open(project.Env{
 		HasUser: true, Home: d.home, Now: func() time.Time { return d.now }, Environ: d.environ, Version: "test",
 		Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] },
 		Tell:   func(note string) { d.told = append(d.told, note) },
@@ -326,7 +327,7 @@ func TestNoRecording(t *testing.T) {
 		t.Errorf("general.chatRecording: false: %v", err)
 	}
 	s.Close()
-	if _, err := d.try(&Recording{Resume: NewID()}); !errors.Is(err, ErrSession) {
+	if _, err := d.try(&Recording{Resume: NewID()}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("resume without recording: %v", err)
 	}
 }
@@ -336,17 +337,17 @@ func TestGivenID(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Text: "ok"})
 	id := NewID()
 	s, _ := d.open(t, &Recording{ID: id})
-	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, ErrSession) || !strings.Contains(err.Error(), "exists already") {
+	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, project.ErrSession) || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a taken ID: %v", err)
 	}
 	s.Close()
 	s, c := d.open(t, &Recording{ID: id})
 	d.say(t, c, "go")
-	if _, err := d.try(&Recording{Resume: id}); !errors.Is(err, ErrSession) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
+	if _, err := d.try(&Recording{Resume: id}); !errors.Is(err, project.ErrSession) || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
 		t.Errorf("a session in use: %v", err)
 	}
 	s.Close()
-	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, ErrSession) {
+	if _, err := d.try(&Recording{ID: id}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("a taken ID: %v", err)
 	}
 	s, _ = d.open(t, &Recording{Resume: id})
@@ -510,7 +511,7 @@ func TestFork(t *testing.T) {
 	if state := d.state(t, first); state.Agent("").Turns != 1 || !state.Closed {
 		t.Errorf("the first: %d turns", state.Agent("").Turns)
 	}
-	if _, err := d.try(&Recording{Resume: first, Fork: true, ID: own}); !errors.Is(err, ErrSession) {
+	if _, err := d.try(&Recording{Resume: first, Fork: true, ID: own}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("a copy under a taken ID: %v", err)
 	}
 }

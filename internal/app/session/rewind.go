@@ -22,7 +22,7 @@ type Prompt struct {
 // Prompts returns the user's prompts in the conversation, the newest first.
 func (s *Session) Prompts() ([]Prompt, error) {
 	if !s.Sync() {
-		return nil, Errorf(ErrSession, "this session isn't recorded, so it can't be rewound")
+		return nil, sessionErrorf("this session isn't recorded, so it can't be rewound")
 	}
 	all := Of(s.Directory)
 	log, err := all.Entries(s.ID)
@@ -96,7 +96,7 @@ func (s *Session) Rewind(ctx context.Context, p Prompt, u *Undo) (left []undo.Le
 		}
 	}
 	if !s.recorder.works() {
-		return nil, Errorf(ErrSession, "the session is no longer recorded, so its conversation "+
+		return nil, sessionErrorf("the session is no longer recorded, so its conversation " +
 			"can't be rewound")
 	}
 	s.recorder.write("", journal.Undone{To: p.Seq - 1})

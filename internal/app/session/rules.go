@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -24,7 +25,7 @@ import (
 func (s *Session) setRules() error {
 	rules, ignored, err := s.readRules(nil)
 	if err != nil {
-		return Errorf(ErrRules, "read the rules in settings: %v", err)
+		return project.Errorf(project.ErrRules, "read the rules in settings: %v", err)
 	}
 	for _, problem := range ignored {
 		s.Env.Notice(problem.Error())
@@ -139,7 +140,7 @@ func (s *Session) Asking(front approval.Front) tool.Asker {
 	ask := approval.Rules{
 		Policy: s.Policy,
 		Save: func(scope approval.Scope, offer string) (string, error) {
-			return s.Directory.SaveRule(Scope(scope), offer)
+			return s.Directory.SaveRule(project.Scope(scope), offer)
 		},
 		Sandbox: s.Settings.Tools.Sandbox,
 	}.Asker(front)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/permission"
@@ -45,7 +46,7 @@ func (s *Session) deniedPaths() ([]builtin.DeniedPath, uint64) {
 
 // Tries reports whether settings let commands be tried. Empty settings do.
 func Tries(t settings.Tools) bool {
-	return t.Trial != "off" && t.Trial != Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
+	return t.Trial != "off" && t.Trial != project.Untried && t.Sandbox != "off" && t.Sandbox != "read-only"
 }
 
 // Place returns where commands run that were not approved. After a change of rules, the hidden files are determined

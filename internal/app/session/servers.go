@@ -12,13 +12,14 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/tool"
 )
 
 // configured returns the servers of settings, with variables expanded, and the servers in more, which replace those of
 // the same name, and the problems of invalid ones.
-func configured(env Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server,
+func configured(env project.Env, set settings.MCP, more map[string]discover.Server) (servers map[string]discover.Server,
 	problems []Problem) {
 	servers = map[string]discover.Server{}
 	for _, alias := range slices.Sorted(maps.Keys(set.Servers)) {
@@ -28,7 +29,7 @@ func configured(env Env, set settings.MCP, more map[string]discover.Server) (ser
 			problems = append(problems, Problem{alias, fmt.Sprintf("%s: %s", written.From, discover.Misread(err))})
 			continue
 		}
-		servers[alias] = server.Expand(env.variable)
+		servers[alias] = server.Expand(env.Lookup)
 	}
 	if line := set.ServerCommand; line != "" {
 		words, err := discover.Words(line)
@@ -41,7 +42,7 @@ func configured(env Env, set settings.MCP, more map[string]discover.Server) (ser
 				Text: "mcp.mcpServerCommand is ignored: mcpServers has a server named mcp",
 			})
 		case len(words) > 0:
-			servers["mcp"] = discover.Server{Command: words[0], Args: words[1:]}.Expand(env.variable)
+			servers["mcp"] = discover.Server{Command: words[0], Args: words[1:]}.Expand(env.Lookup)
 		}
 	}
 	maps.Copy(servers, more)
@@ -101,7 +102,7 @@ func (s *Session) ListServers() []ListedServer {
 			})
 		}
 	}
-	for _, item := range WithheldServers(s.Settings) {
+	for _, item := range project.WithheldServers(s.Settings) {
 		all = append(all, ListedServer{
 			Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: Untrusted,
 		})

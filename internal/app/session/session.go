@@ -26,6 +26,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/requestlog"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
@@ -39,14 +40,14 @@ import (
 // Session is the tools of one run, with their policy.
 type Session struct {
 	ID          string
-	Directory   Directory
+	Directory   project.Directory
 	Settings    *settings.Settings
 	Definitions *Definitions
 	Policy      *permission.Policy
 	Executor    *tool.Executor
 	Outside     *Outside
 	Models      *Models
-	Env         Env
+	Env         project.Env
 	Tools       *builtin.Set
 	// Conversation is nil before Converse.
 	Conversation *Conversation
@@ -99,7 +100,7 @@ type Options struct {
 }
 
 // Open reads the settings and makes the tools and the policy. It starts no external tools.
-func Open(env Env, o Options) (*Session, error) {
+func Open(env project.Env, o Options) (*Session, error) {
 	directory, err := env.Directory(o.Dir)
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
-	directory.tellNotes(s.Settings, o.Interactive)
+	directory.TellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
 	s.Env.Environ = withoutKeys(env.Environ, s.Settings.Model)
 	s.Models = &Models{env: env, home: directory.Home, settings: s.Settings, log: requestlog.New(o.Log, env.Warn)}
@@ -124,7 +125,7 @@ func Open(env Env, o Options) (*Session, error) {
 		return nil, err
 	}
 	if s.Tools, err = builtin.New(s.toolOptions(o)); err != nil {
-		return nil, errors.Join(Errorf(ErrDirectories, "%v", err), s.long.Close())
+		return nil, errors.Join(project.Errorf(project.ErrDirectories, "%v", err), s.long.Close())
 	}
 	for _, note := range s.Tools.Skipped() {
 		s.Env.Notice(note)
@@ -133,7 +134,7 @@ func Open(env Env, o Options) (*Session, error) {
 		s.Env.Warn("%v", err)
 	}
 	s.world = permission.World{
-		Roots: s.Tools.Roots(), Home: Canonical(env.Home), State: Canonical(directory.Home),
+		Roots: s.Tools.Roots(), Home: project.Canonical(env.Home), State: project.Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
 		Disk:  ondisk.New(s.Tools.Roots()), Place: s.Place, Secrets: s.Tools.Secrets,
 	}
@@ -178,7 +179,7 @@ func (s *Session) registry(single bool) *tool.Registry {
 
 // toolOptions returns the options of the tools.
 func (s *Session) toolOptions(o Options) builtin.Options {
-	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Directory.included(s.Settings))
+	dirs := slices.Concat([]string{o.Dir}, o.AddDirs, s.Directory.Included(s.Settings))
 	if o.Within != nil {
 		dirs = o.Within
 	}
@@ -191,7 +192,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir:         dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()),
 		AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
-		Helper: s.Env.Helper, Environ: s.Env.Environ, MaskEnviron: s.Models.env.environ(),
+		Helper: s.Env.Helper, Environ: s.Env.Environ, MaskEnviron: s.Models.env.ProgramEnviron(),
 		PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
 		Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
@@ -238,15 +239,15 @@ func (s *Session) selectTools() error {
 	t := s.Settings.Tools
 	exclude, err := permission.Excluding(settings.Texts(t.Exclude))
 	if err != nil {
-		return Errorf(ErrRules, "read settings: tools.exclude: %v", err)
+		return project.Errorf(project.ErrRules, "read settings: tools.exclude: %v", err)
 	}
 	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
 	if err != nil {
-		return Errorf(ErrRules, "read settings: tools.disabled: %v", err)
+		return project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
 	}
 	if t.Core != nil {
 		if s.core, err = permission.ReadCore(written(t.Core)); err != nil {
-			return Errorf(ErrRules, "read settings: tools.core: %v", err)
+			return project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
 		}
 		if len(t.Core) == 0 {
 			s.Env.Warn("tools.core is an empty list: the model gets no built-in tools")
@@ -263,7 +264,7 @@ func (s *Session) selectTools() error {
 func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Decision, error) {
 	disabled, err := permission.Excluding(settings.Texts(t.Disabled))
 	if err != nil {
-		return tool.Decision{}, Errorf(ErrRules, "read settings: tools.disabled: %v", err)
+		return tool.Decision{}, project.Errorf(project.ErrRules, "read settings: tools.disabled: %v", err)
 	}
 	if disabled(r.Declaration) {
 		return tool.Decision{Reason: "tools.disabled removes " + r.Declaration.Name}, nil
@@ -273,7 +274,7 @@ func Restricted(t settings.Tools, w permission.World, r tool.Request) (tool.Deci
 	}
 	core, err := permission.ReadCore(written(t.Core))
 	if err != nil {
-		return tool.Decision{}, Errorf(ErrRules, "read settings: tools.core: %v", err)
+		return tool.Decision{}, project.Errorf(project.ErrRules, "read settings: tools.core: %v", err)
 	}
 	if !core.Has(r.Declaration) && !r.Declaration.Auxiliary {
 		return tool.Decision{Reason: r.Declaration.Name + " is not in tools.core"}, nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
@@ -28,7 +29,7 @@ type front struct {
 
 func newFront(t *testing.T, settings string) *front {
 	t.Helper()
-	f := &front{dir: session.Canonical(t.TempDir()), home: t.TempDir()}
+	f := &front{dir: project.Canonical(t.TempDir()), home: t.TempDir()}
 	f.vars = map[string]string{"ADZE_HOME": f.home, "ADZE_LOCAL_MODELS": "off"}
 	if err := os.WriteFile(filepath.Join(f.home, "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func newFront(t *testing.T, settings string) *front {
 func (f *front) open(t *testing.T, o session.Options) (*session.Session, error) {
 	t.Helper()
 	o.Dir = f.dir
-	s, err := session.Open(session.Env{
+	s, err := session.Open(project.Env{
 		Home: f.home, Getenv: func(name string) string { return f.vars[name] },
 		Tell: func(note string) { f.told = append(f.told, note) },
 	}, o)
@@ -109,17 +110,17 @@ func TestKindsOfMistakes(t *testing.T) {
 		return err
 	}
 	for _, c := range []struct {
-		kind session.Kind
+		kind project.Kind
 		text string
 		err  error
 	}{
-		{session.ErrDirectories, "/no/such/folder", open(`{}`, session.Options{AddDirs: []string{"/no/such/folder"}}, nil)},
-		{session.ErrRules, "read the rules in settings: ", open(`{"permissions":{"deny":["Nonsense("]}}`, session.Options{}, nil)},
-		{session.ErrModel, "no model configured", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{project.ErrDirectories, "/no/such/folder", open(`{}`, session.Options{AddDirs: []string{"/no/such/folder"}}, nil)},
+		{project.ErrRules, "read the rules in settings: ", open(`{"permissions":{"deny":["Nonsense("]}}`, session.Options{}, nil)},
+		{project.ErrModel, "no model configured", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, err := s.Models.Open(t.Context())
 			return err
 		})},
-		{session.ErrPrompt, "unknown command /nothing-such\nSee /help.", open(`{}`, session.Options{}, func(s *session.Session) error {
+		{project.ErrPrompt, "unknown command /nothing-such\nSee /help.", open(`{}`, session.Options{}, func(s *session.Session) error {
 			_, _, err := slash.New(s, 0).Expand(t.Context(), "/nothing-such")
 			return err
 		})},

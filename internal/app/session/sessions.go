@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
 	"github.com/adze-dev/adze/internal/app/undo"
@@ -24,11 +25,11 @@ import (
 // Sessions are the recorded sessions in Adze's directory, with what is saved beside their journals.
 type Sessions struct {
 	journal.Sessions
-	directory Directory
+	directory project.Directory
 }
 
 // Of returns the recorded sessions for a working directory.
-func Of(d Directory) Sessions { return Sessions{journal.Sessions{Home: d.Home}, d} }
+func Of(d project.Directory) Sessions { return Sessions{journal.Sessions{Home: d.Home}, d} }
 
 // SessionError returns an error about a recorded session, with the next step.
 func SessionError(err error) error {
@@ -54,14 +55,14 @@ func SessionError(err error) error {
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
 	case errors.As(err, &broken):
-		return Errorf(ErrSession, "line %d of the session's journal can't be read: not a valid entry\nThe "+
+		return sessionErrorf("line %d of the session's journal can't be read: not a valid entry\nThe "+
 			"journal is %s.", broken.Line, broken.Path)
 	case errors.Is(err, journal.ErrNewer):
 		next = "Update Adze to continue it. 'adze session show' and 'adze session export' can read it."
 	default:
-		return Errorf(ErrSession, "%v", err)
+		return sessionErrorf("%v", err)
 	}
-	return Errorf(ErrSession, "%v\n%s", err, next)
+	return sessionErrorf("%v\n%s", err, next)
 }
 
 // maxMatches is the maximum number of sessions in an error.
@@ -123,7 +124,7 @@ const retained = "cleaned"
 // it returns, the deletion has stopped, unless the user is in a hurry or the file system hangs.
 func (f Sessions) Retain(g settings.General) {
 	mark := filepath.Join(f.Home, retained)
-	if info, err := os.Lstat(mark); err == nil && f.directory.env.Time().Sub(info.ModTime()).Abs() < retentionPause {
+	if info, err := os.Lstat(mark); err == nil && f.directory.Env.Time().Sub(info.ModTime()).Abs() < retentionPause {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), retentionTime)
@@ -132,7 +133,7 @@ func (f Sessions) Retain(g settings.General) {
 	go func() {
 		defer close(done)
 		if f.clean(ctx, g) == nil && ctx.Err() == nil { // otherwise it is tried again next time
-			now := f.directory.env.Time()
+			now := f.directory.Env.Time()
 			if os.WriteFile(mark, nil, 0o600) == nil {
 				os.Chtimes(mark, now, now)
 			}
@@ -140,7 +141,7 @@ func (f Sessions) Retain(g settings.General) {
 	}()
 	select {
 	case <-done:
-	case <-f.directory.env.Hurry:
+	case <-f.directory.Env.Hurry:
 	case <-time.After(2 * retentionTime):
 	}
 }
@@ -155,7 +156,7 @@ func (f Sessions) clean(ctx context.Context, g settings.General) error {
 	results, rest := f.otherBytes(stop)
 	_, failed := f.Clean(journal.Limits{
 		MaxAge: time.Duration(max(g.CleanupPeriodDays, 0)) * 24 * time.Hour, MaxBytes: max(g.MaxStateBytes, 0),
-		Other: results + rest - undo.OpenBytes(f.Home), Now: f.directory.env.Time(),
+		Other: results + rest - undo.OpenBytes(f.Home), Now: f.directory.Env.Time(),
 		Removed: func(id string) int64 {
 			n, _ := f.removeRest(id) // tried again next time
 			return n
@@ -166,7 +167,7 @@ func (f Sessions) clean(ctx context.Context, g settings.General) error {
 	if ids, failed = f.IDs(); failed != nil {
 		return errors.Join(err, failed)
 	}
-	return errors.Join(err, spill.Clean(f.Home, f.directory.env.Time(), spill.Age, func(id string) bool {
+	return errors.Join(err, spill.Clean(f.Home, f.directory.Env.Time(), spill.Age, func(id string) bool {
 		_, found := slices.BinarySearch(ids, id)
 		return found || stop()
 	}))
@@ -274,7 +275,7 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		break
 	}
 	if empty {
-		return Errorf(ErrSession, "session %s has no entries: %s is empty, or was cut in its first line", id,
+		return sessionErrorf("session %s has no entries: %s is empty, or was cut in its first line", id,
 			log.Path())
 	}
 	out := bufio.NewWriter(w)
@@ -282,7 +283,7 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		return SessionError(err)
 	}
 	if log.Torn() {
-		f.directory.env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
+		f.directory.Env.Warn("%s was cut in the middle of its last entry, which is missing here", log.Path())
 	}
 	return out.Flush()
 }
@@ -311,4 +312,9 @@ func (f Sessions) Fork(id string, seq int64, newID string) error {
 		err = undo.CopyStore(f.Home, id, newID, names)
 	}
 	return err
+}
+
+// sessionErrorf returns an error about a recorded session.
+func sessionErrorf(format string, args ...any) error {
+	return project.Errorf(project.ErrSession, format, args...)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
@@ -20,7 +21,7 @@ import (
 func (s *Session) track() *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
-		Home: Canonical(s.Directory.Home), Session: s.ID, Roots: s.Tools.Roots(), Jobs: s.Tools.Running,
+		Home: project.Canonical(s.Directory.Home), Session: s.ID, Roots: s.Tools.Roots(), Jobs: s.Tools.Running,
 		Watch:  &s.watch,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
@@ -163,7 +164,7 @@ func (f Sessions) OpenUndo(id string, sel Selection, environ []string) (*Undo, e
 // Undo plans an undo in this session.
 func (s *Session) Undo(sel Selection) (*Undo, error) {
 	if !s.Sync() {
-		return nil, Errorf(ErrSession, "this session isn't recorded, so nothing can be undone")
+		return nil, sessionErrorf("this session isn't recorded, so nothing can be undone")
 	}
 	all := Of(s.Directory)
 	store, err := s.tracker.Store()
@@ -251,9 +252,9 @@ func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 	}
 	switch {
 	case sel.Call != "" && !h.IDs[sel.Call]:
-		return nil, Errorf(ErrSession, "unknown call %q\nSee 'adze session show ID'.", sel.Call)
+		return nil, sessionErrorf("unknown call %q\nSee 'adze session show ID'.", sel.Call)
 	case sel.Turn > h.Turns:
-		return nil, Errorf(ErrSession, "unknown turn %d: the last one is %d", sel.Turn, h.Turns)
+		return nil, sessionErrorf("unknown turn %d: the last one is %d", sel.Turn, h.Turns)
 	case slices.ContainsFunc(h.Calls, func(c undo.Call) bool { return matches(c) && len(c.Lost) > 0 }):
 		return nil, &NothingError{"nothing to undo: what can be restored is restored already"}
 	case slices.ContainsFunc(h.Calls, matches):

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model/openai/openaitest"
@@ -66,7 +67,7 @@ func TestUndoInASession(t *testing.T) {
 	if _, err := s.Undo(Selection{}); !errors.As(err, &nothing) {
 		t.Errorf("a second undo: %v", err)
 	}
-	if _, err := s.Undo(Selection{Call: "c9"}); !errors.Is(err, ErrSession) {
+	if _, err := s.Undo(Selection{Call: "c9"}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("an unknown call: %v", err)
 	}
 	d.say(t, c, "and now?")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/engine/dotenv"
 )
 
@@ -24,8 +25,8 @@ type dotenvFile struct {
 	values map[string]string
 }
 
-// variables reads the .env files: Adze's own first, then Qwen Code's.
-func (env Env) variables(adzeHome string) variables {
+// readVariables reads the .env files: Adze's own first, then Qwen Code's.
+func readVariables(env project.Env, adzeHome string) variables {
 	v := variables{getenv: env.Getenv}
 	qwen := env.Getenv("QWEN_HOME")
 	if !filepath.IsAbs(qwen) && env.Home != "" {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/dev/plainadze"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -36,13 +37,13 @@ type desk struct {
 
 func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {
 	return &desk{
-		home: session.Canonical(t.TempDir()), dir: session.Canonical(t.TempDir()),
+		home: project.Canonical(t.TempDir()), dir: project.Canonical(t.TempDir()),
 		server: openaitest.Serve(t, openaitest.Script{Answers: answers}),
 	}
 }
 
 func (d *desk) try(o *session.Recording) (*session.Session, error) {
-	return session.Open(session.Env{
+	return session.Open(project.Env{
 		HasUser: true, Home: d.home, Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.home}, Helper: helper,
 		Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] },
 	}, session.Options{Dir: d.dir, Record: o})

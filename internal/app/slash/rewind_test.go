@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/model"
@@ -166,7 +167,7 @@ func TestUndoCommands(t *testing.T) {
 		d.holds(t, "src/a", tt.content)
 	}
 	for _, bad := range []string{"/undo nonsense", "/undo --turn x", "/undo --call nope", "/undo"} {
-		if _, _, err := commands.Expand(t.Context(), bad); !errors.Is(err, session.ErrPrompt) {
+		if _, _, err := commands.Expand(t.Context(), bad); !errors.Is(err, project.ErrPrompt) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

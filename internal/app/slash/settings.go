@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/trust"
@@ -62,7 +63,7 @@ func slashSettings(_ context.Context, s *session.Session, words string) (Expansi
 		if err != nil {
 			return Expansion{}, err
 		}
-		v := session.ValueOf(s.Settings, key)
+		v := project.ValueOf(s.Settings, key)
 		if v.Value == nil {
 			return Expansion{Print: "setting " + key + " is not set"}, nil
 		}
@@ -77,7 +78,7 @@ func slashSettings(_ context.Context, s *session.Session, words string) (Expansi
 func listSettings(s *session.Session) Expansion {
 	var rows [][]string
 	for _, d := range settings.Describe() {
-		if v := session.ValueOf(s.Settings, d.Key); len(v.From) > 0 {
+		if v := project.ValueOf(s.Settings, d.Key); len(v.From) > 0 {
 			rows = append(rows, []string{v.Key, clip(v.String(), 60), v.Source()})
 		}
 	}
@@ -91,7 +92,7 @@ func listSettings(s *session.Session) Expansion {
 }
 
 func changeSetting(s *session.Session, key, value string) (Expansion, error) {
-	c, err := s.Directory.SetSetting(session.ForUser, key, value)
+	c, err := s.Directory.SetSetting(project.ForUser, key, value)
 	if err != nil {
 		return Expansion{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/doctor"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -350,7 +351,7 @@ func slashExport(_ context.Context, s *session.Session, words string) (Expansion
 		file = filepath.Join(s.Directory.Path, file)
 	}
 	if !s.Sync() {
-		return Expansion{}, session.Errorf(session.ErrSession,
+		return Expansion{}, project.Errorf(project.ErrSession,
 			"/export: this session isn't recorded (general.chatRecording)")
 	}
 	var b bytes.Buffer
@@ -379,17 +380,17 @@ func slashAddDir(_ context.Context, s *session.Session, words string) (Expansion
 		}, nil
 	}
 	path := s.Directory.Resolve(strings.ReplaceAll(words, `\ `, " "))
-	if err := session.CheckAdded(path, s.Env.Home); err != nil {
+	if err := project.CheckAdded(path, s.Env.Home); err != nil {
 		return Expansion{}, errorf("/add-dir: %v", err)
 	}
 	if w, err := workspace.Open(append(roots, path)...); err == nil && len(w.Skipped()) > 0 {
 		return Expansion{}, errorf("/add-dir: %s", w.Skipped()[0])
 	}
-	path = session.Canonical(path)
+	path = project.Canonical(path)
 	if _, inside := names.Within(path, roots); inside {
 		return Expansion{Print: "Already in the workspace: " + tool.Visible(path)}, nil
 	}
-	if names.Below(path, session.Canonical(s.Directory.Home)) {
+	if names.Below(path, project.Canonical(s.Directory.Home)) {
 		return Expansion{}, errorf("/add-dir: in Adze's own directory: %s\nAdd another directory.", path)
 	}
 	if denies(s, path) || denies(s, filepath.Join(path, "file")) {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
@@ -213,7 +214,7 @@ func (c *Commands) unknown(name string) error {
 
 // errorf returns an error about a prompt.
 func errorf(format string, args ...any) error {
-	return session.Errorf(session.ErrPrompt, format, args...)
+	return project.Errorf(project.ErrPrompt, format, args...)
 }
 
 func (c *Commands) help(context.Context, *session.Session, string) (Expansion, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/model"
@@ -135,9 +136,9 @@ func TestCompress(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "settings.json"), []byte(`{"compactionModel":"small","model":{"name":"large"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := session.Open(session.Env{HasUser: true, Home: home, Getenv: func(name string) string {
+	s, err := session.Open(project.Env{HasUser: true, Home: home, Getenv: func(name string) string {
 		return map[string]string{"ADZE_HOME": home, "OPENAI_BASE_URL": server.URL}[name]
-	}}, session.Options{Dir: session.Canonical(t.TempDir())})
+	}}, session.Options{Dir: project.Canonical(t.TempDir())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
@@ -142,7 +143,7 @@ func recordTurn(w *journal.Writer, n int) (time.Duration, error) {
 // resume returns how much longer opening a session takes if it continues the long one.
 func (b *sessionBench) resume() (time.Duration, error) {
 	all := journal.Sessions{Home: b.home}
-	env := session.Env{Home: b.home, Getenv: func(
+	env := project.Env{Home: b.home, Getenv: func(
 		name string) string {
 		return map[string]string{"ADZE_HOME": b.home}[name]
 	}}
@@ -157,7 +158,7 @@ func (b *sessionBench) resume() (time.Duration, error) {
 			}
 		}
 		began := time.Now()
-		s, err := session.Open(env, session.Options{Dir: session.Canonical(b.project), Record: record})
+		s, err := session.Open(env, session.Options{Dir: project.Canonical(b.project), Record: record})
 		took := time.Since(began)
 		if err != nil {
 			return 0, err

@@ -1,4 +1,4 @@
-package session
+package project
 
 import (
 	"crypto/sha256"
@@ -27,19 +27,19 @@ type Directory struct {
 	Path string // absolute and canonical
 	Home string // Adze's own directory
 
-	env Env
+	Env Env
 }
 
 // Directory returns the Directory of an absolute and canonical path.
 func (env Env) Directory(path string) (Directory, error) {
 	home, err := settings.Home(env.Getenv, env.Home)
-	return Directory{Path: path, Home: home, env: env}, err
+	return Directory{Path: path, Home: home, Env: env}, err
 }
 
 func (f Directory) sources() settings.Sources {
 	return settings.Sources{
-		System: settings.SystemDir(runtime.GOOS), UserHome: f.env.Home, AdzeHome: f.Home, Project: f.Path,
-		Getenv: f.env.Getenv,
+		System: settings.SystemDir(runtime.GOOS), UserHome: f.Env.Home, AdzeHome: f.Home, Project: f.Path,
+		Getenv: f.Env.Getenv,
 	}
 }
 
@@ -61,13 +61,13 @@ func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trust
 	state, err := f.Trust().State(f.Path, items)
 	switch {
 	case err != nil:
-		f.env.Notice(err.Error())
+		f.Env.Notice(err.Error())
 	case state == trust.Trusted:
 		src.Trusted = true
 		s, err = settings.Load(src)
 		return s, true, err
 	case state == trust.Changed:
-		f.env.Warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
+		f.Env.Warn("the settings of %s changed since you trusted them. Review with 'adze trust'.", f.Path)
 	}
 	s.Tools.Trial = Untried
 	return s, false, nil
@@ -75,18 +75,18 @@ func (f Directory) Settings(flags ...settings.Flag) (s *settings.Settings, trust
 
 // tellNotes reports settings that are ignored or changed. Settings that need trust are only counted, because adze trust
 // shows them; an interactive front end counts them itself.
-func (f Directory) tellNotes(s *settings.Settings, interactive bool) {
+func (f Directory) TellNotes(s *settings.Settings, interactive bool) {
 	withheld := map[settings.Place]bool{}
 	for _, w := range s.Withheld() {
 		withheld[w.From] = true
 	}
 	for _, n := range s.Notes() {
 		if !withheld[n.From] {
-			f.env.Notice(n.String())
+			f.Env.Notice(n.String())
 		}
 	}
 	if n := len(s.Withheld()); n > 0 && !interactive {
-		f.env.Warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, humanize.Count(n, "setting"))
+		f.Env.Warn("%s isn't trusted: ignoring %s. Review with 'adze trust'.", f.Path, humanize.Count(n, "setting"))
 	}
 }
 
@@ -94,14 +94,14 @@ func (f Directory) tellNotes(s *settings.Settings, interactive bool) {
 func (f Directory) Trust() *trust.Store { return trust.Open(f.Home) }
 
 // places returns the directories of definitions.
-func (f Directory) places(trusted bool) contextfiles.Places {
+func (f Directory) Places(trusted bool) contextfiles.Places {
 	user := []string{f.Home}
-	if f.env.Home != "" {
-		user = append(user, filepath.Join(f.env.Home, ".qwen"))
+	if f.Env.Home != "" {
+		user = append(user, filepath.Join(f.Env.Home, ".qwen"))
 	}
 	return contextfiles.Places{
 		User:    user,
-		Project: contextfiles.Root(f.Path, f.env.Home),
+		Project: contextfiles.Root(f.Path, f.Env.Home),
 		Trusted: trusted,
 	}
 }
@@ -190,12 +190,12 @@ func CheckAdded(path, home string) error {
 }
 
 // included returns the further directories in settings. A missing one is reported and skipped.
-func (f Directory) included(s *settings.Settings) []string {
+func (f Directory) Included(s *settings.Settings) []string {
 	var dirs []string
 	for _, e := range s.Context.IncludeDirectories {
 		path := f.Resolve(e.Text)
-		if err := CheckAdded(path, f.env.Home); err != nil {
-			f.env.Notice(fmt.Sprintf("%s: context.includeDirectories: %v", e.From, err))
+		if err := CheckAdded(path, f.Env.Home); err != nil {
+			f.Env.Notice(fmt.Sprintf("%s: context.includeDirectories: %v", e.From, err))
 			continue
 		}
 		dirs = append(dirs, path)
@@ -205,8 +205,8 @@ func (f Directory) included(s *settings.Settings) []string {
 
 // Resolve resolves a path of settings, which may begin at the home directory or at the working directory.
 func (f Directory) Resolve(path string) string {
-	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.env.Home != "" {
-		path = filepath.Join(f.env.Home, rest)
+	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok && f.Env.Home != "" {
+		path = filepath.Join(f.Env.Home, rest)
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(f.Path, path)
@@ -263,7 +263,7 @@ const trialDir = "trial"
 // SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their
 // names. write are paths that settings make writable.
 func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
-	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.env.Home))
+	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.Env.Home))
 	protected := func(path string) bool {
 		_, ok := named(path)
 		return ok
@@ -275,7 +275,7 @@ func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(pat
 func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, error) {
 	base, protected := f.SandboxBase(write, environ)
 	layers, err := trial.Open(trial.Options{
-		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.env.Home,
+		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.Env.Home,
 		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
 		Protected: trial.Protects(base.Protect(), protected),
 		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },

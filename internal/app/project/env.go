@@ -1,4 +1,10 @@
-package session
+// Package project is a working directory: its settings files, what it requests, and whether the user trusts it.
+//
+//	d, err := env.Directory(path)
+//	set, trusted, err := d.Settings()
+//
+// Its Env is the surroundings of a run, and its errors have the kinds by which front ends choose an exit code.
+package project
 
 import (
 	"fmt"
@@ -28,7 +34,7 @@ type Env struct {
 }
 
 // environ returns the environment of programs.
-func (env Env) environ() []string {
+func (env Env) ProgramEnviron() []string {
 	if env.Environ != nil {
 		return env.Environ
 	}
@@ -51,7 +57,7 @@ func (env Env) Time() time.Time {
 }
 
 // variable looks up an environment variable.
-func (env Env) variable(name string) (string, bool) {
+func (env Env) Lookup(name string) (string, bool) {
 	if v := env.Getenv(name); v != "" {
 		return v, true
 	}

@@ -1,4 +1,4 @@
-package session
+package project
 
 import (
 	"bytes"
@@ -133,7 +133,7 @@ func (f Directory) wants(s *settings.Settings) []trust.Item {
 			Effect: trust.RunsProgram, What: "the file " + path, Text: trust.ContentHash(filepath.Join(f.Path, path)),
 		})
 	}
-	return append(items, wantsDefinitions(f.places(true))...)
+	return append(items, wantsDefinitions(f.Places(true))...)
 }
 
 // wantsSetting returns the requests of a setting, one for each server.
