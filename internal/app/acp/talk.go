@@ -397,7 +397,7 @@ func (t *talk) tellUsage() {
 		return
 	}
 	u := usageUpdate{Kind: "usage_update", Used: used, Size: size}
-	if dollars, ok := t.session.Cost(); ok {
+	if dollars, ok := t.session.Models.Cost(); ok {
 		u.Cost = &cost{dollars, "USD"}
 	}
 	t.mu.Lock()

@@ -303,7 +303,7 @@ func (h *screenHost) Status() tui.Status {
 		Branch:    h.branch.name(h.session.Directory.Path), Jobs: len(h.session.Tools.Running()),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
-	if cost, ok := h.session.Cost(); ok && cost > 0 {
+	if cost, ok := h.session.Models.Cost(); ok && cost > 0 {
 		st.Cost = fmt.Sprintf("$%.2f", cost)
 		if cost < 0.01 {
 			st.Cost = fmt.Sprintf("$%.4f", cost)

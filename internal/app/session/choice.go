@@ -95,7 +95,7 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 			found, ok := c.entry(ids[0])
 			return found, ok, nil
 		default:
-			return choice{}, false, modelErrorf("no model is selected\nUse --model with one of: %s.",
+			return choice{}, false, errorf("no model is selected\nUse --model with one of: %s.",
 				strings.Join(ids, ", "))
 		}
 	}
@@ -104,10 +104,10 @@ func (c chooser) unconfigured(name string) (found choice, ok bool, err error) {
 		if near := api.Close(name, infos(ids)); len(near) > 0 {
 			text = fmt.Sprintf("unknown model %q\nDid you mean %s? See 'adze models'.", name, strings.Join(near, ", "))
 		}
-		return choice{}, false, modelErrorf("%s", text)
+		return choice{}, false, errorf("%s", text)
 	}
 	if limit := c.settings.AuthType; limit != "" && limit != "openai" {
-		return choice{}, false, modelErrorf("no API key for %s\nSet %s.", limit, c.allowed[0].keys[0])
+		return choice{}, false, errorf("no API key for %s\nSet %s.", limit, c.allowed[0].keys[0])
 	}
 	return choice{}, false, nil
 }
@@ -148,10 +148,10 @@ func (c chooser) several(configured []provider, name string) error {
 		keys = append(keys, fmt.Sprintf("%s (%s)", c.vars.first(append(slices.Clone(p.keys), p.urls...)), p.name))
 	}
 	if name == "" {
-		return modelErrorf("several API keys are set, but no model is selected\nUse --model NAME or --auth-type "+
+		return errorf("several API keys are set, but no model is selected\nUse --model NAME or --auth-type "+
 			"TYPE. Set are: %s.", strings.Join(keys, ", "))
 	}
-	return modelErrorf("several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. "+
+	return errorf("several API keys are set, and the name %q tells none of them\nUse --auth-type TYPE. "+
 		"Set are: %s.", name, strings.Join(keys, ", "))
 }
 
@@ -239,11 +239,11 @@ func (c choice) where() Place {
 // listed receives the server's models, if they were requested.
 func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, error) {
 	if c.key != "" {
-		return nil, modelErrorf("no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.",
+		return nil, errorf("no API key for %s: %s is not set\nSet it in the environment or in ~/.adze/.env.",
 			c.options.Model, c.key)
 	}
 	if c.provider.open == nil {
-		return nil, modelErrorf("the API %s is not available in this build", c.provider.name)
+		return nil, errorf("the API %s is not available in this build", c.provider.name)
 	}
 	if c.options.Model != "" {
 		return c.provider.open(ctx, c.options)
@@ -263,17 +263,17 @@ func (c choice) open(ctx context.Context, listed func([]api.Info)) (connected, e
 			o.Model = list[0].ID
 			return c.provider.open(ctx, o)
 		case len(list) == 0:
-			return nil, modelErrorf("no models at %s\nLoad a model in the server, or set %s.", c.address(),
+			return nil, errorf("no models at %s\nLoad a model in the server, or set %s.", c.address(),
 				c.provider.models[0])
 		}
-		return nil, modelErrorf("no model is selected, and the default %s is not available at %s\nUse --model "+
+		return nil, errorf("no model is selected, and the default %s is not available at %s\nUse --model "+
 			"with one of: %s.",
 			o.Model, c.address(), tool.Visible(api.Names(list)))
 	}
 	if err != nil {
 		m.Close()
 		if errors.Is(err, model.ErrRejected) || errors.Is(err, model.ErrWire) {
-			return nil, modelErrorf("no model is selected, and %s has no list of models\nUse --model NAME. The "+
+			return nil, errorf("no model is selected, and %s has no list of models\nUse --model NAME. The "+
 				"server answered: %v", c.address(), err)
 		}
 		return nil, err
@@ -302,9 +302,9 @@ func has(list []api.Info, name string) bool {
 	})
 }
 
-// withoutKeys returns an environment for programs that Adze starts, without the variables that modelProviders name for
+// WithoutKeys returns an environment for programs that Adze starts, without the variables that modelProviders name for
 // keys; nil: that of this process.
-func withoutKeys(environ []string, set settings.Model) []string {
+func WithoutKeys(environ []string, set settings.Model) []string {
 	keys := map[string]bool{}
 	for _, list := range set.Providers {
 		for _, e := range list {
@@ -400,7 +400,7 @@ func (p provider) makes(name string) bool {
 	return p.family != "" && strings.HasPrefix(strings.ToLower(name), p.family)
 }
 
-// modelErrorf returns an error about the choice of a model.
-func modelErrorf(format string, args ...any) error {
+// errorf returns an error about the choice of a model.
+func errorf(format string, args ...any) error {
 	return project.Errorf(project.ErrModel, format, args...)
 }

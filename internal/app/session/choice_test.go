@@ -121,7 +121,7 @@ func TestEntryOptions(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	set := &settings.Settings{Model: settings.Model{Window: 9, Providers: map[string][]settings.Provider{"gemini": {e}}}}
-	if got := (&Models{settings: set}).window("m"); got != 5 {
+	if got := (&Models{settings: set}).ContextWindow("m"); got != 5 {
 		t.Errorf("window %d", got)
 	}
 }
@@ -190,7 +190,7 @@ func TestDefaultName(t *testing.T) {
 // A variable that has a key by the settings reaches no command.
 func TestKeysOfEntriesStayHere(t *testing.T) {
 	set := settings.Model{Providers: map[string][]settings.Provider{"openai": {{ID: "m", EnvKey: "MINE"}}}}
-	got := withoutKeys([]string{"A=1", "MINE=secret", "B=2"}, set)
+	got := WithoutKeys([]string{"A=1", "MINE=secret", "B=2"}, set)
 	if fmt.Sprint(got) != "[A=1 B=2]" {
 		t.Errorf("got %q", got)
 	}

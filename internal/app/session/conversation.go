@@ -86,7 +86,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	if s.result != nil {
 		c.structured, final = s.Tools.Structured, builtin.StructuredOutput
 	}
-	s.Models.count(budget)
+	s.Models.Count(budget)
 	key, effort := s.ID, cmp.Or(t.Effort, s.Settings.Model.Effort)
 	c.agent = agent.New(agent.Options{
 		Model: t.Model, Executor: s.Executor, Limits: agent.Limits{
@@ -94,14 +94,14 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		}, Budget: budget, Final: final,
 		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
 		Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
-		Effort: effort, CacheKey: key, Window: s.window, Unattended: !s.Env.HasUser || t.Unattended,
+		Effort: effort, CacheKey: key, Window: s.Models.Window, Unattended: !s.Env.HasUser || t.Unattended,
 		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow,
 		Budget: budget,
-		Models: s.Models.forCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
-		Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.window,
+		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
+		Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.Models.Window,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})

@@ -124,7 +124,7 @@ func (k *knownModels) end() {
 }
 
 func (m *Models) listed(c choice, i api.Info, source string) ListedModel {
-	window := cmp.Or(i.ContextWindow, m.window(i.ID))
+	window := cmp.Or(i.ContextWindow, m.ContextWindow(i.ID))
 	return ListedModel{ID: i.ID, AuthType: c.provider.name, BaseURL: c.address(), Source: source, ContextWindow: window}
 }
 
@@ -229,7 +229,7 @@ func (m *Models) Upstream(ctx context.Context, name string) (Upstream, error) {
 	default:
 		local := localServers(ctx, m.env)
 		if len(local) == 0 {
-			return Upstream{}, modelErrorf(noModel)
+			return Upstream{}, errorf(noModel)
 		}
 		up = Upstream{API: openai.Name, Options: api.Options{
 			BaseURL: local[0].address, Model: cmp.Or(name, local[0].models[0].ID),
@@ -246,23 +246,23 @@ func OpenModel(ctx context.Context, name string, o api.Options) (model.Model, er
 			return p.open(ctx, o)
 		}
 	}
-	return nil, modelErrorf("unknown API %q", name)
+	return nil, errorf("unknown API %q", name)
 }
 
 // defaultWindow is the context window of an unknown model.
 const defaultWindow = 128_000
 
-// window returns the context window of the model of a name, and when conversations are compacted to fit into it.
-func (s *Session) window(name string) agent.Window {
-	w := agent.Window{Tokens: s.Models.window(name), Threshold: s.Settings.Context.CompactAt}
-	if other := s.Settings.Model.Compaction; other != "" && other != name {
-		w.Summary = func(ctx context.Context) (model.Model, error) { return s.Models.other(ctx, other) }
+// Window returns the context window of the model of a name, and when conversations are compacted to fit into it.
+func (m *Models) Window(name string) agent.Window {
+	w := agent.Window{Tokens: m.ContextWindow(name), Threshold: m.settings.Context.CompactAt}
+	if other := m.settings.Model.Compaction; other != "" && other != name {
+		w.Summary = func(ctx context.Context) (model.Model, error) { return m.other(ctx, other) }
 	}
 	return w
 }
 
-// window returns the size of the model's context in tokens: from settings, from its server, or by its name.
-func (m *Models) window(name string) int {
+// ContextWindow returns the size of the model's context in tokens: from settings, from its server, or by its name.
+func (m *Models) ContextWindow(name string) int {
 	return cmp.Or(setWindow(m.settings, name), m.listedWindow(name), familyWindow(name))
 }
 

@@ -25,7 +25,7 @@ import (
 // opens it before any call; another front end may not.
 func TestSamplingBeforeThereIsAModel(t *testing.T) {
 	question := discover.Sampling{Messages: []discover.SamplingMessage{{Role: "user", Content: tool.Text("hello")}}}
-	_, err := (&Models{}).sample(t.Context(), question)
+	_, err := (&Models{}).Sample(t.Context(), question)
 	if err == nil || err.Error() != "no model in this session" {
 		t.Errorf("got %v", err)
 	}
@@ -53,13 +53,13 @@ func TestSamplingSpends(t *testing.T) {
 	s := &spender{}
 	m := &Models{main: s}
 	budget := &agent.Budget{Tokens: 150}
-	m.count(budget)
+	m.Count(budget)
 	for range 2 {
-		if got, err := m.sample(t.Context(), question); err != nil || got.Text != "hi" {
+		if got, err := m.Sample(t.Context(), question); err != nil || got.Text != "hi" {
 			t.Fatal(got, err)
 		}
 	}
-	if _, err := m.sample(t.Context(), question); !errors.Is(err, agent.ErrTokenLimit) || s.asked != 2 {
+	if _, err := m.Sample(t.Context(), question); !errors.Is(err, agent.ErrTokenLimit) || s.asked != 2 {
 		t.Errorf("%v after %d requests", err, s.asked)
 	}
 	if _, used := budget.Spent(); used.Total() != 200 {
@@ -100,7 +100,7 @@ func TestModelsAreListedOnce(t *testing.T) {
 	if n := requests.Load(); n != 1 {
 		t.Errorf("%d requests", n)
 	}
-	m.close()
+	m.Close()
 }
 
 // A request for the list ends with the session.
@@ -118,7 +118,7 @@ func TestModelListEnds(t *testing.T) {
 	key, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
 	m.Known(key)
-	m.close()
+	m.Close()
 	if got := m.Known(t.Context()); len(got) != 0 {
 		t.Errorf("after the end: %v", got)
 	}
@@ -160,7 +160,7 @@ func TestWindow(t *testing.T) {
 			Window: tt.set, Providers: map[string][]settings.Provider{"openai": {provider}},
 		}}}
 		m.learn([]api.Info{{ID: tt.name, ContextWindow: tt.listed}, {ID: "other", ContextWindow: 1}})
-		if got := m.window(tt.name); got != tt.want {
+		if got := m.ContextWindow(tt.name); got != tt.want {
 			t.Errorf("%s, set %d, listed %d: %d, want %d", tt.name, tt.set, tt.listed, got, tt.want)
 		}
 	}

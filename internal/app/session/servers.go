@@ -139,7 +139,7 @@ func (o *Outside) Budget(model string) int {
 		return 0
 	}
 	// With a threshold of 0 everything is deferred.
-	return max(1, o.models.window(model)*min(max(search.Threshold, 0), 100)/100)
+	return max(1, o.models.ContextWindow(model)*min(max(search.Threshold, 0), 100)/100)
 }
 
 // findTools finds external tools and declares them to the calling agent.

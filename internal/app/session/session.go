@@ -116,8 +116,8 @@ func Open(env project.Env, o Options) (*Session, error) {
 	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
 	directory.TellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
-	s.Env.Environ = withoutKeys(env.Environ, s.Settings.Model)
-	s.Models = &Models{env: env, home: directory.Home, settings: s.Settings, log: requestlog.New(o.Log, env.Warn)}
+	s.Env.Environ = WithoutKeys(env.Environ, s.Settings.Model)
+	s.Models = NewModels(env, directory.Home, s.Settings, requestlog.New(o.Log, env.Warn))
 	if err = s.selectTools(); err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	}
 	s.Outside = &Outside{env: s.Env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
-		s.Outside.sample = s.Models.sample
+		s.Outside.sample = s.Models.Sample
 	}
 	return s, nil
 }
@@ -192,7 +192,7 @@ func (s *Session) toolOptions(o Options) builtin.Options {
 		IgnoreFiles: settings.Texts(s.Settings.Context.IgnoreFiles),
 		Dir:         dirs[0], AddDirs: dirs[1:], State: s.Directory.Home, Saved: filepath.Dir(s.long.Root()),
 		AllRead: o.SingleCall, Sandbox: s.sandbox(s.Settings.Tools),
-		Helper: s.Env.Helper, Environ: s.Env.Environ, MaskEnviron: s.Models.env.ProgramEnviron(),
+		Helper: s.Env.Helper, Environ: s.Env.Environ, MaskEnviron: s.Directory.Env.ProgramEnviron(),
 		PassEnv: settings.Texts(s.Settings.Tools.PassEnv), Env: settings.Texts(s.Settings.Tools.Env),
 		Output: s.long.output, Kept: s.kept,
 		Mode: func() string { return s.Policy.Mode().String() }, SetMode: s.SetMode, HasUser: s.Env.HasUser,
@@ -213,7 +213,7 @@ func (s *Session) Close() error {
 	if s.Conversation != nil {
 		s.Conversation.crew.Close()
 	}
-	s.Models.close()
+	s.Models.Close()
 	s.Outside.close()
 	err := errors.Join(s.Tools.Close(), s.hooks.close())
 	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now

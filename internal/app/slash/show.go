@@ -436,7 +436,7 @@ func slashDoctor(ctx context.Context, s *session.Session, _ string) (Expansion, 
 }
 
 func slashCost(_ context.Context, s *session.Session, _ string) (Expansion, error) {
-	all := s.Spent()
+	all := s.Models.Spent()
 	if len(all) == 0 {
 		return Expansion{Print: "No requests to a model in this session."}, nil
 	}

@@ -48,5 +48,5 @@ func TestOpeningAtASilentServer(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("a model was opened")
 	}
-	m.close()
+	m.Close()
 }
