@@ -11,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/fleet/internal/pipe"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -104,7 +105,7 @@ func open(ctx context.Context, env Env, w *worker, b pipe.Begin) (*session.Sessi
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := session.OpenModel(ctx, b.Model.API, api.Options{
+	m, err := models.OpenModel(ctx, b.Model.API, api.Options{
 		BaseURL: b.Model.URL, Key: b.Model.Token, Model: b.Model.Name, Sampling: b.Model.Sampling, Extra: b.Model.Extra,
 		KeyName: "the worker's key", URLName: "the worker's model server",
 	})

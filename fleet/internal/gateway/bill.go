@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -52,7 +52,7 @@ func (g *Gateway) bill(v *guest, body []byte) *bill {
 	input := len(body)/2 + 1
 	p := v.Upstream.Price
 	p.Input = max(p.Input, p.CacheWrite, p.CacheRead)
-	cost := session.Cost(model.Usage{Input: input, Output: output}, p)
+	cost := models.Cost(model.Usage{Input: input, Output: output}, p)
 	return &bill{g: g, v: v, tokens: int64(len(body)/4 + 1), cost: micros(cost)}
 }
 
@@ -226,7 +226,7 @@ func (b *bill) settle() {
 	b.reserved = false
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
-	cost := micros(session.Cost(b.used, b.v.Upstream.Price))
+	cost := micros(models.Cost(b.used, b.v.Upstream.Price))
 	if b.answered && b.used == (model.Usage{}) {
 		cost = b.cost
 	}

@@ -25,7 +25,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -46,7 +46,7 @@ type Limits struct {
 // Guest is a task that sends requests.
 type Guest struct {
 	Run, Token string // names of the counters
-	Upstream   session.Upstream
+	Upstream   models.Upstream
 	MaxCost    func(context.Context) (float64, error) // of the run; 0: no limit
 	TaskCost   float64                                // limit of the task; 0: none
 	// Owns returns an error if the worker no longer has the task.

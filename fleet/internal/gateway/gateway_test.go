@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/model"
@@ -88,7 +88,7 @@ func start(t *testing.T, l Limits) (*Gateway, *counters, *upstream) {
 func guestOf(u *upstream, most float64) Guest {
 	return Guest{Run: "r", Token: "t", Owns: func(context.Context) error { return nil },
 		MaxCost: func(context.Context) (float64, error) { return most, nil },
-		Upstream: session.Upstream{API: "openai", Priced: true, Price: settings.Price{Input: 10, Output: 100},
+		Upstream: models.Upstream{API: "openai", Priced: true, Price: settings.Price{Input: 10, Output: 100},
 			Options: api.Options{BaseURL: u.URL + "/v1", Key: "real-key", Headers: map[string]string{"X-Team": "a"}}}}
 }
 

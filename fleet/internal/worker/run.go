@@ -13,7 +13,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/random"
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -32,7 +32,7 @@ type attempt struct {
 	item    *queue.Item
 	log     *queue.Log
 	stop    context.Context // ends when the worker stops
-	up      session.Upstream
+	up      models.Upstream
 	token   string // at the gateway
 	began   time.Time
 	space   *workspace.Workspace

@@ -24,7 +24,7 @@ import (
 	"github.com/adze-dev/adze/fleet/internal/result"
 	"github.com/adze-dev/adze/fleet/internal/trace"
 	"github.com/adze-dev/adze/fleet/internal/workspace"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/engine/proc"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
 )
@@ -38,7 +38,7 @@ type Options struct {
 	Program []string // command line of a child process
 	Version string
 	Helper  builtin.Helper
-	Models  *session.Models // the worker's own
+	Models  *models.Models // the worker's own
 	Limits  gateway.Limits
 	Mode    string   // approval mode of sessions; "": as in the settings
 	Sandbox string   // "": as in the settings
@@ -62,7 +62,7 @@ type Worker struct {
 	retry   time.Duration // before a broken task is tried again
 
 	mu        sync.Mutex
-	upstreams map[string]session.Upstream
+	upstreams map[string]models.Upstream
 
 	sends sync.WaitGroup // of traces
 	busy  atomic.Int64
@@ -93,7 +93,7 @@ func New(o Options) (*Worker, error) {
 	}
 	values := secretvalues.New(secretvalues.Options{Environ: o.Environ})
 	return &Worker{
-		o: o, gateway: g, dirs: dirs, retry: time.Second, upstreams: map[string]session.Upstream{}, ended: map[result.State]int{},
+		o: o, gateway: g, dirs: dirs, retry: time.Second, upstreams: map[string]models.Upstream{}, ended: map[result.State]int{},
 		runner: proc.Open(proc.Options{Helper: o.Helper, State: state, Mask: values.Mask}),
 	}, nil
 }
@@ -206,12 +206,12 @@ func (w *Worker) Check(ctx context.Context, models map[string]bool) error {
 	return nil
 }
 
-func errPrice(up session.Upstream) error {
+func errPrice(up models.Upstream) error {
 	return fmt.Errorf("the model %s has no price, so its cost can't be limited\nAdd it to the setting modelPricing on the worker.", up.Options.Model)
 }
 
 // upstream returns the server of a model. It is determined once.
-func (w *Worker) upstream(ctx context.Context, model string) (session.Upstream, error) {
+func (w *Worker) upstream(ctx context.Context, model string) (models.Upstream, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if up, ok := w.upstreams[model]; ok {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/doctor"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -217,7 +218,7 @@ func listModels(ctx context.Context, env Env, o *options, s *session.Session, _ 
 		env.tell(err.Error())
 	}
 	if o.json {
-		return printJSON(env.Stdout, append([]session.ListedModel{}, list...))
+		return printJSON(env.Stdout, append([]models.Listed{}, list...))
 	}
 	if len(list) == 0 {
 		if len(errs) > 0 {

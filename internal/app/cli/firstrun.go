@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/tool"
@@ -113,7 +113,7 @@ func (h *screenHost) lookup(ctx context.Context) []tui.Row {
 var localPorts = map[string]string{"11434": "Ollama", "8080": "llama.cpp", "1234": "LM Studio"}
 
 // modelPlace is where a model is, for people: " at 127.0.0.1:11434 (Ollama, auto-detected)".
-func modelPlace(where session.Place) string {
+func modelPlace(where models.Place) string {
 	u, err := url.Parse(where.URL)
 	if err != nil || u.Host == "" {
 		return ""

@@ -21,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -196,7 +197,7 @@ func (c *Report) agents(s *session.Session) {
 		if unknown := r.Unknown(s.Executor.Registry.All()); len(unknown) > 0 {
 			problems = append(problems, "unknown or unsupported tools, not granted: "+strings.Join(unknown, ", "))
 		}
-		if session.IsGrade(r.Model) {
+		if models.IsGrade(r.Model) {
 			problems = append(problems, fmt.Sprintf("unknown model %q, uses the session's model", r.Model))
 		}
 		if problems == nil {

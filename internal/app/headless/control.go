@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/agent"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/models"
 )
 
 // handler handles one type of request.
@@ -210,8 +210,8 @@ func (h *host) setEffort(_ context.Context, request json.RawMessage) (any, error
 
 func parseEffort(s string) (string, error) {
 	effort := strings.ToLower(strings.TrimSpace(s))
-	if !slices.Contains(session.Efforts(), effort) {
-		return "", fmt.Errorf("effort: expected %s, got %q", strings.Join(session.Efforts(), ", "), s)
+	if !slices.Contains(models.Efforts(), effort) {
+		return "", fmt.Errorf("effort: expected %s, got %q", strings.Join(models.Efforts(), ", "), s)
 	}
 	return effort, nil
 }

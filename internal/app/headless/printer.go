@@ -9,6 +9,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/model"
@@ -281,7 +282,7 @@ func (j *Printer) End(a agent.Answer, err error) error {
 		"num_turns": a.Turns, "usage": countTokens(a.Usage), "permission_denials": append([]denial{}, j.denied...),
 	}
 	if price, ok := j.o.Session.Settings.Model.Pricing[j.model]; ok {
-		result["total_cost_usd"] = session.Cost(a.Usage, price)
+		result["total_cost_usd"] = models.Cost(a.Usage, price)
 	}
 	if Complete(err) {
 		result["result"] = a.Text

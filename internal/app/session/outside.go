@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/discover"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/tool"
@@ -42,7 +43,7 @@ type Outside struct {
 	directory project.Directory
 	settings  *settings.Settings
 	executor  *tool.Executor
-	models    *Models
+	models    *models.Models
 	sample    func(context.Context, discover.Sampling) (discover.Sampled, error) // nil: servers can't use a model
 
 	settling  sync.Mutex // calls may wait concurrently

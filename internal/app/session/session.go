@@ -26,6 +26,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/requestlog"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -46,7 +47,7 @@ type Session struct {
 	Policy      *permission.Policy
 	Executor    *tool.Executor
 	Outside     *Outside
-	Models      *Models
+	Models      *models.Models
 	Env         project.Env
 	Tools       *builtin.Set
 	// Conversation is nil before Converse.
@@ -116,8 +117,8 @@ func Open(env project.Env, o Options) (*Session, error) {
 	s.Definitions = readDefinitions(directory, trusted, s.Settings.Context)
 	directory.TellNotes(s.Settings, o.Interactive)
 	s.warnIgnored()
-	s.Env.Environ = WithoutKeys(env.Environ, s.Settings.Model)
-	s.Models = NewModels(env, directory.Home, s.Settings, requestlog.New(o.Log, env.Warn))
+	s.Env.Environ = models.WithoutKeys(env.Environ, s.Settings.Model)
+	s.Models = models.New(env, directory.Home, s.Settings, requestlog.New(o.Log, env.Warn))
 	if err = s.selectTools(); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/doctor"
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
@@ -446,7 +447,7 @@ func slashCost(_ context.Context, s *session.Session, _ string) (Expansion, erro
 	for _, m := range all {
 		price := "–"
 		if p, ok := s.Settings.Model.Pricing[m.Model]; ok {
-			c := session.Cost(m.Usage, p)
+			c := models.Cost(m.Usage, p)
 			total += c
 			priced++
 			price = fmt.Sprintf("$%.4f", c)

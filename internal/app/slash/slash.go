@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
@@ -323,7 +324,7 @@ func words(all []string) []Value {
 	return out
 }
 
-func efforts(context.Context, *session.Session) []Value { return words(session.Efforts()) }
+func efforts(context.Context, *session.Session) []Value { return words(models.Efforts()) }
 
 // maxCompleted is how many sessions /resume completes, the newest ones.
 const maxCompleted = 20
@@ -422,8 +423,8 @@ func listModels(ctx context.Context, s *session.Session) Expansion {
 }
 
 func slashEffort(_ context.Context, s *session.Session, words string) (Expansion, error) {
-	if !slices.Contains(session.Efforts(), words) {
-		return Expansion{}, errorf("/effort: expected %s, got %q", strings.Join(session.Efforts(), ", "), words)
+	if !slices.Contains(models.Efforts(), words) {
+		return Expansion{}, errorf("/effort: expected %s, got %q", strings.Join(models.Efforts(), ", "), words)
 	}
 	s.Settings.Model.Effort = words
 	if s.Conversation != nil {

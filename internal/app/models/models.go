@@ -1,4 +1,10 @@
-package session
+// Package models opens the models of a session: it chooses them by settings and variables, lists them, and counts what
+// they use.
+//
+//	m := models.New(env, home, set, nil)
+//	defer m.Close()
+//	opened, err := m.Open(ctx)
+package models
 
 import (
 	"cmp"
@@ -49,8 +55,8 @@ type Models struct {
 	windows map[string]int // context windows of models, as listed by servers
 }
 
-// NewModels returns the models that settings and variables configure. home is Adze's own directory, and log may be nil.
-func NewModels(env project.Env, home string, set *settings.Settings, log *requestlog.Log) *Models {
+// New returns the models that settings and variables configure. home is Adze's own directory, and log may be nil.
+func New(env project.Env, home string, set *settings.Settings, log *requestlog.Log) *Models {
 	return &Models{env: env, home: home, settings: set, log: log}
 }
 

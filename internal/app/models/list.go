@@ -1,4 +1,4 @@
-package session
+package models
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 	"github.com/adze-dev/adze/model/openai"
 )
 
-// ListedModel is a model that can be used.
-type ListedModel struct {
+// Listed is a model that can be used.
+type Listed struct {
 	ID            string `json:"id"`
 	AuthType      string `json:"authType"`
 	BaseURL       string `json:"baseUrl"`
@@ -30,9 +30,9 @@ type ListedModel struct {
 
 // List returns the models of modelProviders, of the servers that are configured by variables, and of local servers. The
 // errors are those of servers that didn't answer.
-func (m *Models) List(ctx context.Context) ([]ListedModel, []error) {
+func (m *Models) List(ctx context.Context) ([]Listed, []error) {
 	c := m.chooser()
-	var list []ListedModel
+	var list []Listed
 	var errs []error
 	for _, p := range c.entryProviders() {
 		for _, e := range c.settings.Providers[p.name] {
@@ -72,12 +72,12 @@ type knownModels struct {
 	mu     sync.Mutex
 	done   chan struct{} // closed when the list is complete; nil: not requested
 	cancel context.CancelFunc
-	list   []ListedModel
+	list   []Listed
 	ended  bool
 }
 
 // Known is List, requested once. An empty list is requested again.
-func (m *Models) Known(ctx context.Context) []ListedModel {
+func (m *Models) Known(ctx context.Context) []Listed {
 	k := &m.known
 	k.mu.Lock()
 	if k.done == nil && !k.ended {
@@ -123,9 +123,9 @@ func (k *knownModels) end() {
 	}
 }
 
-func (m *Models) listed(c choice, i api.Info, source string) ListedModel {
+func (m *Models) listed(c choice, i api.Info, source string) Listed {
 	window := cmp.Or(i.ContextWindow, m.ContextWindow(i.ID))
-	return ListedModel{ID: i.ID, AuthType: c.provider.name, BaseURL: c.address(), Source: source, ContextWindow: window}
+	return Listed{ID: i.ID, AuthType: c.provider.name, BaseURL: c.address(), Source: source, ContextWindow: window}
 }
 
 // list requests the server's models.
