@@ -47,7 +47,7 @@ func (o *Recording) id() string {
 func (s *Session) record(o *Recording) error {
 	if o == nil || o.Off || !s.Settings.General.ChatRecording {
 		if o != nil && o.Resume != "" {
-			return sessionErrorf("can't resume session %s: sessions aren't recorded (general.chatRecording)",
+			return Errorf("can't resume session %s: sessions aren't recorded (general.chatRecording)",
 				o.Resume)
 		}
 		return nil

@@ -92,13 +92,13 @@ func TestDeletingEnds(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Of(s.Directory).clean(over, s.Settings.General); err != nil {
+	if err := Of(s.Directory).CleanUp(over, s.Settings.General); err != nil {
 		t.Fatal(err)
 	}
 	if left := namesIn(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
 		t.Errorf("deleted after the end: %v", left)
 	}
-	if err := Of(s.Directory).clean(t.Context(), s.Settings.General); err != nil {
+	if err := Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
 		t.Fatal(err)
 	}
 	if left := namesIn(t, d.home, "sessions"); slices.Contains(left, s.ID) {

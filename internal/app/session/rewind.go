@@ -22,7 +22,7 @@ type Prompt struct {
 // Prompts returns the user's prompts in the conversation, the newest first.
 func (s *Session) Prompts() ([]Prompt, error) {
 	if !s.Sync() {
-		return nil, sessionErrorf("this session isn't recorded, so it can't be rewound")
+		return nil, Errorf("this session isn't recorded, so it can't be rewound")
 	}
 	all := Of(s.Directory)
 	log, err := all.Entries(s.ID)
@@ -90,13 +90,13 @@ func typedText(m model.Message) string {
 // that were skipped. The journal only grows: an entry marks the messages that no longer count.
 func (s *Session) Rewind(ctx context.Context, p Prompt, u *Undo) (left []undo.Left, err error) {
 	if u != nil {
-		u.tell = func(string) error { return nil } // the model no longer knows of the changes
+		u.Quiet()
 		if left, err = u.Apply(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if !s.recorder.works() {
-		return nil, sessionErrorf("the session is no longer recorded, so its conversation " +
+		return nil, Errorf("the session is no longer recorded, so its conversation " +
 			"can't be rewound")
 	}
 	s.recorder.write("", journal.Undone{To: p.Seq - 1})

@@ -55,14 +55,14 @@ func SessionError(err error) error {
 	case errors.As(err, &foreign), errors.Is(err, fs.ErrPermission):
 		next = "Only its owner can use it. ADZE_HOME chooses the directory of your own sessions."
 	case errors.As(err, &broken):
-		return sessionErrorf("line %d of the session's journal can't be read: not a valid entry\nThe "+
+		return Errorf("line %d of the session's journal can't be read: not a valid entry\nThe "+
 			"journal is %s.", broken.Line, broken.Path)
 	case errors.Is(err, journal.ErrNewer):
 		next = "Update Adze to continue it. 'adze session show' and 'adze session export' can read it."
 	default:
-		return sessionErrorf("%v", err)
+		return Errorf("%v", err)
 	}
-	return sessionErrorf("%v\n%s", err, next)
+	return Errorf("%v\n%s", err, next)
 }
 
 // maxMatches is the maximum number of sessions in an error.
@@ -132,7 +132,7 @@ func (f Sessions) Retain(g settings.General) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if f.clean(ctx, g) == nil && ctx.Err() == nil { // otherwise it is tried again next time
+		if f.CleanUp(ctx, g) == nil && ctx.Err() == nil { // otherwise it is tried again next time
 			now := f.directory.Env.Time()
 			if os.WriteFile(mark, nil, 0o600) == nil {
 				os.Chtimes(mark, now, now)
@@ -146,8 +146,8 @@ func (f Sessions) Retain(g settings.General) {
 	}
 }
 
-// clean deletes until ctx ends.
-func (f Sessions) clean(ctx context.Context, g settings.General) error {
+// CleanUp deletes until ctx ends.
+func (f Sessions) CleanUp(ctx context.Context, g settings.General) error {
 	stop := func() bool { return ctx.Err() != nil }
 	ids, err := f.IDs()
 	if err == nil {
@@ -197,7 +197,7 @@ func (f Sessions) compact(id string) error {
 		return nil // it is running, or can't be read
 	}
 	defer lock.Close()
-	names, err := f.undoNames(id)
+	names, err := f.UndoNames(id)
 	if err != nil {
 		return err
 	}
@@ -275,7 +275,7 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 		break
 	}
 	if empty {
-		return sessionErrorf("session %s has no entries: %s is empty, or was cut in its first line", id,
+		return Errorf("session %s has no entries: %s is empty, or was cut in its first line", id,
 			log.Path())
 	}
 	out := bufio.NewWriter(w)
@@ -288,8 +288,8 @@ func (f Sessions) Export(w io.Writer, id, format string) error {
 	return out.Flush()
 }
 
-// undoNames returns the contents that undo needs for a session.
-func (f Sessions) undoNames(id string) (map[string]bool, error) {
+// UndoNames returns the contents that undo needs for a session.
+func (f Sessions) UndoNames(id string) (map[string]bool, error) {
 	log, err := f.Entries(id)
 	var unknown *journal.UnknownError
 	if errors.As(err, &unknown) {
@@ -307,14 +307,14 @@ func (f Sessions) Fork(id string, seq int64, newID string) error {
 	if err := f.Sessions.Fork(id, seq, newID); err != nil {
 		return err
 	}
-	names, err := f.undoNames(newID)
+	names, err := f.UndoNames(newID)
 	if err == nil {
 		err = undo.CopyStore(f.Home, id, newID, names)
 	}
 	return err
 }
 
-// sessionErrorf returns an error about a recorded session.
-func sessionErrorf(format string, args ...any) error {
+// Errorf returns an error about a recorded session.
+func Errorf(format string, args ...any) error {
 	return project.Errorf(project.ErrSession, format, args...)
 }

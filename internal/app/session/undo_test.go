@@ -11,7 +11,6 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/undo"
-	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
 
@@ -166,7 +165,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if !undo.IsOpen(d.home, s.ID) {
 		t.Fatal("the store isn't open")
 	}
-	if err := Of(s.Directory).cleanStores([]string{s.ID}, func() bool { return false }); err != nil {
+	if err := Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
 		t.Fatal(err)
 	}
 	if undo.IsOpen(d.home, s.ID) {
@@ -176,11 +175,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := u.Save()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := u.write(journal.Undone{Begun: true, Calls: u.seqs, Changes: undo.Journaled(saved)}); err != nil {
+	if err := u.Begin(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(d.dir, "dir")); err != nil { // the undo was killed here
