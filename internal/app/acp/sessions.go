@@ -14,6 +14,7 @@ import (
 
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/journal"
 )
@@ -243,23 +244,24 @@ func (s *server) continued(ctx context.Context, p sessionParams, servers map[str
 	if err != nil {
 		return nil, err
 	}
-	id, err := session.Of(directory).Find(p.SessionID)
+	all := record.Of(directory)
+	id, err := all.Find(p.SessionID)
 	if err != nil || id != p.SessionID {
 		return nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 	}
-	record := &session.Recording{Resume: id}
-	if info, err := os.Stat(session.Of(directory).Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
-		if err := session.Of(directory).DeleteSession(id); err != nil {
+	how := &session.Recording{Resume: id}
+	if info, err := os.Stat(all.Path(id)); err == nil && info.Size() == 0 { // no prompt was sent
+		if err := all.DeleteSession(id); err != nil {
 			return nil, err
 		}
-		record, replay = &session.Recording{ID: id, Keep: true}, false
+		how, replay = &session.Recording{ID: id, Keep: true}, false
 	}
-	t, err := s.open(ctx, p, servers, record)
+	t, err := s.open(ctx, p, servers, how)
 	if err != nil {
 		return nil, err
 	}
 	if replay {
-		if err := t.replay(session.Of(directory).Sessions); err != nil {
+		if err := t.replay(all.Sessions); err != nil {
 			t.close()
 			return nil, err
 		}
@@ -345,7 +347,7 @@ func (s *server) listSessions(raw json.RawMessage) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		found, err := session.Of(directory).Recorded(p.CWD == "")
+		found, err := record.Of(directory).Recorded(p.CWD == "")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -410,9 +412,9 @@ func (s *server) deleteSession(raw json.RawMessage) (runner, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if id, err := session.Of(directory).Find(p.SessionID); err != nil || id != p.SessionID {
+		if id, err := record.Of(directory).Find(p.SessionID); err != nil || id != p.SessionID {
 			return nil, nil, errorf(codeNotFound, "sessionId: no recorded session %q\nSee session/list.", p.SessionID)
 		}
-		return nil, nil, session.Of(directory).DeleteSession(p.SessionID)
+		return nil, nil, record.Of(directory).DeleteSession(p.SessionID)
 	}, nil
 }

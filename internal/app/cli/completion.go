@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
@@ -239,7 +240,7 @@ func nounOffers(env Env, n noun) []offer {
 		if err != nil {
 			return nil
 		}
-		found, err := session.Of(directory).Recorded(false)
+		found, err := record.Of(directory).Recorded(false)
 		if err != nil {
 			return nil
 		}

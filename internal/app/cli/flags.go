@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/journal"
 )
@@ -319,9 +320,9 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 	}
 	switch {
 	case r.latest:
-		out.Resume, err = session.Of(directory).Latest()
+		out.Resume, err = record.Of(directory).Latest()
 	case r.id != "":
-		out.Resume, err = session.Of(directory).Find(r.id)
+		out.Resume, err = record.Of(directory).Find(r.id)
 		var unknown *journal.UnknownError
 		if errors.As(err, &unknown) && !startsUUID(r.id) {
 			out.Resume, err = chooseSession(ctx, env, directory, r.id)
@@ -334,7 +335,7 @@ func recording(ctx context.Context, env Env, o *options) (*session.Recording, er
 		return nil, err
 	}
 	if err != nil {
-		return nil, session.SessionError(err)
+		return nil, record.SessionError(err)
 	}
 	return out, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
@@ -404,8 +405,8 @@ func pickFirst(env Env, o *options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := session.Of(directory).Latest(); err != nil {
-		return "", session.SessionError(err)
+	if _, err := record.Of(directory).Latest(); err != nil {
+		return "", record.SessionError(err)
 	}
 	o.record.resume = false
 	return "/resume", nil

@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"github.com/adze-dev/adze/internal/app/playback"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -72,7 +72,7 @@ func sessionReplay(ctx context.Context, env Env, o *options, words []string) err
 	}
 	log, err := all.Entries(id)
 	if err != nil {
-		return session.SessionError(err)
+		return record.SessionError(err)
 	}
 	defer log.Close()
 	if out == nil {
@@ -122,7 +122,7 @@ func replayError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return session.SessionError(err)
+	return record.SessionError(err)
 }
 
 // writeReplay plays a session into files.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
@@ -23,7 +24,7 @@ func sessionList(_ context.Context, env Env, o *options, _ []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := session.Of(directory).Recorded(o.record.all)
+	found, err := record.Of(directory).Recorded(o.record.all)
 	if err != nil {
 		return err
 	}
@@ -78,15 +79,15 @@ func shortest(all []journal.Info) int {
 }
 
 // found is the session that a word of the command line names.
-func found(env Env, o *options, word string) (session.Sessions, string, error) {
+func found(env Env, o *options, word string) (record.Sessions, string, error) {
 	directory, err := workingDirectory(env, o)
 	if err != nil {
-		return session.Sessions{}, "", err
+		return record.Sessions{}, "", err
 	}
-	all := session.Of(directory)
+	all := record.Of(directory)
 	id, err := all.Find(word)
 	if err != nil {
-		return all, "", session.SessionError(err)
+		return all, "", record.SessionError(err)
 	}
 	return all, id, nil
 }
@@ -103,7 +104,7 @@ func sessionShow(ctx context.Context, env Env, o *options, words []string) error
 	}
 	log, err := all.Entries(id)
 	if err != nil {
-		return session.SessionError(err)
+		return record.SessionError(err)
 	}
 	defer log.Close()
 	for e, err := range log.Read(1) {
@@ -111,7 +112,7 @@ func sessionShow(ctx context.Context, env Env, o *options, words []string) error
 			return ctx.Err()
 		}
 		if err != nil {
-			return session.SessionError(err)
+			return record.SessionError(err)
 		}
 		if err := printJSON(env.Stdout, e); err != nil {
 			return err
@@ -143,8 +144,8 @@ func sessionFork(_ context.Context, env Env, o *options, words []string) error {
 		return err
 	}
 	copied := session.NewID()
-	if err := session.Of(directory).Fork(id, upTo, copied); err != nil {
-		return session.SessionError(err)
+	if err := record.Of(directory).Fork(id, upTo, copied); err != nil {
+		return record.SessionError(err)
 	}
 	if o.json {
 		return printJSON(env.Stdout, map[string]any{"id": copied, "parent": id})
@@ -173,8 +174,8 @@ func sessionDelete(_ context.Context, env Env, o *options, words []string) error
 		}
 	}
 	for _, id := range ids {
-		if err := session.Of(directory).DeleteSession(id); err != nil {
-			return session.SessionError(err)
+		if err := record.Of(directory).DeleteSession(id); err != nil {
+			return record.SessionError(err)
 		}
 		if !o.json {
 			fmt.Fprintln(env.Stdout, "deleted "+id)
@@ -192,7 +193,7 @@ const maxListed = 20
 // chooseSession lets the user choose one of the directory's sessions whose titles have some words. If words are given
 // and one session has them, it is that one.
 func chooseSession(ctx context.Context, env Env, directory project.Directory, words string) (string, error) {
-	found, err := session.Of(directory).Recorded(false)
+	found, err := record.Of(directory).Recorded(false)
 	if err != nil {
 		return "", err
 	}
@@ -249,5 +250,5 @@ func sessionExport(_ context.Context, env Env, o *options, words []string) error
 	if err != nil {
 		return err
 	}
-	return session.Of(directory).Export(env.Stdout, id, o.record.format)
+	return record.Of(directory).Export(env.Stdout, id, o.record.format)
 }

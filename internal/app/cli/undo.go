@@ -10,7 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/project"
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -61,17 +61,17 @@ func runUndo(ctx context.Context, env Env, o *options, _ []string) error {
 	if n > 1 {
 		return usagef("use only one of --call, --turn and --all")
 	}
-	return takeBack(ctx, env, o, session.Selection{
+	return takeBack(ctx, env, o, record.Selection{
 		Call: u.call, Turn: u.turn, All: o.record.all, Conversation: u.conversation, Force: u.force,
 	})
 }
 
 func runRedo(ctx context.Context, env Env, o *options, _ []string) error {
-	return takeBack(ctx, env, o, session.Selection{Redo: true, Force: o.undo.force})
+	return takeBack(ctx, env, o, record.Selection{Redo: true, Force: o.undo.force})
 }
 
 // takeBack lists what an undo or a redo changes, asks, and does it.
-func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (err error) {
+func takeBack(ctx context.Context, env Env, o *options, sel record.Selection) (err error) {
 	directory, err := workingDirectory(env, o)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 	if err != nil {
 		return err
 	}
-	u, err := session.Of(directory).OpenUndo(id, sel, env.Environ)
+	u, err := record.Of(directory).OpenUndo(id, sel, env.Environ)
 	if err != nil {
 		return undoError(id, err)
 	}
@@ -117,13 +117,13 @@ func takeBack(ctx context.Context, env Env, o *options, sel session.Selection) (
 // undoSession is the session that the command is about.
 func undoSession(directory project.Directory, o *options) (string, error) {
 	if o.undo.session != "" {
-		id, err := session.Of(directory).Find(o.undo.session)
+		id, err := record.Of(directory).Find(o.undo.session)
 		if err != nil {
-			return "", session.SessionError(err)
+			return "", record.SessionError(err)
 		}
 		return id, nil
 	}
-	all, err := session.Of(directory).Recorded(false)
+	all, err := record.Of(directory).Recorded(false)
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func undoSession(directory project.Directory, o *options) (string, error) {
 }
 
 func undoError(id string, err error) error {
-	var nothing *session.NothingError
+	var nothing *record.NothingError
 	var used *journal.InUseError
 	switch {
 	case errors.As(err, &nothing):
@@ -145,7 +145,7 @@ func undoError(id string, err error) error {
 	case errors.Is(err, project.ErrSession):
 		return err
 	}
-	return session.SessionError(err)
+	return record.SessionError(err)
 }
 
 // leftAlone is the exit code for paths that were left alone.

@@ -23,6 +23,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -126,7 +127,7 @@ func (c *Report) sessions(s *session.Session) {
 	if !g.ChatRecording {
 		c.plain("sessions aren't recorded (general.chatRecording)")
 	}
-	use, err := session.Of(s.Directory).Use()
+	use, err := record.Of(s.Directory).Use()
 	if err != nil {
 		c.bad(err.Error())
 		return

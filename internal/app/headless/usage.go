@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -25,7 +25,7 @@ func (h *host) usageInfo(ctx context.Context, request json.RawMessage) (any, err
 	}
 	var total used
 	models, days, sessions := map[string]*used{}, map[string]*used{}, map[string]bool{}
-	for s, err := range session.Of(h.session.Directory).Spent(since) {
+	for s, err := range record.Of(h.session.Directory).Spent(since) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}

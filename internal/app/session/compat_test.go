@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/permission"
 )
@@ -71,8 +72,8 @@ func TestOldState(t *testing.T) {
 	d := newDesk(t, openaitest.Answer{Expect: []string{"change everything", "The user undid changes of earlier calls", "go on"}, Text: "continued"})
 	d.unpackOld(t)
 	directory := project.Directory{Home: d.home, Path: d.dir}
-	for i, sel := range []Selection{{}, {Redo: true}, {Redo: true}, {All: true}} {
-		u, err := Of(directory).OpenUndo(oldSession, sel, nil)
+	for i, sel := range []record.Selection{{}, {Redo: true}, {Redo: true}, {All: true}} {
+		u, err := record.Of(directory).OpenUndo(oldSession, sel, nil)
 		if err != nil {
 			t.Fatal(i, err)
 		}

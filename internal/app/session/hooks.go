@@ -15,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/hook"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/trust"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
@@ -111,7 +112,7 @@ func (h *hooks) input(e hook.Event) hook.Input {
 		PermissionMode: h.s.Policy.Mode().String(),
 	}
 	if h.s.recorder != nil {
-		in.TranscriptPath = Of(h.s.Directory).Path(h.s.ID)
+		in.TranscriptPath = record.Of(h.s.Directory).Path(h.s.ID)
 	}
 	return in
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/journal"
 )
 
@@ -47,12 +48,12 @@ func (o *Recording) id() string {
 func (s *Session) record(o *Recording) error {
 	if o == nil || o.Off || !s.Settings.General.ChatRecording {
 		if o != nil && o.Resume != "" {
-			return Errorf("can't resume session %s: sessions aren't recorded (general.chatRecording)",
+			return record.Errorf("can't resume session %s: sessions aren't recorded (general.chatRecording)",
 				o.Resume)
 		}
 		return nil
 	}
-	all := Of(s.Directory)
+	all := record.Of(s.Directory)
 	s.recorder = &recorder{tools: s.Tools, todos: map[string]string{},
 		tell: func(err error) { s.Env.Notice(notRecorded(err)) },
 		opened: func() journal.Opened {
@@ -78,7 +79,7 @@ func (s *Session) record(o *Recording) error {
 	switch {
 	case o.Resume != "":
 		if err := s.reopen(all, o); err != nil {
-			return SessionError(err)
+			return record.SessionError(err)
 		}
 		if s.recorder.w != nil {
 			os.Remove(lost)
@@ -88,7 +89,7 @@ func (s *Session) record(o *Recording) error {
 		var taken *journal.ExistsError
 		switch {
 		case errors.As(err, &taken):
-			return SessionError(err)
+			return record.SessionError(err)
 		case err != nil:
 			s.recorder.fail(err)
 		default:
@@ -122,25 +123,25 @@ func (s *Session) recordElsewhere(e *Elsewhere) error {
 	r.before, r.model = first.Turn, first.Model
 	var err error
 	if s.resumed, err = s.resume(w, ""); err != nil {
-		return SessionError(err)
+		return record.SessionError(err)
 	}
 	r.w, r.declared = w, s.resumed.declared
 	return nil
 }
 
 // writer returns the writer of a journal. It masks known secrets.
-func (s *Session) writer(log journal.Log, all Sessions, state journal.State) *journal.Writer {
+func (s *Session) writer(log journal.Log, all record.Sessions, state journal.State) *journal.Writer {
 	w := journal.NewWriter(log, all.Store(), state)
 	w.Mask = s.Tools.Mask
 	return w
 }
 
 // reopen opens a session to continue it.
-func (s *Session) reopen(all Sessions, o *Recording) error {
+func (s *Session) reopen(all record.Sessions, o *Recording) error {
 	id := s.ID
 	var err error
 	if o.Fork {
-		if err = Of(s.Directory).Fork(o.Resume, 0, s.ID); readOnly(err) {
+		if err = record.Of(s.Directory).Fork(o.Resume, 0, s.ID); readOnly(err) {
 			id = o.Resume // it is only read
 		} else if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/dev/waittest"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -92,13 +93,13 @@ func TestDeletingEnds(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Of(s.Directory).CleanUp(over, s.Settings.General); err != nil {
+	if err := record.Of(s.Directory).CleanUp(over, s.Settings.General); err != nil {
 		t.Fatal(err)
 	}
 	if left := namesIn(t, d.home, "sessions"); !slices.Contains(left, s.ID) {
 		t.Errorf("deleted after the end: %v", left)
 	}
-	if err := Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
+	if err := record.Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
 		t.Fatal(err)
 	}
 	if left := namesIn(t, d.home, "sessions"); slices.Contains(left, s.ID) {
@@ -128,7 +129,7 @@ func TestSessionsOverTheLimitAreDeleted(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(`{"general":{"maxStateBytes":2000000}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d.now = d.now.Add(retentionPause)
+	d.now = d.now.Add(time.Hour)
 	s, _ := d.open(t, &Recording{})
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -22,9 +23,9 @@ type Prompt struct {
 // Prompts returns the user's prompts in the conversation, the newest first.
 func (s *Session) Prompts() ([]Prompt, error) {
 	if !s.Sync() {
-		return nil, Errorf("this session isn't recorded, so it can't be rewound")
+		return nil, record.Errorf("this session isn't recorded, so it can't be rewound")
 	}
-	all := Of(s.Directory)
+	all := record.Of(s.Directory)
 	log, err := all.Entries(s.ID)
 	if err != nil {
 		return nil, nil // there are no messages yet
@@ -88,7 +89,7 @@ func typedText(m model.Message) string {
 
 // Rewind returns to the conversation before a prompt. If u isn't nil, it restores files first, and returns the paths
 // that were skipped. The journal only grows: an entry marks the messages that no longer count.
-func (s *Session) Rewind(ctx context.Context, p Prompt, u *Undo) (left []undo.Left, err error) {
+func (s *Session) Rewind(ctx context.Context, p Prompt, u *record.Undo) (left []undo.Left, err error) {
 	if u != nil {
 		u.Quiet()
 		if left, err = u.Apply(ctx); err != nil {
@@ -96,14 +97,14 @@ func (s *Session) Rewind(ctx context.Context, p Prompt, u *Undo) (left []undo.Le
 		}
 	}
 	if !s.recorder.works() {
-		return nil, Errorf("the session is no longer recorded, so its conversation " +
+		return nil, record.Errorf("the session is no longer recorded, so its conversation " +
 			"can't be rewound")
 	}
 	s.recorder.write("", journal.Undone{To: p.Seq - 1})
 	s.recorder.sync()
-	log, state, err := Of(s.Directory).View(s.ID)
+	log, state, err := record.Of(s.Directory).View(s.ID)
 	if err != nil {
-		return nil, SessionError(err)
+		return nil, record.SessionError(err)
 	}
 	defer log.Close()
 	first := state.Agent("")

@@ -28,6 +28,7 @@ import (
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/requestlog"
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/spill"
@@ -221,7 +222,7 @@ func (s *Session) Close() error {
 	s.recorder.close()                                      // after everything that is recorded
 	_ = s.closeTracker()                                    // a later session drops the rest
 	err = errors.Join(err, s.long.Close())
-	Of(s.Directory).Retain(s.Settings.General)
+	record.Of(s.Directory).Retain(s.Settings.General)
 	return err
 }
 

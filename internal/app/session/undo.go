@@ -7,6 +7,7 @@ import (
 
 	"github.com/adze-dev/adze/builtin"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/tool"
@@ -67,19 +68,19 @@ func noted(o tool.Outcome, note string) tool.Outcome {
 
 // closeTracker drops saved contents that no journal entry names.
 func (s *Session) closeTracker() error {
-	return s.tracker.Close(func() (map[string]bool, error) { return Of(s.Directory).UndoNames(s.ID) })
+	return s.tracker.Close(func() (map[string]bool, error) { return record.Of(s.Directory).UndoNames(s.ID) })
 }
 
 // Undo plans an undo in this session.
-func (s *Session) Undo(sel Selection) (*Undo, error) {
+func (s *Session) Undo(sel record.Selection) (*record.Undo, error) {
 	if !s.Sync() {
-		return nil, Errorf("this session isn't recorded, so nothing can be undone")
+		return nil, record.Errorf("this session isn't recorded, so nothing can be undone")
 	}
 	store, err := s.tracker.Store()
 	if err != nil {
 		return nil, err
 	}
-	return Of(s.Directory).PlanUndo(s.ID, sel, store, s.tellLater, func(d journal.Data) error {
+	return record.Of(s.Directory).PlanUndo(s.ID, sel, store, s.tellLater, func(d journal.Data) error {
 		s.recorder.write("", d)
 		s.recorder.sync()
 		return nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/model/openai/openaitest"
 )
@@ -52,7 +53,7 @@ func TestUndoInASession(t *testing.T) {
 	s, c := d.open(t, &Recording{})
 	d.say(t, c, "go")
 	d.holds(t, "src/a", "")
-	for i, sel := range []Selection{{}, {Redo: true}, {Call: "c1"}} {
+	for i, sel := range []record.Selection{{}, {Redo: true}, {Call: "c1"}} {
 		u, err := s.Undo(sel)
 		if err != nil {
 			t.Fatal(err)
@@ -62,11 +63,11 @@ func TestUndoInASession(t *testing.T) {
 		}
 		d.holds(t, "src/a", []string{"1", "", "1"}[i])
 	}
-	var nothing *NothingError
-	if _, err := s.Undo(Selection{}); !errors.As(err, &nothing) {
+	var nothing *record.NothingError
+	if _, err := s.Undo(record.Selection{}); !errors.As(err, &nothing) {
 		t.Errorf("a second undo: %v", err)
 	}
-	if _, err := s.Undo(Selection{Call: "c9"}); !errors.Is(err, project.ErrSession) {
+	if _, err := s.Undo(record.Selection{Call: "c9"}); !errors.Is(err, project.ErrSession) {
 		t.Errorf("an unknown call: %v", err)
 	}
 	d.say(t, c, "and now?")
@@ -91,18 +92,18 @@ func TestUndoOfAFork(t *testing.T) {
 		t.Error("the store still has what no call changed")
 	}
 	fork := NewID()
-	if err := Of(s.Directory).Fork(s.ID, 0, fork); err != nil {
+	if err := record.Of(s.Directory).Fork(s.ID, 0, fork); err != nil {
 		t.Fatal(err)
 	}
-	if err := Of(s.Directory).DeleteSession(s.ID); err != nil {
+	if err := record.Of(s.Directory).DeleteSession(s.ID); err != nil {
 		t.Fatal(err)
 	}
 	if stores, err := undo.Stores(d.home); err != nil || len(stores) != 1 || stores[0] != fork {
 		t.Errorf("stores: %v %v", stores, err)
 	}
 	for range 2 { // a store is as good after it was used
-		for _, sel := range []Selection{{}, {Redo: true}} {
-			u, err := Of(s.Directory).OpenUndo(fork, sel, nil)
+		for _, sel := range []record.Selection{{}, {Redo: true}} {
+			u, err := record.Of(s.Directory).OpenUndo(fork, sel, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,7 +137,7 @@ func TestUndoOfManyFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.holds(t, fmt.Sprintf(name, 7), "new\n")
-	u, err := Of(s.Directory).OpenUndo(s.ID, Selection{}, nil)
+	u, err := record.Of(s.Directory).OpenUndo(s.ID, record.Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,13 +166,13 @@ func TestUndoAfterAKill(t *testing.T) {
 	if !undo.IsOpen(d.home, s.ID) {
 		t.Fatal("the store isn't open")
 	}
-	if err := Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
+	if err := record.Of(s.Directory).CleanUp(t.Context(), s.Settings.General); err != nil {
 		t.Fatal(err)
 	}
 	if undo.IsOpen(d.home, s.ID) {
 		t.Error("the store still has what no call changed")
 	}
-	u, err := Of(s.Directory).OpenUndo(s.ID, Selection{}, nil)
+	u, err := record.Of(s.Directory).OpenUndo(s.ID, record.Selection{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestUndoAfterAKill(t *testing.T) {
 	if err := u.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if u, err = Of(s.Directory).OpenUndo(s.ID, Selection{}, nil); err != nil {
+	if u, err = record.Of(s.Directory).OpenUndo(s.ID, record.Selection{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	left, err := u.Apply(t.Context())

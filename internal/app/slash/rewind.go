@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/journal"
@@ -20,16 +21,16 @@ const maxListed = 100
 // slashResume has the user choose another session of the directory, or uses the one with an ID.
 func slashResume(_ context.Context, s *session.Session, words string) (Expansion, error) {
 	if words != "" {
-		id, err := session.Of(s.Directory).Find(words)
+		id, err := record.Of(s.Directory).Find(words)
 		if err != nil {
-			return Expansion{}, session.SessionError(err)
+			return Expansion{}, record.SessionError(err)
 		}
 		if id == s.ID {
 			return Expansion{Print: "This is the current session."}, nil
 		}
 		return Expansion{Resume: id}, nil
 	}
-	found, err := session.Of(s.Directory).Recorded(false)
+	found, err := record.Of(s.Directory).Recorded(false)
 	if err != nil {
 		return Expansion{}, err
 	}
@@ -98,7 +99,7 @@ func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
 	c := &Choice{Title: fmt.Sprintf("Rewind to before %q", clip(tool.Visible(p.Text), 50))}
 	c.Detail = append(c.Detail, fmt.Sprintf("conversation  %s and %s less", humanize.Count(p.Prompts, "prompt"),
 		humanize.Count(p.Messages-p.Prompts, "other message")))
-	then := func(u *session.Undo) func(context.Context) (Expansion, error) {
+	then := func(u *record.Undo) func(context.Context) (Expansion, error) {
 		return func(ctx context.Context) (Expansion, error) { return rewind(ctx, s, p, u) }
 	}
 	c.Options = []Option{{Text: "conversation only", About: "files stay as they are", Run: then(nil)}}
@@ -142,16 +143,16 @@ func previewRewind(s *session.Session, p session.Prompt) (Expansion, error) {
 }
 
 // undoSince plans to undo all calls after an entry; nil if they changed nothing.
-func undoSince(s *session.Session, seq int64) (*session.Undo, error) {
-	u, err := s.Undo(session.Selection{Since: seq})
-	if _, nothing := err.(*session.NothingError); nothing {
+func undoSince(s *session.Session, seq int64) (*record.Undo, error) {
+	u, err := s.Undo(record.Selection{Since: seq})
+	if _, nothing := err.(*record.NothingError); nothing {
 		return nil, nil
 	}
 	return u, err
 }
 
 // rewind rewinds to before a prompt, and describes the result.
-func rewind(ctx context.Context, s *session.Session, p session.Prompt, u *session.Undo) (Expansion, error) {
+func rewind(ctx context.Context, s *session.Session, p session.Prompt, u *record.Undo) (Expansion, error) {
 	left, err := s.Rewind(ctx, p, u)
 	if err != nil {
 		return Expansion{}, err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/model"
@@ -192,7 +193,7 @@ func TestUndoSummary(t *testing.T) {
 		{`restores 2 files that "make" changed`, "make", "run_shell_command", 0, []undo.Step{{Path: "/w/a", Now: there, To: gone}, {Path: "/w/b/c", Now: gone, To: there}}},
 		{`deletes docs/: 2 files: "rm -r docs" again`, "rm -r docs", "x", 7, []undo.Step{{Path: "/w/docs/a", Now: there}, {Path: "/w/docs/b", Now: there}}},
 	} {
-		u := &session.Undo{Redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
+		u := &record.Undo{Redo: test.redo, Calls: []undo.Call{{Name: test.name, Target: test.target, Title: fmt.Sprint(test.name, test.target)}}, Plan: undo.Plan{Steps: test.steps}}
 		if got := undoSummary(u, "/w"); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/doctor"
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -271,8 +272,8 @@ const maxDiff = 200_000
 
 // diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
 func diff(s *session.Session) (string, error) {
-	u, err := s.Undo(session.Selection{All: true, Force: true})
-	var nothing *session.NothingError
+	u, err := s.Undo(record.Selection{All: true, Force: true})
+	var nothing *record.NothingError
 	var unknown *journal.UnknownError
 	switch {
 	case errors.As(err, &nothing), errors.As(err, &unknown):
@@ -327,18 +328,18 @@ func slashExport(_ context.Context, s *session.Session, words string) (Expansion
 	file, format := "", ""
 	for _, w := range splitQuoted(words) {
 		switch {
-		case format == "" && slices.Contains(session.ExportFormats(), w):
+		case format == "" && slices.Contains(record.ExportFormats(), w):
 			format = w
 		case file == "":
 			file = w
 		default:
 			return Expansion{}, errorf("/export: unexpected %q\nUsage: /export [FILE] [%s]", w,
-				strings.Join(session.ExportFormats(), "|"))
+				strings.Join(record.ExportFormats(), "|"))
 		}
 	}
 	if format == "" {
 		format = "md"
-		if ext := strings.TrimPrefix(filepath.Ext(file), "."); slices.Contains(session.ExportFormats(), ext) {
+		if ext := strings.TrimPrefix(filepath.Ext(file), "."); slices.Contains(record.ExportFormats(), ext) {
 			format = ext
 		}
 	}
@@ -356,7 +357,7 @@ func slashExport(_ context.Context, s *session.Session, words string) (Expansion
 			"/export: this session isn't recorded (general.chatRecording)")
 	}
 	var b bytes.Buffer
-	err := session.Of(s.Directory).Export(&b, s.ID, format)
+	err := record.Of(s.Directory).Export(&b, s.ID, format)
 	var unknown *journal.UnknownError
 	if errors.As(err, &unknown) {
 		return Expansion{Print: "Nothing to export: the conversation has not started."}, nil

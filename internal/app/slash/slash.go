@@ -17,6 +17,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/app/models"
 	"github.com/adze-dev/adze/internal/app/project"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/settings"
 	contextfiles "github.com/adze-dev/adze/internal/engine/context"
@@ -331,7 +332,7 @@ const maxCompleted = 20
 
 func sessionIDs(_ context.Context, s *session.Session) []Value {
 	var ids []Value
-	found, _ := session.Of(s.Directory).Recorded(false)
+	found, _ := record.Of(s.Directory).Recorded(false)
 	for _, info := range found {
 		if info.Title != "" && info.ID != s.ID && len(ids) < maxCompleted {
 			ids = append(ids, Value{info.ID[:8], info.Title})

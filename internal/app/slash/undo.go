@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/humanize"
@@ -15,7 +16,7 @@ import (
 )
 
 // UndoList shows every path and its change. Paths in dir are relative.
-func UndoList(u *session.Undo, dir string) string {
+func UndoList(u *record.Undo, dir string) string {
 	verb := "Undo"
 	if u.Redo > 0 {
 		verb = "Redo"
@@ -97,15 +98,15 @@ func shortPath(path, dir string) string {
 const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
 
 func slashUndo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
-	return takeBack(ctx, s, "undo", words, session.Selection{})
+	return takeBack(ctx, s, "undo", words, record.Selection{})
 }
 
 func slashRedo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
-	return takeBack(ctx, s, "redo", words, session.Selection{Redo: true})
+	return takeBack(ctx, s, "redo", words, record.Selection{Redo: true})
 }
 
 // takeBack lists what an undo or a redo would do, and does it with --yes.
-func takeBack(ctx context.Context, s *session.Session, name, words string, sel session.Selection) (Expansion, error) {
+func takeBack(ctx context.Context, s *session.Session, name, words string, sel record.Selection) (Expansion, error) {
 	yes, err := readUndo(&sel, strings.Fields(words))
 	if err != nil {
 		return Expansion{}, err
@@ -133,7 +134,7 @@ func takeBack(ctx context.Context, s *session.Session, name, words string, sel s
 }
 
 // readUndo reads the arguments of /undo and /redo.
-func readUndo(sel *session.Selection, words []string) (yes bool, err error) {
+func readUndo(sel *record.Selection, words []string) (yes bool, err error) {
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
@@ -163,7 +164,7 @@ func readUndo(sel *session.Selection, words []string) (yes bool, err error) {
 const maxQuoted = 40
 
 // askUndo returns the choice to undo or to redo.
-func askUndo(u *session.Undo, dir string) *Choice {
+func askUndo(u *record.Undo, dir string) *Choice {
 	verb, mark := "undo", "↶ "
 	if u.Redo > 0 {
 		verb, mark = "redo", "↷ "
@@ -179,7 +180,7 @@ func askUndo(u *session.Undo, dir string) *Choice {
 }
 
 // undoSummary describes the undo in a line: restores docs/: 42 files that "rm -r docs" removed.
-func undoSummary(u *session.Undo, dir string) string {
+func undoSummary(u *record.Undo, dir string) string {
 	todo := files(u.Todo())
 	var made, gone int // by the undo
 	for _, s := range todo {
@@ -245,7 +246,7 @@ func some(steps []undo.Step, dir string) string {
 }
 
 // quoted names the calls.
-func quoted(u *session.Undo, dir string) string {
+func quoted(u *record.Undo, dir string) string {
 	if len(u.Calls) != 1 {
 		return humanize.Count(len(u.Calls), "call")
 	}
@@ -260,7 +261,7 @@ func quoted(u *session.Undo, dir string) string {
 }
 
 // stays describes how many paths are skipped.
-func stays(u *session.Undo) string {
+func stays(u *record.Undo) string {
 	if len(u.Left) == 0 {
 		return ""
 	}
@@ -268,7 +269,7 @@ func stays(u *session.Undo) string {
 }
 
 // done describes what was restored.
-func done(u *session.Undo, dir string, left []undo.Left) string {
+func done(u *record.Undo, dir string, left []undo.Left) string {
 	verb := "Undone"
 	if u.Redo > 0 {
 		verb = "Redone"
@@ -277,7 +278,7 @@ func done(u *session.Undo, dir string, left []undo.Left) string {
 }
 
 // restored returns how many paths an undo restored, if these were skipped.
-func restored(u *session.Undo, left []undo.Left) int { return len(u.Todo()) - len(left) + len(u.Left) }
+func restored(u *record.Undo, left []undo.Left) int { return len(u.Todo()) - len(left) + len(u.Left) }
 
 // leftLines lists skipped paths, each after a newline.
 func leftLines(left []undo.Left, dir string) string {

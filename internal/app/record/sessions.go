@@ -1,4 +1,9 @@
-package session
+// Package record is the recorded sessions in Adze's directory: their list, how long they are kept, exports, and undo.
+//
+//	all := record.Of(directory)
+//	id, err := all.Latest()
+//	u, err := all.OpenUndo(id, record.Selection{}, environ)
+package record
 
 import (
 	"bufio"
