@@ -72,7 +72,7 @@ func (s *Session) record(o *Recording) error {
 		}
 		return s.writer(f, all, journal.State{}), nil
 	}
-	lost := filepath.Join(all.Dir(s.ID), lostName)
+	lost := filepath.Join(all.Dir(s.ID), record.LostName)
 	s.recorder.lose = func(calls []string) { // without space the file stays empty; the session may not have a directory
 		_ = os.WriteFile(lost, []byte(s.Tools.Mask(strings.Join(calls, "\n"))), 0o600)
 	}
@@ -169,7 +169,7 @@ func (s *Session) reopen(all record.Sessions, o *Recording) error {
 	first := state.Agent("")
 	r := s.recorder
 	r.before, r.model = first.Turn, first.Model
-	lost := lostCalls(filepath.Join(all.Dir(o.Resume), lostName))
+	lost := record.LostCalls(filepath.Join(all.Dir(o.Resume), record.LostName))
 	if unwritable == nil {
 		w := s.writer(f, all, state)
 		if s.resumed, unwritable = s.resume(w, lost); unwritable == nil {

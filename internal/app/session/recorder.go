@@ -10,6 +10,7 @@ import (
 
 	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/builtin"
+	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
@@ -33,7 +34,7 @@ type recorder struct {
 	w        *journal.Writer // nil: no journal yet
 	reserved *journal.Writer // a journal that was created before its first entry, for its ID
 	failed   bool
-	waiting  []waitingEntry // entries before the first
+	waiting  []record.Entry // entries before the first
 	declared agent.Declared // how requests of the first agent begin
 	added    []journal.Declaration
 	turns    map[string]int // turn of the running request, by agent
@@ -44,11 +45,6 @@ type recorder struct {
 	tried    map[callKey]bool // calls that were tried, and neither kept nor run
 	lost     []string         // calls that ran after recording failed
 	lose     func([]string)   // notes them outside of the journal; nil: nowhere
-}
-
-type waitingEntry struct {
-	by   string
-	data journal.Data
 }
 
 // write appends an entry. Entries before the first are held until it is written.
@@ -62,7 +58,7 @@ func (r *recorder) append(by string, data journal.Data) {
 	switch {
 	case r.failed:
 	case r.w == nil:
-		r.waiting = append(r.waiting, waitingEntry{by, data})
+		r.waiting = append(r.waiting, record.Entry{By: by, Data: data})
 	default:
 		if _, err := r.w.Write(by, data); err != nil {
 			r.fail(err)
@@ -90,7 +86,7 @@ func (r *recorder) begin() {
 	r.w = w
 	r.append("", first)
 	for _, e := range r.waiting {
-		r.append(e.by, e.data)
+		r.append(e.By, e.Data)
 	}
 	r.waiting = nil
 }
@@ -245,7 +241,7 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision,
 		call := agent.Sendable(model.Message{Role: model.Assistant, Parts: []model.Part{model.Call{Call: q.Call}}})
 		r.append(by, journal.Answer{Message: call})
 		r.append(by, journal.Responses{Message: model.Message{
-			Role: model.Tool, Parts: []model.Part{response(q.Call, o)},
+			Role: model.Tool, Parts: []model.Part{record.Response(q.Call, o)},
 		}})
 	}
 	return o
@@ -346,18 +342,6 @@ func (r *recorder) changedTodos(by string) []byte {
 	}
 	r.todos[by] = string(raw)
 	return raw
-}
-
-// response returns the result of a call as a message to the model.
-func response(c tool.Call, o tool.Outcome) model.Response {
-	content := o.Result.Content
-	if o.Result.Text() == "" {
-		content = []tool.Part{tool.Text("(empty)")}
-	}
-	return model.Response{
-		ID: c.ID, Name: c.Name, Content: content, IsError: o.Status != tool.StatusSuccess,
-		Denied: o.Status == tool.StatusDenied,
-	}
 }
 
 // notRecorded returns the notice about a journal that can't be written.
