@@ -98,8 +98,8 @@ type images struct {
 	paths []string // the first one has the number 1
 }
 
-// ErrNotImage reports a file that isn't an image.
-var ErrNotImage = errors.New("not an image")
+// errNotImage reports a file that isn't an image.
+var errNotImage = errors.New("not an image")
 
 // AddImage adds an image that the user dropped, and returns its label for prompts, such as "[image 1: shot.png]". A
 // prompt with the label includes the image: see PromptParts. Only the start of the file is read.
@@ -109,7 +109,7 @@ func (s *Session) AddImage(path string) (label string, err error) {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
-		return "", ErrNotImage
+		return "", errNotImage
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -119,11 +119,11 @@ func (s *Session) AddImage(path string) (label string, err error) {
 	head := make([]byte, document.HeadSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", ErrNotImage // also of an empty file
+		return "", errNotImage // also of an empty file
 	}
 	kind := document.Detect(path, head[:n])
 	if kind.Kind != document.Image {
-		return "", ErrNotImage
+		return "", errNotImage
 	}
 	if err := kind.CheckSize(info.Size()); err != nil {
 		return "", err

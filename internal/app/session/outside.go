@@ -21,8 +21,8 @@ import (
 // answers, and only a call for this server waits for it.
 const serversWait = 10 * time.Second
 
-// Untrusted is the error of a server that only an untrusted project configures.
-const Untrusted = "this project isn't trusted; run adze trust"
+// untrusted is the error of a server that only an untrusted project configures.
+const untrusted = "this project isn't trusted; run adze trust"
 
 // Problem is an invalid configuration of external tools.
 type Problem struct {
@@ -140,7 +140,7 @@ func (o *Outside) Find(alias string) error {
 	}
 	for _, item := range project.WithheldServers(o.settings) {
 		if item.What == alias {
-			return fmt.Errorf("MCP server %s: %s", alias, Untrusted)
+			return fmt.Errorf("MCP server %s: %s", alias, untrusted)
 		}
 	}
 	if _, ok := o.settings.MCP.Servers[alias]; ok {

@@ -104,7 +104,7 @@ func (s *Session) ListServers() []ListedServer {
 	}
 	for _, item := range project.WithheldServers(s.Settings) {
 		all = append(all, ListedServer{
-			Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: Untrusted,
+			Name: item.What, State: ServerUntrusted, Target: item.Text, Tools: []string{}, Error: untrusted,
 		})
 	}
 	for alias := range s.Settings.MCP.Servers {
