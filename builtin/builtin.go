@@ -240,8 +240,8 @@ func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) 
 // Close stops everything that the tools started.
 func (s *Set) Close() error { return errors.Join(s.shell.close(), s.files.left.close()) }
 
-// Warm makes the first command start sooner. It doesn't wait.
-func (s *Set) Warm() { s.shell.warming.Go(s.shell.warm) }
+// Warm makes the first command start sooner. It doesn't wait, and does nothing after Close.
+func (s *Set) Warm() { s.shell.warmUp() }
 
 // News returns messages for the first agent before its next turn: background jobs that have ended and, now and then,
 // open steps of its to-do list. It is called once a turn.

@@ -38,6 +38,7 @@ type shell struct {
 	noted      map[string]bool       // notes about this machine that were sent
 	wrote      bool                  // a workspace sandbox may have created repositories since the last look
 	created    []string              // repositories that the user let commands create
+	closed     bool
 }
 
 // running is a foreground command that the user may move to the background.
@@ -79,6 +80,9 @@ func newShell(o Options, f *files) (*shell, error) {
 }
 
 func (s *shell) close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.jobs.Close()
 	defer s.sandboxes.limiter.close()
 	err := s.runner.Close()

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -57,7 +58,7 @@ func (r *triedCall) effects() tool.Effects {
 		}
 		out.Changes = append(out.Changes, r.effect(c, &room))
 	}
-	slices.SortStableFunc(out.Changes, func(a, b tool.Effect) int { return cmp.Compare(a.Path, b.Path) })
+	sort.SliceStable(out.Changes, func(i, j int) bool { return out.Changes[i].Path < out.Changes[j].Path })
 	r.warn(&out)
 	return out
 }

@@ -219,6 +219,15 @@ func (c shellCall) prepare(ctx context.Context, wait time.Duration) (*triedCall,
 	return r, nil
 }
 
+// warmUp starts warm, unless the tools are closed.
+func (s *shell) warmUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.warming.Go(s.warm)
+	}
+}
+
 // warm makes the first command start sooner: a trial that does nothing prepares what all of them need, and leaves its
 // directories and a supervisor process to the next one.
 func (s *shell) warm() {

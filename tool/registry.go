@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -345,6 +346,6 @@ func (r *Registry) list(want func(Declaration) bool) []Declaration {
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b Declaration) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }

@@ -93,7 +93,7 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 			Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request,
 		}, Budget: budget, Final: final,
 		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
-		Catalog: c.catalog, Observe: s.recorder.observing(news.observing(t.Observe)),
+		Catalog: c.catalog, Observe: s.recorder.observing(news.observing(s.warming(t.Observe))),
 		Effort: effort, CacheKey: key, Window: s.Models.Window, Unattended: !s.Env.HasUser || t.Unattended,
 		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
@@ -107,6 +107,23 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 	})
 	s.Conversation = c
 	return c
+}
+
+// warmAfter is how long the first request of a session has been on its way before commands are prepared: it needs the
+// processors more, and then the model takes its time.
+const warmAfter = 20 * time.Millisecond
+
+// warming prepares the first command during the first request.
+func (s *Session) warming(next func(agent.Event)) func(agent.Event) {
+	var once sync.Once
+	return func(e agent.Event) {
+		if _, ok := e.(agent.Began); ok {
+			once.Do(func() { time.AfterFunc(warmAfter, s.Tools.Warm) })
+		}
+		if next != nil {
+			next(e)
+		}
+	}
 }
 
 // History returns the messages so far.

@@ -30,6 +30,7 @@ type recorder struct {
 	tracker *undo.Tracker // detects the changes of calls
 	tell    func(error)   // reports the failure
 
+	syncing  sync.WaitGroup
 	mu       sync.Mutex
 	w        *journal.Writer // nil: no journal yet
 	reserved *journal.Writer // a journal that was created before its first entry, for its ID
@@ -123,6 +124,7 @@ func (r *recorder) close() {
 	if r == nil {
 		return
 	}
+	r.syncing.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.reserved != nil { // nothing was recorded
@@ -150,7 +152,8 @@ func (r *recorder) event(by string, e agent.Event) {
 	changed := r.note(by, e)
 	r.mu.Unlock()
 	if changed {
-		r.sync()
+		// The next request doesn't wait for it. The next call that changes something does.
+		r.syncing.Go(r.sync)
 	}
 }
 

@@ -2,7 +2,7 @@ package settings
 
 import (
 	"encoding/json"
-	"slices"
+	"sort"
 	"strings"
 )
 
@@ -92,7 +92,7 @@ func Describe() []Described {
 		out = append(out, Described{k.name, k.also, k.shape.title(), k.preset, k.about, k.own, k.adds, k.env,
 			k.project()})
 	}
-	slices.SortFunc(out, func(a, b Described) int { return strings.Compare(a.Key, b.Key) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Key < out[j].Key })
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -33,7 +34,7 @@ func Clean(text []byte, mask string) (clean []byte, found bool) {
 			parts = append(parts, part{s.raw, escapeQuoted(replaced(s.name, found, mask))})
 		}
 	}
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.from, b.from) })
+	sort.Slice(parts, func(i, j int) bool { return parts[i].from < parts[j].from })
 	var b strings.Builder
 	at := 0
 	for _, part := range parts {

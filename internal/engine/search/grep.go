@@ -3,8 +3,7 @@ package search
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
+	"sort"
 	"sync"
 	"sync/atomic"
 )
@@ -186,7 +185,7 @@ func (c *collector) shrink(want int) {
 }
 
 func sortByPath(files []FileMatches) {
-	slices.SortFunc(files, func(a, b FileMatches) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
 }
 
 // finish applies offset and limit and copies the totals.

@@ -1,7 +1,6 @@
 package trial
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -108,8 +108,8 @@ func (t *Trial) Effects(ctx context.Context) (Effects, error) {
 	t.found = f
 	out := f.Effects
 	out.Changes = slices.Clone(out.Changes)
-	slices.SortFunc(out.Changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortFunc(out.Special, func(a, b Special) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(out.Changes, func(i, j int) bool { return out.Changes[i].Path < out.Changes[j].Path })
+	sort.Slice(out.Special, func(i, j int) bool { return out.Special[i].Path < out.Special[j].Path })
 	slices.Sort(out.Conflicts)
 	out.Conflicts = slices.Compact(out.Conflicts)
 	return out, nil

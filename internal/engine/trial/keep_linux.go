@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -292,7 +293,7 @@ func (k *mover) result() Kept {
 			kept.before[c.Path] = k.saved(i)
 		}
 	}
-	slices.SortFunc(kept.Changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(kept.Changes, func(i, j int) bool { return kept.Changes[i].Path < kept.Changes[j].Path })
 	return kept
 }
 

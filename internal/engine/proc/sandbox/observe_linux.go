@@ -2,13 +2,14 @@ package sandbox
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // An observed sandbox (Spec.Observe) has no mounts: Landlock denies writes, and the listener receives every call that
@@ -228,12 +229,12 @@ func (s served) second(c watched, from found, errno unix.Errno) judged {
 }
 
 // descriptor matches paths of the caller's own descriptors.
-var descriptor = regexp.MustCompile(`^(?:/dev/fd|/proc/(?:self|thread-self|\d+)/fd)/(\d+)$`)
+var descriptor = lazy.Regexp(`^(?:/dev/fd|/proc/(?:self|thread-self|\d+)/fd)/(\d+)$`)
 
 var standard = map[string]string{"/dev/stdin": "/dev/fd/0", "/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}
 
 // ofItself matches settings of the caller itself, which programs such as Java's try to write and do without.
-var ofItself = regexp.MustCompile(`^/proc/(?:self|thread-self)(?:/task/\d+)?/(?:coredump_filter|comm|timerslack_ns)$`)
+var ofItself = lazy.Regexp(`^/proc/(?:self|thread-self)(?:/task/\d+)?/(?:coredump_filter|comm|timerslack_ns)$`)
 
 // target returns the path of the file that a path names through a descriptor of the caller, or the path itself; "": it
 // isn't a file.
@@ -241,7 +242,7 @@ func (s served) target(path string) string {
 	if other, ok := standard[path]; ok {
 		path = other
 	}
-	m := descriptor.FindStringSubmatch(path)
+	m := descriptor().FindStringSubmatch(path)
 	if m == nil {
 		return path
 	}
@@ -265,7 +266,7 @@ func (s served) opens(c watched, path string) judged {
 	switch {
 	case path == "": // a pipe
 		return judged{pass: true}
-	case ofItself.MatchString(path):
+	case ofItself().MatchString(path):
 		return judged{errno: unix.EACCES}
 	}
 	exclusive := flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL

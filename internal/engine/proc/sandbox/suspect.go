@@ -7,14 +7,16 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/adze-dev/adze/internal/engine/lazy"
 )
 
 // refusals matches error messages for calls that a sandbox denies.
-var refusals = regexp.MustCompile(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\b(?:not|isn't) write?able\b|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
+var refusals = lazy.Regexp(`(?i)(permission denied|operation not permitted|read-only file system|device or resource busy|(?:invalid )?cross-device link|\bEXDEV\b|\bEBUSY\b|no usable sandbox|no new privileges|\b(?:not|isn't) write?able\b|\bEACCES\b|\bEPERM\b|\bEROFS\b|PermissionError)`)
 
 // unreached matches error messages without network. A sandbox without network has its own loopback, on which no process
 // outside listens.
-var unreached = regexp.MustCompile(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
+var unreached = lazy.Regexp(`(?i)(network is unreachable|temporary failure in name resolution|could not resolve host|EAI_AGAIN|ENETUNREACH|connection refused|ECONNREFUSED|could(?:n't| not) connect to server|failed to connect to)`)
 
 // halfway reports whether git prints that it couldn't write a file or a setting, and continues.
 func halfway(text string) bool {
@@ -24,19 +26,19 @@ func halfway(text string) bool {
 }
 
 // taken matches error messages about a placeholder for a protected path.
-var taken = regexp.MustCompile(`(?i)(file exists|not a directory|no such device or address|\bE(?:EXIST|NOTDIR|NXIO)\b)`)
+var taken = lazy.Regexp(`(?i)(file exists|not a directory|no such device or address|\bE(?:EXIST|NOTDIR|NXIO)\b)`)
 
 // ownSandbox matches error messages of programs that make their own sandbox, such as browsers.
-var ownSandbox = regexp.MustCompile(`(?i)(namespace|unshare|no usable sandbox|setuid sandbox|zygote_host)`)
+var ownSandbox = lazy.Regexp(`(?i)(namespace|unshare|no usable sandbox|setuid sandbox|zygote_host)`)
 
 // aboutSocket matches error messages about a Unix socket.
-var aboutSocket = regexp.MustCompile(`(?i)(unix://|\bunix[ -](domain )?(socket|/)|dial unix|socket\(\)|\.sock\b)`)
+var aboutSocket = lazy.Regexp(`(?i)(unix://|\bunix[ -](domain )?(socket|/)|dial unix|socket\(\)|\.sock\b)`)
 
 // named matches a possible file name in an error message.
-var named = regexp.MustCompile("[^\\s:'\"`,;()\\[\\]“”‘’]+")
+var named = lazy.Regexp("[^\\s:'\"`,;()\\[\\]“”‘’]+")
 
 // quoted matches a path in an error message.
-var quoted = regexp.MustCompile(`/[^\s:'"` + "`" + `,;()\[\]]*`)
+var quoted = lazy.Regexp(`/[^\s:'"` + "`" + `,;()\[\]]*`)
 
 // Calls that seccomp denies and a setting would allow, in the words of a [Report].
 const (
@@ -51,18 +53,18 @@ const (
 func about(told string) *regexp.Regexp {
 	switch told {
 	case saysNetwork:
-		return aboutNetwork
+		return aboutNetwork()
 	case saysLinks:
-		return aboutLinks
+		return aboutLinks()
 	}
 	return nil
 }
 
 // aboutLinks matches words of errors that a hard link causes.
-var aboutLinks = regexp.MustCompile(`(?i)(\blink|hard ?link|cross-device|EXDEV)`)
+var aboutLinks = lazy.Regexp(`(?i)(\blink|hard ?link|cross-device|EXDEV)`)
 
 // aboutNetwork matches words of errors that a denied connection causes.
-var aboutNetwork = regexp.MustCompile(`(?i)(network|connect|socket|resolve|fetch|download|EPERM|not permitted)`)
+var aboutNetwork = lazy.Regexp(`(?i)(network|connect|socket|resolve|fetch|download|EPERM|not permitted)`)
 
 // Suspicion is why a failed command probably failed because of its sandbox, and what would allow it. The zero value
 // means that it didn't.
@@ -105,12 +107,12 @@ func Suspect(at Scene, told []string, output string) Suspicion {
 	}
 	var first Suspicion
 	for line := range strings.Lines(output) {
-		word, network := refusals.FindString(line), false
+		word, network := refusals().FindString(line), false
 		if word == "" {
 			word = at.placeholder(line)
 		}
 		if word == "" && at.Mode != WorkspaceNetwork {
-			word, network = unreached.FindString(line), true
+			word, network = unreached().FindString(line), true
 		}
 		if word == "" || at.Exit == 0 && !halfway(line) || unreadable(line) || at.hidden(line) != "" {
 			continue
@@ -141,7 +143,7 @@ func reasons(told []string) string {
 }
 
 // gains matches error messages of programs that can't gain privileges in a user namespace.
-var gains = regexp.MustCompile(`(?i)(no new privileges|must be owned by uid 0|effective uid is not 0|unable to change to root gid|must be setuid root|cannot set groups)`)
+var gains = lazy.Regexp(`(?i)(no new privileges|must be owned by uid 0|effective uid is not 0|unable to change to root gid|must be setuid root|cannot set groups)`)
 
 // denied determines whether an error is about a path of a deny rule or, if nothing else is limited, about the sandbox
 // that enforces these.
@@ -153,16 +155,16 @@ func (at Scene) denied(output string) Suspicion {
 	at.Protect = at.Denied
 	for line := range strings.Lines(output) {
 		switch path := at.protected(line); {
-		case path != "" && (refusals.MatchString(line) || taken.MatchString(line)):
+		case path != "" && (refusals().MatchString(line) || taken().MatchString(line)):
 			return Suspicion{path + " can't be accessed", "Don't try to get around it; ask the user if you need it",
 				true}
 		case light && strings.Contains(strings.ToLower(line), "cross-device link"):
 			return Suspicion{"directories with files of deny rules are mount points",
 				"Copy and remove files instead of renaming them", true}
-		case light && gains.MatchString(line):
+		case light && gains().MatchString(line):
 			return Suspicion{"sudo and other setuid programs don't work where deny rules on paths are enforced",
 				"The user can run it in a terminal, or set tools.sandbox to off", true}
-		case light && ownSandbox.MatchString(line) && refusals.MatchString(line):
+		case light && ownSandbox().MatchString(line) && refusals().MatchString(line):
 			return Suspicion{"programs can't create namespaces where deny rules on paths are enforced",
 				"Start it with --no-sandbox or a similar option", true}
 		}
@@ -179,7 +181,7 @@ func (at Scene) hidden(line string) string {
 // Refused returns the hidden files that an output says couldn't be opened.
 func (at Scene) Refused(output string) (paths []string) {
 	for line := range strings.Lines(output) {
-		if path := at.hidden(line); path != "" && refusals.MatchString(line) && !slices.Contains(paths, path) {
+		if path := at.hidden(line); path != "" && refusals().MatchString(line) && !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
@@ -189,7 +191,7 @@ func (at Scene) Refused(output string) (paths []string) {
 // placeholder returns the error in a line if it is about a protected path that doesn't exist, where there was a
 // placeholder.
 func (at Scene) placeholder(line string) string {
-	word := taken.FindString(line)
+	word := taken().FindString(line)
 	if word == "" || at.Mode == ReadOnly {
 		return ""
 	}
@@ -203,7 +205,7 @@ func (at Scene) placeholder(line string) string {
 func (at Scene) remedyOf(told []string, output string) string {
 	network, sockets := slices.Contains(told, saysNetwork), slices.ContainsFunc(told, aboutSockets)
 	for line := range strings.Lines(output) { // a denied socket isn't reported, but a later error may be
-		sockets = sockets || at.Mode != ReadOnly && refusals.MatchString(line) && aboutSocket.MatchString(line)
+		sockets = sockets || at.Mode != ReadOnly && refusals().MatchString(line) && aboutSocket().MatchString(line)
 	}
 	switch {
 	case network || sockets:
@@ -222,11 +224,11 @@ func (at Scene) remedy(line, word string) string {
 	switch {
 	case strings.EqualFold(word, "no new privileges"):
 		return "run it in a terminal, because sandboxed programs can't gain privileges"
-	case ownSandbox.MatchString(line):
+	case ownSandbox().MatchString(line):
 		return "start it with --no-sandbox or a similar option, because it can't make a sandbox inside of one"
 	case at.Mode == ReadOnly:
 		return ""
-	case aboutSocket.MatchString(line):
+	case aboutSocket().MatchString(line):
 		return remedyFor(at.Mode, false, true)
 	case strings.Contains(strings.ToLower(word), "cross-device") || strings.EqualFold(word, "EXDEV"):
 		return "copy and remove the file instead of renaming it, because directories with protected files are " +
@@ -243,7 +245,7 @@ func (at Scene) remedy(line, word string) string {
 // protected returns the first protected path that a line names, or that contains what it names. A command may have
 // changed its directory, so the end of a path is enough.
 func (at Scene) protected(line string) string {
-	for _, name := range named.FindAllString(line, 64) {
+	for _, name := range named().FindAllString(line, 64) {
 		full := filepath.Clean(name)
 		if !filepath.IsAbs(name) {
 			full = filepath.Join(at.Dir, name)
@@ -279,7 +281,7 @@ func remedyFor(mode Mode, network, sockets bool) string {
 
 // unreadable reports whether a line names an existing file that can't be read outside a sandbox either.
 func unreadable(line string) bool {
-	for _, path := range quoted.FindAllString(line, 8) {
+	for _, path := range quoted().FindAllString(line, 8) {
 		if _, err := os.Lstat(path); err != nil {
 			continue
 		}
