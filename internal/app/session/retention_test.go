@@ -161,8 +161,8 @@ func (l *countedLog) Sync() error {
 	return nil
 }
 
-// The journal is synced before a call that can modify something runs, and after the responses of a turn; not for reads, and
-// not for answers without calls.
+// The journal is synced before a call that can modify something runs, and beside the request after the responses of a turn;
+// not for reads, and not for answers without calls.
 func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 	d := newDesk(t)
 	path := filepath.Join(d.dir, "a.txt")
@@ -193,6 +193,7 @@ func TestJournalIsSyncedWhereItMatters(t *testing.T) {
 				got["when "+e.Request.Call.ID+" runs"] = log.synced.Load()
 			}
 		case agent.Responded:
+			s.recorder.syncing.Wait() // the next request doesn't
 			got["after "+e.Outcomes[0].Call.ID] = log.synced.Load()
 		}
 	})
