@@ -174,7 +174,9 @@ func (k *keepers) start(ctx context.Context, s *spec, l *ledger) (tree, *os.File
 				i.give(s)
 				if reported {
 					k.proves(want)
-					time.AfterFunc(refillAfter, func() { k.refill(want) })
+					if !s.probe {
+						time.AfterFunc(refillAfter, func() { k.refill(want) })
+					}
 				}
 				return i.kept, i.out, e, nil
 			}

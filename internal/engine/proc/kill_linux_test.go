@@ -146,8 +146,7 @@ func TestKeeperUnderAttack(t *testing.T) {
 // A spare keeper that was killed is replaced.
 func TestDeadSpare(t *testing.T) {
 	r := opened(t, Options{})
-	run(t, r, Command{Line: "true"})
-	r.keeper.filling.Wait()
+	r.keeper.probe()
 	spare := r.keeper.spare[plain].kept.keeper
 	spare.Kill()
 	waittest.Until(t, "the spare keeper is gone", func() bool {

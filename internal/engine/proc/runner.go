@@ -84,7 +84,7 @@ func (r *Runner) Health() Health {
 	if r.keeper.works() {
 		// A sandbox without write access, tried with all layers.
 		_, err := r.Run(context.Background(), Command{
-			Line: "true", Dir: "/", Timeout: probeTime, Sandbox: &sandbox.Spec{
+			Line: "true", Dir: "/", Timeout: probeTime, probe: true, Sandbox: &sandbox.Spec{
 				Mode: sandbox.Workspace, BestEffort: true,
 			},
 		})
@@ -158,7 +158,9 @@ func (r *Runner) Start(ctx context.Context, c Command) (*Process, error) {
 }
 
 func (r *Runner) spec(c Command) (s spec, note string, err error) {
-	s = spec{argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil}
+	s = spec{
+		argv: c.Argv, dir: c.Dir, marker: newMarker(), input: string(c.Input), split: c.Stderr != nil, probe: c.probe,
+	}
 	// If Adze runs inside Adze, the inner one's marker counts.
 	s.env = append(slices.DeleteFunc(c.Env, func(kv string) bool { return name(kv) == markerVar }),
 		markerVar+"="+s.marker)
@@ -281,7 +283,7 @@ func (r *Runner) CanLimit(bubblewrap bool) error {
 	spec := &sandbox.Spec{
 		Mode: sandbox.ReadOnly, Limits: &sandbox.Limits{Read: all, Execute: all}, Bubblewrap: bubblewrap,
 	}
-	o, err := r.Run(context.Background(), Command{Line: ":", Dir: "/", Timeout: probeTime, Sandbox: spec})
+	o, err := r.Run(context.Background(), Command{Line: ":", Dir: "/", Timeout: probeTime, probe: true, Sandbox: spec})
 	if err == nil && o.Exit != 0 {
 		err = fmt.Errorf("try the sandbox: %s", o.Output.String())
 	}
@@ -299,7 +301,9 @@ func (r *Runner) CanObserve() error {
 		`: > "$TMPDIR/x" && chmod 600 "$TMPDIR/x"`: false, ": > /adze-refused": true,
 	} {
 		spec := &sandbox.Spec{Mode: sandbox.ReadOnly, Observe: true, Limits: &sandbox.Limits{Read: all, Execute: all}}
-		o, err := r.Run(context.Background(), Command{Line: line, Dir: "/", Timeout: probeTime, Sandbox: spec})
+		o, err := r.Run(context.Background(), Command{
+			Line: line, Dir: "/", Timeout: probeTime, probe: true, Sandbox: spec,
+		})
 		if err != nil {
 			return err
 		}
@@ -322,6 +326,7 @@ type Command struct {
 	Sandbox *sandbox.Spec
 
 	Timeout time.Duration // from when it has started; 0 means none
+	probe   bool          // others like it aren't expected: no supervisor is started ahead
 
 	Input []byte // what it reads on its standard input; nil means nothing
 

@@ -46,6 +46,7 @@ type spec struct {
 	env    []string
 	marker string // value of markerVar in env
 	input  string // for its standard input; empty: none
+	probe  bool   // it only tests what works
 
 	split bool     // its standard error is separate from its output
 	errs  *os.File // read end of that, once it has started
