@@ -84,7 +84,7 @@ func timeLimited(helper proc.Helper, files int, line string, rounds int) (plain,
 	}
 	for round := range rounds + 1 { // the first round is a warm-up
 		for i, call := range calls {
-			time.Sleep(25 * time.Millisecond) // as between the calls of an agent, when the next helper is started
+			time.Sleep(60 * time.Millisecond) // as between the calls of an agent, when the next helper is started
 			began := time.Now()
 			if err := call(); err != nil {
 				return 0, 0, err

@@ -64,7 +64,7 @@ func boxes(w io.Writer, helper proc.Helper) error {
 	rows := boxRows()
 	for i := range rounds + 1 { // the first round is a warm-up
 		for _, row := range rows {
-			time.Sleep(25 * time.Millisecond)
+			time.Sleep(60 * time.Millisecond)
 			began := time.Now()
 			o, err := r.Run(context.Background(), proc.Command{Line: "true", Dir: dir, Sandbox: row.spec(dir)})
 			if err != nil || o.Exit != 0 {

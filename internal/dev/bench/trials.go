@@ -109,14 +109,14 @@ func (b *trialBench) try(line string) (*trial.Trial, time.Duration, error) {
 func (b *trialBench) compare(line string, rounds int) (plain, tried time.Duration, err error) {
 	var took [2][]time.Duration
 	for i := range rounds + 1 { // the first is a warm-up
-		time.Sleep(25 * time.Millisecond)
+		time.Sleep(60 * time.Millisecond)
 		began := time.Now()
 		if _, err := b.runner.Run(context.Background(),
 			proc.Command{Line: line, Dir: b.root, Sandbox: b.base.Spec(sandbox.Workspace)}); err != nil {
 			return 0, 0, err
 		}
 		without := time.Since(began)
-		time.Sleep(25 * time.Millisecond)
+		time.Sleep(60 * time.Millisecond)
 		t, with, err := b.try(line)
 		if err != nil {
 			return 0, 0, err
