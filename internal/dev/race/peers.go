@@ -17,17 +17,18 @@ func peers(bin string) []agent {
 	return all
 }
 
-// version returns the first number that a program prints about itself.
+// version returns the number that a program prints about itself, or all of it.
 func version(program string, arg string) string {
 	cmd := exec.Command(program, arg)
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
 	out, _ := cmd.Output() // the table is of use without it
-	for word := range strings.FieldsSeq(string(out)) {
-		if word = strings.TrimPrefix(word, "v"); word[:1] >= "0" && word[:1] <= "9" || word == "devel" {
+	words := strings.Fields(string(out))
+	for _, word := range words {
+		if word = strings.TrimPrefix(word, "v"); word != "" && word[0] >= '0' && word[0] <= '9' {
 			return word
 		}
 	}
-	return "?"
+	return strings.Join(words, " ")
 }
 
 func codex(bin string) agent {

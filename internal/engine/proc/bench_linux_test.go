@@ -34,7 +34,7 @@ func BenchmarkTrueKeeperPaused(b *testing.B) {
 	env := Environ(os.Environ(), nil)
 	for b.Loop() {
 		b.StopTimer()
-		time.Sleep(2 * refillAfter) // the pause of an agent
+		time.Sleep(2 * refillAfter) // not synchronization: the pause of an agent
 		r.keeper.filling.Wait()
 		b.StartTimer()
 		run(b, r, Command{Line: "true", Env: env})
@@ -76,7 +76,7 @@ func benchBox(b *testing.B, spec *sandbox.Spec) {
 	run(b, r, Command{Line: "true", Env: env, Sandbox: spec})
 	for b.Loop() {
 		b.StopTimer()
-		time.Sleep(2 * refillAfter) // the pause of an agent
+		time.Sleep(2 * refillAfter) // not synchronization: the pause of an agent
 		r.keeper.filling.Wait()
 		b.StartTimer()
 		if o := run(b, r, Command{Line: "true", Env: env, Sandbox: spec}); o.Exit != 0 || len(o.Notes) > 0 && spec.Without == 0 {
