@@ -83,6 +83,9 @@ func (s *shell) close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	if s.trials != nil {
+		s.trials.closing.Store(true)
+	}
 	s.jobs.Close()
 	defer s.sandboxes.limiter.close()
 	err := s.runner.Close()

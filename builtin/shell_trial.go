@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -42,6 +43,8 @@ type trials struct {
 
 	place    readOnlyPlace // where overlays don't work
 	readOnly bool          // it is used anyway
+
+	closing atomic.Bool
 
 	once   sync.Once
 	layers *trial.Layers
@@ -81,8 +84,11 @@ func (t *trials) open(b *sandboxes) (*trial.Layers, error) {
 			Protected: trial.Protects(base.Protect(), b.protected),
 			Instructs: func(path string) bool { return names.Instructs(path, t.contextNames) },
 		})
-		t.hidden = secretfiles.Shallow(base.Caches())
-		if t.err == nil {
+		t.hidden = secretfiles.Shallow(base.Caches(), t.closing.Load)
+		switch {
+		case t.err == nil && t.closing.Load(): // the list may be incomplete
+			t.err = errors.New("the session is closed")
+		case t.err == nil:
 			if ok, why := t.layers.Supported(); !ok {
 				t.err = fmt.Errorf("%s: %w", why, errors.ErrUnsupported)
 			}

@@ -18,7 +18,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
-	protectednames "github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission"
 )
 
@@ -263,7 +262,7 @@ const trialDir = "trial"
 // SandboxBase returns the common part of workspace sandboxes in the directory, and which paths are protected by their
 // names. write are paths that settings make writable.
 func (f Directory) SandboxBase(write, environ []string) (*sandbox.Base, func(path string) bool) {
-	named := protectednames.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.Env.Home))
+	named := names.ProtectedIn([]string{Canonical(f.Path)}, Canonical(f.Env.Home))
 	protected := func(path string) bool {
 		_, ok := named(path)
 		return ok
@@ -278,7 +277,7 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 		State: filepath.Join(f.Home, trialDir), Roots: base.Roots(), Git: base.Git(), Home: f.Env.Home,
 		Temp: sandbox.TempDirs(environ), CacheDirs: base.CacheDirs(), Caches: base.Lasting(),
 		Protected: trial.Protects(base.Protect(), protected),
-		Instructs: func(path string) bool { return protectednames.Instructs(path, nil) },
+		Instructs: func(path string) bool { return names.Instructs(path, nil) },
 	})
 	return layers, base.Roots(), err
 }

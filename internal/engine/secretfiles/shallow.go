@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
@@ -12,13 +13,16 @@ import (
 
 // Shallow returns the files that are secret by name in directories and in the directories in these, sorted, with links
 // resolved. It is for build caches: they have no other files named token or credentials there, and further down they
-// have the files of packages, by the hundred thousand.
-func Shallow(dirs []string) (found []string) {
+// have the files of packages, by the hundred thousand. It ends early if stop returns true.
+func Shallow(dirs []string, stop func() bool) (found []string) {
 	var below []string
 	for _, dir := range dirs {
 		below = append(below, shallow(dir, dirs, &found)...)
 	}
 	for _, dir := range below {
+		if stop() {
+			break
+		}
 		shallow(dir, dirs, &found)
 	}
 	slices.Sort(found)
@@ -38,6 +42,9 @@ func shallow(dir string, within []string, found *[]string) (below []string) {
 	defer f.Close()
 	entries, _ := f.ReadDir(-1) // what can be read; the order doesn't matter
 	for _, e := range entries {
+		if !e.IsDir() && strings.Trim(e.Name(), "0123456789abcdef-") == "" {
+			continue // named by a hash, as most files are
+		}
 		path := filepath.Join(dir, e.Name())
 		if e.IsDir() {
 			below = append(below, path)

@@ -14,7 +14,7 @@ func TestShallow(t *testing.T) {
 	}
 	must(t, os.Symlink("x/id_rsa", filepath.Join(root, "pip/.netrc")))
 	must(t, os.Symlink("../other/.env", filepath.Join(root, "pip/.env.local")))
-	got := Shallow([]string{filepath.Join(root, "pip"), filepath.Join(root, "uv"), filepath.Join(root, "absent")})
+	got := Shallow([]string{filepath.Join(root, "pip"), filepath.Join(root, "uv"), filepath.Join(root, "absent")}, func() bool { return false })
 	var want []string
 	for _, name := range []string{"pip/.env", "pip/credentials.json", "pip/x/id_rsa", "uv/auth.toml", "uv/token", "uv/x/credentials"} {
 		want = append(want, filepath.Join(root, name))
