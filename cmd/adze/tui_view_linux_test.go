@@ -32,7 +32,7 @@ func (g *glass) mode(ts *testscript.TestScript, neg bool, args []string) {
 	g.until(ts, func() bool { return g.Mode(n) != neg }, func() string { return "mode " + args[0] })
 }
 
-// steady returns the scrollback and the screen above the prompt. What is in the prompt and below it depends on the time:
+// steady returns the scrollback and the screen above the prompt. What is in the prompt and below depends on the time:
 // a hint of the turn that has just ended may still be there.
 func (g *glass) steady() string {
 	text := g.Text()

@@ -153,7 +153,7 @@ func Seen(state *journal.State) []builtin.FileRecord {
 		f := builtin.FileRecord{Path: path, Lines: s.Lines, Whole: s.Whole, Opaque: s.Opaque}
 		if n, err := hex.Decode(f.Hash[:], []byte(s.Hash[:min(len(s.Hash), 2*len(f.Hash))])); err != nil ||
 			n != len(f.Hash) {
-			continue // it is no longer known
+			continue // the hash is invalid: the file must be read again
 		}
 		for _, lines := range s.Read {
 			f.Read = append(f.Read, workspace.Range{First: lines[0], Last: lines[1]})

@@ -37,7 +37,7 @@ func rows() []row {
 		{"memory", "MB", func(rs results) float64 { return float64(peak(rs).memory) / 1e6 }, never},
 		{"processes then", "", func(rs results) float64 { return float64(peak(rs).programs) }, never},
 		{"sent", "KB", func(rs results) float64 { return float64(rs.rounds[0].sent) / 1e3 }, never},
-		{"sent anew", "KB", func(rs results) float64 { return float64(rs.rounds[0].fresh) / 1e3 }, never},
+		{"sent, not cached", "KB", func(rs results) float64 { return float64(rs.rounds[0].fresh) / 1e3 }, never},
 	}
 }
 

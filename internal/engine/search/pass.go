@@ -147,7 +147,7 @@ func (p *pass) run() {
 	}
 }
 
-// next returns the next walk; nil if there is none. n is the number of members at the last one.
+// next returns the next walk, or nil after the last one. n is the number of members at the last one.
 func (p *pass) next(n *int) *walk {
 	p.mu.Lock()
 	defer p.mu.Unlock()

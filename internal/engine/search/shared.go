@@ -60,7 +60,7 @@ type listing struct {
 // bytes returns the memory of a listing, with its path and its rules.
 func (l *listing) bytes() int { return len(l.names) + 12*len(l.entries) + 500 }
 
-// find returns the listing of a directory; nil if there is none of that version.
+// find returns the listing of a directory, or nil if that version of it is not kept.
 func (s *Shared) find(path string, at stamp) *listing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
