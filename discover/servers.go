@@ -175,10 +175,13 @@ func (s *Servers) WaitFor(ctx context.Context, alias string) error {
 		return err
 	}
 	l.mu.Lock()
-	a, known, bad := l.attempt, l.published, l.bad
+	a, known, bad, failed := l.attempt, l.published, l.bad, l.err
 	l.mu.Unlock()
-	if known || bad != nil || a == nil {
+	switch {
+	case known || bad != nil:
 		return bad
+	case a == nil:
+		return failed
 	}
 	_, err = l.await(ctx, a)
 	return err

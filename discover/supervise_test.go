@@ -55,6 +55,9 @@ func TestServersThatDoNotStart(t *testing.T) {
 		if (st.State == Failed) != (st.Alias != "good") || st.State == Failed && st.Err == nil {
 			t.Errorf("%s: %s %v", st.Alias, st.State, st.Err)
 		}
+		if err := d.WaitFor(t.Context(), st.Alias); (err == nil) != (st.Alias == "good") { // it failed before
+			t.Errorf("%s: %v", st.Alias, err)
+		}
 	}
 	lines, _ := d.Logs("exit")
 	if !strings.Contains(strings.Join(lines, "\n"), "stderr: cannot go on") {
