@@ -196,6 +196,7 @@ type Outcome struct {
 	Error    *Failure      // nil on success
 	Duration time.Duration // of Run, and of the Trial before it
 	Saved    []string      // paths of the full texts, if the result's were truncated
+	Changes  Changes       // files that it changed, if the program that runs the executor compares them
 }
 
 // Failure is why a call did not succeed.
@@ -236,7 +237,8 @@ func (o Outcome) JSON(id json.RawMessage) ([]byte, error) {
 		Content json.RawMessage `json:"llmContent"`
 		Display json.RawMessage `json:"returnDisplay"`
 		Error   *Failure        `json:"error,omitempty"`
-	}{id, o.Name, o.Status, content, display, o.Error})
+		Changes *Changes        `json:"changes,omitempty"`
+	}{id, o.Name, o.Status, content, display, o.Error, o.Changes.Reported()})
 }
 
 // MarshalJSON writes the documented format.

@@ -94,15 +94,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
 		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 	})}
-	s.Executor.Before = s.hooks.before
-	outer := s.Executor.Around
-	s.Executor.Around = s.hooks.around
-	if outer != nil {
-		s.Executor.Around = func(ctx context.Context, r tool.Request, d tool.Decision,
-			run func(context.Context) tool.Outcome) tool.Outcome {
-			return outer(ctx, r, d, func(ctx context.Context) tool.Outcome { return s.hooks.around(ctx, r, d, run) })
-		}
-	}
+	s.Executor.Before, s.Executor.Around = s.hooks.before, s.around
 }
 
 // input returns the fields that every hook gets.
@@ -253,12 +245,18 @@ func deniedByHook(r tool.Request, reason string) error {
 	}
 }
 
-// around is Executor.Around: PostToolUse, and context for the model.
-func (h *hooks) around(ctx context.Context, r tool.Request, _ tool.Decision,
-	run func(context.Context) tool.Outcome) tool.Outcome {
+// starts notes that a call runs, and returns context for its result.
+func (h *hooks) starts(c tool.Call) []string {
+	if h == nil {
+		return nil
+	}
 	var texts []string
-	h.change(r.Call, func(k *hookedCall) { texts, k.running = k.context, true })
-	o := run(ctx)
+	h.change(c, func(k *hookedCall) { texts, k.running = k.context, true })
+	return texts
+}
+
+// after runs PostToolUse hooks, and adds context for the model to the result.
+func (h *hooks) after(ctx context.Context, r tool.Request, o tool.Outcome, texts []string) tool.Outcome {
 	h.mu.Lock()
 	delete(h.calls, keyOf(r.Call))
 	h.mu.Unlock()

@@ -103,8 +103,7 @@ func (s *Session) record(o *Recording) error {
 		}
 	}
 	s.tracker = s.track()
-	s.recorder.tracker = s.tracker
-	s.Executor.Around, s.Executor.Tries = s.recorder.around, s.recorder.tries
+	s.Executor.Around, s.Executor.Tries = s.around, s.recorder.tries
 	return nil
 }
 
@@ -114,7 +113,7 @@ func (s *Session) recordElsewhere(e *Elsewhere) error {
 	w.Mask = s.Tools.Mask
 	r := s.recorder
 	r.discard = e.Log.Close
-	s.Executor.Around, s.Executor.Tries = r.around, r.tries
+	s.Executor.Around, s.Executor.Tries = s.around, r.tries
 	if e.State.Opened.ID == "" {
 		r.reserved = w
 		return nil

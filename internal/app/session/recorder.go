@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -27,8 +26,7 @@ type recorder struct {
 	opened  func() journal.Opened           // its first entry
 	discard func() error                    // deletes a reserved journal
 	tools   *builtin.Set
-	tracker *undo.Tracker // detects the changes of calls
-	tell    func(error)   // reports the failure
+	tell    func(error) // reports the failure
 
 	syncing  sync.WaitGroup
 	mu       sync.Mutex
@@ -217,19 +215,13 @@ func (r *recorder) asked(by string, turn int) {
 	r.append(by, asked)
 }
 
-// around records a run of a call. A call that changes something only runs after its entry is on disk.
-func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision,
-	run func(context.Context) tool.Outcome) tool.Outcome {
-	by := q.Call.By
-	window := r.window(ctx, q, d)
-	r.started(q, d)
-	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
-		r.sync()
+// finished records the end of a call.
+func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
+	if r == nil {
+		return
 	}
-	o := run(ctx)
-	found := window.After(ctx)
-	o = noted(o, found.Note(r.tools.Roots()))
 	r.give(found)
+	by := q.Call.By
 	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access),
 		Changes: undo.Journaled(found.Changes),
 		Unsaved: undo.JournaledLost(found.Lost), Running: found.Running}
@@ -247,7 +239,6 @@ func (r *recorder) around(ctx context.Context, q tool.Request, d tool.Decision,
 			Role: model.Tool, Parts: []model.Part{record.Response(q.Call, o)},
 		}})
 	}
-	return o
 }
 
 // jobs returns the background commands that are running.
@@ -277,20 +268,27 @@ func (r *recorder) tries(q tool.Request, d tool.Decision) {
 	})
 }
 
-// window returns the detector for the changes of a call. For a tried call, they are known.
-func (r *recorder) window(ctx context.Context, q tool.Request, d tool.Decision) *undo.Window {
+// wasTried reports whether a call was tried, once.
+func (r *recorder) wasTried(c tool.Call) bool {
 	r.mu.Lock()
-	tried := r.tried[keyOf(q.Call)]
-	delete(r.tried, keyOf(q.Call))
-	r.mu.Unlock()
-	writes := func(a tool.Access) bool { return a.Verb == tool.Writes || a == tool.Nothing }
-	if tried && !slices.ContainsFunc(q.Access, func(a tool.Access) bool { return !writes(a) }) {
-		return r.tracker.Keeping(q)
-	}
-	return r.tracker.Before(ctx, q, d)
+	defer r.mu.Unlock()
+	tried := r.tried[keyOf(c)]
+	delete(r.tried, keyOf(c))
+	return tried
 }
 
+// started records that a call runs. A call that changes something only runs after its entry is on disk.
 func (r *recorder) started(q tool.Request, d tool.Decision) {
+	if r == nil {
+		return
+	}
+	r.noteStart(q, d)
+	if slices.ContainsFunc(q.Access, tool.Access.Changes) {
+		r.sync()
+	}
+}
+
+func (r *recorder) noteStart(q tool.Request, d tool.Decision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	by := q.Call.By

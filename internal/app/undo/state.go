@@ -40,6 +40,8 @@ func (s State) IsDir() bool { return s.Is == isDir }
 
 func (s State) isFile() bool { return strings.HasPrefix(s.Is, filePrefix) }
 
+func (s State) isLink() bool { return strings.HasPrefix(s.Is, linkPrefix) }
+
 func (s State) isNode() bool { return strings.HasPrefix(s.Is, nodePrefix) }
 
 func (s State) unsaved() bool { return s.isNode() || s.Is == isUnsaved }

@@ -69,6 +69,8 @@ type Found struct {
 	Jobs    map[Ref]Found // changes of background commands, by the call that started each
 	Running bool          // it started a background command
 	Ended   bool          // of a background command: nothing follows
+
+	compared bool // the workspace was compared before and after, so changes of other programs are in it
 }
 
 // Window is the time span of a call.
@@ -322,6 +324,7 @@ func (w *Window) scanAfter(ctx context.Context) {
 			w.found.give(job, diff)
 		default:
 			w.found.Changes, w.found.Lost = diff.changes, append(w.found.Lost, diff.lost...)
+			w.found.compared = true
 		}
 	}
 	if w.failed != nil {

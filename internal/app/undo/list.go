@@ -1,0 +1,203 @@
+package undo
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/engine/edit"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	maxCounted     = 200     // files whose lines are counted
+	maxCountedSize = 1 << 20 // of each
+)
+
+// List returns the changes for programs and people. Nothing about the content of secret files is in it.
+func (t *Tracker) List(f Found, secret func(path string) bool) tool.Changes {
+	out := tool.Changes{During: f.compared}
+	if t == nil {
+		return out
+	}
+	l := lister{secret: secret}
+	if store, err := t.Store(); err == nil {
+		l.store = store
+	}
+	filled := map[string]bool{} // directories with changes below them
+	for _, c := range f.Changes {
+		for dir := filepath.Dir(c.Path); !filled[dir] && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			filled[dir] = true
+		}
+	}
+	moved := renames(f.Changes)
+	for _, c := range f.Changes {
+		from, ok := moved.from[c.Path]
+		switch {
+		case moved.gone[c.Path]:
+		case ok:
+			one := l.change(c)
+			one.Kind, one.From, one.Before, one.Lines = tool.Renamed, plain(from), one.After, nil
+			out.List = append(out.List, one)
+		case (c.Before.IsDir() || c.After.IsDir()) && c.Before.Mode == c.After.Mode, (c.Before.Is == "" ||
+			c.After.Is == "") && (c.Before.IsDir() || c.After.IsDir()) && filled[c.Path]:
+		default:
+			out.List = append(out.List, l.change(c))
+		}
+	}
+	l.lost(f.Lost, &out)
+	sort.Slice(out.List, func(i, j int) bool { return out.List[i].Path < out.List[j].Path })
+	return out
+}
+
+// lister describes changes.
+type lister struct {
+	store   *Store
+	secret  func(path string) bool
+	counted int
+}
+
+func (l *lister) change(c Change) tool.Change {
+	out := tool.Change{Path: plain(c.Path), Kind: tool.Modified, Before: c.Before.Is, After: c.After.Is}
+	switch was, is := c.Before, c.After; {
+	case was.isLink() || is.isLink():
+		out.Kind = tool.LinkChanged
+		if is.Is == "" {
+			out.Kind = tool.Deleted
+		}
+	case was.Is == "":
+		out.Kind = tool.Created
+	case is.Is == "":
+		out.Kind = tool.Deleted
+	case was.Is == is.Is && was.Mode != is.Mode:
+		out.Kind = tool.ModeChanged
+	}
+	if c.Before.Mode != c.After.Mode && c.Before.Is != "" && c.After.Is != "" {
+		out.ModeBefore, out.ModeAfter = bits(c.Before.Mode), bits(c.After.Mode)
+	}
+	if c.After.isFile() || c.After.unsaved() {
+		if info, err := nofollow.Lstat(c.Path); err == nil && info.Mode().IsRegular() {
+			out.Size = info.Size()
+		}
+	}
+	if l.secret != nil && l.secret(c.Path) {
+		out.Before, out.After = "", ""
+		return out
+	}
+	for _, is := range []*string{&out.Before, &out.After} {
+		if s := (State{Is: *is}); s.unsaved() {
+			*is = ""
+		}
+	}
+	out.Lines = l.lines(c)
+	return out
+}
+
+// lines counts the lines of a text that were added and removed.
+func (l *lister) lines(c Change) *tool.LineCount {
+	if l.counted >= maxCounted || l.store == nil || c.Before.Is == c.After.Is {
+		return nil
+	}
+	before, ok := l.text(c.Before)
+	after, ok2 := l.text(c.After)
+	if !ok || !ok2 {
+		return nil
+	}
+	l.counted++
+	stat := edit.Compare(before, after).Stat()
+	return &tool.LineCount{Added: stat.AddedLines, Removed: stat.RemovedLines}
+}
+
+func (l *lister) text(s State) (string, bool) {
+	switch {
+	case s.Is == "":
+		return "", true
+	case !s.isFile() || l.store.size(s.Is) > maxCountedSize:
+		return "", false
+	}
+	b, err := l.store.Get(s.Is)
+	return string(b), err == nil && utf8.Valid(b) && bytes.IndexByte(b, 0) < 0
+}
+
+// lost adds files that can't be restored. What can't be compared makes the list incomplete.
+func (l *lister) lost(all []Lost, out *tool.Changes) {
+	n := 0
+	for _, one := range all {
+		info, err := nofollow.Lstat(one.Path)
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			out.List = append(out.List, tool.Change{Path: plain(one.Path), Kind: tool.Modified, Size: info.Size()})
+		case gone(err):
+			out.List = append(out.List, tool.Change{Path: plain(one.Path), Kind: tool.Deleted})
+		default:
+			if n++; n == 1 {
+				out.Incomplete = tool.Visible(one.Path) + ": " + one.Why
+			}
+		}
+	}
+	if n > 1 {
+		out.Incomplete += fmt.Sprintf(", and %s more", humanize.Number(n-1))
+	}
+}
+
+// renamed are the files of a call that only moved.
+type renamed struct {
+	from map[string]string // by the new path
+	gone map[string]bool   // old paths
+}
+
+// renames finds deleted and created files with the same content. Empty files and links prove nothing.
+func renames(changes []Change) renamed {
+	m := renamed{from: map[string]string{}, gone: map[string]bool{}}
+	deleted := map[string][]string{}
+	for _, c := range changes {
+		if c.Before.isFile() && c.After.Is == "" && c.Before.Is != emptyFile {
+			deleted[c.Before.Is] = append(deleted[c.Before.Is], c.Path)
+		}
+	}
+	for _, c := range changes {
+		if old := deleted[c.After.Is]; c.Before.Is == "" && len(old) > 0 {
+			m.from[c.Path], m.gone[old[0]] = old[0], true
+			deleted[c.After.Is] = old[1:]
+		}
+	}
+	return m
+}
+
+// emptyFile is the state of a file without content.
+const emptyFile = filePrefix + "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// Join returns the changes of two parts of a call, one after the other.
+func (f Found) Join(next Found) Found {
+	at := map[string]int{}
+	for i, c := range f.Changes {
+		at[c.Path] = i
+	}
+	changes := append([]Change(nil), f.Changes...)
+	for _, c := range next.Changes {
+		if i, ok := at[c.Path]; ok {
+			changes[i].After = c.After
+			continue
+		}
+		changes = append(changes, c)
+	}
+	f.Changes = changes[:0]
+	for _, c := range changes {
+		if c.Before != c.After {
+			f.Changes = append(f.Changes, c)
+		}
+	}
+	f.Lost = append(f.Lost, next.Lost...)
+	for call, job := range next.Jobs {
+		f.give(call, difference{changes: job.Changes, lost: job.Lost})
+		if job.Ended {
+			f.ends(call)
+		}
+	}
+	f.Running, f.compared = f.Running || next.Running, f.compared || next.compared
+	return f
+}
