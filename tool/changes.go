@@ -25,8 +25,8 @@ type Change struct {
 	Size int64      `json:"size,omitempty"` // of the file after the call, in bytes
 	// Lines is nil if they weren't counted: the file isn't text, or is large.
 	Lines *LineCount `json:"lines,omitempty"`
-	// Before and After are "sha256:…" of a file's content, "link:…" of a link's target, "dir" for a directory. "": nothing
-	// exists, or the file is too large.
+	// Before and After are "sha256:…" of a file's content, "link:…" of a link's target, "dir" for a directory. "":
+	// nothing exists, or the file is too large.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// ModeBefore and ModeAfter are permission bits, as for chmod, if they differ.
@@ -195,7 +195,8 @@ func (c Changes) Summary(dir string) string {
 
 // relative returns a path below a directory relative to it.
 func relative(name, dir string) string {
-	if rest, ok := strings.CutPrefix(filepath.ToSlash(name), filepath.ToSlash(filepath.Clean(dir))+"/"); ok && dir != "" {
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(name), filepath.ToSlash(filepath.Clean(dir))+"/"); ok &&
+		dir != "" {
 		return rest
 	}
 	return name

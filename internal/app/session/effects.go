@@ -19,7 +19,8 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	found := window.After(ctx)
 	o.Changes = s.tracker.List(found, s.isSecret)
 	if s.hooks != nil {
-		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome { return s.hooks.after(ctx, q, o, texts) })
+		o, found = s.follow(ctx, q, o, found,
+			func(o tool.Outcome) tool.Outcome { return s.hooks.after(ctx, q, o, texts) })
 	}
 	o = noted(o, found.Note(s.Tools.Roots()))
 	s.recorder.finished(q, o, found)
