@@ -42,7 +42,7 @@ type Layers struct {
 	mu     sync.Mutex
 	n      int
 	free   []string // directories of session layers that no trial uses
-	used   int64    // disk space of session layers, or more
+	used   int64    // disk space of session layers, by free space since they were counted
 	spare  []spare  // directories of trials that changed nothing
 	closed bool
 }

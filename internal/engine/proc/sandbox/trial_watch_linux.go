@@ -186,7 +186,9 @@ func (b *Box) Ended() {
 
 // full describes that the command couldn't write everything. The kernel doesn't let a single file exceed the limit.
 func (t *trying) full() string {
-	if most := t.limits.Bytes; most > 0 && t.free.shrunk(most/8) && t.written() >= most-most/64 {
+	// Other programs may have freed as much space as it took.
+	most := t.limits.Bytes
+	if most > 0 && (t.free.shrunk(most/8) || wrote() > most/8) && t.written() >= most-most/64 {
 		return wroteMore(most)
 	}
 	const spare = 64 << 10
