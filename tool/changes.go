@@ -2,8 +2,11 @@ package tool
 
 import (
 	"path/filepath"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 )
@@ -87,14 +90,36 @@ func (c Changes) Kept() []string {
 	return out
 }
 
+// masked returns the changes without secret values.
+func (c Changes) masked(mask func(string) string) Changes {
+	texts := func(one *Change) []*string { return []*string{&one.Path, &one.From, &one.Before, &one.After} }
+	var all strings.Builder // masking each of 100,000 paths takes long
+	all.WriteString(c.Incomplete)
+	for i := range c.List {
+		for _, s := range texts(&c.List[i]) {
+			all.WriteString("\n" + *s)
+		}
+	}
+	if text := all.String(); mask(text) == text {
+		return c
+	}
+	c.Incomplete, c.List = mask(c.Incomplete), slices.Clone(c.List)
+	for i := range c.List {
+		for _, s := range texts(&c.List[i]) {
+			*s = mask(*s)
+		}
+	}
+	return c
+}
+
 // maxChanges is how many paths are listed before those of a directory become one entry.
 const maxChanges = 1000
 
 // Folded returns at most about a thousand entries: the paths of the directories with the most changes are counted.
 func (c Changes) Folded() Changes {
 	for len(c.List) > maxChanges {
-		shorter := foldDeepest(c.List)
-		if len(shorter) == len(c.List) {
+		shorter, changed := fold(c.List)
+		if !changed {
 			break
 		}
 		c.List = shorter
@@ -102,42 +127,95 @@ func (c Changes) Folded() Changes {
 	return c
 }
 
-// foldDeepest joins the entries of directories at the greatest depth.
-func foldDeepest(list []Change) []Change {
+// folder is a directory whose entries become one. Kept and discarded changes stay apart.
+type folder struct {
+	dir       string
+	discarded bool
+}
+
+// fold joins the entries of the directories with the most, until few remain. If none has many, it joins those of the
+// deepest directories.
+func fold(list []Change) (out []Change, changed bool) {
+	sizes := map[folder]int{}
+	for _, c := range list {
+		if dir, ok := parent(c); ok {
+			sizes[folder{dir, c.Discarded}]++
+		}
+	}
+	var order []folder
+	for f := range sizes {
+		order = append(order, f)
+	}
+	sort.Slice(order, func(i, j int) bool {
+		if a, b := sizes[order[i]], sizes[order[j]]; a != b {
+			return a > b
+		}
+		return order[i].dir < order[j].dir
+	})
+	at := map[folder]int{} // index in out; -1: not there yet
 	deepest := 0
-	for _, c := range list {
-		deepest = max(deepest, depth(c))
+	for left, i := len(list), 0; i < len(order); i++ {
+		deepest = max(deepest, strings.Count(filepath.ToSlash(order[i].dir), "/"))
+		if n := sizes[order[i]]; n > 10 && left > maxChanges {
+			left -= n - 1
+			at[order[i]] = -1
+		}
 	}
-	type key struct {
-		dir       string
-		discarded bool
+	if len(at) == 0 {
+		for _, f := range order {
+			if strings.Count(filepath.ToSlash(f.dir), "/") == deepest {
+				at[f] = -1
+			}
+		}
 	}
-	at := map[key]int{}
-	var out []Change
 	for _, c := range list {
-		dir := filepath.Dir(strings.TrimSuffix(c.Path, "/"))
-		if depth(c) < deepest || dir == filepath.Dir(dir) {
+		dir, ok := parent(c)
+		f := folder{dir, c.Discarded}
+		i, folds := at[f]
+		if own := (folder{unquoted(strings.TrimSuffix(c.Path, "/")), c.Discarded}); c.Files > 0 {
+			if j, known := at[own]; known { // it stands for files of a directory that is folded again
+				f, i, folds, ok = own, j, true, true
+			}
+		}
+		switch {
+		case !ok || !folds:
 			out = append(out, c)
-			continue
-		}
-		k := key{dir, c.Discarded}
-		i, ok := at[k]
-		if !ok {
-			at[k] = len(out)
-			out = append(out, Change{Path: dir + "/", Kind: c.Kind, Files: max(1, c.Files), Discarded: c.Discarded})
-			continue
-		}
-		out[i].Files += max(1, c.Files)
-		if out[i].Kind != c.Kind {
-			out[i].Kind = Modified
+		case i < 0:
+			at[f], changed = len(out), true
+			out = append(out, Change{Path: quoted(f.dir + "/"), Kind: c.Kind, Files: max(1, c.Files), Discarded: c.Discarded})
+		default:
+			out[i].Files += max(1, c.Files)
+			if out[i].Kind != c.Kind {
+				out[i].Kind = Modified
+			}
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
-	return out
+	return out, changed
 }
 
-func depth(c Change) int {
-	return strings.Count(strings.TrimSuffix(filepath.ToSlash(c.Path), "/"), "/")
+// parent returns the directory of an entry, unless it is the root.
+func parent(c Change) (dir string, ok bool) {
+	dir = filepath.Dir(strings.TrimSuffix(unquoted(c.Path), "/"))
+	return dir, dir != filepath.Dir(dir)
+}
+
+// unquoted returns a path that was quoted because it isn't valid UTF-8.
+func unquoted(path string) string {
+	if strings.HasPrefix(path, `"`) {
+		if raw, err := strconv.Unquote(path); err == nil {
+			return raw
+		}
+	}
+	return path
+}
+
+// quoted reverses unquoted.
+func quoted(path string) string {
+	if utf8.ValidString(path) {
+		return path
+	}
+	return strconv.QuoteToASCII(path)
 }
 
 // Count returns how many files changed: "3 files changed, 1 new, 2 deleted". "": none did.
@@ -177,14 +255,14 @@ func (c Changes) Summary(dir string) string {
 		if one.Discarded {
 			continue
 		}
-		name := Visible(relative(one.Path, dir))
+		name := oneLine(Visible(relative(one.Path, dir)))
 		switch {
 		case one.Files > 0:
 			name += " (" + humanize.Count(one.Files, "file") + ")"
 		case one.Kind == Created || one.Kind == LinkChanged && one.Before == "":
 			name += " (new)"
 		case one.Kind == Renamed:
-			name = Visible(relative(one.From, dir)) + " → " + name
+			name = oneLine(Visible(relative(one.From, dir))) + " → " + name
 		case one.Kind != Modified:
 			name += " (" + string(one.Kind) + ")"
 		}
@@ -195,6 +273,7 @@ func (c Changes) Summary(dir string) string {
 
 // relative returns a path below a directory relative to it.
 func relative(name, dir string) string {
+	name = unquoted(name)
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(name), filepath.ToSlash(filepath.Clean(dir))+"/"); ok &&
 		dir != "" {
 		return rest

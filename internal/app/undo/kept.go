@@ -110,6 +110,7 @@ func (k *keeper) change(path string, was, now State) {
 	case was == now:
 	case was.Is == isUnsaved || now.Is == isUnsaved:
 		k.found.Lost = append(k.found.Lost, Lost{path, k.why[path]})
+		k.found.unsaved = append(k.found.unsaved, Change{path, was, now})
 	default:
 		k.found.Changes = append(k.found.Changes, Change{path, was, now})
 	}

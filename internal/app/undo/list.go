@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sort"
 	"unicode/utf8"
 
@@ -40,16 +41,13 @@ func (t *Tracker) List(f Found, secret func(path string) bool) tool.Changes {
 		switch {
 		case moved.gone[c.Path]:
 		case ok:
-			one := l.change(c)
-			one.Kind, one.From, one.Before, one.Lines = tool.Renamed, plain(from), one.After, nil
-			out.List = append(out.List, one)
-		case (c.Before.IsDir() || c.After.IsDir()) && c.Before.Mode == c.After.Mode, (c.Before.Is == "" ||
-			c.After.Is == "") && (c.Before.IsDir() || c.After.IsDir()) && filled[c.Path]:
+			out.List = append(out.List, l.rename(from, c))
+		case (c.Before.Is == "" || c.After.Is == "") && (c.Before.IsDir() || c.After.IsDir()) && filled[c.Path]:
 		default:
 			out.List = append(out.List, l.change(c))
 		}
 	}
-	l.lost(f.Lost, &out)
+	l.lost(f, &out)
 	sort.Slice(out.List, func(i, j int) bool { return out.List[i].Path < out.List[j].Path })
 	return out
 }
@@ -58,6 +56,7 @@ func (t *Tracker) List(f Found, secret func(path string) bool) tool.Changes {
 type lister struct {
 	store   *Store
 	secret  func(path string) bool
+	hide    bool // the file that is described was secret under its old name
 	counted int
 }
 
@@ -84,7 +83,7 @@ func (l *lister) change(c Change) tool.Change {
 			out.Size = info.Size()
 		}
 	}
-	if l.secret != nil && l.secret(c.Path) {
+	if l.hide || l.isSecret(c.Path) {
 		out.Before, out.After = "", ""
 		return out
 	}
@@ -96,6 +95,17 @@ func (l *lister) change(c Change) tool.Change {
 	out.Lines = l.lines(c)
 	return out
 }
+
+// rename describes a file that only moved. The new name of a secret file doesn't reveal its content.
+func (l *lister) rename(from, c Change) tool.Change {
+	l.hide = l.hide || l.isSecret(from.Path)
+	out := l.change(Change{Path: c.Path, Before: from.Before, After: c.After})
+	l.hide = false
+	out.Kind, out.From = tool.Renamed, plain(from.Path)
+	return out
+}
+
+func (l *lister) isSecret(path string) bool { return l.secret != nil && l.secret(path) }
 
 // lines counts the lines of a text that were added and removed.
 func (l *lister) lines(c Change) *tool.LineCount {
@@ -124,12 +134,19 @@ func (l *lister) text(s State) (string, bool) {
 }
 
 // lost adds files that can't be restored. What can't be compared makes the list incomplete.
-func (l *lister) lost(all []Lost, out *tool.Changes) {
+func (l *lister) lost(f Found, out *tool.Changes) {
+	known := map[string]Change{}
+	for _, c := range f.unsaved {
+		known[c.Path] = c
+	}
 	n := 0
-	for _, one := range all {
+	for _, one := range f.Lost {
 		info, err := nofollow.Lstat(one.Path)
-		switch {
-		case err == nil && info.Mode().IsRegular():
+		c, ok := known[one.Path]
+		switch regular := err == nil && info.Mode().IsRegular(); {
+		case ok && (regular || gone(err)):
+			out.List = append(out.List, l.change(c))
+		case regular:
 			out.List = append(out.List, tool.Change{Path: plain(one.Path), Kind: tool.Modified, Size: info.Size()})
 		case gone(err):
 			out.List = append(out.List, tool.Change{Path: plain(one.Path), Kind: tool.Deleted})
@@ -146,22 +163,23 @@ func (l *lister) lost(all []Lost, out *tool.Changes) {
 
 // renamed are the files of a call that only moved.
 type renamed struct {
-	from map[string]string // by the new path
+	from map[string]Change // by the new path
 	gone map[string]bool   // old paths
 }
 
-// renames finds deleted and created files with the same content. Empty files and links prove nothing.
+// renames finds deleted and created files with the same content, or the same inode if it isn't saved. Empty files and
+// links prove nothing.
 func renames(changes []Change) renamed {
-	m := renamed{from: map[string]string{}, gone: map[string]bool{}}
-	deleted := map[string][]string{}
+	m := renamed{from: map[string]Change{}, gone: map[string]bool{}}
+	deleted := map[string][]Change{}
 	for _, c := range changes {
-		if c.Before.isFile() && c.After.Is == "" && c.Before.Is != emptyFile {
-			deleted[c.Before.Is] = append(deleted[c.Before.Is], c.Path)
+		if (c.Before.isFile() || c.Before.isNode()) && c.After.Is == "" && c.Before.Is != emptyFile {
+			deleted[c.Before.Is] = append(deleted[c.Before.Is], c)
 		}
 	}
 	for _, c := range changes {
 		if old := deleted[c.After.Is]; c.Before.Is == "" && len(old) > 0 {
-			m.from[c.Path], m.gone[old[0]] = old[0], true
+			m.from[c.Path], m.gone[old[0].Path] = old[0], true
 			deleted[c.After.Is] = old[1:]
 		}
 	}
@@ -191,7 +209,8 @@ func (f Found) Join(next Found) Found {
 			f.Changes = append(f.Changes, c)
 		}
 	}
-	f.Lost = append(f.Lost, next.Lost...)
+	f.Lost = append(slices.Clip(f.Lost), next.Lost...)
+	f.unsaved = append(slices.Clip(f.unsaved), next.unsaved...)
 	for call, job := range next.Jobs {
 		f.give(call, difference{changes: job.Changes, lost: job.Lost})
 		if job.Ended {

@@ -51,6 +51,7 @@ type snapshot struct {
 type difference struct {
 	changes []Change
 	lost    []Lost
+	unsaved []Change // the states of what is lost
 }
 
 // base reads the whole workspace.
@@ -189,6 +190,7 @@ func (d *difference) finish(s *snapshot, first bool) {
 	d.changes = slices.DeleteFunc(d.changes, func(c Change) bool {
 		moved := (c.Before.Is == "" || came[c.Before.Is]) && (c.After.Is == "" || left[c.After.Is])
 		if unsaved := c.Before.unsaved() || c.After.unsaved(); unsaved && !moved && c.Before.Is != c.After.Is {
+			d.unsaved = append(d.unsaved, c)
 			return true
 		}
 		found[c.Path] = true

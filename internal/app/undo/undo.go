@@ -70,7 +70,8 @@ type Found struct {
 	Running bool          // it started a background command
 	Ended   bool          // of a background command: nothing follows
 
-	compared bool // the workspace was compared before and after, so changes of other programs are in it
+	unsaved  []Change // the states of what is lost, as far as known
+	compared bool     // the workspace was compared before and after, so changes of other programs are in it
 }
 
 // Window is the time span of a call.
@@ -307,6 +308,7 @@ func (w *Window) After(ctx context.Context) Found {
 	w.lookAfter()
 	kept := w.t.takeKept(w.call)
 	w.found.Changes, w.found.Lost = append(w.found.Changes, kept.Changes...), append(w.found.Lost, kept.Lost...)
+	w.found.unsaved = append(w.found.unsaved, kept.unsaved...)
 	return w.found
 }
 
@@ -324,7 +326,7 @@ func (w *Window) scanAfter(ctx context.Context) {
 			w.found.give(job, diff)
 		default:
 			w.found.Changes, w.found.Lost = diff.changes, append(w.found.Lost, diff.lost...)
-			w.found.compared = true
+			w.found.compared, w.found.unsaved = true, diff.unsaved
 		}
 	}
 	if w.failed != nil {
