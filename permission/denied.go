@@ -1,5 +1,10 @@
 package permission
 
+import (
+	"github.com/adze-dev/adze/permission/shell/match"
+	"github.com/adze-dev/adze/tool"
+)
+
 // DeniedPath is a deny rule on paths, for a sandbox that enforces it whatever a command calls the path.
 type DeniedPath struct {
 	Rule       string
@@ -29,4 +34,19 @@ func (p *Policy) DeniedPaths() []DeniedPath {
 		})
 	}
 	return out
+}
+
+// Broken returns the deny or ask rule for edits that a change of a path breaks, if the path was never judged.
+func (p *Policy) Broken(path string) (tool.Rule, bool) {
+	e := p.now()
+	a := tool.Access{Verb: tool.Writes, Target: path}
+	f := e.world.look(a)
+	for _, list := range [][]*rule{e.rules.deny, e.rules.ask} {
+		for _, u := range list {
+			if u.verb == writing && means(u, &tool.Request{}, a, &f) == match.Yes {
+				return u.cite(false), true
+			}
+		}
+	}
+	return tool.Rule{}, false
 }

@@ -185,8 +185,11 @@ func roots(ctx context.Context, peer *mcp.ServerSession, caps *mcp.ClientCapabil
 	return dirs
 }
 
+// metaChanges is the key of the changed files in _meta of a result: a [tool.Changes].
+const metaChanges = "adze.dev/changes"
+
 // result converts an outcome to MCP. It has no structuredContent: Claude Code and Codex send the model only that where
-// it is present, so that the model would see neither text nor images of the content.
+// it is present, so that the model would see neither text nor images of the content. Changed files are in _meta.
 func result(o tool.Outcome) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{IsError: o.Status != tool.StatusSuccess, Content: []mcp.Content{}}
 	for _, p := range o.Result.Content {
@@ -196,6 +199,9 @@ func result(o tool.Outcome) *mcp.CallToolResult {
 		case tool.Media:
 			res.Content = append(res.Content, media(p))
 		}
+	}
+	if changes := o.Changes.Reported(); changes != nil {
+		res.Meta = mcp.Meta{metaChanges: changes}
 	}
 	return res
 }

@@ -255,20 +255,25 @@ func (c Changes) Summary(dir string) string {
 		if one.Discarded {
 			continue
 		}
-		name := oneLine(Visible(relative(one.Path, dir)))
+		name := shown(one.Path, dir)
 		switch {
 		case one.Files > 0:
 			name += " (" + humanize.Count(one.Files, "file") + ")"
 		case one.Kind == Created || one.Kind == LinkChanged && one.Before == "":
 			name += " (new)"
 		case one.Kind == Renamed:
-			name = oneLine(Visible(relative(one.From, dir))) + " → " + name
+			name = shown(one.From, dir) + " → " + name
 		case one.Kind != Modified:
 			name += " (" + string(one.Kind) + ")"
 		}
 		names = append(names, name)
 	}
 	return humanize.List(names, maxListed)
+}
+
+// shown returns a path for the model.
+func shown(path, dir string) string {
+	return humanize.Shorten(oneLine(Visible(relative(path, dir))), 300)
 }
 
 // relative returns a path below a directory relative to it.

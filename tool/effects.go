@@ -3,6 +3,8 @@ package tool
 import (
 	"fmt"
 	"net/netip"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +66,32 @@ func (f Effects) Count() string {
 		return "its changes"
 	}
 	return humanize.Count(n, "changed file")
+}
+
+// Discarded returns the changes that weren't kept: those without a change at or below their paths.
+func (f Effects) Discarded(kept []Change) []Change {
+	var out []Change
+	for _, c := range f.Changes {
+		at := filepath.Clean(c.Abs)
+		if slices.ContainsFunc(kept, func(k Change) bool {
+			path := unquoted(k.Path)
+			return path == at || strings.HasPrefix(path, at+string(filepath.Separator)) || unquoted(k.From) == at
+		}) {
+			continue
+		}
+		one := Change{Path: quoted(at), Kind: Modified, Discarded: true}
+		if strings.HasSuffix(c.Path, "/") && c.Files > 0 {
+			one.Path, one.Files = quoted(at+"/"), c.Files
+		}
+		switch c.Kind {
+		case EffectNew:
+			one.Kind = Created
+		case EffectDeleted:
+			one.Kind = Deleted
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // maxListed is how many paths a line lists before it counts the rest.

@@ -300,6 +300,9 @@ func (e *scheduledCall) dropped(t *tried, s step, o Outcome) Outcome {
 		}
 	}
 	o.Result = Result{Content: append(parts, Text(line)), Display: r.Display}
+	if f, ok := t.Confirm.(Effects); ok {
+		o.Changes.List = f.Discarded(nil)
+	}
 	o = e.withNotes(&t.Invocation, o)
 	o.Result.Content, o.Saved = e.fit(o.Result.Content)
 	o.Duration = e.tried

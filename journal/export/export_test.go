@@ -69,7 +69,9 @@ func demo(t *testing.T) (journal.Log, journal.Blobs) {
 		{"", journal.Mode{Mode: "auto-edit"}},
 		{"", journal.Message{Kind: journal.News, Message: model.Prompt("lex.go was changed by another program.")}},
 		{"", journal.Called{Turn: 3, Call: test}},
-		{"", failed},
+		{"", failedWith(failed, journal.Change{Path: "/home/user/parser/a.go", Before: "h:1", After: "h:2"},
+			journal.Change{Path: "/home/user/parser/d", After: "dir"}, journal.Change{Path: "/home/user/parser/d/b&c", After: "h:1"},
+			journal.Change{Path: "/tmp/gone", Before: "h:1"})},
 		{"", journal.Answer{Turn: 3, MS: 1500, Usage: model.Usage{Input: 15_000, CacheRead: 14_100, Output: 90}, Message: says(model.Assistant, test)}},
 		{"", journal.Compacted{Messages: []model.Message{model.Prompt("summary")}}},
 		{"", journal.Message{Message: model.Prompt(hostile)}},
@@ -89,6 +91,11 @@ func demo(t *testing.T) (journal.Log, journal.Blobs) {
 		}
 	}
 	return log, blobs
+}
+
+func failedWith(f journal.Finished, changes ...journal.Change) journal.Finished {
+	f.Changes = changes
+	return f
 }
 
 func quoted(s string) string {
@@ -148,7 +155,8 @@ func TestExports(t *testing.T) {
 		},
 	}
 	want := map[string][]string{
-		"html": {"The lexer reads past the end", `<span class="added">+	for i := 0; i &lt; n; i++ {`, `class="call unknown"`, "iVBORw0KGgo", "subagent explore-1", "<svg", "48,400 input (35,400 cached), 840 output", "Forked from", "Approval mode: auto-edit."},
+		"html": {"The lexer reads past the end", `<span class="added">+	for i := 0; i &lt; n; i++ {`, `class="call unknown"`, "iVBORw0KGgo", "subagent explore-1", "<svg", "48,400 input (35,400 cached), 840 output", "Forked from", "Approval mode: auto-edit.",
+			`<p class="path">Changed: a.go, d/b&amp;c (new), /tmp/gone (deleted)</p>`},
 		"md":   {"# The lexer reads past the end", "```diff\n--- lex.go", "### run_shell_command: unknown", "## Assistant (subagent explore-1)", "> The loop condition", "*Approval mode: auto-edit.*", "[image/png, 70 bytes]"},
 		"json": {`"type":"session.opened"`, "iVBORw0KGgo"},
 	}

@@ -27,7 +27,7 @@ func HTML(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Bl
 		return err
 	}
 	out := bufio.NewWriter(w)
-	p := page{out}
+	p := page{out, t.opened.CWD}
 	p.write(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -61,7 +61,10 @@ func HTML(w io.Writer, entries iter.Seq2[journal.Entry, error], blobs journal.Bl
 }
 
 // page writes HTML. Only constants and values of type raw are written unescaped.
-type page struct{ out *bufio.Writer }
+type page struct {
+	out *bufio.Writer
+	cwd string // paths below it are relative
+}
 
 type (
 	raw  string // HTML
@@ -178,8 +181,11 @@ func (p page) call(i *item) {
 	if d, ok := r.Display.(tool.FileDiff); ok && d.Diff != "" {
 		p.write(`<p class="path">`, text(d.Path), "</p>\n")
 		p.diff(d.Diff)
-	} else if s := r.Text(); s != "" {
-		p.fold("Result", s, 16)
+	} else {
+		p.fold("Result", r.Text(), 16)
+		if list := c.changes().Summary(p.cwd); list != "" {
+			p.write(`<p class="path">Changed: `, text(list), "</p>\n")
+		}
 	}
 	for _, part := range r.Content {
 		if m, ok := part.(tool.Media); ok {

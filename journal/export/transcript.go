@@ -310,3 +310,25 @@ func author(by string) string {
 	}
 	return "subagent " + by
 }
+
+// changes returns the files that the call changed, without directories.
+func (c *call) changes() (out tool.Changes) {
+	if c.finished == nil {
+		return out
+	}
+	for _, one := range c.finished.Changes {
+		kind := tool.Modified
+		switch {
+		case one.Before == "dir" || one.After == "dir":
+			continue
+		case one.Before == "":
+			kind = tool.Created
+		case one.After == "":
+			kind = tool.Deleted
+		case one.Before == one.After:
+			kind = tool.ModeChanged
+		}
+		out.List = append(out.List, tool.Change{Path: one.Path, Kind: kind})
+	}
+	return out
+}

@@ -254,12 +254,49 @@ func (t *talk) done(e tool.Event) {
 	if t.calls.add(callID(e.Request.Call)) { // it failed before its description was known
 		t.send(callUpdate{"tool_call", describe(e.Request)})
 	}
-	t.send(callUpdate{"tool_call_update", ended(callID(e.Request.Call), *e.Outcome)})
+	c := ended(callID(e.Request.Call), *e.Outcome)
+	c.Content = append(c.Content, t.diffs(*e.Outcome)...)
+	t.send(callUpdate{"tool_call_update", c})
 	if list, ok := e.Outcome.Result.Display.(builtin.TodoList); ok && e.Outcome.Error == nil &&
 		e.Request.Call.By == "" {
 		t.send(planOf(list))
 	}
 	t.tellState()
+}
+
+const (
+	maxDiffs     = 20      // files that a call changed
+	maxDiffBytes = 1 << 20 // of all of them
+)
+
+// diffs returns the texts that a call changed, unless its display is one.
+func (t *talk) diffs(o tool.Outcome) []toolContent {
+	switch o.Result.Display.(type) {
+	case tool.FileDiff, *tool.FileDiff:
+		return nil
+	}
+	var out []toolContent
+	room := maxDiffBytes
+	for _, c := range o.Changes.List {
+		if len(out) == maxDiffs {
+			break
+		}
+		before, after, ok := t.session.Texts(c)
+		if !ok || c.Discarded {
+			continue
+		}
+		if after == nil {
+			after = new(string) // the protocol has no deleted files
+		}
+		if room -= len(*after); before != nil {
+			room -= len(*before)
+		}
+		if room < 0 {
+			break
+		}
+		out = append(out, toolContent{Type: "diff", Path: c.Path, OldText: before, NewText: after})
+	}
+	return out
 }
 
 // ended returns the final update of a call.

@@ -258,11 +258,15 @@ func compactedMessage(id string, parent *string, e agent.Compacted) any {
 func (j *Printer) responded(parent *string, e agent.Responded) {
 	content := []any{}
 	for _, o := range e.Outcomes {
-		content = append(content, map[string]any{
+		result := map[string]any{
 			"type": "tool_result", "tool_use_id": o.Call.ID,
 			"content":  tool.Cut(o.Result.Text(), maxResultText),
 			"is_error": o.Status != tool.StatusSuccess,
-		})
+		}
+		if changes := o.Changes.Reported(); changes != nil {
+			result["changes"] = changes
+		}
+		content = append(content, result)
 		if o.Status == tool.StatusDenied {
 			j.denied = append(j.denied, denial{o.Name, o.Call.ID, input(o.Call.Args)})
 		}

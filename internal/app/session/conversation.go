@@ -347,6 +347,7 @@ func (s *Session) awaken() {
 
 // takeNews returns messages to the model, each once.
 func (c *Conversation) takeNews() []string {
+	c.session.give(c.session.tracker.Ended(context.Background()))
 	return slices.Concat(c.session.Tools.News(), c.crew.News(), c.news.news(), c.hooks.news())
 }
 

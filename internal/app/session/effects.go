@@ -3,8 +3,12 @@ package session
 import (
 	"context"
 	"slices"
+	"sort"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -17,14 +21,82 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	texts := s.hooks.starts(q.Call)
 	o := run(ctx)
 	found := window.After(ctx)
-	o.Changes = s.tracker.List(found, s.isSecret)
+	o.Changes = s.list(q, found)
+	if o.Changes.During { // neither tried nor named: the model doesn't know them, and rules didn't judge them
+		o = added(o, s.changed(o.Changes, "Changed: ", q.Description))
+	}
 	if s.hooks != nil {
 		o, found = s.follow(ctx, q, o, found,
 			func(o tool.Outcome) tool.Outcome { return s.hooks.after(ctx, q, o, texts) })
 	}
+	found = s.tracker.Undoable(found)
 	o = noted(o, found.Note(s.Tools.Roots()))
+	s.give(found)
 	s.recorder.finished(q, o, found)
 	return o
+}
+
+// list returns the changes of a call, with those of a trial that the user didn't keep.
+func (s *Session) list(q tool.Request, found undo.Found) tool.Changes {
+	out := s.tracker.List(found, s.isSecret)
+	if f, ok := q.Confirm.(tool.Effects); ok {
+		out.List = append(out.List, f.Discarded(out.List)...)
+		sort.SliceStable(out.List, func(i, j int) bool { return out.List[i].Path < out.List[j].Path })
+	}
+	return out
+}
+
+// changed describes changes for the model, and reports broken rules to the user; "": nothing changed.
+func (s *Session) changed(c tool.Changes, begin, who string) string {
+	list := c.Summary(s.Directory.Path)
+	if list == "" {
+		return ""
+	}
+	text := begin + list
+	var broken []string
+	rules := map[tool.Rule]bool{}
+	for _, path := range c.Kept() {
+		if rule, ok := s.Policy.Broken(path); ok && !rules[rule] { // one path of each
+			rules[rule] = true
+			broken = append(broken, names.Short(path, s.Tools.Roots()...)+" ("+rule.String()+")")
+		}
+	}
+	if len(broken) == 0 {
+		return text
+	}
+	what := tool.Visible(humanize.List(broken, 5))
+	s.Env.Notice("warning: " + tool.Visible(who) + ": changed files that a rule protects: " + what +
+		". To restore them: adze undo")
+	return text + "\nA rule protects files that changed: " + what +
+		". Don't change them again. Tell the user, who can restore them with adze undo."
+}
+
+// give records the changes of background commands, and tells the model about those that have ended.
+func (s *Session) give(f undo.Found) {
+	s.recorder.give(f)
+	s.jobs.mu.Lock()
+	defer s.jobs.mu.Unlock()
+	for call, job := range f.Jobs {
+		if s.jobs.changes == nil {
+			s.jobs.changes = map[undo.Ref]undo.Found{}
+		}
+		all := s.jobs.changes[call].Join(job)
+		s.jobs.changes[call] = all
+		if !job.Ended {
+			continue
+		}
+		delete(s.jobs.changes, call)
+		what := "background command " + job.ID
+		if text := s.changed(s.tracker.List(all, s.isSecret), "Changed while "+what+" was running: ", what); text != "" {
+			_ = s.tellLater(text)
+		}
+	}
+}
+
+// jobChanges are the changes of running background commands so far.
+type jobChanges struct {
+	mu      sync.Mutex
+	changes map[undo.Ref]undo.Found
 }
 
 // follow runs what follows a call. If the call changed files, so may what follows: that belongs to the call.
@@ -37,7 +109,7 @@ func (s *Session) follow(ctx context.Context, q tool.Request, o tool.Outcome, fo
 	window := s.tracker.Before(ctx, q, tool.Decision{})
 	o = then(o)
 	found = found.Join(window.After(ctx))
-	o.Changes = s.tracker.List(found, s.isSecret)
+	o.Changes = s.list(q, found)
 	return o, found
 }
 
@@ -54,4 +126,16 @@ func (s *Session) window(ctx context.Context, q tool.Request, d tool.Decision) *
 		return s.tracker.Keeping(q)
 	}
 	return s.tracker.Before(ctx, q, d)
+}
+
+// Texts returns a changed text before and after a call, masked; nil: it didn't exist. It isn't ok if the content is
+// secret, isn't text, or is large.
+func (s *Session) Texts(c tool.Change) (before, after *string, ok bool) {
+	before, after, ok = s.tracker.Texts(c)
+	for _, text := range []*string{before, after} {
+		if text != nil {
+			*text = s.Tools.Mask(*text)
+		}
+	}
+	return before, after, ok
 }

@@ -51,6 +51,7 @@ func (s *Session) record(o *Recording) error {
 			return record.Errorf("can't resume session %s: sessions aren't recorded (general.chatRecording)",
 				o.Resume)
 		}
+		s.tracker, s.Executor.Around = s.track(false), s.around
 		return nil
 	}
 	all := record.Of(s.Directory)
@@ -63,6 +64,7 @@ func (s *Session) record(o *Recording) error {
 			}
 		}}
 	if o.Elsewhere != nil {
+		s.tracker = s.track(true)
 		return s.recordElsewhere(o.Elsewhere)
 	}
 	s.recorder.create = func() (*journal.Writer, error) {
@@ -102,7 +104,7 @@ func (s *Session) record(o *Recording) error {
 			}
 		}
 	}
-	s.tracker = s.track()
+	s.tracker = s.track(false)
 	s.Executor.Around, s.Executor.Tries = s.around, s.recorder.tries
 	return nil
 }

@@ -220,7 +220,6 @@ func (r *recorder) finished(q tool.Request, o tool.Outcome, found undo.Found) {
 	if r == nil {
 		return
 	}
-	r.give(found)
 	by := q.Call.By
 	finished := journal.Finished{ID: q.Call.ID, Outcome: journal.Ended(o), Seen: r.seen(q.Access),
 		Changes: undo.Journaled(found.Changes),

@@ -69,9 +69,10 @@ type Session struct {
 	hooks    *hooks        // nil: there are none
 	hookList []ListedHook  // those of settings
 	recorder *recorder     // nil: nothing is recorded
-	tracker  *undo.Tracker // nil: nothing is recorded
-	watch    watch.Hub     // of the workspace
-	resumed  *resumed      // the session that the conversation continues; nil: it is new
+	tracker  *undo.Tracker // of changes
+	jobs     jobChanges
+	watch    watch.Hub // of the workspace
+	resumed  *resumed  // the session that the conversation continues; nil: it is new
 
 	warnsAll bool
 	images   images

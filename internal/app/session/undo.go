@@ -14,18 +14,18 @@ import (
 )
 
 // track returns the tracker of changes.
-func (s *Session) track() *undo.Tracker {
+func (s *Session) track(elsewhere bool) *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
 		Home: project.Canonical(s.Directory.Home), Session: s.ID, Roots: s.Tools.Roots(), Jobs: s.Tools.Running,
-		Watch:  &s.watch,
+		Watch: &s.watch, Unrecorded: s.recorder == nil || elsewhere,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
 }
 
 // Unwatched returns why the changes of commands can't be found by watching directories; "": they can.
 func (s *Session) Unwatched(ctx context.Context) (why string, err error) {
-	return s.track().Unwatched(ctx)
+	return s.track(false).Unwatched(ctx)
 }
 
 // kept records the changes of a tried call.
@@ -54,7 +54,15 @@ func noted(o tool.Outcome, note string) tool.Outcome {
 	if note == "" {
 		return o
 	}
-	note = "\nNote: " + note
+	return added(o, "Note: "+note)
+}
+
+// added adds lines to the result of an outcome.
+func added(o tool.Outcome, text string) tool.Outcome {
+	if text == "" {
+		return o
+	}
+	note := "\n" + text
 	o.Result.Content = slices.Clone(o.Result.Content)
 	if n := len(o.Result.Content); n > 0 {
 		if text, ok := o.Result.Content[n-1].(tool.Text); ok {

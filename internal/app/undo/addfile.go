@@ -13,6 +13,12 @@ import (
 
 // addFile adds the content of an open file, of about that size.
 func (b *batch) addFile(f *os.File, size, limit int64) (hash, error) {
+	if size > packed && b.store.memory != nil {
+		if size > limit {
+			return hash{}, &tooLargeError{limit}
+		}
+		return hashOpen(f)
+	}
 	if size > packed {
 		copied, _, err := b.store.hold(f, limit)
 		if err != nil {
@@ -101,6 +107,10 @@ func hashOf(path string) (hash, error) {
 		return hash{}, err
 	}
 	defer f.Close()
+	return hashOpen(f)
+}
+
+func hashOpen(f *os.File) (hash, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
 		return hash{}, err

@@ -68,12 +68,12 @@ func (t *Tracker) Kept(call Ref, paths []KeptPath) {
 }
 
 // takeKept returns what Kept recorded, once.
-func (t *Tracker) takeKept(call Ref) Found {
+func (t *Tracker) takeKept(call Ref) (f Found, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	f := t.kept[call]
+	f, ok = t.kept[call]
 	delete(t.kept, call)
-	return f
+	return f, ok
 }
 
 // keeper converts kept paths to changes.

@@ -21,7 +21,7 @@ const (
 
 // List returns the changes for programs and people. Nothing about the content of secret files is in it.
 func (t *Tracker) List(f Found, secret func(path string) bool) tool.Changes {
-	out := tool.Changes{During: f.compared}
+	out := tool.Changes{During: f.compared, Incomplete: f.missing}
 	if t == nil {
 		return out
 	}
@@ -50,6 +50,28 @@ func (t *Tracker) List(f Found, secret func(path string) bool) tool.Changes {
 	l.lost(f, &out)
 	sort.Slice(out.List, func(i, j int) bool { return out.List[i].Path < out.List[j].Path })
 	return out
+}
+
+// Texts returns a changed text before and after the call; nil: it didn't exist. It isn't ok if a content is secret,
+// isn't text, or is large.
+func (t *Tracker) Texts(c tool.Change) (before, after *string, ok bool) {
+	if t == nil || c.Lines == nil {
+		return nil, nil, false
+	}
+	store, err := t.Store()
+	if err != nil {
+		return nil, nil, false
+	}
+	l := lister{store: store}
+	old, ok := l.text(State{Is: c.Before})
+	now, ok2 := l.text(State{Is: c.After})
+	if c.Before != "" {
+		before = &old
+	}
+	if c.After != "" {
+		after = &now
+	}
+	return before, after, ok && ok2
 }
 
 // lister describes changes.
@@ -214,7 +236,7 @@ func (f Found) Join(next Found) Found {
 	for call, job := range next.Jobs {
 		f.give(call, difference{changes: job.Changes, lost: job.Lost})
 		if job.Ended {
-			f.ends(call)
+			f.ends(call, job.ID)
 		}
 	}
 	f.Running, f.compared = f.Running || next.Running, f.compared || next.compared

@@ -26,6 +26,23 @@ type Store struct {
 	packs []*os.File
 	out   *os.File // the pack that grows; nil: none yet
 	end   int64
+
+	memory map[hash][]byte // of a session that isn't recorded: only this, and only the newest; nil: there is a directory
+	used   int             // bytes of it
+}
+
+// maxMemory is how much is kept in memory for a session that isn't recorded.
+const maxMemory = 16 << 20
+
+// remember keeps a content in memory.
+func (s *Store) remember(h hash, content []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used += len(content); s.used > maxMemory {
+		clear(s.memory)
+		s.used = len(content)
+	}
+	s.memory[h] = content
 }
 
 type hash = [sha256.Size]byte
@@ -207,7 +224,13 @@ func (s *Store) Get(name string) ([]byte, error) {
 	at, ok := s.inPack(h)
 	var content []byte
 	var err error
-	if ok {
+	if s.memory != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if content, ok = s.memory[h]; !ok {
+			err = fs.ErrNotExist
+		}
+	} else if ok {
 		content = make([]byte, at.length)
 		_, err = at.pack.ReadAt(content, at.at)
 		if err == io.EOF && at.length == 0 {
@@ -333,6 +356,10 @@ const batchSize = 1 << 20
 // add adds a content.
 func (b *batch) add(content []byte) (hash, error) {
 	h := sha256.Sum256(content)
+	if b.store.memory != nil {
+		b.store.remember(h, content)
+		return h, nil
+	}
 	b.fresh = !b.store.has(h, int64(len(content)))
 	if !b.fresh {
 		return h, nil

@@ -37,6 +37,8 @@ type Options struct {
 	Jobs func() []string
 	// Watch reports changes, so that not all files are compared for each call. nil: they are.
 	Watch *watch.Hub
+	// Unrecorded means that nothing is saved on disk, and nothing can be undone: the workspace isn't compared.
+	Unrecorded bool
 }
 
 // Tracker detects the changes of calls. It is safe for concurrent use. A nil Tracker detects none.
@@ -69,7 +71,9 @@ type Found struct {
 	Jobs    map[Ref]Found // changes of background commands, by the call that started each
 	Running bool          // it started a background command
 	Ended   bool          // of a background command: nothing follows
+	ID      string        // of a background command that has ended: "bg_1"
 
+	missing  string   // why changes of the workspace aren't known; "": they are
 	unsaved  []Change // the states of what is lost, as far as known
 	compared bool     // the workspace was compared before and after, so changes of other programs are in it
 }
@@ -91,6 +95,10 @@ func (t *Tracker) Store() (*Store, error) {
 	t.opening.Lock()
 	defer t.opening.Unlock()
 	if t.store != nil {
+		return t.store, nil
+	}
+	if t.o.Unrecorded {
+		t.store = &Store{memory: map[hash][]byte{}}
 		return t.store, nil
 	}
 	store, err := OpenStore(t.o.Home, t.o.Session)
@@ -117,7 +125,7 @@ func named(a tool.Access) bool {
 
 // Prepare saves the workspace in the background, because a call that needs it may run soon.
 func (t *Tracker) Prepare(ctx context.Context, access []tool.Access) {
-	if t == nil || !Scans(access, tool.Decision{}) {
+	if t == nil || t.o.Unrecorded || !Scans(access, tool.Decision{}) {
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -189,11 +197,11 @@ func (t *Tracker) Before(ctx context.Context, q tool.Request, d tool.Decision) *
 	}
 	w := &Window{t: t, call: Ref{q.Call.By, q.Call.ID}, scans: Scans(q.Access, d)}
 	for _, a := range q.Access {
-		if named(a) && (!w.scans || !t.covers(a.Target)) {
+		if named(a) && (!w.scans || t.o.Unrecorded || !t.covers(a.Target)) {
 			w.save(a.Target)
 		}
 	}
-	if !w.scans {
+	if !w.scans || t.o.Unrecorded {
 		return w
 	}
 	t.mu.Lock()
@@ -252,18 +260,18 @@ func (t *Tracker) forget(running []string, f *Found) {
 	for id, call := range t.jobs {
 		if !slices.Contains(running, id) {
 			delete(t.jobs, id)
-			f.ends(call)
+			f.ends(call, id)
 		}
 	}
 }
 
 // ends records that a background command has ended.
-func (f *Found) ends(call Ref) {
+func (f *Found) ends(call Ref, id string) {
 	if f.Jobs == nil {
 		f.Jobs = map[Ref]Found{}
 	}
 	job := f.Jobs[call]
-	job.Ended = true
+	job.Ended, job.ID = true, id
 	f.Jobs[call] = job
 }
 
@@ -302,11 +310,16 @@ func (w *Window) After(ctx context.Context) Found {
 	if w == nil {
 		return Found{}
 	}
-	if w.scans {
+	kept, tried := w.t.takeKept(w.call)
+	switch {
+	case w.t.o.Unrecorded && tried: // nothing else changed
+		w.order = nil
+	case w.t.o.Unrecorded && w.scans:
+		w.found.missing = "not compared: this session isn't recorded"
+	case w.scans:
 		w.scanAfter(context.WithoutCancel(ctx))
 	}
 	w.lookAfter()
-	kept := w.t.takeKept(w.call)
 	w.found.Changes, w.found.Lost = append(w.found.Changes, kept.Changes...), append(w.found.Lost, kept.Lost...)
 	w.found.unsaved = append(w.found.unsaved, kept.unsaved...)
 	return w.found
@@ -342,6 +355,35 @@ func (w *Window) scanAfter(ctx context.Context) {
 	}
 }
 
+// Undoable returns the changes that can be undone: none of a session that isn't recorded.
+func (t *Tracker) Undoable(f Found) Found {
+	if t == nil || t.o.Unrecorded {
+		return Found{}
+	}
+	return f
+}
+
+// Ended returns what background commands changed since the last call, if one of them has ended.
+func (t *Tracker) Ended(ctx context.Context) Found {
+	var f Found
+	if t == nil {
+		return f
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	running := t.running()
+	for id := range t.jobs {
+		if t.snap != nil && !slices.Contains(running, id) {
+			if diff, err := t.scan(ctx); err == nil {
+				t.between(diff, &f)
+				t.forget(running, &f)
+			}
+			return f
+		}
+	}
+	return f
+}
+
 // Finish returns what background commands changed since the last call.
 func (t *Tracker) Finish(ctx context.Context) Found {
 	var f Found
@@ -374,6 +416,9 @@ func (t *Tracker) Close(names func() (map[string]bool, error)) error {
 	store := t.store
 	if store == nil {
 		return nil // nothing was saved
+	}
+	if store.memory != nil {
+		return nil
 	}
 	var err error
 	if kept, failed := names(); failed == nil {
