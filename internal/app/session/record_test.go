@@ -33,6 +33,7 @@ type desk struct {
 	now       time.Time
 	environ   []string
 	told      []string
+	helper    proc.Helper // for trials
 }
 
 func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {
@@ -44,7 +45,7 @@ func newDesk(t *testing.T, answers ...openaitest.Answer) *desk {
 
 func (d *desk) try(o *Recording) (*Session, error) {
 	return Open(project.Env{
-		HasUser: true, Home: d.home, Now: func() time.Time { return d.now }, Environ: d.environ, Version: "test",
+		HasUser: true, Home: d.home, Now: func() time.Time { return d.now }, Environ: d.environ, Version: "test", Helper: d.helper,
 		Getenv: func(name string) string { return map[string]string{"ADZE_HOME": d.home}[name] },
 		Tell:   func(note string) { d.told = append(d.told, note) },
 	}, Options{Dir: d.dir, Record: o})

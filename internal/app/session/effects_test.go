@@ -1,0 +1,217 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/dev/plainadze"
+	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/permission"
+	"github.com/adze-dev/adze/tool"
+)
+
+// run runs a call and returns its outcome.
+func run(t *testing.T, s *Session, name string, args any) tool.Outcome {
+	t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.Executor.Batch(t.Context())
+	b.Add(tool.Call{Name: name, Args: raw})
+	return b.Wait()[0]
+}
+
+func shell(t *testing.T, s *Session, command string) tool.Outcome {
+	t.Helper()
+	return run(t, s, "run_shell_command", map[string]any{"command": command})
+}
+
+// listed returns changes as text, relative to the workspace.
+func (d *desk) listed(c tool.Changes) string {
+	var out []string
+	for _, one := range c.List {
+		text := string(one.Kind) + " " + strings.TrimPrefix(one.Path, d.dir+"/")
+		if one.Discarded {
+			text = "discarded " + text
+		}
+		if one.Lines != nil {
+			text += fmt.Sprintf(" +%d -%d", one.Lines.Added, one.Lines.Removed)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+// withTrials lets a desk's sessions try commands.
+func (d *desk) withTrials(t *testing.T) *desk {
+	t.Helper()
+	path, err := os.Executable() // TestMain calls builtin.Main
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.helper = proc.HelperAt(cmp.Or(os.Getenv(plainadze.Variable), path))
+	return d
+}
+
+// A command that wasn't tried says what it changed, once, and only if it changed something.
+func TestUntriedChanges(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t)
+	d.write(t, "b", "1\n")
+	s, _ := d.open(t, &Recording{})
+	defer s.Close()
+	s.Policy.SetMode(permission.Yolo)
+	o := shell(t, s, "echo x > a; rm b")
+	if got := d.listed(o.Changes); got != "created a +1 -0, deleted b +0 -1" || !o.Changes.During {
+		t.Errorf("%s %+v", got, o)
+	}
+	if text := o.Result.Text(); !strings.HasSuffix(text, "\nChanged: a (new), b (deleted)") {
+		t.Errorf("%q", text)
+	}
+	for i := range 30 {
+		d.write(t, fmt.Sprintf("many/%02d", i), "1")
+	}
+	if text := shell(t, s, "rm -r many").Result.Text(); !strings.HasSuffix(text, "many/19 (deleted), 10 more") {
+		t.Errorf("%q", text)
+	}
+	for _, command := range []string{"ls", "true", "echo x > a"} {
+		if o := shell(t, s, command); strings.Contains(o.Result.Text(), "Changed") || !o.Changes.None() {
+			t.Errorf("%s: %q", command, o.Result.Text())
+		}
+	}
+	o = run(t, s, "write_file", map[string]any{"file_path": filepath.Join(d.dir, "new"), "content": "1\n2\n"})
+	if got := d.listed(o.Changes); got != "created new +2 -0" || o.Changes.During || strings.Contains(o.Result.Text(), "Changed") {
+		t.Errorf("%s %q", got, o.Result.Text())
+	}
+}
+
+// Changes of a trial are listed whether they are kept or not, recorded or not.
+func TestTriedChanges(t *testing.T) {
+	skipWindows(t)
+	for _, o := range []*Recording{{}, nil} {
+		d := newDesk(t).withTrials(t)
+		d.write(t, "b", "1\n")
+		s, _ := d.open(t, o)
+		defer s.Close()
+		var answer tool.Decision
+		s.Executor.Ask = func(context.Context, tool.Request, tool.Decision) (tool.Decision, error) { return answer, nil }
+		answer = tool.Decision{Verdict: tool.Deny}
+		got := shell(t, s, "echo 1 > a; rm b; mkdir sub; echo 2 > sub/c")
+		if got.Changes.None() {
+			t.Skip("commands can't be tried here: adze doctor says why")
+		}
+		if text := d.listed(got.Changes); text != "discarded created a, discarded deleted b, discarded created sub/" || got.Changes.Count() != "" {
+			t.Errorf("%s", text)
+		}
+		answer = tool.Decision{Verdict: tool.Allow, Answer: json.RawMessage(`{"keep":["a"]}`)}
+		got = shell(t, s, "echo 1 > a; rm b")
+		if text := d.listed(got.Changes); text != "created a +1 -0, discarded deleted b" {
+			t.Errorf("%s", text)
+		}
+		answer.Answer = nil
+		got = shell(t, s, "echo 2 >> a; mv b c")
+		if text := d.listed(got.Changes); text != "changed a +1 -0, renamed c" || got.Changes.During || got.Changes.Incomplete != "" {
+			t.Errorf("%s %+v", text, got.Changes)
+		}
+		if n := strings.Count(got.Result.Text(), "Changed: "); n != 1 {
+			t.Errorf("%d times: %q", n, got.Result.Text())
+		}
+		before, after, ok := s.Texts(got.Changes.List[0])
+		if !ok || *before != "1\n" || *after != "1\n2\n" {
+			t.Errorf("%v %v %v", before, after, ok)
+		}
+	}
+}
+
+// A session that isn't recorded lists what edits change, and says that commands weren't compared. It writes no file.
+func TestUnrecordedChanges(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t)
+	s, _ := d.open(t, nil)
+	defer s.Close()
+	s.Policy.SetMode(permission.Yolo)
+	path := filepath.Join(d.dir, "new")
+	o := run(t, s, "write_file", map[string]any{"file_path": path, "content": "1\n2\n"})
+	if got := d.listed(o.Changes); got != "created new +2 -0" || o.Changes.Incomplete != "" {
+		t.Errorf("%s %+v", got, o.Changes)
+	}
+	o = shell(t, s, "echo x > a")
+	if !o.Changes.None() || o.Changes.Incomplete != "not compared: this session isn't recorded" {
+		t.Errorf("%+v", o.Changes)
+	}
+	if o := shell(t, s, "ls"); o.Changes.Reported() != nil && o.Changes.Incomplete == "" {
+		t.Errorf("%+v", o.Changes)
+	}
+	if o := run(t, s, "read_file", map[string]any{"file_path": path}); o.Changes.Reported() != nil {
+		t.Errorf("%+v", o.Changes)
+	}
+	if _, err := os.Stat(filepath.Join(d.home, "store")); err == nil {
+		t.Error("contents were saved")
+	}
+}
+
+// A change that breaks a rule for edits is reported to the model and the user, if nothing judged it before.
+func TestRulesByEffect(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t)
+	rules := `{"permissions":{"deny":["Edit(/locked/**)"],"ask":["Edit(/asked/**)"],"allow":["Shell(sh x.sh)"]}}`
+	if err := os.WriteFile(filepath.Join(d.home, "settings.json"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.write(t, "locked/a", "1")
+	d.write(t, "asked/b", "1")
+	d.write(t, "x.sh", "echo 2 > locked/a; echo 2 > asked/b; echo 2 > c")
+	s, _ := d.open(t, &Recording{}) // the user approves commands, which can't be tried here
+	defer s.Close()
+	o := shell(t, s, "sh x.sh")
+	text := o.Result.Text()
+	for _, want := range []string{"Changed: asked/b, c (new), locked/a\n", "locked/a (deny rule Edit(/locked/**)",
+		"asked/b (ask rule Edit(/asked/**)", "adze undo"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %q", want, text)
+		}
+	}
+	notice := strings.Join(d.told, "\n")
+	if !strings.Contains(notice, "changed files that a rule protects: ") || !strings.Contains(notice, "deny rule Edit(/locked/**)") ||
+		!strings.Contains(notice, "adze undo") {
+		t.Errorf("%q", notice)
+	}
+	d.told = nil
+	d.write(t, "x.sh", "echo 3 > c")
+	if o := shell(t, s, "sh x.sh"); strings.Contains(o.Result.Text(), "protect") || len(d.told) > 0 {
+		t.Errorf("%q %q", o.Result.Text(), d.told)
+	}
+}
+
+// What a background command changed until it ended is told to the model, all of it.
+func TestBackgroundChanges(t *testing.T) {
+	skipWindows(t)
+	d := newDesk(t)
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	s.Policy.SetMode(permission.Yolo)
+	o := run(t, s, "run_shell_command", map[string]any{"is_background": true,
+		"command": "while ! [ -e go ]; do sleep 0.01; done; echo 1 > first; while ! [ -e end ]; do sleep 0.01; done; echo 1 > last"})
+	if o.Error != nil {
+		t.Fatal(o.Error)
+	}
+	shell(t, s, "touch go")
+	waittest.Until(t, "its first change", func() bool { _, err := os.Stat(filepath.Join(d.dir, "first")); return err == nil })
+	shell(t, s, "touch end")
+	waittest.Until(t, "its end", func() bool { return len(s.Tools.Running()) == 0 })
+	news := strings.Join(c.takeNews(), "\n")
+	if !strings.Contains(news, "Changed while background command bg_1 was running: end (new), first (new), go (new), last (new)") {
+		t.Errorf("%q", news)
+	}
+	if news := strings.Join(c.takeNews(), "\n"); strings.Contains(news, "Changed") {
+		t.Errorf("twice: %q", news)
+	}
+}
