@@ -185,6 +185,21 @@ func TestResultsAreContentAlone(t *testing.T) {
 	}
 }
 
+// The files that a call changed are in _meta, which clients don't send to the model.
+func TestChangesAreMeta(t *testing.T) {
+	o := tool.Outcome{Status: tool.StatusSuccess, Result: tool.TextResult("done"),
+		Changes: tool.Changes{List: []tool.Change{{Path: "/w/a", Kind: tool.Created}}}}
+	b, err := json.Marshal(result(o))
+	want := `"_meta":{"adze.dev/changes":{"list":[{"path":"/w/a","kind":"created"}]}}`
+	if err != nil || !strings.Contains(string(b), want) || strings.Contains(string(b), "structuredContent") {
+		t.Errorf("%s %v", b, err)
+	}
+	o.Changes = tool.Changes{}
+	if b, _ := json.Marshal(result(o)); strings.Contains(string(b), "_meta") {
+		t.Errorf("%s", b)
+	}
+}
+
 // A tool whose needs a connection doesn't meet used to be offered, and failed at every call.
 func TestUnmetNeeds(t *testing.T) {
 	need := func(name string, n tool.Need) tool.Tool {

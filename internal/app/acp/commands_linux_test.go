@@ -82,6 +82,22 @@ func TestTrial(t *testing.T) {
 			if b, _ := os.ReadFile(path); string(b) != tt.a {
 				t.Errorf("%q", b)
 			}
+			var diffs []string // of the result, whether its changes were kept or it ran again
+			for _, u := range e.of("tool_call_update") {
+				if u["status"] != "completed" && u["status"] != "failed" {
+					continue
+				}
+				for _, c := range list(u["content"]) {
+					if c["type"] == "diff" {
+						old, _ := c["oldText"].(string)
+						diffs = append(diffs, filepath.Base(c["path"].(string))+": "+old+" > "+c["newText"].(string))
+					}
+				}
+			}
+			if want := []string{"a.txt: one\n > two\n", "b.txt:  > new\n"}; tt.answer == "no" && len(diffs) > 0 ||
+				tt.answer != "no" && !slices.Equal(diffs, want) {
+				t.Errorf("%q", diffs)
+			}
 		})
 	}
 }

@@ -89,6 +89,8 @@ func (k *keeper) add(p KeptPath) {
 	var was map[string]State
 	var before []string
 	switch {
+	case p.ModeOnly && now[p.Path].isLink(): // the same link again: its mode means nothing
+		return
 	case p.ModeOnly:
 		was, before = map[string]State{p.Path: {now[p.Path].Is, p.Mode & modeBits}}, []string{p.Path}
 		after = after[:min(len(after), 1)]

@@ -97,7 +97,7 @@ func (l *lister) change(c Change) tool.Change {
 	case was.Is == is.Is && was.Mode != is.Mode:
 		out.Kind = tool.ModeChanged
 	}
-	if c.Before.Mode != c.After.Mode && c.Before.Is != "" && c.After.Is != "" {
+	if c.Before.Mode != c.After.Mode && c.Before.Mode != 0 && c.After.Mode != 0 { // neither nothing nor a link
 		out.ModeBefore, out.ModeAfter = bits(c.Before.Mode), bits(c.After.Mode)
 	}
 	if c.After.isFile() || c.After.unsaved() {

@@ -227,7 +227,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// A tried call that replaced an unreadable or huge file lists it too.
+// The changes of a tried call are listed. A link that was replaced by the same link used to be a change of its mode.
 func TestListKept(t *testing.T) {
 	p := newPlace(t)
 	p.write("a", "old\n")
@@ -236,7 +236,9 @@ func TestListKept(t *testing.T) {
 	p.write("a", "new\n")
 	q := tool.Request{Call: tool.Call{ID: "c"}}
 	w := p.tracker.Keeping(q)
-	p.tracker.Kept(undo.Ref{ID: "c"}, []undo.KeptPath{{Path: p.path("a"), Before: before}, {Path: p.path("none")}})
+	p.link("a", "same")
+	p.tracker.Kept(undo.Ref{ID: "c"}, []undo.KeptPath{{Path: p.path("a"), Before: before}, {Path: p.path("none")},
+		{Path: p.path("same"), ModeOnly: true, Mode: 0o777}})
 	got := p.tracker.List(w.After(t.Context()), nil)
 	if p.listed(got) != "changed a +1 -1 size 4 sha256 sha256" || got.During {
 		t.Errorf("%+v", got)
