@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/adze-dev/adze/internal/engine/search"
 )
 
 // group is an element of an event's list in settings.
 type group struct {
 	Matcher    string            `json:"matcher"`
 	Sequential bool              `json:"sequential"`
+	Effects    bool              `json:"effects"`
 	Hooks      []json.RawMessage `json:"hooks"`
 }
 
@@ -69,7 +72,14 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 		return nil, []string{at + " has no hooks, ignored. Put them in a list: \"hooks\": [{\"type\": \"command\", " +
 			"\"command\": …}]"}, nil
 	}
-	if _, err := regexp.Compile(g.Matcher); err != nil && g.Matcher != "*" {
+	if g.Effects && event != PostToolUse {
+		warnings = append(warnings, fmt.Sprintf("%s: effects is ignored: it is for PostToolUse", at))
+	}
+	if event == FilesChanged {
+		if _, err := search.Globs(strings.Split(g.Matcher, "|")...); err != nil && g.Matcher != "" {
+			return nil, nil, fmt.Errorf("%s: matcher: %w", at, err)
+		}
+	} else if _, err := regexp.Compile(g.Matcher); err != nil && g.Matcher != "*" {
 		warnings = append(warnings, fmt.Sprintf("%s: matcher %q is not a valid regular expression, so its hooks run "+
 			"for every name", at, g.Matcher))
 	}
@@ -80,9 +90,8 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 			return nil, nil, fmt.Errorf("%s is not a valid hook: %s", at, shapeError(err))
 		}
 		h := Hook{
-			Event: event, Matcher: g.Matcher, Sequential: g.Sequential, Name: e.Name, Command: e.Command,
-			Shell: e.Shell,
-			Env:   e.Env, Async: e.Async, OnFailure: e.OnFailure,
+			Event: event, Matcher: g.Matcher, Sequential: g.Sequential, Effects: g.Effects && event == PostToolUse,
+			Name: e.Name, Command: e.Command, Shell: e.Shell, Env: e.Env, Async: e.Async, OnFailure: e.OnFailure,
 		}
 		note, err := h.complete(e)
 		if err != nil {

@@ -40,6 +40,7 @@ const (
 	PreToolUse        Event = "PreToolUse"
 	PermissionRequest Event = "PermissionRequest"
 	PostToolUse       Event = "PostToolUse"
+	FilesChanged      Event = "FilesChanged"
 	Stop              Event = "Stop"
 	SubagentStop      Event = "SubagentStop"
 	PreCompact        Event = "PreCompact"
@@ -50,9 +51,8 @@ const (
 // Events returns all events, in the order of a session.
 func Events() []Event {
 	return []Event{
-		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, Stop, SubagentStop, PreCompact,
-		Notification,
-		SessionEnd,
+		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, FilesChanged, Stop, SubagentStop,
+		PreCompact, Notification, SessionEnd,
 	}
 }
 
@@ -74,6 +74,14 @@ type Input struct {
 	ToolUseID    string          `json:"tool_use_id,omitempty"`
 	ToolCallID   string          `json:"tool_call_id,omitempty"`
 	ToolResponse any             `json:"tool_response,omitempty"`
+	// Changes are the files that the call changed, as a program reads them; nil: none.
+	Changes any `json:"changes,omitempty"`
+	// Files are the changed files that exist after the call. Each FilesChanged hook gets those that its matcher accepts.
+	Files []string `json:"files,omitempty"`
+	// Paths are the paths of the changes, for matchers.
+	Paths []ChangedPath `json:"-"`
+	// Failed means that the call failed: of PostToolUse hooks, only those by effect run.
+	Failed bool `json:"-"`
 
 	Prompt          string `json:"prompt,omitempty"`           // UserPromptSubmit
 	SubmittedPrompt string `json:"submitted_prompt,omitempty"` // UserPromptSubmit
@@ -91,6 +99,13 @@ type Input struct {
 	AgentType       string `json:"agent_type,omitempty"`
 	AgentTranscript string `json:"agent_transcript_path,omitempty"`
 	Reason          string `json:"reason,omitempty"` // SessionEnd: other
+}
+
+// ChangedPath is a path that a call changed.
+type ChangedPath struct {
+	Path string // absolute
+	Rel  string // relative to the workspace, with forward slashes
+	Gone bool   // deleted, or not a file
 }
 
 // Output is the JSON that a hook can print on its standard output.
@@ -137,8 +152,11 @@ const (
 
 // Hook is one hook: a command, or a function.
 type Hook struct {
-	Event      Event
-	Matcher    string // names that it accepts: see [Matches]; "" or "*" is all
+	Event Event
+	// Matcher has the names that it accepts: see [Matches]. Of a FilesChanged hook, it is a glob, or several separated
+	// by "|". "" or "*" is all.
+	Matcher    string
+	Effects    bool   // of a PostToolUse hook: it also runs for calls of other tools that changed files
 	Name       string // for messages; "": the command
 	Sequential bool   // it runs alone, after the hooks before it
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/proc"
+	"github.com/adze-dev/adze/internal/engine/search"
 )
 
 // Helper runs commands and stops their child processes: see package builtin.
@@ -89,32 +90,75 @@ func (r *Runner) Has(e Event) bool {
 	return r != nil && slices.ContainsFunc(r.all(), func(h Hook) bool { return h.Event == e })
 }
 
-// matched is a hook and the name that its matcher accepts.
+// matched is a hook, the name that its matcher accepts, and the changed files for it.
 type matched struct {
-	hook Hook
-	name string
+	hook  Hook
+	name  string
+	files []string
+}
+
+// accepts returns the name and the changed files for which the hook runs.
+func (h Hook) accepts(in Input, names []string) (m matched, ok bool) {
+	if h.Event != in.Event {
+		return matched{}, false
+	}
+	m.hook = h
+	paths := in.Paths
+	switch {
+	case h.Event == FilesChanged:
+		m.name, _ = Matches("", names)
+		if match := h.glob(); match != nil {
+			paths = slices.DeleteFunc(slices.Clone(paths), func(p ChangedPath) bool { return !match(p.Rel) })
+		}
+		ok = len(paths) > 0
+	case !in.Failed:
+		m.name, ok = Matches(h.Matcher, names)
+	}
+	if !ok && h.Effects && len(paths) > 0 {
+		m.name, ok = Matches("", names)
+	}
+	for _, p := range paths {
+		if !p.Gone {
+			m.files = append(m.files, p.Path)
+		}
+	}
+	return m, ok
+}
+
+// glob returns what the glob of a FilesChanged hook matches; nil: everything.
+func (h Hook) glob() func(path string) bool {
+	if h.Matcher == "" || h.Matcher == "*" {
+		return nil
+	}
+	match, err := search.Globs(strings.Split(h.Matcher, "|")...)
+	if err != nil { // Parse reported it; a hook that protects must not be skipped
+		return nil
+	}
+	return match
+}
+
+// Wants reports whether Run would run a hook.
+func (r *Runner) Wants(in Input, names ...string) bool {
+	return r != nil && len(r.matching(in, names)) > 0
 }
 
 // matching returns the hooks of an event for these names. Equal commands run once.
-func (r *Runner) matching(e Event, names []string) []matched {
+func (r *Runner) matching(in Input, names []string) []matched {
 	var out []matched
 	seen := map[string]bool{}
 	for _, h := range r.all() {
-		name, ok := "", h.Event == e
-		if ok {
-			name, ok = Matches(h.Matcher, names)
-		}
+		m, ok := h.accepts(in, names)
 		if !ok {
 			continue
 		}
 		if h.Command != "" {
-			key, _ := json.Marshal([]any{h.Command, h.Shell, h.Env, h.OnFailure, h.Async, name})
+			key, _ := json.Marshal([]any{h.Command, h.Shell, h.Env, h.OnFailure, h.Async, m.name, m.files})
 			if seen[string(key)] {
 				continue
 			}
 			seen[string(key)] = true
 		}
-		out = append(out, matched{h, name})
+		out = append(out, m)
 	}
 	return out
 }
@@ -126,7 +170,7 @@ func (r *Runner) Run(ctx context.Context, in Input, names ...string) Result {
 	if r == nil {
 		return Result{}
 	}
-	hooks := r.matching(in.Event, names)
+	hooks := r.matching(in, names)
 	if len(hooks) == 0 {
 		return Result{}
 	}
@@ -181,7 +225,7 @@ func (r *Runner) runAll(ctx context.Context, in Input, hooks []matched) []opinio
 	one := func(i int) {
 		in := in
 		if in.ToolInput != nil {
-			in.ToolName = hooks[i].name
+			in.ToolName, in.Files = hooks[i].name, hooks[i].files
 		}
 		opinions[i] = r.one(ctx, in, hooks[i].hook)
 	}

@@ -25,10 +25,14 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	if o.Changes.During { // neither tried nor named: the model doesn't know them, and rules didn't judge them
 		o = added(o, s.changed(o.Changes, "Changed: ", q.Description))
 	}
-	if s.hooks != nil {
-		o, found = s.follow(ctx, q, o, found,
-			func(o tool.Outcome) tool.Outcome { return s.hooks.after(ctx, q, o, texts) })
+	s.hooks.ran(q.Call)
+	if inputs := s.hooks.following(q, o); len(inputs) > 0 {
+		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
+			texts = append(texts, s.hooks.after(ctx, q, inputs)...)
+			return o
+		})
 	}
+	o = withTexts(o, texts)
 	found = s.tracker.Undoable(found)
 	o = noted(o, found.Note(s.Tools.Roots()))
 	s.give(found)

@@ -255,27 +255,6 @@ func (h *hooks) starts(c tool.Call) []string {
 	return texts
 }
 
-// after runs PostToolUse hooks, and adds context for the model to the result.
-func (h *hooks) after(ctx context.Context, r tool.Request, o tool.Outcome, texts []string) tool.Outcome {
-	h.mu.Lock()
-	delete(h.calls, keyOf(r.Call))
-	h.mu.Unlock()
-	if o.Status == tool.StatusSuccess && h.runner.Has(hook.PostToolUse) {
-		in := h.about(hook.PostToolUse, r.Call, r.Declaration)
-		in.ToolResponse = o.Result
-		result := h.runner.Run(ctx, in, toolNames(r.Declaration)...)
-		h.stopIf(result)
-		if result.Verdict == hook.Deny {
-			texts = append(texts, "A hook reports a problem with this call: "+result.Reason)
-		}
-		texts = append(texts, result.Context...)
-	}
-	for _, text := range texts {
-		o.Result.Content = append(slices.Clip(o.Result.Content), tool.Text("\n[hook] "+text))
-	}
-	return o
-}
-
 // converse records that a conversation starts. Its hooks run with the first prompt.
 func (h *hooks) converse(model string, resumed bool) {
 	if h == nil {

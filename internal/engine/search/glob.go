@@ -239,6 +239,22 @@ func newFilter(globs, types []string) (*filter, error) {
 	return f, nil
 }
 
+// Globs returns a function that matches relative paths with forward slashes against patterns, as `rg -g` does: without a
+// slash a pattern matches names in any directory, and a "!" at its start excludes.
+func Globs(patterns ...string) (func(path string) bool, error) {
+	f, err := newFilter(patterns, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) bool {
+		dir, name := "", path
+		if i := strings.LastIndexByte(path, '/'); i >= 0 {
+			dir, name = path[:i], path[i+1:]
+		}
+		return f.file(dir, name)
+	}, nil
+}
+
 // file reports whether a file is selected.
 func (f *filter) file(dir, name string) bool {
 	if f.whole != nil && !f.whole.match(dir, name) {

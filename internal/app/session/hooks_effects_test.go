@@ -1,0 +1,101 @@
+package session
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/tool"
+)
+
+// group returns hooks of an event in settings: a group with a command.
+func group(event string, fields map[string]any, command string) string {
+	fields["hooks"] = []any{map[string]any{"type": "command", "command": command}}
+	raw, _ := json.Marshal(map[string]any{event: []any{fields}})
+	return strings.TrimSuffix(strings.TrimPrefix(string(raw), "{"), "}")
+}
+
+// called runs one call in a session with these settings, in yolo mode.
+func called(t *testing.T, d *desk, hooks, name, args string) tool.Outcome {
+	t.Helper()
+	d.settle(t, `{"hooks":{`+hooks+`},"tools":{"approvalMode":"yolo"}}`)
+	s, err := d.try(&Recording{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	b := s.Executor.Batch(t.Context())
+	b.Add(tool.Call{ID: "1", Name: name, Args: json.RawMessage(args)})
+	return b.Wait()[0]
+}
+
+// A formatter hook on Edit used to miss what commands change: anthropics/claude-code issue 87575.
+func TestHooksByEffect(t *testing.T) {
+	// It formats the files, and notes how often it ran and with what.
+	format := `in=$(cat); printf '%s\n' "$in" >> ../log; case $in in *'"files":["'*) f=${in#*'"files":["'}; f=${f%%'"'*}; ` +
+		`sed -i s/b/B/ "$f" ;; esac`
+	say := `echo '{"decision":"block","reason":"check it"}'`
+	sed, edit := `{"command":"sed -i s/a/b/ src/x.go"}`, `{"file_path":"FILE","content":"b\n"}`
+	effects := func(matcher string) map[string]any { return map[string]any{"matcher": matcher, "effects": true} }
+	glob := func(matcher string) map[string]any { return map[string]any{"matcher": matcher} }
+	for _, tt := range []struct {
+		name, hooks, tool, args string
+		content, result         string // of the file; in the result
+		runs                    int
+	}{
+		{"by name", group("PostToolUse", glob("Edit|Write"), format), "run_shell_command", sed, "b\n", "", 0},
+		{"effects", group("PostToolUse", effects("Edit|Write"), format), "run_shell_command", sed, "B\n", "", 1},
+		{"effects of a failed call", group("PostToolUse", effects("Edit"), format), "run_shell_command", `{"command":"sed -i s/a/b/ src/x.go; false"}`, "B\n", "", 1},
+		{"no effects of a failed call", group("PostToolUse", effects("*"), format), "run_shell_command", `{"command":"false"}`, "a\n", "", 0},
+		{"effects of an edit", group("PostToolUse", effects("Edit|Write"), format), "write_file", edit, "B\n", "", 1},
+		{"a glob", group("FilesChanged", glob("src/**/*.go"), format), "run_shell_command", sed, "B\n", "", 1},
+		{"braces", group("FilesChanged", glob("*.{ts,go}"), format), "write_file", edit, "B\n", "", 1},
+		{"several globs", group("FilesChanged", glob("*.ts|*.go"), format), "write_file", edit, "B\n", "", 1},
+		{"all", group("FilesChanged", glob(""), format), "run_shell_command", sed, "B\n", "", 1},
+		{"another glob", group("FilesChanged", glob("*.ts"), format), "run_shell_command", sed, "b\n", "", 0},
+		{"deleted", group("FilesChanged", glob("*.go"), format), "run_shell_command", `{"command":"rm src/x.go"}`, "", "", 1},
+		{"nothing changed", group("FilesChanged", glob("*.go"), format), "run_shell_command", `{"command":"cat src/x.go"}`, "a\n", "", 0},
+		{"a problem", group("FilesChanged", glob("*.go"), say), "run_shell_command", sed, "b\n", "[hook] A hook reports a problem with this call: check it", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			file := filepath.Join(d.dir, "src", "x.go")
+			if tt.tool != "write_file" { // which writes over no file that wasn't read
+				put(t, file, "a\n")
+			}
+			o := called(t, d, tt.hooks, tt.tool, strings.Replace(tt.args, "FILE", file, 1))
+			got, _ := os.ReadFile(file)
+			if string(got) != tt.content || !strings.Contains(o.Result.Text(), tt.result) {
+				t.Errorf("got %q, result %q", got, o.Result.Text())
+			}
+			log, _ := os.ReadFile(filepath.Join(d.dir, "..", "log"))
+			if runs := strings.Count(string(log), `"hook_event_name"`); runs != tt.runs ||
+				runs > 0 && !strings.Contains(string(log), `"changes":{"list":[{"path":"`+file) {
+				t.Errorf("ran %d times, want %d: %s", runs, tt.runs, log)
+			}
+			os.Remove(filepath.Join(d.dir, "..", "log"))
+		})
+	}
+}
+
+// What a hook changes counts to the call, also other files.
+func TestHooksChangesCountToTheCall(t *testing.T) {
+	d := newDesk(t)
+	put(t, filepath.Join(d.dir, "a.go"), "a\n")
+	o := called(t, d, group("FilesChanged", map[string]any{"matcher": "*.go"}, `cat >/dev/null; echo >> by-hook.go`),
+		"run_shell_command", `{"command":"sed -i s/a/b/ a.go"}`)
+	var paths []string
+	for _, c := range o.Changes.List {
+		paths = append(paths, filepath.Base(c.Path)+" "+string(c.Kind))
+	}
+	if want := []string{"a.go changed", "by-hook.go created"}; !slices.Equal(paths, want) {
+		t.Errorf("got %q, want %q", paths, want)
+	}
+	if text, _ := os.ReadFile(filepath.Join(d.dir, "by-hook.go")); string(text) != "\n" {
+		t.Errorf("the hook ran for its own change: %q", text)
+	}
+}
