@@ -17,6 +17,7 @@ type group struct {
 	Matcher    string            `json:"matcher"`
 	Sequential bool              `json:"sequential"`
 	Effects    bool              `json:"effects"`
+	Before     bool              `json:"before"`
 	Hooks      []json.RawMessage `json:"hooks"`
 }
 
@@ -75,6 +76,11 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 	if g.Effects && event != PostToolUse {
 		warnings = append(warnings, fmt.Sprintf("%s: effects is ignored: it is for PostToolUse", at))
 	}
+	if g.Before && event != FilesChanged && !(event == PostToolUse && g.Effects) {
+		warnings = append(warnings, fmt.Sprintf("%s: before is ignored: it is for FilesChanged, and for PostToolUse with "+
+			"effects", at))
+		g.Before = false
+	}
 	if event == FilesChanged {
 		if _, err := search.Globs(strings.Split(g.Matcher, "|")...); err != nil && g.Matcher != "" {
 			return nil, nil, fmt.Errorf("%s: matcher: %w", at, err)
@@ -91,7 +97,8 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 		}
 		h := Hook{
 			Event: event, Matcher: g.Matcher, Sequential: g.Sequential, Effects: g.Effects && event == PostToolUse,
-			Name: e.Name, Command: e.Command, Shell: e.Shell, Env: e.Env, Async: e.Async, OnFailure: e.OnFailure,
+			Before: g.Before,
+			Name:   e.Name, Command: e.Command, Shell: e.Shell, Env: e.Env, Async: e.Async, OnFailure: e.OnFailure,
 		}
 		note, err := h.complete(e)
 		if err != nil {

@@ -80,6 +80,11 @@ type Input struct {
 	Files []string `json:"files,omitempty"`
 	// Paths are the paths of the changes, for matchers.
 	Paths []ChangedPath `json:"-"`
+	// Proposed means that a trial made the changes, which are not kept yet: only hooks with Before run.
+	Proposed bool   `json:"proposed,omitempty"`
+	Diff     string `json:"diff,omitempty"` // of proposed changes
+	// Checked means that the changes were proposed before: hooks with Before don't run again.
+	Checked bool `json:"-"`
 	// Failed means that the call failed: of PostToolUse hooks, only those by effect run.
 	Failed bool `json:"-"`
 
@@ -101,10 +106,13 @@ type Input struct {
 	Reason          string `json:"reason,omitempty"` // SessionEnd: other
 }
 
+// gate reports whether the hooks decide about something that hasn't happened yet.
+func (in Input) gate() bool { return in.Event.Gate() || in.Proposed }
+
 // ChangedPath is a path that a call changed.
 type ChangedPath struct {
 	Path string // absolute
-	Rel  string // relative to the workspace, with forward slashes
+	Rel  string // relative to the workspace, with forward slashes; "dist/" stands for files below it
 	Gone bool   // deleted, or not a file
 }
 
@@ -155,8 +163,11 @@ type Hook struct {
 	Event Event
 	// Matcher has the names that it accepts: see [Matches]. Of a FilesChanged hook, it is a glob, or several separated
 	// by "|". "" or "*" is all.
-	Matcher    string
-	Effects    bool   // of a PostToolUse hook: it also runs for calls of other tools that changed files
+	Matcher string
+	Effects bool // of a PostToolUse hook: it also runs for calls of other tools that changed files
+	// Before makes a hook by effect run while the changes of a trial are only proposed: it can block them. For calls
+	// that aren't tried, it runs after the call.
+	Before     bool
 	Name       string // for messages; "": the command
 	Sequential bool   // it runs alone, after the hooks before it
 

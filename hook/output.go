@@ -32,7 +32,7 @@ const blocking = 2
 const maxText = 10_000
 
 // read interprets a command's exit code and output.
-func (p printed) read(event Event) (Output, Verdict, error) {
+func (p printed) read(in Input) (Output, Verdict, error) {
 	out, isJSON, err := decode(p.stdout, p.stderr)
 	switch {
 	case p.exit == blocking:
@@ -42,9 +42,9 @@ func (p printed) read(event Event) (Output, Verdict, error) {
 		return out, Deny, nil
 	case p.exit != 0:
 		return Output{}, None, fmt.Errorf("exit code %d%s", p.exit, said(p.stderr))
-	case err != nil && event.Gate():
+	case err != nil && in.gate():
 		return Output{}, None, err
-	case !isJSON && takesText(event):
+	case !isJSON && takesText(in.Event):
 		out.Specific = &Specific{AdditionalContext: strings.TrimSpace(p.stdout)}
 	}
 	return out, None, nil
@@ -98,7 +98,7 @@ func (o Output) reason() string {
 }
 
 // result turns an output into a result. least is a verdict that it can't soften.
-func (o Output) result(event Event, input json.RawMessage, least Verdict) (Result, error) {
+func (o Output) result(in Input, least Verdict) (Result, error) {
 	r := Result{Verdict: least, Reason: clip(o.reason(), maxText)}
 	words := []string{o.Decision}
 	var rewritten json.RawMessage
@@ -123,18 +123,18 @@ func (o Output) result(event Event, input json.RawMessage, least Verdict) (Resul
 		}
 		r.Verdict = max(r.Verdict, v)
 	}
-	if present(rewritten) && event.Gate() {
+	if present(rewritten) && in.Event.Gate() {
 		if bytes.TrimSpace(rewritten)[0] != '{' {
 			return Result{}, errors.New("updatedInput must be an object of arguments, got " + clip(string(rewritten),
 				40))
 		}
-		if !sameJSON(rewritten, input) {
+		if !sameJSON(rewritten, in.ToolInput) {
 			r.Input = rewritten
 		}
 	}
 	if o.Continue != nil && !*o.Continue {
 		r.Halt, r.HaltWhy = true, o.StopReason
-		if event.Gate() {
+		if in.gate() {
 			r.Verdict = Deny
 		}
 	}

@@ -99,7 +99,7 @@ type matched struct {
 
 // accepts returns the name and the changed files for which the hook runs.
 func (h Hook) accepts(in Input, names []string) (m matched, ok bool) {
-	if h.Event != in.Event {
+	if h.Event != in.Event || in.Proposed && !h.Before || in.Checked && h.Before {
 		return matched{}, false
 	}
 	m.hook = h
@@ -108,10 +108,12 @@ func (h Hook) accepts(in Input, names []string) (m matched, ok bool) {
 	case h.Event == FilesChanged:
 		m.name, _ = Matches("", names)
 		if match := h.glob(); match != nil {
-			paths = slices.DeleteFunc(slices.Clone(paths), func(p ChangedPath) bool { return !match(p.Rel) })
+			paths = slices.DeleteFunc(slices.Clone(paths), func(p ChangedPath) bool {
+				return !match(p.Rel) && !strings.HasSuffix(p.Rel, "/")
+			})
 		}
 		ok = len(paths) > 0
-	case !in.Failed:
+	case !in.Failed && !in.Proposed:
 		m.name, ok = Matches(h.Matcher, names)
 	}
 	if !ok && h.Effects && len(paths) > 0 {
@@ -256,22 +258,22 @@ func (r *Runner) one(ctx context.Context, in Input, h Hook) opinion {
 	out, least, err := r.call(ctx, in, h)
 	var result Result
 	if err == nil {
-		result, err = out.result(in.Event, in.ToolInput, least)
+		result, err = out.result(in, least)
 	}
 	switch {
 	case err != nil && least == Deny: // it blocks, whatever else it returns
 		return opinion{hook: h, Result: Result{Verdict: Deny, Reason: clip(out.reason(), maxText)}}
 	case err != nil:
-		return h.failure(in.Event, err)
+		return h.failure(in, err)
 	}
 	return opinion{hook: h, Result: result}
 }
 
 // failure returns the opinion of a hook that failed.
-func (h Hook) failure(e Event, err error) opinion {
-	text := fmt.Sprintf("%s hook %s failed: %v", e, h.Title(), err)
+func (h Hook) failure(in Input, err error) opinion {
+	text := fmt.Sprintf("%s hook %s failed: %v", in.Event, h.Title(), err)
 	o := opinion{hook: h, failed: err, Result: Result{Warnings: []string{text}}}
-	if !e.Gate() {
+	if !in.gate() {
 		return o
 	}
 	o.Reason = text
@@ -301,7 +303,7 @@ func (r *Runner) call(ctx context.Context, in Input, h Hook) (Output, Verdict, e
 		if err != nil {
 			return Output{}, None, err
 		}
-		return p.read(in.Event)
+		return p.read(in)
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.timeout())
 	defer cancel()

@@ -42,6 +42,9 @@ type Executor struct {
 	// held, right before anything runs, and returns the outcome of run. It can stop the call by returning StatusError
 	// without calling run. It calls run at most once, before it returns. A panic in it is a failed call.
 	Around func(ctx context.Context, r Request, d Decision, run func(context.Context) Outcome) Outcome
+	// Proposed is called with the effects of a trial before they are judged and kept. It can Deny, which discards them,
+	// or Ask; its Allow grants nothing.
+	Proposed func(context.Context, Request) Decision
 	// Tries is called before every trial of a call, which Around doesn't see: for a journal.
 	Tries func(Request, Decision)
 	// Observe receives every event, one at a time. A slow observer does not delay calls.
@@ -98,7 +101,7 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	}
 	child := &Executor{
 		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around,
-		Tries:   x.Tries,
+		Tries: x.Tries, Proposed: x.Proposed,
 		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Mask: x.Mask, Spill: x.Spill,
 		by: by, scheduler: c,
 	}

@@ -252,6 +252,9 @@ func (e *scheduledCall) settle(ctx context.Context, inv *Invocation, t *tried, y
 	if f := c.deniedBefore(e); f != nil {
 		return e.ended(e.dropped(t, step{}, skipped(e.decl.Name, f.decl.Name).outcome()))
 	}
+	if o := e.propose(ctx, t); o != nil {
+		return e.ended(e.dropped(t, step{}, *o))
+	}
 	args := e.call.Args
 	s, yes := e.decide(ctx, &t.Invocation, yes)
 	switch {
@@ -277,6 +280,33 @@ func (e *scheduledCall) settle(ctx context.Context, inv *Invocation, t *tried, y
 		return nil, yes
 	}
 	return e.ended(e.run(ctx, &t.Invocation, s.decision))
+}
+
+// propose runs the hooks that see effects before they are kept. An outcome means that they are not.
+func (e *scheduledCall) propose(ctx context.Context, t *tried) *Outcome {
+	if e.x.Proposed == nil || !changes(t.Access) {
+		return nil
+	}
+	d := func() (d Decision) {
+		defer func() {
+			if p := recover(); p != nil {
+				d = Decision{Verdict: Deny, Reason: fmt.Sprintf("the hook failed: %v", p)}
+			}
+		}()
+		return e.x.Proposed(ctx, e.request(t.Invocation))
+	}()
+	switch {
+	case ctx.Err() != nil:
+		o := cancelled("%s: cancelled before its effects were kept", t.Description)
+		return &o
+	case d.Verdict == Deny:
+		d.Cause.Kind = ByHook
+		o := denial(t.Description, d).outcome()
+		return &o
+	case d.Verdict == Ask:
+		e.hook = hooked{ask: true, reason: d.Reason}
+	}
+	return nil
 }
 
 // again drops a trial that read files which have changed since. After the second one the user is asked first.

@@ -25,7 +25,6 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	if o.Changes.During { // neither tried nor named: the model doesn't know them, and rules didn't judge them
 		o = added(o, s.changed(o.Changes, "Changed: ", q.Description))
 	}
-	s.hooks.ran(q.Call)
 	if inputs := s.hooks.following(q, o); len(inputs) > 0 {
 		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
 			texts = append(texts, s.hooks.after(ctx, q, inputs)...)

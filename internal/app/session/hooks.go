@@ -43,6 +43,7 @@ type hookedCall struct {
 	context   []string // for its result
 	rewritten bool     // by a PermissionRequest hook
 	running   bool
+	checked   bool // hooks saw the proposed changes
 }
 
 // openHooks reads the hooks of settings. An invalid hook is an error, because it may be meant to protect.
@@ -94,7 +95,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
 		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 	})}
-	s.Executor.Before, s.Executor.Around = s.hooks.before, s.around
+	s.Executor.Before, s.Executor.Proposed, s.Executor.Around = s.hooks.before, s.hooks.proposed, s.around
 }
 
 // input returns the fields that every hook gets.

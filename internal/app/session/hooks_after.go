@@ -11,15 +11,19 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// following returns the inputs of the hooks that follow a call, one for each event.
+// following forgets a call that ran, and returns the inputs of the hooks that follow it, one for each event.
 func (h *hooks) following(r tool.Request, o tool.Outcome) []hook.Input {
 	if h == nil {
 		return nil
 	}
+	h.mu.Lock()
+	known := h.calls[keyOf(r.Call)]
+	delete(h.calls, keyOf(r.Call))
+	h.mu.Unlock()
 	var out []hook.Input
 	add := func(e hook.Event) *hook.Input {
 		in := h.about(e, r.Call, r.Declaration)
-		in.Failed = o.Status != tool.StatusSuccess
+		in.Failed, in.Checked = o.Status != tool.StatusSuccess, known != nil && known.checked
 		if changes := o.Changes.Reported(); changes != nil {
 			in.Changes = changes
 		}
@@ -36,7 +40,11 @@ func (h *hooks) following(r tool.Request, o tool.Outcome) []hook.Input {
 func (s *Session) changedPaths(c tool.Changes) []hook.ChangedPath {
 	var out []hook.ChangedPath
 	add := func(path string, gone bool) {
-		out = append(out, hook.ChangedPath{Path: path, Rel: names.Short(actualPath(path), s.Tools.Roots()...), Gone: gone})
+		rel := names.Short(actualPath(path), s.Tools.Roots()...)
+		if strings.HasSuffix(path, "/") && !strings.HasSuffix(rel, "/") { // it stands for many files
+			rel, gone = rel+"/", true
+		}
+		out = append(out, hook.ChangedPath{Path: path, Rel: rel, Gone: gone})
 	}
 	for _, one := range c.List {
 		if one.Discarded {
@@ -58,14 +66,55 @@ func actualPath(path string) string {
 	return path
 }
 
-// ran forgets a call that ran.
-func (h *hooks) ran(c tool.Call) {
-	if h == nil {
-		return
+// maxDiff bounds the diff of proposed changes for hooks.
+const maxDiff = 100 << 10
+
+// proposed is Executor.Proposed: hooks that see the changes of a trial before they are kept.
+func (h *hooks) proposed(ctx context.Context, r tool.Request) tool.Decision {
+	f, ok := r.Confirm.(tool.Effects)
+	if !ok || len(f.Changes) == 0 {
+		return tool.Decision{Verdict: tool.Allow}
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.calls, keyOf(c))
+	h.change(r.Call, func(k *hookedCall) { k.checked = true })
+	var changes tool.Changes
+	diff := ""
+	for _, c := range f.Changes {
+		one := tool.Change{Path: c.Abs, Kind: effectKind(c.Kind)}
+		if strings.HasSuffix(c.Path, "/") {
+			one.Path, one.Files = c.Abs+"/", c.Files
+		}
+		if c.Counted {
+			one.Lines = &tool.LineCount{Added: c.Added, Removed: c.Removed}
+		}
+		changes.List = append(changes.List, one)
+		if len(diff)+len(c.Diff) <= maxDiff && !h.s.isSecret(c.Abs) {
+			diff += c.Diff
+		}
+	}
+	for _, e := range []hook.Event{hook.PostToolUse, hook.FilesChanged} {
+		in := h.about(e, r.Call, r.Declaration)
+		in.Proposed, in.Diff, in.Changes = true, h.s.Tools.Mask(diff), changes.Reported()
+		in.Paths = h.s.changedPaths(changes)
+		result := h.runner.Run(ctx, in, toolNames(r.Declaration)...)
+		h.stopIf(result)
+		switch result.Verdict {
+		case hook.Deny:
+			return tool.Decision{Verdict: tool.Deny, Reason: result.Reason}
+		case hook.Ask:
+			return tool.Decision{Verdict: tool.Ask, Reason: result.Reason}
+		}
+	}
+	return tool.Decision{Verdict: tool.Allow}
+}
+
+func effectKind(k tool.EffectKind) tool.ChangeKind {
+	switch k {
+	case tool.EffectNew:
+		return tool.Created
+	case tool.EffectDeleted:
+		return tool.Deleted
+	}
+	return tool.Modified
 }
 
 // after runs the hooks that follow a call, and returns what they report to the model.
