@@ -39,6 +39,8 @@ type CrewOptions struct {
 	Limit            int // subagents running at once, on each level; 0: 8
 	// Taken are the paths of subagents of an earlier part of the session. New ones get other names.
 	Taken []string
+	// Started, if not nil, is called before a subagent begins, and returns texts that are added to its task.
+	Started func(context.Context, Member) []string
 	// Finished, if not nil, is called with the answer of a subagent, before its parent gets it.
 	Finished func(context.Context, Member, Answer)
 	// Observe receives the events of subagents, possibly several at the same time. Their steps go to the first agent's

@@ -69,7 +69,11 @@ func (m *member) work(ctx context.Context, show func(tool.Display)) (tool.Result
 	})
 	defer o.Catalog.leave(m.path)
 	var err error
-	m.answer, err = a.Run(ctx, model.Text(m.task.Prompt))
+	prompt := m.task.Prompt
+	if o.Started != nil {
+		prompt = strings.Join(append([]string{prompt}, o.Started(ctx, m.about())...), "\n\n")
+	}
+	m.answer, err = a.Run(ctx, model.Text(prompt))
 	if o.Finished != nil {
 		o.Finished(ctx, m.about(), m.answer)
 	}

@@ -35,24 +35,31 @@ type Event string
 
 // The events.
 const (
-	SessionStart      Event = "SessionStart"
-	UserPromptSubmit  Event = "UserPromptSubmit"
-	PreToolUse        Event = "PreToolUse"
-	PermissionRequest Event = "PermissionRequest"
-	PostToolUse       Event = "PostToolUse"
-	FilesChanged      Event = "FilesChanged"
-	Stop              Event = "Stop"
-	SubagentStop      Event = "SubagentStop"
-	PreCompact        Event = "PreCompact"
-	Notification      Event = "Notification"
-	SessionEnd        Event = "SessionEnd"
+	SessionStart       Event = "SessionStart"
+	InstructionsLoaded Event = "InstructionsLoaded"
+	UserPromptSubmit   Event = "UserPromptSubmit"
+	PreToolUse         Event = "PreToolUse"
+	PermissionRequest  Event = "PermissionRequest"
+	PermissionDenied   Event = "PermissionDenied"
+	PostToolUse        Event = "PostToolUse"
+	PostToolUseFailure Event = "PostToolUseFailure"
+	FilesChanged       Event = "FilesChanged"
+	Stop               Event = "Stop"
+	StopFailure        Event = "StopFailure"
+	SubagentStart      Event = "SubagentStart"
+	SubagentStop       Event = "SubagentStop"
+	PreCompact         Event = "PreCompact"
+	PostCompact        Event = "PostCompact"
+	Notification       Event = "Notification"
+	SessionEnd         Event = "SessionEnd"
 )
 
 // Events returns all events, in the order of a session.
 func Events() []Event {
 	return []Event{
-		SessionStart, UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, FilesChanged, Stop, SubagentStop,
-		PreCompact, Notification, SessionEnd,
+		SessionStart, InstructionsLoaded, UserPromptSubmit, PreToolUse, PermissionRequest, PermissionDenied,
+		PostToolUse, PostToolUseFailure, FilesChanged, Stop, StopFailure, SubagentStart, SubagentStop, PreCompact,
+		PostCompact, Notification, SessionEnd,
 	}
 }
 
@@ -95,7 +102,7 @@ type Input struct {
 	// Stop, SubagentStop: a Stop hook already kept the model working
 	StopHookActive  *bool  `json:"stop_hook_active,omitempty"`
 	LastMessage     string `json:"last_assistant_message,omitempty"`
-	Trigger         string `json:"trigger,omitempty"` // PreCompact: manual, auto
+	Trigger         string `json:"trigger,omitempty"` // PreCompact, PostCompact: manual, auto
 	Instructions    string `json:"custom_instructions,omitempty"`
 	Message         string `json:"message,omitempty"`           // Notification
 	Title           string `json:"title,omitempty"`             // Notification
@@ -103,7 +110,17 @@ type Input struct {
 	AgentID         string `json:"agent_id,omitempty"`          // of a subagent
 	AgentType       string `json:"agent_type,omitempty"`
 	AgentTranscript string `json:"agent_transcript_path,omitempty"`
-	Reason          string `json:"reason,omitempty"` // SessionEnd: other
+	Reason          string `json:"reason,omitempty"` // SessionEnd: other; PermissionDenied
+	// PostToolUseFailure: the message. StopFailure: a word, such as rate_limit, and the message in ErrorDetails.
+	Error        string `json:"error,omitempty"`
+	ErrorDetails string `json:"error_details,omitempty"`
+	IsInterrupt  *bool  `json:"is_interrupt,omitempty"`    // PostToolUseFailure
+	Summary      string `json:"compact_summary,omitempty"` // PostCompact
+	// InstructionsLoaded, for each context file. MemoryType is User or Project.
+	FilePath   string `json:"file_path,omitempty"`
+	MemoryType string `json:"memory_type,omitempty"`
+	LoadReason string `json:"load_reason,omitempty"`      // session_start, include
+	ParentPath string `json:"parent_file_path,omitempty"` // of an included file
 }
 
 // gate reports whether the hooks decide about something that hasn't happened yet.

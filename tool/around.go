@@ -19,6 +19,7 @@ type running struct {
 
 // run runs the call, wrapped by Executor.Around, and makes its outcome.
 func (e *scheduledCall) run(ctx context.Context, inv *Invocation, d Decision) Outcome {
+	e.ran = true
 	c := e.scheduler()
 	if err := c.takeSlot(ctx, e); err != nil {
 		c.returned(e)
@@ -30,6 +31,19 @@ func (e *scheduledCall) run(ctx context.Context, inv *Invocation, d Decision) Ou
 		return r.start(ctx)
 	}
 	return r.around(ctx)
+}
+
+// unrun calls Executor.Unrun, which may panic.
+func (e *scheduledCall) unrun(ctx context.Context, o Outcome) (out Outcome) {
+	if e.ran || o.Status == StatusSuccess || e.x.Unrun == nil {
+		return o
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			out = failed(StatusError, UnhandledException, "%s: Unrun failed: %v", e.decl.Name, p)
+		}
+	}()
+	return e.x.Unrun(ctx, e.call, e.decl, o)
 }
 
 // around calls Executor.Around, which may panic or return no outcome.

@@ -42,6 +42,9 @@ type Executor struct {
 	// held, right before anything runs, and returns the outcome of run. It can stop the call by returning StatusError
 	// without calling run. It calls run at most once, before it returns. A panic in it is a failed call.
 	Around func(ctx context.Context, r Request, d Decision, run func(context.Context) Outcome) Outcome
+	// Unrun is called with the outcome of a call that ended without running: it was denied, or its arguments can't be
+	// used. It returns the outcome, with more for the model.
+	Unrun func(context.Context, Call, Declaration, Outcome) Outcome
 	// Proposed is called with the effects of a trial before they are judged and kept. It can Deny, which discards them,
 	// or Ask; its Allow grants nothing.
 	Proposed func(context.Context, Request) Decision
@@ -101,7 +104,7 @@ func (x *Executor) Child(l *Live, name string, narrow Policy) *Executor {
 	}
 	child := &Executor{
 		Registry: x.Registry, Policy: policy, Ask: x.Ask, AskInTurn: x.AskInTurn, Before: x.Before, Around: x.Around,
-		Tries: x.Tries, Proposed: x.Proposed,
+		Tries: x.Tries, Proposed: x.Proposed, Unrun: x.Unrun,
 		Observe: x.Observe, Limit: x.Limit, Timeout: x.Timeout, Budget: x.Budget, Mask: x.Mask, Spill: x.Spill,
 		by: by, scheduler: c,
 	}
@@ -214,6 +217,7 @@ func (b *Batch) Start(f Found) {
 			"This is a bug in the tool, a policy or a hook.", e.decl.Name)
 		defer func() { b.settle(e, o) }() // also when the call does not return
 		o = e.execute(b.ctx)
+		o = e.unrun(b.ctx, o)
 	}()
 }
 

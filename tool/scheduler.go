@@ -65,6 +65,7 @@ type scheduledCall struct {
 	early   bool          // it ran ahead of earlier trials
 	direct  bool          // the user wants it to run instead, or nothing can be tried here
 	tried   time.Duration // how long the last trial took, or the run ahead of others
+	ran     bool          // Run was called, or would have been
 
 	// Guarded by scheduler.mu.
 	access      []Access   // the known access; initially the maximum of its kind

@@ -93,15 +93,16 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 			Turns: limits.Turns, Wall: limits.Wall, Request: s.Settings.Limits.Request,
 		}, Budget: budget, Final: final,
 		History: from.with(t.History), CutOff: from.unfinished(t.History), Declared: from.declares(), System: system,
-		Catalog: c.catalog, Observe: s.recorder.observing(news.observing(s.warming(t.Observe))),
-		Effort: effort, CacheKey: key, Window: s.Models.Window, Unattended: !s.Env.HasUser || t.Unattended,
+		Catalog: c.catalog,
+		Observe: s.recorder.observing(news.observing(s.hooks.observing(s.warming(t.Observe)))),
+		Effort:  effort, CacheKey: key, Window: s.Models.Window, Unattended: !s.Env.HasUser || t.Unattended,
 		News: c.takeNews, Typed: c.takeTyped(t.Typed), Compacting: s.hooks.compacting,
 	})
 	c.crew = agent.NewCrew(agent.CrewOptions{ // after the agent, whose observer it shares
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow,
 		Budget: budget,
 		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
-		Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.Models.Window,
+		Started: s.hooks.begun, Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.Models.Window,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})
@@ -274,6 +275,9 @@ func (c *Conversation) workOn(ctx context.Context, begin starter, work func(cont
 			return c.agent.Run(ctx, model.Text(why))
 		})
 		answer = sum(answer, next)
+	}
+	if err != nil {
+		c.hooks.failed(ctx, err, answer.Text)
 	}
 	return answer, err
 }

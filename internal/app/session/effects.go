@@ -27,7 +27,7 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	}
 	if inputs := s.hooks.following(q, o); len(inputs) > 0 {
 		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
-			texts = append(texts, s.hooks.after(ctx, q, inputs)...)
+			texts = append(texts, s.hooks.after(ctx, q.Declaration, inputs)...)
 			return o
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/adze-dev/adze/agent"
 	"github.com/adze-dev/adze/discover"
 	"github.com/adze-dev/adze/hook"
 	"github.com/adze-dev/adze/internal/app/project"
@@ -32,7 +31,8 @@ type hooks struct {
 	halt    context.CancelCauseFunc // stops the running prompt; nil: none runs
 	source  string                  // why the conversation starts; "": its start was reported
 	model   string
-	began   bool // a start was reported, so the end is too
+	trigger string // of the last compaction
+	began   bool   // a start was reported, so the end is too
 }
 
 // callKey identifies a call: agents have their own IDs.
@@ -96,6 +96,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
 	})}
 	s.Executor.Before, s.Executor.Proposed, s.Executor.Around = s.hooks.before, s.hooks.proposed, s.around
+	s.Executor.Unrun = s.hooks.unrun
 }
 
 // input returns the fields that every hook gets.
@@ -289,6 +290,7 @@ func (h *hooks) enter(ctx context.Context) (running context.Context, leave func(
 		r := h.runner.Run(ctx, in, source)
 		h.stopIf(r)
 		h.tellModel(r.Context)
+		h.instructed()
 	}
 	return ctx, func() {
 		h.mu.Lock()
@@ -392,30 +394,6 @@ func (h *hooks) stopped(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-// compacting runs PreCompact hooks.
-func (h *hooks) compacting(ctx context.Context, requested bool) {
-	if h == nil {
-		return
-	}
-	in := h.input(hook.PreCompact)
-	if in.Trigger = "auto"; requested {
-		in.Trigger = "manual"
-	}
-	h.stopIf(h.runner.Run(ctx, in, in.Trigger))
-}
-
-// ended runs SubagentStop hooks, which decide nothing.
-func (h *hooks) ended(ctx context.Context, m agent.Member, a agent.Answer) {
-	if h == nil {
-		return
-	}
-	in := h.input(hook.SubagentStop)
-	active := false
-	in.AgentID, in.AgentType, in.AgentTranscript, in.LastMessage, in.StopHookActive = m.Path, m.Role, in.TranscriptPath,
-		a.Text, &active
-	h.runner.Run(ctx, in, m.Role)
 }
 
 // notify runs Notification hooks, and doesn't wait for them.

@@ -21,19 +21,53 @@ func (h *hooks) following(r tool.Request, o tool.Outcome) []hook.Input {
 	delete(h.calls, keyOf(r.Call))
 	h.mu.Unlock()
 	var out []hook.Input
-	add := func(e hook.Event) *hook.Input {
+	add := func(e hook.Event) {
 		in := h.about(e, r.Call, r.Declaration)
 		in.Failed, in.Checked = o.Status != tool.StatusSuccess, known != nil && known.checked
 		if changes := o.Changes.Reported(); changes != nil {
 			in.Changes = changes
 		}
 		in.Paths = h.s.changedPaths(o.Changes)
+		if e == hook.PostToolUse {
+			in.ToolResponse = o.Result
+		}
 		out = append(out, in)
-		return &out[len(out)-1]
 	}
-	add(hook.PostToolUse).ToolResponse = o.Result
+	add(hook.PostToolUse)
 	add(hook.FilesChanged)
+	if in, ok := h.failure(r.Call, r.Declaration, o); ok {
+		in.Changes, in.Paths = out[0].Changes, out[0].Paths
+		out = append(out, in)
+	}
 	return slices.DeleteFunc(out, func(in hook.Input) bool { return !h.runner.Wants(in, toolNames(r.Declaration)...) })
+}
+
+// failure returns the input of hooks for a call that failed or was denied.
+func (h *hooks) failure(c tool.Call, d tool.Declaration, o tool.Outcome) (in hook.Input, ok bool) {
+	if o.Status == tool.StatusSuccess || o.Error == nil {
+		return in, false
+	}
+	if o.Status == tool.StatusDenied {
+		in = h.about(hook.PermissionDenied, c, d)
+		in.Reason = o.Error.Message
+		return in, true
+	}
+	in = h.about(hook.PostToolUseFailure, c, d)
+	interrupted := o.Status == tool.StatusCancelled
+	in.Error, in.IsInterrupt = o.Error.Message, &interrupted
+	return in, true
+}
+
+// unrun is Executor.Unrun: hooks for calls that were denied or couldn't run.
+func (h *hooks) unrun(ctx context.Context, c tool.Call, d tool.Declaration, o tool.Outcome) tool.Outcome {
+	h.mu.Lock()
+	delete(h.calls, keyOf(c))
+	h.mu.Unlock()
+	in, ok := h.failure(c, d, o)
+	if !ok {
+		return o
+	}
+	return withTexts(o, h.after(ctx, d, []hook.Input{in}))
 }
 
 // changedPaths returns the paths of changes that last, for matchers.
@@ -118,9 +152,13 @@ func effectKind(k tool.EffectKind) tool.ChangeKind {
 }
 
 // after runs the hooks that follow a call, and returns what they report to the model.
-func (h *hooks) after(ctx context.Context, r tool.Request, inputs []hook.Input) (texts []string) {
+func (h *hooks) after(ctx context.Context, d tool.Declaration, inputs []hook.Input) (texts []string) {
 	for _, in := range inputs {
-		result := h.runner.Run(ctx, in, toolNames(r.Declaration)...)
+		if ctx.Err() != nil && in.Event == hook.PostToolUseFailure { // the user doesn't wait for it
+			h.runner.Start(in, toolNames(d)...)
+			continue
+		}
+		result := h.runner.Run(ctx, in, toolNames(d)...)
 		h.stopIf(result)
 		if result.Verdict == hook.Deny {
 			texts = append(texts, "A hook reports a problem with this call: "+result.Reason)

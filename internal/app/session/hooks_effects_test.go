@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/adze-dev/adze/internal/dev/waittest"
+	"github.com/adze-dev/adze/model"
+	"github.com/adze-dev/adze/model/openai/openaitest"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -97,5 +100,55 @@ func TestHooksChangesCountToTheCall(t *testing.T) {
 	}
 	if text, _ := os.ReadFile(filepath.Join(d.dir, "by-hook.go")); string(text) != "\n" {
 		t.Errorf("the hook ran for its own change: %q", text)
+	}
+}
+
+// Hooks of failures, subagents, compactions and context files, and their inputs.
+func TestHooksOfFurtherEvents(t *testing.T) {
+	d := newDesk(t,
+		openaitest.Answer{Calls: []openaitest.Call{
+			call("1", "read_file", map[string]string{"absolute_path": "/nowhere"}),
+			call("2", "run_shell_command", map[string]string{"command": "false"}),
+			call("3", "write_file", map[string]string{"file_path": "/denied", "content": "x"}),
+			call("4", "task", map[string]string{"description": "look", "prompt": "count files", "subagent_type": "explore"}),
+		}},
+		openaitest.Answer{When: "count files", Expect: []string{"[hook] be careful"}, Text: "3 files"},
+		openaitest.Answer{Expect: []string{"[hook] read first", "[hook] denied is final"}, Text: "done"},
+		openaitest.Answer{Text: "a summary"},
+		openaitest.Answer{Status: 400, Raw: `{"error":{"message":"bad request"}}`},
+	)
+	log := filepath.Join(d.home, "log")
+	note := `tee -a '` + log + `' >/dev/null; `
+	say := func(text string) string {
+		return note + `echo '{"hookSpecificOutput":{"additionalContext":"` + text + `"}}'`
+	}
+	put(t, filepath.Join(d.home, "AGENTS.md"), "Be kind.\n")
+	d.settle(t, `{"permissions":{"deny":["Write(//denied)"]},"hooks":{`+strings.Join([]string{
+		hooking("InstructionsLoaded", "session_start", note), hooking("PostToolUseFailure", "Read|Bash", say("read first")),
+		hooking("PermissionDenied", "Write", say("denied is final")), hooking("SubagentStart", "", say("be careful")),
+		hooking("PostCompact", "manual", note), hooking("StopFailure", "invalid_request", note),
+	}, ",")+`}}`)
+	s, c := d.open(t, &Recording{})
+	defer s.Close()
+	if got := d.say(t, c, "hello"); got != "done" {
+		t.Errorf("answer %q", got)
+	}
+	if _, err := c.Compact(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Run(t.Context(), model.Text("again")); err == nil {
+		t.Error("no error")
+	}
+	for _, part := range []string{
+		`"hook_event_name":"InstructionsLoaded"`, `"memory_type":"User","load_reason":"session_start"`,
+		`"tool_name":"Read"`, `"error":"read /nowhere`, `"is_interrupt":false`, `"tool_name":"Bash"`,
+		`"hook_event_name":"PermissionDenied"`, `"reason":"`, `"hook_event_name":"SubagentStart"`,
+		`"agent_type":"explore"`, `"trigger":"manual"`, `"compact_summary":"a summary"`,
+		`"error":"invalid_request","error_details":"`,
+	} {
+		waittest.Until(t, "the log has "+part, func() bool {
+			text, _ := os.ReadFile(log)
+			return strings.Contains(string(text), part)
+		})
 	}
 }

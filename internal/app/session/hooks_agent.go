@@ -1,0 +1,124 @@
+package session
+
+import (
+	"context"
+	"errors"
+
+	"github.com/adze-dev/adze/agent"
+	"github.com/adze-dev/adze/hook"
+	"github.com/adze-dev/adze/internal/app/project"
+	contextfiles "github.com/adze-dev/adze/internal/engine/context"
+	"github.com/adze-dev/adze/model"
+)
+
+// compacting runs PreCompact hooks.
+func (h *hooks) compacting(ctx context.Context, requested bool) {
+	if h == nil {
+		return
+	}
+	in := h.input(hook.PreCompact)
+	if in.Trigger = "auto"; requested {
+		in.Trigger = "manual"
+	}
+	h.mu.Lock()
+	h.trigger = in.Trigger
+	h.mu.Unlock()
+	h.stopIf(h.runner.Run(ctx, in, in.Trigger))
+}
+
+// ended runs SubagentStop hooks, which decide nothing.
+func (h *hooks) ended(ctx context.Context, m agent.Member, a agent.Answer) {
+	if h == nil {
+		return
+	}
+	in := h.input(hook.SubagentStop)
+	active := false
+	in.AgentID, in.AgentType, in.AgentTranscript, in.LastMessage, in.StopHookActive = m.Path, m.Role, in.TranscriptPath,
+		a.Text, &active
+	h.runner.Run(ctx, in, m.Role)
+}
+
+// begun runs SubagentStart hooks, and returns context for the subagent.
+func (h *hooks) begun(ctx context.Context, m agent.Member) []string {
+	if h == nil {
+		return nil
+	}
+	in := h.input(hook.SubagentStart)
+	in.AgentID, in.AgentType = m.Path, m.Role
+	r := h.runner.Run(ctx, in, m.Role)
+	h.stopIf(r)
+	var texts []string
+	for _, text := range r.Context {
+		texts = append(texts, "[hook] "+h.s.Tools.Mask(text))
+	}
+	return texts
+}
+
+// observing starts PostCompact hooks before another observer sees the event.
+func (h *hooks) observing(next func(agent.Event)) func(agent.Event) {
+	if h == nil {
+		return next
+	}
+	return func(e agent.Event) {
+		if c, ok := e.(agent.Compacted); ok && c.Err == nil {
+			in := h.input(hook.PostCompact)
+			h.mu.Lock()
+			in.Trigger, in.Summary = h.trigger, c.Summary
+			h.mu.Unlock()
+			h.runner.Start(in, in.Trigger)
+		}
+		if next != nil {
+			next(e)
+		}
+	}
+}
+
+// instructed starts InstructionsLoaded hooks, for each context file.
+func (h *hooks) instructed() {
+	if !h.runner.Has(hook.InstructionsLoaded) {
+		return
+	}
+	files := h.s.Definitions.Memory().Files
+	for _, f := range files {
+		in := h.input(hook.InstructionsLoaded)
+		in.FilePath, in.MemoryType, in.LoadReason = f.Path, "Project", "session_start"
+		if f.Scope == contextfiles.User {
+			in.MemoryType = "User"
+		}
+		for _, parent := range files {
+			if f.ImportedBy != "" && parent.Name == f.ImportedBy {
+				in.LoadReason, in.ParentPath = "include", parent.Path
+			}
+		}
+		h.runner.Start(in, in.LoadReason)
+	}
+}
+
+// failed starts StopFailure hooks after the model's turn failed.
+func (h *hooks) failed(ctx context.Context, err error, answer string) {
+	if h == nil || ctx.Err() != nil || errors.Is(err, project.ErrHook) {
+		return
+	}
+	in := h.input(hook.StopFailure)
+	in.Error, in.ErrorDetails, in.LastMessage = failureName(err), h.s.Tools.Mask(err.Error()), answer
+	h.runner.Start(in, in.Error)
+}
+
+// failureName returns the word that other agents have for an error.
+func failureName(err error) string {
+	for _, k := range []struct {
+		err  error
+		name string
+	}{
+		{model.ErrRateLimit, "rate_limit"}, {model.ErrCredentials, "authentication_failed"},
+		{model.ErrQuota, "billing_error"}, {model.ErrUnknownModel, "invalid_request"},
+		{model.ErrContextLength, "invalid_request"}, {model.ErrRejected, "invalid_request"},
+		{model.ErrServer, "server_error"}, {model.ErrUnreachable, "server_error"}, {model.ErrTimeout, "server_error"},
+		{model.ErrCut, "server_error"}, {agent.ErrStuck, "loop_detected"},
+	} {
+		if errors.Is(err, k.err) {
+			return k.name
+		}
+	}
+	return "unknown"
+}
