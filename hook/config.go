@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ type hookSetting struct {
 	Async     bool              `json:"async"`
 	Shell     string            `json:"shell"`
 	OnFailure Failure           `json:"onFailure"`
+	URL       string            `json:"url"`
+	Headers   map[string]string `json:"headers"`
+	HeaderEnv []string          `json:"allowedEnvVars"`
+	Prompt    string            `json:"prompt"`
 }
 
 // Parse reads hooks from settings: lists of matchers and hooks by event. Unknown events and types of hooks are
@@ -125,7 +130,19 @@ func (h *Hook) complete(e hookSetting) (note string, err error) {
 	switch {
 	case e.Type == "command" || e.Type == "" && e.Command != "":
 	case e.Type == "":
-		return "", fmt.Errorf("type is missing. Expected: command")
+		return "", fmt.Errorf("type is missing. Expected one of: command, http, prompt")
+	case e.Type == "http":
+		h.Command, h.URL, h.Headers, h.HeaderEnv = "", e.URL, e.Headers, e.HeaderEnv
+		if to, err := url.Parse(e.URL); err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+			return "", fmt.Errorf("url is not a valid http or https URL: %q", e.URL)
+		}
+		return "", h.setSeconds(e.Timeout)
+	case e.Type == "prompt":
+		h.Command, h.Prompt = "", e.Prompt
+		if strings.TrimSpace(e.Prompt) == "" {
+			return "", fmt.Errorf("prompt is missing or empty")
+		}
+		return "", h.setSeconds(e.Timeout)
 	default:
 		h.Unsupported, h.Command = e.Type, ""
 		note = fmt.Sprintf("hooks of type %q are not supported.", e.Type)
@@ -163,6 +180,18 @@ func (h *Hook) setTimeout(given *float64) (note string, err error) {
 	}
 	h.Timeout = time.Duration(n * float64(time.Millisecond))
 	return "", nil
+}
+
+// setSeconds sets the timeout of a hook of type http or prompt, which is in seconds in all agents.
+func (h *Hook) setSeconds(given *float64) error {
+	switch {
+	case given == nil:
+	case *given <= 0 || *given > 24*3600:
+		return fmt.Errorf("timeout must be a number of seconds from 1 to 86400, got %v", *given)
+	default:
+		h.Timeout = time.Duration(*given * float64(time.Second))
+	}
+	return nil
 }
 
 func eventNames() string {

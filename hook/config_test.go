@@ -52,13 +52,13 @@ func TestParse(t *testing.T) {
 			{"matcher": "Bash", "sequential": true, "hooks": [
 				{"type": "command", "command": "a", "timeout": 1500, "onFailure": "block", "env": {"A": "1"}, "name": "n", "description": "d", "statusMessage": "s"},
 				{"command": "b", "timeout": 10},
-				{"type": "http", "url": "http://127.0.0.1:1/"}
+				{"type": "agent", "url": "http://127.0.0.1:1/"}
 			]},
 			{"hooks": []}
 		],
-		"Stop": [{"hooks": [{"type": "prompt", "prompt": "Done?"}, {"type": "command", "command": "c", "async": true}]}],
+		"Stop": [{"hooks": [{"type": "function", "prompt": "Done?"}, {"type": "command", "command": "c", "async": true}]}],
 		"PostToolBatch": [],
-		"PermissionRequest": [{"matcher": "(", "hooks": [{"type": "prompt", "prompt": "ok?", "onFailure": "allow"}]}]
+		"PermissionRequest": [{"matcher": "(", "hooks": [{"type": "function", "prompt": "ok?", "onFailure": "allow"}]}]
 	}`))
 	if err != nil {
 		t.Fatal(err)
@@ -66,17 +66,32 @@ func TestParse(t *testing.T) {
 	want := []Hook{
 		{Event: PreToolUse, Matcher: "Bash", Sequential: true, Command: "a", Timeout: 1500 * time.Millisecond, OnFailure: FailureBlocks, Env: map[string]string{"A": "1"}, Name: "n"},
 		{Event: PreToolUse, Matcher: "Bash", Sequential: true, Command: "b", Timeout: 10 * time.Second},
-		{Event: PreToolUse, Matcher: "Bash", Sequential: true, Unsupported: "http"},
+		{Event: PreToolUse, Matcher: "Bash", Sequential: true, Unsupported: "agent"},
 		{Event: Stop, Command: "c", Async: true},
-		{Event: PermissionRequest, Matcher: "(", Unsupported: "prompt", OnFailure: FailureAllows},
+		{Event: PermissionRequest, Matcher: "(", Unsupported: "function", OnFailure: FailureAllows},
 	}
 	if diff := cmp.Diff(want, hooks); diff != "" {
 		t.Error(diff)
 	}
-	for i, part := range []string{"read as seconds", `type "http"`, "has no hooks", `type "prompt"`, "PostToolBatch: unknown or unsupported event", "not a valid regular expression", "counts as a failed hook"} {
+	for i, part := range []string{"read as seconds", `type "agent"`, "has no hooks", `type "function"`, "PostToolBatch: unknown or unsupported event", "not a valid regular expression", "counts as a failed hook"} {
 		if i >= len(warnings) || !strings.Contains(warnings[i], part) {
 			t.Errorf("warning %d of %q doesn't contain %q", i, warnings, part)
 		}
+	}
+}
+
+func TestParseEffects(t *testing.T) {
+	hooks, warnings, err := Parse([]byte(`{
+		"FilesChanged": [{"matcher": "*.{go,ts}", "before": true, "hooks": [{"type": "http", "url": "http://[::1]/", "timeout": 2}]}],
+		"PostToolUse": [{"matcher": "Edit", "effects": true, "hooks": [{"type": "prompt", "prompt": "x"}]}, {"before": true, "hooks": [{"command": "x"}]}],
+		"Stop": [{"effects": true, "hooks": [{"command": "x"}]}]
+	}`))
+	want := []Hook{
+		{Event: FilesChanged, Matcher: "*.{go,ts}", Before: true, URL: "http://[::1]/", Timeout: 2 * time.Second},
+		{Event: PostToolUse, Matcher: "Edit", Effects: true, Prompt: "x"}, {Event: PostToolUse, Command: "x"}, {Event: Stop, Command: "x"},
+	}
+	if diff := cmp.Diff(want, hooks); diff != "" || err != nil || len(warnings) != 2 {
+		t.Errorf("%s %v %q", diff, err, warnings)
 	}
 }
 
@@ -92,6 +107,10 @@ func TestParseErrors(t *testing.T) {
 		`{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "timeout": "1"}]}]}`:        "timeout can't be a string",
 		`{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "onFailure": "ignore"}]}]}`: "Expected one of: ask, allow, block",
 		`{"PreToolUse": [{"hooks": [{"type": "command", "command": "x", "shell": "fish"}]}]}`:       "Expected one of: bash, powershell",
+		`{"PreToolUse": [{"hooks": [{"type": "http", "url": "ftp://localhost/"}]}]}`:                "url is not a valid http or https URL",
+		`{"PreToolUse": [{"hooks": [{"type": "http", "url": "http://[::1]/", "timeout": 1e6}]}]}`:   "timeout must be a number of seconds",
+		`{"PreToolUse": [{"hooks": [{"type": "prompt"}]}]}`:                                         "prompt is missing",
+		`{"FilesChanged": [{"matcher": "*.go||", "hooks": [{"command": "x"}]}]}`:                    "hooks.FilesChanged[0]: matcher: bad pattern",
 	} {
 		if _, _, err := Parse([]byte(raw)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", raw, err, want)

@@ -175,7 +175,7 @@ const (
 	FailureBlocks Failure = "block" // the call is denied
 )
 
-// Hook is one hook: a command, or a function.
+// Hook is one hook: a command, a function, a request to a server, or a question for the model.
 type Hook struct {
 	Event Event
 	// Matcher has the names that it accepts: see [Matches]. Of a FilesChanged hook, it is a glob, or several separated
@@ -192,6 +192,14 @@ type Hook struct {
 	Shell   string            // bash or powershell; "": bash
 	Env     map[string]string // added to the environment
 	Run     Func              // in place of Command
+
+	// URL is where the input is sent instead, as a POST request; the response is the output. Variables in Headers are
+	// replaced if HeaderEnv has their names.
+	URL       string
+	Headers   map[string]string
+	HeaderEnv []string
+	// Prompt is a question for the model instead, with the input in place of $ARGUMENTS. A no blocks.
+	Prompt string
 
 	// Check, if not nil, is called before each run. Its error is a failure, and the hook doesn't run.
 	Check func() error
@@ -210,6 +218,10 @@ func (h Hook) Title() string {
 		return h.Name
 	case h.Command != "":
 		return clip(oneLine(h.Command), 60)
+	case h.URL != "":
+		return clip(h.URL, 60)
+	case h.Prompt != "":
+		return clip(oneLine(h.Prompt), 60)
 	case h.Unsupported != "":
 		return "of type " + h.Unsupported
 	}

@@ -23,8 +23,11 @@ type Options struct {
 	Dir     string   // working directory of commands: the project
 	Environ []string // environment of commands, which get it without credentials; nil: this process's
 	Helper  Helper
-	State   string       // directory for records of running commands; "": none
-	Tell    func(string) // receives messages of hooks for the user, and warnings; may be nil
+	// AllowHost reports whether hooks can send requests to a host, which may have a port. nil: only to this machine.
+	AllowHost func(host string) bool
+	Ask       func(ctx context.Context, prompt string) (string, error) // asks the model; nil: there is none
+	State     string                                                   // directory for records of running commands; "": none
+	Tell      func(string)                                             // receives messages of hooks for the user, and warnings; may be nil
 }
 
 // Runner runs hooks. A nil Runner has none.
@@ -153,8 +156,8 @@ func (r *Runner) matching(in Input, names []string) []matched {
 		if !ok {
 			continue
 		}
-		if h.Command != "" {
-			key, _ := json.Marshal([]any{h.Command, h.Shell, h.Env, h.OnFailure, h.Async, m.name, m.files})
+		if h.Run == nil {
+			key, _ := json.Marshal([]any{h.Command, h.URL, h.Prompt, h.Unsupported, h.Shell, h.Env, h.OnFailure, h.Async, m.name, m.files})
 			if seen[string(key)] {
 				continue
 			}
@@ -298,6 +301,14 @@ func (r *Runner) call(ctx context.Context, in Input, h Hook) (Output, Verdict, e
 	switch {
 	case h.Unsupported != "":
 		return Output{}, None, fmt.Errorf("hooks of type %q are not supported", h.Unsupported)
+	case h.Prompt != "":
+		return r.prompt(ctx, in, h)
+	case h.URL != "":
+		p, err := r.post(ctx, in, h)
+		if err != nil {
+			return Output{}, None, err
+		}
+		return p.read(in)
 	case h.Run == nil:
 		p, err := r.command(ctx, in, h)
 		if err != nil {

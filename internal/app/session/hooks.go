@@ -94,9 +94,35 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(hook.Options{
 		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
 		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
+		AllowHost: s.allowsHost, Ask: s.answer,
 	})}
 	s.Executor.Before, s.Executor.Proposed, s.Executor.Around = s.hooks.before, s.hooks.proposed, s.around
 	s.Executor.Unrun = s.hooks.unrun
+}
+
+// allowsHost reports whether an allow rule lets hooks send requests to a host.
+func (s *Session) allowsHost(host string) bool {
+	for _, t := range s.Tools.All() {
+		d := t.Declaration()
+		if d.Kind != tool.Fetch {
+			continue
+		}
+		verdict := s.Policy.Judge(tool.Request{Declaration: d, Invocation: tool.Invocation{
+			Access: []tool.Access{{Verb: tool.Reaches, Target: host}},
+		}})
+		if verdict.Verdict == tool.Allow && verdict.Cause.Kind == tool.ByRule {
+			return true
+		}
+	}
+	return false
+}
+
+// answer asks the model a question of a hook, in a request of its own.
+func (s *Session) answer(ctx context.Context, prompt string) (string, error) {
+	a, err := s.Models.Sample(ctx, discover.Sampling{MaxTokens: 2000, Messages: []discover.SamplingMessage{
+		{Role: string(model.User), Content: tool.Text(s.Tools.Mask(prompt))},
+	}})
+	return a.Text, err
 }
 
 // input returns the fields that every hook gets.
