@@ -25,13 +25,24 @@ func (s *Session) around(ctx context.Context, q tool.Request, d tool.Decision,
 	if o.Changes.During { // neither tried nor named: the model doesn't know them, and rules didn't judge them
 		o = added(o, s.changed(o.Changes, "Changed: ", q.Description))
 	}
+	var output []string
+	if programs := s.programs(o.Changes); len(programs) > 0 {
+		before := found
+		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
+			output = s.runPrograms(ctx, programs)
+			return o
+		})
+		if text := s.rewritten(before, found); text != "" {
+			output = append(output, text)
+		}
+	}
 	if inputs := s.hooks.following(q, o); len(inputs) > 0 {
 		o, found = s.follow(ctx, q, o, found, func(o tool.Outcome) tool.Outcome {
 			texts = append(texts, s.hooks.after(ctx, q.Declaration, inputs)...)
 			return o
 		})
 	}
-	o = withTexts(o, texts)
+	o = withTexts(withTexts(o, "afterChange", output), "hook", texts)
 	found = s.tracker.Undoable(found)
 	o = noted(o, found.Note(s.Tools.Roots()))
 	s.give(found)

@@ -67,7 +67,7 @@ func (h *hooks) unrun(ctx context.Context, c tool.Call, d tool.Declaration, o to
 	if !ok {
 		return o
 	}
-	return withTexts(o, h.after(ctx, d, []hook.Input{in}))
+	return withTexts(o, "hook", h.after(ctx, d, []hook.Input{in}))
 }
 
 // changedPaths returns the paths of changes that last, for matchers.
@@ -168,10 +168,10 @@ func (h *hooks) after(ctx context.Context, d tool.Declaration, inputs []hook.Inp
 	return texts
 }
 
-// withTexts adds the texts of hooks to a result.
-func withTexts(o tool.Outcome, texts []string) tool.Outcome {
+// withTexts adds texts to a result, with a label.
+func withTexts(o tool.Outcome, label string, texts []string) tool.Outcome {
 	for _, text := range texts {
-		o.Result.Content = append(slices.Clip(o.Result.Content), tool.Text("\n[hook] "+text))
+		o.Result.Content = append(slices.Clip(o.Result.Content), tool.Text("\n["+label+"] "+text))
 	}
 	return o
 }

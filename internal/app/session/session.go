@@ -66,13 +66,14 @@ type Session struct {
 	own      ownRules
 	hiddenBy atomic.Uint64 // the version of the rules by which the sandbox hides files
 
-	hooks    *hooks        // nil: there are none
-	hookList []ListedHook  // those of settings
-	recorder *recorder     // nil: nothing is recorded
-	tracker  *undo.Tracker // of changes
-	jobs     jobChanges
-	watch    watch.Hub // of the workspace
-	resumed  *resumed  // the session that the conversation continues; nil: it is new
+	hooks       *hooks       // nil: there are none
+	hookList    []ListedHook // those of settings
+	afterChange []afterChange
+	recorder    *recorder     // nil: nothing is recorded
+	tracker     *undo.Tracker // of changes
+	jobs        jobChanges
+	watch       watch.Hub // of the workspace
+	resumed     *resumed  // the session that the conversation continues; nil: it is new
 
 	warnsAll bool
 	images   images
@@ -159,6 +160,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 	if err := s.openHooks(); err != nil {
 		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
+	s.openAfterChange()
 	s.Outside = &Outside{env: s.Env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.Sample

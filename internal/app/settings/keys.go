@@ -91,6 +91,12 @@ func toolKeys() []key {
 			put: entries(func(s *Settings) *[]Entry { return &s.Tools.Env }),
 		},
 		{
+			name: "tools.afterChange", shape: afterChangeShape, adds: true, put: putAfterChange,
+			about: "Programs that run after calls that changed files, such as formatters: {\"glob\": \"**/*.go\", " +
+				"\"run\": [\"gofmt\", \"-w\", \"{files}\"]}. They run without a shell, in the sandbox of commands; " +
+				"`timeout` is in milliseconds (default: 30000). See hooks.md.",
+		},
+		{
 			name: "tools.toolDiscoveryCommand", also: []string{"toolDiscoveryCommand", "tools.discoveryCommand"},
 			shape: stringShape,
 			about: "Command that prints the declarations of more tools.",

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/adze-dev/adze/internal/app/settings"
+	"github.com/adze-dev/adze/internal/app/trust"
+	"github.com/adze-dev/adze/internal/app/undo"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/search"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/tool"
+)
+
+// afterChange is a program of tools.afterChange.
+type afterChange struct {
+	settings.AfterChange
+	match     func(path string) bool
+	unchanged func() error // nil: the files of the project that it names are as they were
+}
+
+// openAfterChange prepares the programs of tools.afterChange.
+func (s *Session) openAfterChange() {
+	for _, a := range s.Settings.Tools.AfterChange {
+		match, err := search.Globs(a.Glob)
+		if err != nil { // the settings were checked
+			continue
+		}
+		s.afterChange = append(s.afterChange, afterChange{
+			a, match, trust.Unchanged(strings.Join(a.Run, " "), s.Directory.Path),
+		})
+	}
+}
+
+// programRun is a program to run, and the arguments that stand for files.
+type programRun struct {
+	afterChange
+	files []string
+}
+
+// programs returns the programs for the files that a call changed.
+func (s *Session) programs(c tool.Changes) []programRun {
+	if len(s.afterChange) == 0 {
+		return nil
+	}
+	var out []programRun
+	paths := s.changedPaths(c)
+	for _, a := range s.afterChange {
+		r := programRun{afterChange: a}
+		for _, p := range paths {
+			if !p.Gone && a.match(p.Rel) {
+				r.files = append(r.files, argument(actualPath(p.Path), s.Directory.Path))
+			}
+		}
+		if len(r.files) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// argument returns a path as an argument for a program in dir: never one that looks like a flag.
+func argument(path, dir string) string {
+	rel, ok := names.Rel(path, dir)
+	if !ok {
+		return path
+	}
+	if strings.HasPrefix(rel, "-") {
+		return "." + string(filepath.Separator) + rel
+	}
+	return rel
+}
+
+// A program runs again for further files: the system limits the size of arguments.
+const (
+	maxFileArguments = 1000
+	maxArgumentBytes = 64 << 10
+)
+
+// runPrograms runs programs after a call, one by one, and returns their output for the model.
+func (s *Session) runPrograms(ctx context.Context, programs []programRun) (texts []string) {
+	for _, p := range programs {
+		end := time.Now().Add(p.Timeout)
+		for files := p.files; len(files) > 0 && ctx.Err() == nil && time.Now().Before(end); {
+			n, size := 0, 0
+			for n < len(files) && n < maxFileArguments && (n == 0 || size+len(files[n]) <= maxArgumentBytes) {
+				size += len(files[n])
+				n++
+			}
+			if !slices.Contains(p.Run, settings.Files) {
+				n = len(files)
+			}
+			texts = append(texts, s.runProgram(ctx, p, files[:n], time.Until(end))...)
+			files = files[n:]
+		}
+	}
+	return texts
+}
+
+func (s *Session) runProgram(ctx context.Context, p programRun, files []string, limit time.Duration) []string {
+	var argv []string
+	for _, arg := range p.Run {
+		if arg == settings.Files {
+			argv = append(argv, files...)
+			continue
+		}
+		argv = append(argv, arg)
+	}
+	output, failure := "", ""
+	if err := p.unchanged(); err != nil {
+		failure = err.Error()
+	} else {
+		output, failure = s.Tools.RunProgram(ctx, argv, limit)
+	}
+	output = strings.TrimSpace(output)
+	if output == "" && failure == "" {
+		return nil
+	}
+	text := tool.Visible(strings.Join(p.Run, " "))
+	if failure != "" {
+		text += " failed: " + failure
+	}
+	return []string{strings.TrimRight(text+"\n"+output, "\n")}
+}
+
+// rewritten returns a text about the files that programs changed after the call; "": none.
+func (s *Session) rewritten(before, after undo.Found) string {
+	was := map[string]undo.State{}
+	for _, c := range before.Changes {
+		was[c.Path] = c.After
+	}
+	var paths []string
+	for _, c := range after.Changes {
+		if old, ok := was[c.Path]; !ok || old.Is != c.After.Is {
+			paths = append(paths, tool.Visible(names.Short(c.Path, s.Tools.Roots()...)))
+		}
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Changed after the call: %s. Read before you edit again.", humanize.List(paths, 20))
+}
