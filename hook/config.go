@@ -79,12 +79,11 @@ func parseGroup(event Event, at string, raw json.RawMessage) (hooks []Hook, warn
 			"\"command\": …}]"}, nil
 	}
 	if g.Effects && event != PostToolUse {
-		warnings = append(warnings, fmt.Sprintf("%s: effects is ignored: it is for PostToolUse", at))
+		warnings = append(warnings, at+": effects is ignored: it is for PostToolUse")
 	}
 	if g.Before && event != FilesChanged && !(event == PostToolUse && g.Effects) {
-		warnings = append(warnings, fmt.Sprintf("%s: before is ignored: it is for FilesChanged, and for PostToolUse with "+
-			"effects", at))
-		g.Before = false
+		warnings, g.Before = append(warnings, at+": before is ignored: it is for FilesChanged, and for PostToolUse "+
+			"with effects"), false
 	}
 	if event == FilesChanged {
 		if _, err := search.Globs(strings.Split(g.Matcher, "|")...); err != nil && g.Matcher != "" {

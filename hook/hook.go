@@ -83,7 +83,7 @@ type Input struct {
 	ToolResponse any             `json:"tool_response,omitempty"`
 	// Changes are the files that the call changed, as a program reads them; nil: none.
 	Changes any `json:"changes,omitempty"`
-	// Files are the changed files that exist after the call. Each FilesChanged hook gets those that its matcher accepts.
+	// Files are the changed files that exist after the call. A FilesChanged hook gets those that its matcher accepts.
 	Files []string `json:"files,omitempty"`
 	// Paths are the paths of the changes, for matchers.
 	Paths []ChangedPath `json:"-"`

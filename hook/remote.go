@@ -25,8 +25,8 @@ func (r *Runner) post(ctx context.Context, in Input, h Hook) (printed, error) {
 		return printed{}, err
 	}
 	if !isLoopback(to.Hostname()) && (r.o.AllowHost == nil || !r.o.AllowHost(to.Host)) {
-		return printed{}, fmt.Errorf("%s is not on this machine, and no allow rule names it: WebFetch(domain:%s)", to.Host,
-			to.Hostname())
+		return printed{}, fmt.Errorf("%s is not on this machine, and no allow rule names it: WebFetch(domain:%s)",
+			to.Host, to.Hostname())
 	}
 	body, err := humanize.JSON(in)
 	if err != nil {
@@ -42,10 +42,7 @@ func (r *Runner) post(ctx context.Context, in Input, h Hook) (printed, error) {
 	for name, value := range h.Headers {
 		q.Header.Set(name, r.expand(value, h.HeaderEnv))
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
-	answer, err := client.Do(q)
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(q) // follows no redirects
 	if err != nil {
 		return printed{}, timedOut(ctx, h, err)
 	}
@@ -62,14 +59,10 @@ func (r *Runner) post(ctx context.Context, in Input, h Hook) (printed, error) {
 	return printed{stdout: string(text)}, nil
 }
 
-// timedOut returns the error of a request, without its URL, which may have a token.
+// timedOut returns the error of a request.
 func timedOut(ctx context.Context, h Hook, err error) error {
-	var failed *url.Error
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("timed out after %s", h.timeout())
-	case errors.As(err, &failed):
-		return failed.Err
 	}
 	return err
 }
@@ -95,7 +88,8 @@ func (r *Runner) expand(value string, allowed []string) string {
 	})
 }
 
-const promptEnd = "\n\nReply with one JSON object and nothing else: {\"ok\": true}, or {\"ok\": false, \"reason\": \"…\"}."
+const promptEnd = "\n\nReply with one JSON object and nothing else: {\"ok\": true}, or {\"ok\": false, " +
+	"\"reason\": \"…\"}."
 
 // prompt has the model answer a question about the input with yes or no. A no blocks, a yes approves nothing.
 func (r *Runner) prompt(ctx context.Context, in Input, h Hook) (Output, Verdict, error) {

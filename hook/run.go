@@ -23,11 +23,13 @@ type Options struct {
 	Dir     string   // working directory of commands: the project
 	Environ []string // environment of commands, which get it without credentials; nil: this process's
 	Helper  Helper
+	State   string       // directory for records of running commands; "": none
+	Tell    func(string) // receives messages of hooks for the user, and warnings; may be nil
+
 	// AllowHost reports whether hooks can send requests to a host, which may have a port. nil: only to this machine.
 	AllowHost func(host string) bool
-	Ask       func(ctx context.Context, prompt string) (string, error) // asks the model; nil: there is none
-	State     string                                                   // directory for records of running commands; "": none
-	Tell      func(string)                                             // receives messages of hooks for the user, and warnings; may be nil
+	// Ask asks the model; nil: there is none.
+	Ask func(ctx context.Context, prompt string) (string, error)
 }
 
 // Runner runs hooks. A nil Runner has none.
@@ -157,7 +159,9 @@ func (r *Runner) matching(in Input, names []string) []matched {
 			continue
 		}
 		if h.Run == nil {
-			key, _ := json.Marshal([]any{h.Command, h.URL, h.Prompt, h.Unsupported, h.Shell, h.Env, h.OnFailure, h.Async, m.name, m.files})
+			key, _ := json.Marshal([]any{
+				h.Command, h.URL, h.Prompt, h.Unsupported, h.Shell, h.Env, h.OnFailure, h.Async, m.name, m.files,
+			})
 			if seen[string(key)] {
 				continue
 			}

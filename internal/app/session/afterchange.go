@@ -57,6 +57,9 @@ func (s *Session) programs(c tool.Changes) []programRun {
 				r.files = append(r.files, argument(actualPath(p.Path), s.Directory.Path))
 			}
 		}
+		if !slices.Contains(a.Run, settings.Files) {
+			r.files = r.files[:min(1, len(r.files))] // it runs once
+		}
 		if len(r.files) > 0 {
 			out = append(out, r)
 		}
@@ -76,27 +79,18 @@ func argument(path, dir string) string {
 	return rel
 }
 
-// A program runs again for further files: the system limits the size of arguments.
-const (
-	maxFileArguments = 1000
-	maxArgumentBytes = 64 << 10
-)
+// maxFileArguments is how many files a program gets. It runs again for the others: systems limit the size of arguments.
+const maxFileArguments = 200
 
 // runPrograms runs programs after a call, one by one, and returns their output for the model.
 func (s *Session) runPrograms(ctx context.Context, programs []programRun) (texts []string) {
 	for _, p := range programs {
 		end := time.Now().Add(p.Timeout)
-		for files := p.files; len(files) > 0 && ctx.Err() == nil && time.Now().Before(end); {
-			n, size := 0, 0
-			for n < len(files) && n < maxFileArguments && (n == 0 || size+len(files[n]) <= maxArgumentBytes) {
-				size += len(files[n])
-				n++
+		for files := range slices.Chunk(p.files, maxFileArguments) {
+			if ctx.Err() != nil || !time.Now().Before(end) {
+				break
 			}
-			if !slices.Contains(p.Run, settings.Files) {
-				n = len(files)
-			}
-			texts = append(texts, s.runProgram(ctx, p, files[:n], time.Until(end))...)
-			files = files[n:]
+			texts = append(texts, s.runProgram(ctx, p, files, time.Until(end))...)
 		}
 	}
 	return texts

@@ -102,7 +102,8 @@ func (s *Session) Converse(ctx context.Context, t ConversationOptions) *Conversa
 		Model: t.Model, Executor: s.Executor, System: s.system, Roles: s.Definitions.Roles, Narrow: s.narrow,
 		Budget: budget,
 		Models: s.Models.ForCrew(ctx, t.Model), Observe: s.recorder.below(t.Below), Catalog: c.catalog, Ended: s.awaken,
-		Started: s.hooks.begun, Finished: s.hooks.ended, Taken: from.agents(), Effort: effort, CacheKey: key, Window: s.Models.Window,
+		Started: s.hooks.begun, Finished: s.hooks.ended, Taken: from.agents(),
+		Effort: effort, CacheKey: key, Window: s.Models.Window,
 		Depth: min(s.Settings.Limits.Depth, agent.DefaultDepth),
 		Limit: min(s.Settings.Limits.Subagents, agent.DefaultLimit),
 	})

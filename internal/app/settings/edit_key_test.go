@@ -49,7 +49,7 @@ func TestSetKeyErrors(t *testing.T) {
 		"tools.coer":         "Did you mean tools.core?",
 		"Tools.Core":         "Did you mean tools.core?",
 		"respectGitIgnore":   "Did you mean context.fileFiltering.respectGitIgnore?",
-		"tools":              "Use one of: tools.approvalMode, tools.core",
+		"tools":              "Use one of: tools.afterChange, tools.approvalMode, tools.core",
 		"quite.another.name": "See 'adze config list'.",
 		"":                   "is unknown",
 	} {

@@ -90,6 +90,15 @@ func TestSandboxSettingErrors(t *testing.T) {
 		`{"tools":{"sandboxBackend":1}}`:            "tools.sandboxBackend must be a string, got 1",
 		`{"tools":{"sandboxWrite":"/"}}`:            `tools.sandboxWrite must be a list of strings, got "/"`,
 		`{"tools":{"sandboxUnixSockets":"please"}}`: `tools.sandboxUnixSockets must be true or false, got "please"`,
+
+		`{"tools":{"afterChange":{}}}`:                                         `tools.afterChange must be a list of {"glob": …, "run": […]}, got an object`,
+		`{"tools":{"afterChange":[{"glob":"*.go","run":"gofmt"}]}}`:            `["gofmt", "-w", "{files}"]}`,
+		`{"tools":{"afterChange":[{"glob":"*.go","run":["x"],"shell":true}]}}`: `["gofmt", "-w", "{files}"]}`,
+		`{"tools":{"afterChange":[{"glob":"","run":["x"]}]}}`:                  `entry 1: glob is not a valid pattern: ""`,
+		`{"tools":{"afterChange":[{"glob":"*.go","run":[]}]}}`:                 "entry 1: run must begin with a program",
+		`{"tools":{"afterChange":[{"glob":"*.go","run":["{files}"]}]}}`:        "entry 1: run must begin with a program",
+		`{"tools":{"afterChange":[{"glob":"*.go","run":["x","-f={files}"]}]}}`: `{files} must be an argument of its own, got "-f={files}"`,
+		`{"tools":{"afterChange":[{"glob":"*.go","run":["x"],"timeout":0}]}}`:  "timeout must be a number of milliseconds from 1 to 3600000",
 	} {
 		_, src := place(t, map[string]string{"home/.adze": text})
 		if _, err := Load(src); err == nil || !strings.HasSuffix(err.Error(), want) {

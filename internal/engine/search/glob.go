@@ -239,8 +239,8 @@ func newFilter(globs, types []string) (*filter, error) {
 	return f, nil
 }
 
-// Globs returns a function that matches relative paths with forward slashes against patterns, as `rg -g` does: without a
-// slash a pattern matches names in any directory, and a "!" at its start excludes.
+// Globs returns a function that matches relative paths with forward slashes against patterns, as `rg -g` does: without
+// a slash a pattern matches names in any directory, and a "!" at its start excludes.
 func Globs(patterns ...string) (func(path string) bool, error) {
 	f, err := newFilter(patterns, nil)
 	if err != nil {
