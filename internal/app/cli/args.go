@@ -71,6 +71,7 @@ type options struct {
 	maxDepth     string
 	log          string
 
+	paths []string // the words after --
 	used  []*flag  // in the order given
 	notes []string // about flags that have no effect
 }
@@ -121,7 +122,8 @@ func parse(args []string) (*options, []string, error) {
 			break
 		}
 		if arg == "--" {
-			words = append(words, args[i+1:]...)
+			o.paths = args[i+1:]
+			words = append(words, o.paths...)
 			break
 		}
 		if len(arg) < 2 || arg[0] != '-' || isNumber(arg) {

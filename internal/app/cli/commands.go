@@ -54,13 +54,20 @@ adze tool run --approval-mode auto-edit < calls.jsonl`},
 
 func sessionCommands() []command {
 	return []command{
-		{name: "undo", about: "undo what calls of a session changed on disk",
-			usage: "undo [--session ID] [--call ID|--turn N|--all] [--conversation] [--dry-run] [--force] [--yes]", run: runUndo, help: `
+		{name: "diff", words: "[SESSION|CALL] [-- PATH…]", noun: aSession,
+			about: "print what a session or a call changed, for git apply", run: inSession(runDiff), help: `
+adze diff                                             what the newest session of this directory changed
+adze diff 3f2a --stat                                 the files that a session changed
+adze diff call_2 -- src                               what one call changed in a directory
+adze diff > session.patch                             git apply session.patch applies it, with -R reverts it
+
+Exit code 3: some changes aren't in the diff (secret files, files over 32 MB, what isn't saved).`},
+		{name: "undo", words: "[-- PATH…]", about: "undo what calls of a session changed on disk", run: runUndo, help: `
 adze undo                                             undo the last call that changed files
+adze undo -- src/a.go                                 undo only what it changed in a file or a directory
 adze undo --turn 3 --dry-run                          show what an undo of a turn would do
 adze undo --all --yes                                 undo everything that the session changed`},
-		{name: "redo", about: "take the last undo back",
-			usage: "redo [--session ID] [--dry-run] [--force] [--yes]", run: runRedo, help: `
+		{name: "redo", words: "[-- PATH…]", about: "take the last undo back", run: runRedo, help: `
 adze redo
 adze redo --session 3f2a --yes`},
 		{name: "session list", about: "list recorded sessions",

@@ -17,7 +17,7 @@ import (
 const (
 	cmdPrompt   = "prompt"
 	cmdAgent    = cmdPrompt + " acp" // what a model works in
-	cmdSessions = "session-list session-show session-fork session-delete session-export session-replay undo redo"
+	cmdSessions = "session-list session-show session-fork session-delete session-export session-replay undo redo diff"
 	cmdTools    = "tool-list tool-show tool-call tool-run"
 	cmdConfig   = "config-list config-get config-set config-unset config-path config-schema"
 	cmdMCP      = "mcp-list mcp-tools mcp-logs mcp-add mcp-remove mcp-login mcp-logout mcp-reconnect mcp-serve"
@@ -68,7 +68,7 @@ func workFlags(o *options) []flag {
 		{long: "strict-tools", on: cmdPrompt, about: "exit with code 54 if a call failed or was denied",
 			to: yes(&o.strict)},
 		{long: "json", on: "permission-check mcp-list mcp-tools models version session-list session-show " +
-			"session-fork session-delete " + cmdConfig + " " + cmdTools,
+			"session-fork session-delete diff " + cmdConfig + " " + cmdTools,
 			about:  "print JSON; deny calls that require approval",
 			abouts: jsonAbouts(),
 			to:     yes(&o.json)},
@@ -127,7 +127,7 @@ func lastFlags(o *options) []flag {
 // jsonAbouts are the texts of --json for commands without calls.
 func jsonAbouts() map[string]string {
 	texts := map[string]string{}
-	for _, c := range strings.Fields(cmdConfig) {
+	for _, c := range strings.Fields(cmdConfig + " diff") {
 		texts[c] = "print JSON"
 	}
 	return texts

@@ -103,7 +103,7 @@ func TestCompletion(t *testing.T) {
 		{"bash", []string{`adze session\ exp`}, ""},
 		{"bash", []string{`adze -p "it's \"quoted\"" --approval-mode pl`}, "plan"},
 		{"bash", []string{"adze $(touch x) --approval-mode pl"}, "plan"},
-		{"bash", []string{""}, "acp fleet models tool undo"},
+		{"bash", []string{""}, "acp fleet models tool diff undo"},
 	} {
 		t.Run(strings.Join(tt.words, " "), func(t *testing.T) {
 			var out bytes.Buffer

@@ -25,7 +25,8 @@ Exit codes:
   0     success
   1     error
   2     wrong usage
-  3     permission denied (adze tool call, adze trust, adze undo), or not all restored (adze undo)
+  3     permission denied (adze tool call, adze trust, adze undo), or not everything restored or shown
+        (adze undo, adze diff)
   41    no model, or invalid credentials
   42    invalid prompt, session or --json-schema
   52    invalid settings

@@ -24,13 +24,14 @@ type undoOptions struct {
 	turn         int
 	conversation bool
 	force        bool
+	stat         bool // of a diff
 }
 
 func undoFlags(o *options) []flag {
 	const both = "undo redo"
 	return []flag{
-		{long: "session", value: "ID", noun: aSession, on: both, about: "session; 4 or more characters of its ID are " +
-			"enough (default: the newest of this directory)",
+		{long: "session", value: "ID", noun: aSession, on: both + " diff",
+			about: "session; 4 or more characters of its ID are enough (default: the newest of this directory)",
 			to: text(&o.undo.session)},
 		{long: "call", value: "ID", on: "undo", about: "undo one call",
 			to: text(&o.undo.call)},
@@ -47,10 +48,15 @@ func undoFlags(o *options) []flag {
 			to: yes(&o.undo.conversation)},
 		{long: "force", on: both, about: "also restore files that changed since; their current content is saved first",
 			to: yes(&o.undo.force)},
+		{long: "stat", on: "diff", about: "only list the files, with how many lines were added and removed",
+			to: yes(&o.undo.stat)},
 	}
 }
 
-func runUndo(ctx context.Context, env Env, o *options, _ []string) error {
+func runUndo(ctx context.Context, env Env, o *options, words []string) error {
+	if err := onlyPaths(o, words); err != nil {
+		return err
+	}
 	u := o.undo
 	n := 0
 	for _, given := range []bool{u.call != "", u.turn > 0, o.record.all} {
@@ -66,7 +72,18 @@ func runUndo(ctx context.Context, env Env, o *options, _ []string) error {
 	})
 }
 
-func runRedo(ctx context.Context, env Env, o *options, _ []string) error {
+// onlyPaths returns a usage error for words that aren't paths after --.
+func onlyPaths(o *options, words []string) error {
+	if len(words) > len(o.paths) {
+		return usagef("unexpected word %q\nPaths come after --, as in 'adze undo -- src/a.go'.", words[0])
+	}
+	return nil
+}
+
+func runRedo(ctx context.Context, env Env, o *options, words []string) error {
+	if err := onlyPaths(o, words); err != nil {
+		return err
+	}
 	return takeBack(ctx, env, o, record.Selection{Redo: true, Force: o.undo.force})
 }
 
@@ -76,6 +93,7 @@ func takeBack(ctx context.Context, env Env, o *options, sel record.Selection) (e
 	if err != nil {
 		return err
 	}
+	sel.Paths = pathsOf(directory, o)
 	id, err := undoSession(directory, o)
 	if err != nil {
 		return err

@@ -15,13 +15,14 @@ import (
 
 // Selection selects what to undo. The zero value is the last call that changed files and isn't undone.
 type Selection struct {
-	Call         string // ID
-	Turn         int    // all calls of a turn; 0: none
-	All          bool   // all calls
-	Since        int64  // all calls after an entry; 0: none
-	Conversation bool   // the conversation too
-	Redo         bool   // revert an undo instead
-	Force        bool   // also undo paths that have changed since
+	Call         string   // ID
+	Turn         int      // all calls of a turn; 0: none
+	All          bool     // all calls
+	Since        int64    // all calls after an entry; 0: none
+	Conversation bool     // the conversation too
+	Redo         bool     // revert an undo instead
+	Force        bool     // also undo paths that have changed since
+	Paths        []string // only these, and what is in these directories; nil: all
 }
 
 // Undo is the plan of an undo or a redo. Nothing happens before [Undo.Apply].
@@ -33,6 +34,7 @@ type Undo struct {
 
 	seqs  []int64
 	to    int64
+	some  bool // the calls changed more than the selected paths
 	store *undo.Store
 	write func(journal.Data) error
 	close func() error
@@ -138,7 +140,9 @@ func (u *Undo) plan(h undo.History, sel Selection) error {
 	var changes []undo.Change
 	begun := map[string]bool{}
 	for _, c := range calls {
-		changes = append(changes, c.Changes...)
+		open := c.Open(sel.Paths)
+		changes = append(changes, open...)
+		u.some = u.some || len(open) < len(c.Open(nil))
 		u.seqs = append(u.seqs, c.Entries...)
 		for path := range c.Begun {
 			begun[path] = true
@@ -153,19 +157,24 @@ func (u *Undo) plan(h undo.History, sel Selection) error {
 	}
 	u.Plan = undo.NewPlan(changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: begun})
 	for _, c := range calls {
-		u.Lose(c.Lost)
+		u.Lose(slices.DeleteFunc(slices.Clone(c.Lost), func(l undo.Lost) bool { return !undo.In(l.Path, sel.Paths) }))
 	}
 	return nil
 }
 
 // choose returns the calls to undo, the oldest first.
 func choose(h undo.History, sel Selection) ([]undo.Call, error) {
-	open := slices.DeleteFunc(slices.Clone(h.Calls), func(c undo.Call) bool { return c.Undone })
+	open := slices.DeleteFunc(slices.Clone(h.Calls), func(c undo.Call) bool {
+		return c.Undone || sel.Paths != nil && len(c.Open(sel.Paths)) == 0
+	})
 	matches := func(c undo.Call) bool {
 		return sel.Call != "" && c.ID == sel.Call || sel.Turn > 0 && c.Turn == sel.Turn || sel.All || sel.Since > 0 &&
 			c.Asked > sel.Since
 	}
 	if sel.Call == "" && sel.Turn == 0 && !sel.All && sel.Since == 0 {
+		if len(open) == 0 && sel.Paths != nil {
+			return nil, &NothingError{"nothing to undo in these paths"}
+		}
 		if len(open) == 0 {
 			return nil, &NothingError{"nothing to undo"}
 		}
@@ -185,6 +194,8 @@ func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 		return nil, Errorf("unknown call %q\nSee 'adze session show ID'.", sel.Call)
 	case sel.Turn > h.Turns:
 		return nil, Errorf("unknown turn %d: the last one is %d", sel.Turn, h.Turns)
+	case sel.Paths != nil:
+		return nil, &NothingError{"nothing to undo in these paths"}
 	case slices.ContainsFunc(h.Calls, func(c undo.Call) bool { return matches(c) && len(c.Lost) > 0 }):
 		return nil, &NothingError{"nothing to undo: what can be restored is restored already"}
 	case slices.ContainsFunc(h.Calls, matches):
@@ -194,17 +205,24 @@ func choose(h undo.History, sel Selection) ([]undo.Call, error) {
 }
 
 func (u *Undo) planRedo(h undo.History, sel Selection) error {
-	if len(h.Redo) == 0 {
+	in := func(r undo.Redoable) []undo.Change {
+		return slices.DeleteFunc(slices.Clone(r.Changes),
+			func(c undo.Change) bool { return !undo.In(c.Path, sel.Paths) })
+	}
+	redo := slices.DeleteFunc(slices.Clone(h.Redo), func(r undo.Redoable) bool { return len(in(r)) == 0 })
+	if len(redo) == 0 {
 		return &NothingError{"nothing to redo"}
 	}
-	last := h.Redo[len(h.Redo)-1]
+	last := redo[len(redo)-1]
+	changes := in(last)
+	u.some = len(changes) < len(last.Changes)
 	for _, c := range h.Calls {
 		if slices.ContainsFunc(c.Entries, func(seq int64) bool { return slices.Contains(last.Calls, seq) }) {
 			u.Calls = append(u.Calls, c)
 		}
 	}
 	u.Redo, u.seqs = last.Entry, last.Calls
-	u.Plan = undo.NewPlan(last.Changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: last.Begun})
+	u.Plan = undo.NewPlan(changes, u.store, undo.PlanOptions{Force: sel.Force, Begun: last.Begun})
 	return nil
 }
 
@@ -231,7 +249,7 @@ func (u *Undo) Apply(context.Context) ([]undo.Left, error) {
 	left = append(slices.Clone(u.Left), left...)
 	entry.Changes = undo.Journaled(done)
 	// a second undo may restore them
-	entry.Partial = slices.ContainsFunc(left, func(l undo.Left) bool { return !l.Lost })
+	entry.Partial = u.some || slices.ContainsFunc(left, func(l undo.Left) bool { return !l.Lost })
 	if !entry.Partial {
 		entry.To = u.to
 	}

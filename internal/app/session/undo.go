@@ -95,6 +95,24 @@ func (s *Session) Undo(sel record.Selection) (*record.Undo, error) {
 	})
 }
 
+// Differ shows changes of a recorded session, with its store, as patches.
+func (s *Session) Differ(store *undo.Store) undo.Differ {
+	return undo.Differ{Store: store, Dir: project.Canonical(s.Directory.Path), Secret: s.isSecret}
+}
+
+// Diff returns what this session, or one of its calls, changed.
+func (s *Session) Diff(call string) (record.Diff, undo.Differ, error) {
+	if !s.Sync() {
+		return record.Diff{}, undo.Differ{}, record.Errorf("this session isn't recorded, so its changes aren't known")
+	}
+	store, err := s.tracker.Store()
+	if err != nil {
+		return record.Diff{}, undo.Differ{}, err
+	}
+	d, err := record.Of(s.Directory).Diff(s.ID, call, nil)
+	return d, s.Differ(store), err
+}
+
 // tellLater adds a message to the model's next turn.
 func (s *Session) tellLater(text string) error {
 	if s.Conversation != nil {

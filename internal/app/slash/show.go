@@ -21,8 +21,8 @@ import (
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
 	"github.com/adze-dev/adze/internal/app/session"
+	"github.com/adze-dev/adze/internal/app/undo"
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
-	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/journal"
@@ -270,57 +270,32 @@ func answersIn(history []model.Message) []string {
 // maxDiff is the maximum number of characters that /diff shows.
 const maxDiff = 200_000
 
-// diff returns the changes of this session's calls that are still on disk, as a unified diff; "": none.
-func diff(s *session.Session) (string, error) {
-	u, err := s.Undo(record.Selection{All: true, Force: true})
-	var nothing *record.NothingError
+func slashDiff(_ context.Context, s *session.Session, words string) (Expansion, error) {
+	d, differ, err := s.Diff(words)
 	var unknown *journal.UnknownError
-	switch {
-	case errors.As(err, &nothing), errors.As(err, &unknown):
-		return "", nil
-	case err != nil:
-		return "", err
-	}
 	var b strings.Builder
-	for _, step := range u.Todo() {
-		now, before, err := u.Contents(step)
-		name := shortPath(step.Path, s.Directory.Path)
-		switch {
-		case err != nil:
-			fmt.Fprintf(&b, "%s: %v\n", name, err)
-		case bytes.IndexByte(now, 0) >= 0 || bytes.IndexByte(before, 0) >= 0:
-			fmt.Fprintf(&b, "%s: binary, %d bytes before and %d now\n", name, len(before), len(now))
-		case bytes.Equal(now, before):
-			fmt.Fprintf(&b, "%s: mode %v before and %v now\n", name, step.To.Mode, step.Now.Mode)
-		default:
-			old, current := "a/"+name, "b/"+name
-			if step.To.Is == "" {
-				old = "/dev/null"
+	if err == nil {
+		var omitted []undo.Lost
+		omitted, err = d.Each(differ, func(p undo.Patched) error {
+			if b.Len() <= maxDiff {
+				b.WriteString(p.Patch)
 			}
-			if step.Now.Is == "" {
-				current = "/dev/null"
-			}
-			b.WriteString(edit.Compare(string(before), string(now)).Unified(old, current))
-		}
-		if b.Len() > maxDiff {
-			return b.String()[:maxDiff] + "\n… truncated\n", nil
+			return nil
+		})
+		for _, l := range omitted {
+			fmt.Fprintf(&b, "%s: %s\n", shortPath(l.Path, s.Directory.Path), tool.Visible(l.Why))
 		}
 	}
-	for _, l := range u.Left {
-		fmt.Fprintf(&b, "%s: %s\n", shortPath(l.Path, s.Directory.Path), tool.Visible(l.Why))
-	}
-	return b.String(), nil
-}
-
-func slashDiff(_ context.Context, s *session.Session, _ string) (Expansion, error) {
-	changes, err := diff(s)
-	switch {
-	case err != nil:
+	switch changes := b.String(); {
+	case err != nil && !errors.As(err, &unknown):
 		return Expansion{}, errorf("/diff: %v", err)
 	case changes == "":
 		return Expansion{Print: "No files changed in this session."}, nil
+	case len(changes) > maxDiff:
+		return Expansion{Print: tool.Fence("diff", changes[:maxDiff]+"\n… truncated\n"), Markdown: true}, nil
+	default:
+		return Expansion{Print: tool.Fence("diff", changes), Markdown: true}, nil
 	}
-	return Expansion{Print: tool.Fence("diff", changes), Markdown: true}, nil
 }
 
 // slashExport writes the session to a file that doesn't exist yet.

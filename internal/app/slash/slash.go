@@ -262,7 +262,10 @@ func (c *Commands) table() []Command {
 			run: slashCopy,
 		},
 		{Name: "cost", About: "show the tokens that this session used", Aside: true, needs: Lasts, run: slashCost},
-		{Name: "diff", About: "show what this session changed on disk", Aside: true, needs: Lasts, run: slashDiff},
+		{
+			Name: "diff", Words: "[CALL]", About: "show what this session, or one call, changed on disk", Aside: true,
+			needs: Lasts, run: slashDiff,
+		},
 		{Name: "doctor", About: "check your setup", Aside: true, run: slashDoctor},
 		{
 			Name: "effort", Words: "LEVEL", About: "set the reasoning effort of the model", needs: Lasts,

@@ -25,6 +25,8 @@ type Call struct {
 	Lost    []Lost // what can't be restored
 	Undone  bool
 	Begun   map[string]bool // paths of an undo that was killed
+
+	restored map[string]bool // paths that were undone, while others weren't
 }
 
 // Redoable is an undo that can be reverted.
@@ -42,6 +44,7 @@ type History struct {
 	IDs   map[string]bool // of all calls that ran
 	Turns int             // of the first agent
 
+	log   []Change // of calls, undos and redos, the oldest first
 	byRef map[Ref]int
 	names map[Ref]callName
 	open  map[Ref]openCall // calls that haven't ended, and those whose background commands run
@@ -213,7 +216,11 @@ func (h *History) changed(entry int64, ref Ref, changes []Change, lost []Lost) {
 			Asked: h.asked,
 		})
 	}
+	h.log = append(h.log, changes...)
 	c := h.Calls[i]
+	for _, one := range changes {
+		delete(c.restored, one.Path)
+	}
 	c.Entries = append(c.Entries, entry)
 	c.Changes, c.Lost = append(c.Changes, changes...), append(c.Lost, lost...)
 	h.Calls = append(slices.Delete(h.Calls, i, i+1), c) // calls are ordered by their last change
@@ -228,20 +235,24 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 		return
 	}
 	h.killed(d.Calls)
+	changes := FromJournal(d.Changes)
 	paths := map[string]bool{}
-	if d.Begun {
-		for _, c := range d.Changes {
-			paths[unplain(c.Path)] = true
-		}
+	for _, c := range changes {
+		paths[c.Path] = true
 	}
 	for i := range h.Calls {
 		c := &h.Calls[i]
-		if slices.ContainsFunc(c.Entries, func(seq int64) bool { return slices.Contains(d.Calls, seq) }) {
+		switch {
+		case !slices.ContainsFunc(c.Entries, func(seq int64) bool { return slices.Contains(d.Calls, seq) }):
+		case d.Begun:
 			c.Begun = paths
-			if !d.Begun {
-				c.Undone = d.Redo == 0 && !d.Partial
-			}
+		default:
+			c.Begun = nil
+			c.takeBack(paths, d.Redo == 0, d.Partial)
 		}
+	}
+	if !d.Begun {
+		h.log = append(h.log, changes...)
 	}
 	switch {
 	case d.Redo > 0 && d.Begun:
@@ -250,11 +261,42 @@ func (h *History) undone(e journal.Entry, d journal.Undone) {
 				h.Redo[i].Begun = paths
 			}
 		}
-	case d.Redo > 0 && !d.Partial:
-		h.Redo = slices.DeleteFunc(h.Redo, func(r Redoable) bool { return r.Entry == d.Redo })
-	case d.Redo == 0 && !d.Begun && len(d.Changes) > 0:
-		h.Redo = append(h.Redo, Redoable{Entry: e.Seq, Calls: d.Calls, Changes: FromJournal(d.Changes)})
+	case d.Redo > 0:
+		for i := range h.Redo {
+			if h.Redo[i].Entry == d.Redo {
+				h.Redo[i].Begun = nil
+				h.Redo[i].Changes = slices.DeleteFunc(h.Redo[i].Changes, func(c Change) bool { return paths[c.Path] })
+			}
+		}
+		h.Redo = slices.DeleteFunc(h.Redo, func(r Redoable) bool {
+			return r.Entry == d.Redo && (!d.Partial || len(r.Changes) == 0)
+		})
+	case !d.Begun && len(d.Changes) > 0:
+		h.Redo = append(h.Redo, Redoable{Entry: e.Seq, Calls: d.Calls, Changes: changes})
 	}
+}
+
+// takeBack records which paths of the call were undone or, if undo is false, redone. Partial: others were not.
+func (c *Call) takeBack(paths map[string]bool, undo, partial bool) {
+	if c.restored == nil {
+		c.restored = map[string]bool{}
+	}
+	for _, one := range c.Changes {
+		if c.Undone || undo && !partial {
+			c.restored[one.Path] = true
+		}
+		if paths[one.Path] {
+			c.restored[one.Path] = undo
+		}
+	}
+	c.Undone = undo && (!partial || len(c.Open(nil)) == 0 && len(c.Lost) == 0)
+}
+
+// Open returns the changes in these paths that aren't undone.
+func (c Call) Open(in []string) []Change {
+	return slices.DeleteFunc(slices.Clone(c.Changes), func(one Change) bool {
+		return c.restored[one.Path] || !In(one.Path, in)
+	})
 }
 
 // decode decodes an entry. Its texts may be missing from the store; its changes aren't in the store.

@@ -1,15 +1,10 @@
 package undo
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 )
 
 // Plan is the plan of an undo or a redo.
@@ -196,51 +191,4 @@ func (p *Plan) keepFull() {
 		return false
 	})
 	sort.Slice(p.Left, func(i, j int) bool { return p.Left[i].Path < p.Left[j].Path })
-}
-
-// maxShown is the maximum size of a file whose contents are shown.
-const maxShown = 1 << 20
-
-// ErrNotShown is the error of a step that can't be shown as a diff.
-var ErrNotShown = errors.New("not shown")
-
-// Contents returns the current content of a step's file, and the one after the step; "" for a missing file.
-func (p Plan) Contents(s Step) (now, to []byte, err error) {
-	if now, err = s.Now.content(func() ([]byte, error) { return readNow(s.Path) }); err != nil {
-		return nil, nil, err
-	}
-	to, err = s.To.content(func() ([]byte, error) {
-		if p.store.size(s.To.Is) > maxShown {
-			return nil, fmt.Errorf("%w: larger than %d MB", ErrNotShown, maxShown>>20)
-		}
-		return p.store.Get(s.To.Is)
-	})
-	return now, to, err
-}
-
-func (s State) content(read func() ([]byte, error)) ([]byte, error) {
-	switch {
-	case s.Is == "":
-		return nil, nil
-	case s.Is == isDir:
-		return nil, fmt.Errorf("%w: a directory", ErrNotShown)
-	case s.isNode():
-		return nil, fmt.Errorf("%w: not saved", ErrNotShown)
-	case strings.HasPrefix(s.Is, linkPrefix):
-		return []byte("link to " + s.target() + "\n"), nil
-	}
-	return read()
-}
-
-func readNow(path string) ([]byte, error) {
-	f, err := nofollow.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxShown+1))
-	if err == nil && len(content) > maxShown {
-		err = fmt.Errorf("%w: larger than %d MB", ErrNotShown, maxShown>>20)
-	}
-	return content, err
 }
