@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/adze-dev/adze/internal/app/project"
 	"github.com/adze-dev/adze/internal/app/record"
@@ -17,11 +16,11 @@ import (
 
 const diffUsage = "diff [SESSION|CALL] [--session ID] [--stat|--json] [-- PATH…]"
 
-// pathsOf returns the paths after --, as in the journal. A link is itself, not its target.
+// pathsOf returns the paths after --, as in the journal.
 func pathsOf(directory project.Directory, o *options) []string {
 	var out []string
-	for _, p := range absolute(directory.Path, o.paths) {
-		out = append(out, filepath.Join(project.Canonical(filepath.Dir(p)), filepath.Base(p)))
+	for _, p := range o.paths {
+		out = append(out, directory.Journaled(p))
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func undoFlags(o *options) []flag {
 	return []flag{
 		{long: "session", value: "ID", noun: aSession, on: both + " diff",
 			about: "session; 4 or more characters of its ID are enough (default: the newest of this directory)",
-			to: text(&o.undo.session)},
+			to:    text(&o.undo.session)},
 		{long: "call", value: "ID", on: "undo", about: "undo one call",
 			to: text(&o.undo.call)},
 		{long: "turn", value: "N", on: "undo", about: "undo all calls of a turn",
@@ -166,16 +166,12 @@ func undoError(id string, err error) error {
 	return record.SessionError(err)
 }
 
-// leftAlone is the exit code for paths that were left alone.
+// leftAlone is the error for paths that were left alone or can't be restored.
 func leftAlone(left []undo.Left) error {
 	if len(left) == 0 {
 		return nil
 	}
-	code := exitError
-	if slices.ContainsFunc(left, func(l undo.Left) bool { return l.Lost }) {
-		code = exitDenied
-	}
-	return exitf(code, "%s", slash.LeftText(left))
+	return exitf(exitDenied, "%s", slash.LeftText(left))
 }
 
 // confirm asks the user.

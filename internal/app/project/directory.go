@@ -286,3 +286,11 @@ func (f Directory) Trials(write, environ []string) (*trial.Layers, []string, err
 func (f Directory) RecoverTrials(roots []string) error {
 	return trial.Recover(filepath.Join(f.Home, trialDir), roots)
 }
+
+// Journaled returns a path of the user as in the journal: absolute, without links above it.
+func (d Directory) Journaled(path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.Path, path)
+	}
+	return filepath.Join(Canonical(filepath.Dir(path)), filepath.Base(path))
+}

@@ -294,7 +294,10 @@ func (c *Commands) table() []Command {
 			run: slashPermissions},
 		{Name: "plan", Words: "[PROMPT]", About: "switch to plan mode", needs: Lasts, run: slashPlan},
 		{Name: "quit", Also: []string{"exit"}, About: "end the conversation", needs: Quits, run: slashQuit},
-		{Name: "redo", Words: "[--force] [--yes]", About: "take the last undo back", needs: Lasts, run: slashRedo},
+		{
+			Name: "redo", Words: "[--force] [--yes] [-- PATH…]", About: "take the last undo back", needs: Lasts,
+			run: slashRedo,
+		},
 		{
 			Name: "resume", Words: "[ID]", About: "continue another session of this directory", needs: Chooses,
 			values: sessionIDs, run: slashResume,

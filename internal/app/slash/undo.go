@@ -32,11 +32,14 @@ func UndoList(u *record.Undo, dir string) string {
 			done++
 			continue
 		}
-		forced := ""
-		if s.Forced {
-			forced = " (changed since; its content is saved)"
+		note := ""
+		switch {
+		case s.Forced:
+			note = " (changed since; its content is saved)"
+		case s.Merged:
+			note = " (changed since; those lines stay)"
 		}
-		fmt.Fprintf(&b, "  %-8s %s%s\n", s.Verb(), shortPath(s.Path, dir), forced)
+		fmt.Fprintf(&b, "  %-8s %s%s\n", s.Verb(), shortPath(s.Path, dir), note)
 	}
 	if done > 0 {
 		fmt.Fprintf(&b, "  already restored: %d\n", done)
@@ -95,7 +98,7 @@ func shortPath(path, dir string) string {
 }
 
 // undoWords are the arguments of /undo.
-const undoWords = "[--call ID|--turn N|--all] [--force] [--yes]"
+const undoWords = "[--call ID|--turn N|--all] [--force] [--yes] [-- PATH…]"
 
 func slashUndo(ctx context.Context, s *session.Session, words string) (Expansion, error) {
 	return takeBack(ctx, s, "undo", words, record.Selection{})
@@ -107,9 +110,12 @@ func slashRedo(ctx context.Context, s *session.Session, words string) (Expansion
 
 // takeBack lists what an undo or a redo would do, and does it with --yes.
 func takeBack(ctx context.Context, s *session.Session, name, words string, sel record.Selection) (Expansion, error) {
-	yes, err := readUndo(&sel, strings.Fields(words))
+	yes, err := readUndo(&sel, splitQuoted(words))
 	if err != nil {
 		return Expansion{}, err
+	}
+	for i, path := range sel.Paths {
+		sel.Paths[i] = s.Directory.Journaled(path)
 	}
 	u, err := s.Undo(sel)
 	if err != nil {
@@ -118,6 +124,9 @@ func takeBack(ctx context.Context, s *session.Session, name, words string, sel r
 	list := UndoList(u, s.Directory.Path)
 	if !yes && len(u.Todo()) > 0 {
 		again := strings.TrimSpace("/"+name+" "+words) + " --yes"
+		if sel.Paths != nil {
+			again = "/" + name + " --yes " + words
+		}
 		return Expansion{Choice: askUndo(u, s.Directory.Path), Print: list + "Type '" + again + "' to continue."}, nil
 	}
 	left, err := u.Apply(ctx)
@@ -139,6 +148,8 @@ func readUndo(sel *record.Selection, words []string) (yes bool, err error) {
 		word := words[0]
 		words = words[1:]
 		switch {
+		case word == "--":
+			sel.Paths, words = words, nil
 		case word == "--yes":
 			yes = true
 		case word == "--force":
@@ -153,7 +164,7 @@ func readUndo(sel *record.Selection, words []string) (yes bool, err error) {
 			}
 			words = words[1:]
 		default:
-			return false, errorf("unknown word %q\nUsage: /undo %s, /redo [--force] [--yes]", word,
+			return false, errorf("unknown word %q\nUsage: /undo %s, /redo [--force] [--yes] [-- PATH…]", word,
 				undoWords)
 		}
 	}

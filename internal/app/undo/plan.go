@@ -12,6 +12,8 @@ type Plan struct {
 	Steps []Step // by path
 	Left  []Left // by path
 	store *Store
+	// merged are contents by their state, which Save saves.
+	merged map[string][]byte
 }
 
 // Step is the change of a path from its current state. A step with Now equal to To is already done.
@@ -19,6 +21,7 @@ type Step struct {
 	Path    string
 	Now, To State
 	Forced  bool   // it has changed since the call
+	Merged  bool   // it has changed since the call, in other lines, which stay
 	From    string // where it is now: its content isn't saved, so it is moved back; "": not moved
 	away    bool   // it is moved back to another path
 }
@@ -40,6 +43,8 @@ func (s Step) Verb() string {
 	switch {
 	case s.From != "" || s.away:
 		return "move"
+	case s.Merged:
+		return "merge"
 	case s.Now.Is == s.To.Is && s.Now.Mode != s.To.Mode:
 		return "chmod"
 	case s.To.Is == "":
@@ -58,11 +63,11 @@ type PlanOptions struct {
 }
 
 // NewPlan plans to revert changes, the newest last: every path gets the state before the first of its changes. A path
-// that has changed since is skipped.
+// that has changed since is merged, or skipped.
 func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 	p := Plan{store: store}
 	now, to := map[string]State{}, map[string]State{}
-	forced, changed, left := map[string]bool{}, map[string]bool{}, map[string]string{}
+	forced, merged, changed, left := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]string{}
 	for _, c := range slices.Backward(changes) {
 		if _, seen := now[c.Path]; !seen {
 			state, err := peek(c.Path, c.Before.isNode() || c.After.isNode())
@@ -80,11 +85,15 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 		case o.Force:
 			to[c.Path], forced[c.Path] = c.Before, true
 		default:
+			if state, ok := p.merge(c, now[c.Path], to[c.Path]); ok {
+				to[c.Path], merged[c.Path] = state, true
+				continue
+			}
 			left[c.Path], changed[c.Path] = changedSince(now[c.Path], c.After), true
 		}
 	}
 	for path, state := range to {
-		if left[path] == "" && state.isFile() && now[path].Is != state.Is {
+		if left[path] == "" && state.isFile() && now[path].Is != state.Is && p.merged[state.Is] == nil {
 			if err := store.check(state.Is); err != nil {
 				left[path] = err.Error()
 			}
@@ -97,7 +106,8 @@ func NewPlan(changes []Change, store *Store, o PlanOptions) Plan {
 			continue
 		}
 		p.Steps = append(p.Steps, Step{
-			Path: path, Now: now[path], To: to[path], Forced: forced[path], From: from[path], away: away[path],
+			Path: path, Now: now[path], To: to[path], Forced: forced[path], Merged: merged[path], From: from[path],
+			away: away[path],
 		})
 	}
 	p.keepFull()

@@ -78,6 +78,11 @@ func (p Plan) Save() ([]Change, error) {
 	b := &batch{store: p.store}
 	var out []Change
 	for _, s := range p.Todo() {
+		if content, ok := p.merged[s.To.Is]; ok {
+			if _, err := b.add(content); err != nil {
+				return nil, err
+			}
+		}
 		if s.Now.isFile() {
 			h, ok := parse(s.Now.Is)
 			if !ok || !p.store.contains(h) {
