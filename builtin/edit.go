@@ -224,6 +224,7 @@ func (r *revision) said(notes string) string {
 // record updates what the session has read of the file: everything known before, and the changed lines.
 func (r *revision) record(seen *workspace.Seen) {
 	path, lines := r.was.path.Abs, text.Lines(r.now.Text)
+	defer seen.Keep(path, r.newHash(), r.now.Text)
 	if !r.was.exists {
 		seen.RecordWhole(path, r.newHash(), lines)
 		return

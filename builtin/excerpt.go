@@ -43,6 +43,7 @@ type excerpt struct {
 	whole       bool  // exactly the whole file
 	about       string
 	hash        workspace.Hash
+	all         string // the text of the whole file, if it was in memory
 }
 
 func (w window) withDefaults() window {
@@ -99,7 +100,7 @@ func excerptOf(content []byte, w window) (excerpt, error) {
 		return excerpt{}, err
 	}
 	w = w.withDefaults()
-	x := excerpt{total: text.Lines(doc.Text), about: about(doc), hash: sha256.Sum256(content)}
+	x := excerpt{total: text.Lines(doc.Text), about: about(doc), hash: sha256.Sum256(content), all: doc.Text}
 	x.first, x.last = w.first, min(w.last(), x.total)
 	if x.first > x.total && x.total > 0 || x.first > 1 && x.total == 0 {
 		return x, &pastEndError{x.total}
@@ -227,6 +228,7 @@ func (x excerpt) result(about string) tool.Result {
 // record records the shown lines as read. A cut line counts as read only if no more of it can be shown, that is, if it
 // was requested alone.
 func (x excerpt) record(seen *workspace.Seen, path string) {
+	defer seen.Keep(path, x.hash, x.all)
 	if x.whole {
 		seen.RecordWhole(path, x.hash, x.total)
 		return

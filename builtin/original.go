@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/document"
 	"github.com/adze-dev/adze/internal/engine/edit"
@@ -103,6 +104,9 @@ func (f *files) checkRead(a action, o original, all bool) error {
 	case r.Knowledge == workspace.Unread:
 		return a.errorf(requiresRead, o.path, "the file hasn't been read in this session; read it%s first (the lines "+
 			"in question are enough)", f.offer.hint("read_file", " with read_file"))
+	case r.Knowledge == workspace.Changed && r.Was != "" && o.doc != nil && r.Was != o.doc.Text && !all:
+		return &changedError{a.errorf(changedSinceRead, o.path, "it changed on disk since it was read, and nothing was "+
+			"written. What changed:\n%s", shownChange(r.Was, o.doc.Text)), f.seen, o}
 	case r.Knowledge == workspace.Changed:
 		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry "+
 			"with its current content")
@@ -113,6 +117,42 @@ func (f *files) checkRead(a action, o original, all bool) error {
 				r.Missing[0].First-1), f.offer.hint("edit", ", or change a part with edit"))
 	}
 	return nil
+}
+
+// changedError reports a change of a file with the lines that changed. When the model has seen it, it can edit the file
+// without reading it again; an overwrite still requires that.
+type changedError struct {
+	error
+	seen *workspace.Seen
+	file original
+}
+
+func (e *changedError) Unwrap() error { return e.error }
+
+// Told records that the model knows of the change.
+func (e *changedError) Told() {
+	e.seen.Record(e.file.path.Abs, e.file.hash, text.Lines(e.file.doc.Text))
+	e.seen.Keep(e.file.path.Abs, e.file.hash, e.file.doc.Text)
+}
+
+const (
+	maxChangeLines = 40 // of a change by someone else that is shown
+	maxChangeBytes = 8000
+)
+
+// shownChange returns the lines that differ, and what to do next.
+func shownChange(was, now string) string {
+	diff := edit.Compare(was, now).Short().Unified("", "")
+	_, diff, _ = strings.Cut(diff, "@@") // without the names
+	lines := strings.SplitAfter("@@"+strings.TrimSuffix(diff, "\n"), "\n")
+	shown := strings.Join(lines[:min(len(lines), maxChangeLines)], "")
+	if len(shown) > maxChangeBytes {
+		shown = strings.ToValidUTF8(shown[:maxChangeBytes], "") + "…"
+	} else if len(lines) <= maxChangeLines {
+		return shown + "\nRetry with the current text. You don't have to read the file again."
+	}
+	return strings.TrimSuffix(shown, "\n") + "\nThe rest of the change is not shown. Retry if the text to replace " +
+		"is still the same, or read the file again."
 }
 
 // binary returns an error if read_file doesn't show the file as text; otherwise nil.

@@ -55,6 +55,7 @@ func writeFile(f *files) tool.Tool {
 					return tool.Result{}, err
 				}
 				f.seen.RecordWhole(p.Abs, c.newHash(), text.Lines(c.now.Text))
+				f.seen.Keep(p.Abs, c.newHash(), c.now.Text)
 				said := fmt.Sprintf("Successfully created and wrote to new file: %s.", p.Abs)
 				if c.was.exists {
 					said = fmt.Sprintf("Successfully overwrote file: %s.", p.Abs)

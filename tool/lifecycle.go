@@ -189,7 +189,7 @@ func (e *scheduledCall) tell(ctx context.Context, inv *Invocation, err error) (o
 		return cancelled("%s: cancelled while preparing", e.decl.Name), false
 	}
 	if e.x.judge(e.request(*asReading(inv)), e.hook).Verdict == Allow {
-		return errored(err), false
+		return told(err), false
 	}
 	if typeOf(err) == UnhandledException { // nothing to ask the user about
 		return failed(StatusError, UnhandledException, "%s: the tool failed while preparing. This is a bug in the "+
@@ -206,7 +206,20 @@ func (e *scheduledCall) tell(ctx context.Context, inv *Invocation, err error) (o
 	if s.end != nil {
 		return *s.end, false
 	}
-	return errored(err), s.again
+	if s.again {
+		return Outcome{}, true
+	}
+	return told(err), false
+}
+
+// told returns an error as the outcome for the model. An error with a method Told learns that the model sees it, which
+// Prepare doesn't know: it may run again.
+func told(err error) Outcome {
+	var shown interface{ Told() }
+	if errors.As(err, &shown) {
+		shown.Told()
+	}
+	return errored(err)
 }
 
 // asReading returns inv as a request to read: whether the model may see the error of a call depends on whether it may

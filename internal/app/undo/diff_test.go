@@ -30,7 +30,8 @@ func asGit(tree map[string]string) map[string]string {
 	return out
 }
 
-// copyTo copies the workspace.
+// copyTo copies the workspace, without empty directories, which git doesn't know: it doesn't replace them by a file if they
+// contain others.
 func (p *place) copyTo(dir string) {
 	p.t.Helper()
 	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
@@ -39,11 +40,15 @@ func (p *place) copyTo(dir string) {
 		}
 		rel, _ := filepath.Rel(p.root, path)
 		to := filepath.Join(dir, rel)
+		if d.IsDir() {
+			return nil
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
 		switch info, err := d.Info(); {
 		case err != nil:
 			return err
-		case d.IsDir():
-			return os.MkdirAll(to, 0o755)
 		case d.Type()&fs.ModeSymlink != 0:
 			target, _ := os.Readlink(path)
 			return os.Symlink(target, to)

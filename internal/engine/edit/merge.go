@@ -7,8 +7,8 @@ import (
 	"github.com/aymanbagabas/go-udiff/lcs"
 )
 
-// Merge makes the changes from base to ours and from base to theirs in one text. ok is false if both changed the same or
-// adjacent lines, unless they changed them equally.
+// Merge makes the changes from base to ours and from base to theirs in one text. ok is false if both changed the same
+// or adjacent lines, unless they changed them equally.
 func Merge(base, ours, theirs string) (merged string, ok bool) {
 	lines, a, b := linesOf(base), linesOf(ours), linesOf(theirs)
 	var out strings.Builder

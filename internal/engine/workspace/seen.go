@@ -26,6 +26,7 @@ type Reading struct {
 	Knowledge Knowledge
 	Missing   []Range // the unread lines, if Partly
 	Lines     int     // number of lines, if Partly or Whole
+	Was       string  // the text that was read, if Changed and it was kept
 }
 
 // Seen records for a session which content of which file was read, by hash and never by timestamps. The zero value is
@@ -41,6 +42,7 @@ type Seen struct {
 	files map[string]*list.Element // of *seenFile
 	order list.List                // most recently used first
 	fresh map[string]bool          // paths whose record changed since Take returned it
+	kept  int                      // bytes of the kept texts
 }
 
 type seenFile struct {
@@ -50,6 +52,36 @@ type seenFile struct {
 	whole  bool
 	lines  int
 	read   ranges
+	text   string // "": not kept
+}
+
+const (
+	maxKept    = 256 << 10 // of a text that is kept
+	maxKeptAll = 16 << 20
+)
+
+// Keep keeps the text of a recorded content, so that a later change can be shown: short texts of the most recently used
+// files.
+func (s *Seen) Keep(path string, hash Hash, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.files[path]
+	if !ok || e.Value.(*seenFile).hash != hash || len(text) > maxKept {
+		return
+	}
+	f := e.Value.(*seenFile)
+	s.drop(f)
+	f.text = text
+	s.kept += len(text)
+	for e := s.order.Back(); e != nil && s.kept > maxKeptAll; e = e.Prev() {
+		s.drop(e.Value.(*seenFile))
+	}
+}
+
+// drop drops the text of a record.
+func (s *Seen) drop(f *seenFile) {
+	s.kept -= len(f.text)
+	f.text = ""
 }
 
 // RecordWhole records that the whole content with that hash was read or written.
@@ -120,7 +152,7 @@ func (s *Seen) Check(path string, now Hash) Reading {
 	case f.hash != now && f.opaque:
 		return Reading{Knowledge: Opaque}
 	case f.hash != now:
-		return Reading{Knowledge: Changed}
+		return Reading{Knowledge: Changed, Was: f.text}
 	case f.whole:
 		return Reading{Knowledge: Whole, Lines: f.lines}
 	}
@@ -132,6 +164,7 @@ func (s *Seen) Forget(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e, ok := s.files[path]; ok {
+		s.drop(e.Value.(*seenFile))
 		s.order.Remove(e)
 		delete(s.files, path)
 		s.touch(path)
@@ -153,6 +186,7 @@ func (s *Seen) at(path string, hash Hash) *seenFile {
 		s.order.MoveToFront(e)
 		f := e.Value.(*seenFile)
 		if f.hash != hash {
+			s.drop(f)
 			*f = seenFile{path: path, hash: hash}
 		}
 		f.opaque = false
@@ -168,10 +202,10 @@ func (s *Seen) at(path string, hash Hash) *seenFile {
 		limit = 4096
 	}
 	for s.order.Len() > limit {
-		last := s.order.Back()
-		path := s.order.Remove(last).(*seenFile).path
-		delete(s.files, path)
-		delete(s.fresh, path)
+		old := s.order.Remove(s.order.Back()).(*seenFile)
+		s.drop(old)
+		delete(s.files, old.path)
+		delete(s.fresh, old.path)
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package workspace
 import (
 	"crypto/sha256"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -49,6 +50,41 @@ func TestSeen(t *testing.T) {
 	s.Forget("/f")
 	s.Record("/f", v1, 0)
 	check("an empty file is read whole at once", v1, Reading{Knowledge: Whole})
+}
+
+// The text of a content is kept until the file is read again, and the oldest ones are dropped.
+func TestSeenKeepsTexts(t *testing.T) {
+	var s Seen
+	v1, v2 := hashOf("1"), hashOf("2")
+	was := func(path string) string { return s.Check(path, v2).Was }
+	s.Keep("/f", v1, "never recorded")
+	s.RecordWhole("/f", v1, 1)
+	s.Keep("/f", v2, "another content")
+	if was("/f") != "" {
+		t.Errorf("kept %q", was("/f"))
+	}
+	s.Keep("/f", v1, "one")
+	if was("/f") != "one" {
+		t.Errorf("kept %q, want one", was("/f"))
+	}
+	s.RecordWhole("/f", v2, 1)
+	if got := s.Check("/f", v1).Was; got != "" || s.kept != 0 {
+		t.Errorf("kept %q, %d bytes", got, s.kept)
+	}
+	text := strings.Repeat("x", maxKept)
+	for i := range 2 * maxKeptAll / maxKept {
+		s.RecordWhole(fmt.Sprint(i), v1, 1)
+		s.Keep(fmt.Sprint(i), v1, text)
+	}
+	s.RecordWhole("large", v1, 1)
+	s.Keep("large", v1, text+"x")
+	if s.kept != maxKeptAll || was("0") != "" || was("127") != text || was("large") != "" {
+		t.Errorf("%d bytes are kept", s.kept)
+	}
+	s.Forget("127")
+	if s.kept != maxKeptAll-maxKept {
+		t.Errorf("%d bytes are kept", s.kept)
+	}
 }
 
 func TestSeenEdits(t *testing.T) {
