@@ -105,8 +105,8 @@ func (f *files) checkRead(a action, o original, all bool) error {
 		return a.errorf(requiresRead, o.path, "the file hasn't been read in this session; read it%s first (the lines "+
 			"in question are enough)", f.offer.hint("read_file", " with read_file"))
 	case r.Knowledge == workspace.Changed && r.Was != "" && o.doc != nil && r.Was != o.doc.Text && !all:
-		return &changedError{a.errorf(changedSinceRead, o.path, "it changed on disk since it was read, and nothing was "+
-			"written. What changed:\n%s", shownChange(r.Was, o.doc.Text)), f.seen, o}
+		return &changedError{a.errorf(changedSinceRead, o.path, "it changed on disk since it was read, and nothing "+
+			"was written. What changed:\n%s", shownChange(r.Was, o.doc.Text)), f.seen, o}
 	case r.Knowledge == workspace.Changed:
 		return a.errorf(changedSinceRead, o.path, "it changed on disk since it was read; read it again, then retry "+
 			"with its current content")

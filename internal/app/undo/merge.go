@@ -11,8 +11,8 @@ import (
 // maxMerged is the maximum size of a file that is merged.
 const maxMerged = 4 << 20
 
-// merge reverts a change of a file that has changed since, if the later changes are in other lines: they stay. is is the
-// state so far; now is the one on disk.
+// merge reverts a change of a file that has changed since, if the later changes are in other lines: they stay. is is
+// the state so far; now is the one on disk.
 func (p *Plan) merge(c Change, now, is State) (State, bool) {
 	to := State{Mode: is.Mode}
 	switch {
