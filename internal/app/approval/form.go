@@ -107,9 +107,26 @@ func (f Field) Label() string {
 // Name returns the field's name, for errors.
 func (f Field) Name() string { return tool.Visible(f.name) }
 
+// Required reports whether the field must be answered.
+func (f Field) Required() bool { return f.required }
+
+// Several reports whether several choices can be taken.
+func (f Field) Several() bool { return f.Type == "array" && len(f.Choices()) > 0 }
+
+// Own describes the user's own answer, if the field accepts one beside its choices.
+func (f Field) Own() string {
+	if f.own == nil {
+		return ""
+	}
+	return f.own.words()
+}
+
 // Answer reads a typed line into the answer of a form. For an empty line the field is omitted, or has its default. The
 // error says what to type instead.
 func (f Field) Answer(line string, answer map[string]any) error {
+	if strings.TrimSpace(line) == "" && f.own != nil && len(f.Default) == 0 {
+		return fmt.Errorf("Choose a number, or %s", f.own.words())
+	}
 	typed, words := f.split(line)
 	value, err := f.parse(typed, words)
 	if err != nil {
@@ -166,13 +183,19 @@ func (f Field) Hint() string {
 		hint += ", or " + f.own.words()
 	}
 	if len(f.Default) > 0 {
-		return hint + ", or nothing for " + f.defaultShown()
+		return hint + ", or nothing for " + f.DefaultText()
 	}
 	return hint
 }
 
-// defaultShown returns the default as the user would type it.
-func (f Field) defaultShown() string {
+// DefaultText returns the default as the user would type it; "" if there is none.
+func (f Field) DefaultText() string {
+	switch string(f.Default) {
+	case "true":
+		return "y"
+	case "false":
+		return "n"
+	}
 	for i, c := range f.Choices() {
 		var value string
 		if json.Unmarshal(f.Default, &value) == nil && value == c.Const {
@@ -184,7 +207,7 @@ func (f Field) defaultShown() string {
 
 func (f Field) wanted() string {
 	switch {
-	case f.Type == "array" && len(f.Choices()) > 0:
+	case f.Several():
 		return "numbers, separated by commas"
 	case len(f.Choices()) > 0:
 		return "number"

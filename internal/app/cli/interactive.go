@@ -19,6 +19,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/session"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -353,6 +354,17 @@ func (h *screenHost) NextMode() {
 	if err := h.session.SetMode(next.String()); err != nil {
 		h.note(err.Error())
 	}
+}
+
+// Running are the background commands that end with the session.
+func (h *screenHost) Running() []string {
+	var out []string
+	for _, j := range h.session.Tools.Jobs() {
+		if j.Running {
+			out = append(out, j.ID+" ("+humanize.Shorten(tool.Visible(j.Command), 60)+")")
+		}
+	}
+	return out
 }
 
 // Background moves running commands to the background.

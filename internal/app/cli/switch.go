@@ -61,8 +61,8 @@ func (h *screenHost) reply(ctx context.Context, x slash.Expansion) (tui.Reply, e
 	if x.Choice == nil {
 		return r, nil
 	}
-	r.Text = "" // for front ends that can't ask
-	r.Choice = &tui.Choice{Title: x.Choice.Title, Detail: x.Choice.Detail, View: x.Choice.View}
+	r.Text, r.Markdown = x.Choice.Text, false // the other text is for front ends that can't ask
+	r.Choice = &tui.Choice{Title: x.Choice.Title, Detail: x.Choice.Detail, View: x.Choice.View, At: x.Choice.At}
 	for _, o := range x.Choice.Options {
 		option := tui.Option{Key: o.Key, Text: o.Text, About: o.About}
 		if o.Run != nil {
@@ -225,8 +225,15 @@ func callHead(s *session.Session, c model.Call) string {
 // setTheme shows the theme, or sets and saves it.
 func (h *screenHost) setTheme(name string) (tui.Reply, error) {
 	if name == "" {
-		return tui.Reply{Text: fmt.Sprintf("Theme: %s. Others: /theme %s.", h.session.Settings.UI.Theme,
-			strings.Join(tui.Themes(), ", "))}, nil
+		c := &tui.Choice{Title: "Which theme?"}
+		for i, theme := range tui.Themes() {
+			o := tui.Option{Text: theme, Run: func(context.Context) (tui.Reply, error) { return h.setTheme(theme) }}
+			if theme == h.session.Settings.UI.Theme {
+				c.At, o.About = i, "current"
+			}
+			c.Options = append(c.Options, o)
+		}
+		return tui.Reply{Choice: c}, nil
 	}
 	if !tui.IsTheme(name) {
 		return tui.Reply{}, errors.New(tui.UnknownTheme(name))

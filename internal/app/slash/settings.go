@@ -139,6 +139,22 @@ func (c *Commands) trust(ctx context.Context, s *session.Session, _ string) (Exp
 	if c.front&Answers == 0 {
 		return Expansion{Print: list + "This project isn't trusted. Run 'adze trust' to trust it."}, nil
 	}
+	trusted := func(context.Context) (Expansion, error) {
+		if err := store.Trust(dir, items); err != nil {
+			return Expansion{}, err
+		}
+		return Expansion{
+			Print: "Trusted. It takes effect when you start adze again; adze -c continues this session.",
+		}, nil
+	}
+	if c.front&Chooses != 0 {
+		return Expansion{Choice: &Choice{Title: "Trust this project?", Text: list, Options: []Option{
+			{Text: "no, not now", Run: func(context.Context) (Expansion, error) {
+				return Expansion{Print: "Not trusted."}, nil
+			}},
+			{Text: "yes, trust it", About: "until it requests something else", Run: trusted},
+		}}}, nil
+	}
 	d, err := s.Executor.Ask(ctx, tool.Request{
 		Call:        tool.Call{Name: "trust"},
 		Declaration: tool.Declaration{Name: "trust", DisplayName: "Trust", Kind: tool.Other},
@@ -150,8 +166,5 @@ func (c *Commands) trust(ctx context.Context, s *session.Session, _ string) (Exp
 	if d.Verdict != tool.Allow {
 		return Expansion{Print: "Not trusted."}, nil
 	}
-	if err := store.Trust(dir, items); err != nil {
-		return Expansion{}, err
-	}
-	return Expansion{Print: "Trusted. It takes effect when you start adze again; adze -c continues this session."}, nil
+	return trusted(ctx)
 }

@@ -370,12 +370,15 @@ func slashClear(_ context.Context, s *session.Session, _ string) (Expansion, err
 	return Expansion{Print: "Started a new conversation."}, nil
 }
 
-func slashMode(_ context.Context, s *session.Session, words string) (Expansion, error) {
-	if words == "" {
-		return Expansion{Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(),
-			strings.Join(modeNames(), ", "))}, nil
+func slashMode(ctx context.Context, s *session.Session, name string) (Expansion, error) {
+	if name == "" {
+		return Expansion{
+			Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(), strings.Join(modeNames(), ", ")),
+			Choice: pick("Which approval mode?", s.Policy.Mode().String(), words(modeNames()),
+				func(ctx context.Context, name string) (Expansion, error) { return slashMode(ctx, s, name) }),
+		}, nil
 	}
-	if err := s.SetMode(words); err != nil {
+	if err := s.SetMode(name); err != nil {
 		return Expansion{}, errorf("/mode: %v", err)
 	}
 	return Expansion{Print: fmt.Sprintf("Approval mode: %s.", s.Policy.Mode())}, nil
@@ -426,7 +429,33 @@ func listModels(ctx context.Context, s *session.Session) Expansion {
 		fmt.Fprintf(&b, "- %s\n", tool.Visible(err.Error()))
 	}
 	b.WriteString("\nUse /model NAME to switch.")
-	return Expansion{Print: b.String(), Markdown: true}
+	x := Expansion{Print: b.String(), Markdown: true}
+	if len(list) > 0 {
+		var names []Value
+		for _, m := range list {
+			names = append(names, Value{m.ID, m.Source})
+		}
+		x.Choice = pick("Which model?", s.Models.Name(), names,
+			func(ctx context.Context, name string) (Expansion, error) { return slashModel(ctx, s, name) })
+		for _, err := range errs {
+			x.Choice.Detail = append(x.Choice.Detail, tool.Visible(err.Error()))
+		}
+	}
+	return x
+}
+
+// pick returns the choice of one of some values. The current one is highlighted.
+func pick(title, current string, values []Value, run func(context.Context, string) (Expansion, error)) *Choice {
+	c := &Choice{Title: title}
+	for i, v := range values {
+		about := tool.Visible(v.About)
+		if v.Text == current {
+			c.At, about = i, strings.TrimPrefix(about+", current", ", ")
+		}
+		c.Options = append(c.Options, Option{Text: tool.Visible(v.Text), About: about,
+			Run: func(ctx context.Context) (Expansion, error) { return run(ctx, v.Text) }})
+	}
+	return c
 }
 
 func slashEffort(_ context.Context, s *session.Session, words string) (Expansion, error) {
@@ -516,7 +545,9 @@ type Choice struct {
 	Title   string
 	Detail  []string // further lines
 	View    string   // more details, which may be long; "": none
-	Options []Option // the first one is the default, and safe
+	Text    string   // printed before it
+	Options []Option
+	At      int // the option that is the default: the current one, or one that is safe
 }
 
 // Option is a possible answer to a choice.

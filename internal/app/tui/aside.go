@@ -10,12 +10,20 @@ func (s *Screen) aside(ctx context.Context, typed string) {
 	s.printPrompt(typed)
 	s.o.History.add(typed)
 	host := s.o.Host
+	s.beside(ctx, func(ctx context.Context) (Reply, error) { return host.Run(ctx, typed) })
+}
+
+// beside runs something while a prompt is being answered.
+func (s *Screen) beside(ctx context.Context, f func(context.Context) (Reply, error)) {
 	s.asides.Go(func() {
-		reply, err := host.Run(ctx, typed)
+		reply, err := f(ctx)
 		s.send(func(s *Screen) {
 			s.show(reply)
 			if err != nil && !errors.Is(err, context.Canceled) {
 				s.fail(err)
+			}
+			if reply.Choice != nil && s.choice == nil {
+				s.choice = newChoice(*reply.Choice)
 			}
 			s.space()
 		})

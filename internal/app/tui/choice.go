@@ -3,8 +3,6 @@ package tui
 import (
 	"context"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/app/tui/keys"
@@ -15,7 +13,8 @@ type Choice struct {
 	Title   string
 	Detail  []string // lines about it
 	View    string   // more about it, for the viewer; "": nothing
-	Options []Option // the first one is the default
+	Options []Option
+	At      int // the option that is highlighted first
 }
 
 // Option is a possible answer to a choice.
@@ -28,26 +27,27 @@ type Option struct {
 // openChoice is a choice that waits for the user. All keys are for it: the user asked for it.
 type openChoice struct {
 	Choice
-	at     int // selected, in matching
-	filter string
+	list
 }
 
-// keyed reports whether letters choose the options; else they are a list.
-func (c *openChoice) keyed() bool { return len(c.Options) > 0 && c.Options[0].Key != "" }
-
-// matching are the options that have what was typed.
-func (c *openChoice) matching() []Option {
-	if c.filter == "" {
-		return c.Options
-	}
-	var out []Option
+// newChoice opens a choice. Of options with letters none is highlighted.
+func newChoice(c Choice) *openChoice {
+	out := &openChoice{Choice: c, list: list{at: c.At}}
 	for _, o := range c.Options {
-		if strings.Contains(strings.ToLower(o.Text), strings.ToLower(c.filter)) {
-			out = append(out, o)
+		out.items = append(out.items, item{key: o.Key, text: o.Text, about: o.About})
+	}
+	if out.keyed() {
+		if c.View != "" {
+			out.items = append(out.items, item{key: "v", text: "view"})
 		}
+		out.items = append(out.items, item{key: "Esc", text: "cancel"})
+		out.at, out.least = -1, len(out.items)-1
 	}
 	return out
 }
+
+// keyed reports whether letters choose the options; else they are lines.
+func (c *openChoice) keyed() bool { return len(c.Options) > 0 && c.Options[0].Key != "" }
 
 // choiceKey handles a key while a choice is open.
 func (s *Screen) choiceKey(ctx context.Context, k keys.Key) {
@@ -60,46 +60,36 @@ func (s *Screen) choiceKey(ctx context.Context, k keys.Key) {
 		s.suspend()
 	case name == "ctrl+l":
 		s.painter.Redraw()
-	case c.keyed():
-		s.keyedChoice(ctx, name)
+	case c.move(name):
 	case name == "enter":
-		if list := c.matching(); len(list) > 0 {
-			s.pickOption(ctx, list[c.at])
+		s.take(ctx, c.chosen())
+	case c.keyed():
+		if name == "n" || name == "q" {
+			name = "esc"
 		}
-	case name == "up" || name == "ctrl+p":
-		c.at = max(0, c.at-1)
-	case name == "down" || name == "ctrl+n" || name == "tab":
-		c.at = max(0, min(c.at+1, len(c.matching())-1))
-	case name == "pageup":
-		c.at = max(0, c.at-maxOptions)
-	case name == "pagedown":
-		c.at = max(0, min(c.at+maxOptions, len(c.matching())-1))
+		s.take(ctx, c.find(name))
+	case name == "tab":
+		c.move("down")
 	case name == "backspace":
-		_, n := utf8.DecodeLastRuneInString(c.filter)
-		c.filter, c.at = c.filter[:len(c.filter)-n], 0
+		c.narrow("")
 	case c.filter == "" && len(k.Text) == 1 && k.Text[0] >= '1' && int(k.Text[0]-'0') <= min(9, len(c.Options)):
 		c.at = int(k.Text[0] - '1')
 	case c.filter == "" && k.Text == "v" && c.View != "":
 		s.viewText(c.Title, c.View)
 	case k.Text != "":
-		c.filter, c.at = c.filter+k.Text, 0
+		c.narrow(k.Text)
 	}
 }
 
-// keyedChoice handles a letter.
-func (s *Screen) keyedChoice(ctx context.Context, name string) {
-	for _, o := range s.choice.Options {
-		if o.Key == name {
-			s.pickOption(ctx, o)
-			return
-		}
-	}
-	switch name {
-	case "v":
-		if s.choice.View != "" {
-			s.viewText(s.choice.Title, s.choice.View)
-		}
-	case "n", "q":
+// take continues with an item of the choice.
+func (s *Screen) take(ctx context.Context, i int) {
+	switch c := s.choice; {
+	case i < 0:
+	case i < len(c.Options):
+		s.pickOption(ctx, c.Options[i])
+	case c.items[i].key == "v":
+		s.viewText(c.Title, c.View)
+	default:
 		s.pickOption(ctx, Option{})
 	}
 }
@@ -107,59 +97,36 @@ func (s *Screen) keyedChoice(ctx context.Context, name string) {
 // pickOption continues with an option.
 func (s *Screen) pickOption(ctx context.Context, o Option) {
 	s.choice = nil
-	if o.Run != nil {
+	switch {
+	case o.Run != nil && s.work != nil:
+		s.beside(ctx, o.Run)
+	case o.Run != nil:
 		s.start(ctx, o.Run)
-		return
+	case s.work == nil:
+		s.sendQueued(ctx)
 	}
-	s.sendQueued(ctx)
 }
-
-// maxOptions is how many options of a list are shown.
-const maxOptions = 10
 
 // live is the choice in the live area, below the rule.
 func (c *openChoice) live(width, rows int) []cell.Line {
 	title := cell.Styled(visible(c.Title), cell.Yellow)
 	if c.keyed() {
-		var pairs []string
-		for _, o := range c.Options {
-			pairs = append(pairs, o.Key, o.Text)
+		keys := c.pieces()
+		if line := fill(append([]cell.Line{append(title, cell.Span{Text: " "})}, keys...), width); len(line) == 1 {
+			return line
 		}
-		if c.View != "" {
-			pairs = append(pairs, "v", "view")
-		}
-		keys := hint(append(pairs, "Esc", "cancel")...)
-		if line := append(append(title, cell.Span{Text: " "}), keys...); line.Width() <= width {
-			return []cell.Line{line}
-		}
-		return append(cell.Wrap(title, width, cell.Text("  ")), keys.Cut(width))
+		return append(cell.Wrap(title, width, cell.Text("  ")), fill(keys, width)...)
 	}
 	out := []cell.Line{append(cell.Line{{Text: "? ", Style: cell.Yellow}}, title...)}
-	list := c.matching()
+	match := len(c.matching())
 	// for details and options: beside them are a finished line, the rule, the title, the keys, the prompt and the
 	// status line
 	room := rows - 6
-	for _, d := range c.Detail[:max(0, min(len(c.Detail), room-min(len(list), 3)))] {
+	for _, d := range c.Detail[:max(0, min(len(c.Detail), room-min(match, 3)))] {
 		out = append(out, cell.Styled("    "+cell.Clean(d), cell.Dim))
 	}
-	most := min(maxOptions, max(1, room-len(out)+1))
-	from := max(0, min(c.at-most+1, len(list)-most))
-	for i := from; i < len(list) && i < from+most; i++ {
-		mark, style := "    ", cell.Plain
-		if i == c.at {
-			mark, style = "  › ", cell.Bold
-		}
-		l := cell.Line{{Text: mark + visible(list[i].Text), Style: style}}
-		if list[i].About != "" {
-			about := cell.Styled(" "+visible(list[i].About), cell.Dim)
-			if l.Width() <= width*2/3 { // what is chosen can be read
-				about = about.Cut(width - l.Width() - 1)
-			}
-			l = l.Right(about, width)
-		}
-		out = append(out, l)
-	}
-	pairs := []string{"↑↓", fmt.Sprintf("%d of %d", min(c.at+1, len(list)), len(list)), "Enter", "choose"}
+	out = append(out, c.lines(width, room-len(out)+1)...)
+	pairs := []string{"↑↓", fmt.Sprintf("%d of %d", min(c.at+1, match), match), "Enter", "choose"}
 	if c.View != "" {
 		pairs = append(pairs, "v", "view")
 	}

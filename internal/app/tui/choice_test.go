@@ -8,10 +8,11 @@ import (
 
 // The option that Enter would choose is visible in every size.
 func TestSelectedOptionIsVisible(t *testing.T) {
-	c := &openChoice{Choice: Choice{Title: "Which?", Detail: []string{"one", "two", "three"}}}
+	which := Choice{Title: "Which?", Detail: []string{"one", "two", "three"}}
 	for i := range 30 {
-		c.Options = append(c.Options, Option{Text: fmt.Sprint("option ", i)})
+		which.Options = append(which.Options, Option{Text: fmt.Sprint("option ", i)})
 	}
+	c := newChoice(which)
 	for rows := 5; rows < 30; rows++ {
 		for c.at = range c.Options {
 			lines := c.live(20, rows)

@@ -235,7 +235,7 @@ func (s *Screen) follow(r Reply) {
 		s.listKeys()
 	}
 	if r.Choice != nil {
-		s.choice = &openChoice{Choice: *r.Choice}
+		s.choice = newChoice(*r.Choice)
 	}
 	if r.Edit != "" {
 		s.editor.Set(r.Edit)

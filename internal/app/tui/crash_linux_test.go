@@ -27,6 +27,7 @@ func (h brokenHost) Continue(context.Context) error             { return nil }
 func (h brokenHost) Status() Status                             { h.broken("status"); return Status{Mode: "default"} }
 func (h brokenHost) Todos() builtin.TodoList                    { return nil }
 func (h brokenHost) NextMode()                                  { h.broken("mode") }
+func (h brokenHost) Running() []string                          { return nil }
 func (h brokenHost) Background() []string                       { return nil }
 func (h brokenHost) Aside(string) bool                          { return false }
 func (h brokenHost) Attach(string) (label, why string)          { return "", "" }

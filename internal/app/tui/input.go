@@ -8,8 +8,13 @@ import (
 	"github.com/adze-dev/adze/internal/app/tui/keys"
 )
 
-// again is how soon a key must be pressed a second time to mean more.
-const again = time.Second
+const (
+	// again is how soon Ctrl+C or Ctrl+D must be pressed a second time to quit.
+	again = 2 * time.Second
+	// burst is how soon after a Ctrl+C that interrupted the next key, if it is another one, means the same, although
+	// nothing runs anymore.
+	burst = time.Second
+)
 
 // input handles what the terminal sent. When that was counts, not when it is handled: keys that were typed before a
 // question was visible don't answer it.
@@ -100,7 +105,7 @@ func (s *Screen) escape(ctx context.Context) {
 	case s.offered == escapes && s.editor.Empty():
 		s.command(ctx, "/rewind")
 	case s.offered == escapes:
-		s.editor.Clear()
+		s.clearDraft()
 	case !s.editor.Empty():
 		s.note, s.offer = "Esc again clears the prompt", escapes
 	default:
@@ -117,30 +122,50 @@ const (
 	quits
 )
 
-// cancel is Ctrl+C: it clears the prompt, interrupts, or quits if it is pressed twice.
+// cancel is Ctrl+C: it clears the prompt, or interrupts what runs, however often it is pressed. With nothing to clear or
+// to interrupt, it quits if it is pressed twice.
 func (s *Screen) cancel() {
-	now := s.o.Now()
-	defer func() { s.interrupted = now }()
 	switch {
 	case !s.editor.Empty():
-		s.editor.Clear()
-		s.complete.close()
-	case s.work != nil && now.Sub(s.interrupted) >= again:
+		s.clearDraft()
+	case s.work != nil || s.lastKey.Equal(s.interrupted) && s.keyAt.Sub(s.interrupted) < burst:
+		s.interrupted = s.keyAt
 		s.interrupt()
-	case s.offered == quits || now.Sub(s.interrupted) < again:
-		s.done = true
 	default:
-		s.note, s.offer = "Ctrl+C again quits", quits
+		s.leave("Ctrl+C")
 	}
+}
+
+// clearDraft clears the prompt. Up brings it back.
+func (s *Screen) clearDraft() {
+	s.history.leave()
+	s.o.History.Prompts = append(s.o.History.Prompts, s.editor.Text())
+	s.editor.Clear()
+	s.complete.close()
 }
 
 // endOfInput is Ctrl+D.
 func (s *Screen) endOfInput() {
-	if s.editor.Empty() {
+	switch {
+	case !s.editor.Empty():
+		s.editor.Delete()
+	case len(s.o.Host.Running()) > 0:
+		s.leave("Ctrl+D")
+	default:
+		s.done = true
+	}
+}
+
+// leave quits if the key was pressed before, and says so otherwise. Background commands that would end are named.
+func (s *Screen) leave(key string) {
+	if s.offered == quits && s.keyAt.Sub(s.lastKey) < again {
 		s.done = true
 		return
 	}
-	s.editor.Delete()
+	if running := s.o.Host.Running(); len(running) > 0 {
+		s.tell(key + " again quits and stops " + strings.Join(running, ", "))
+	}
+	s.note, s.offer = key+" again quits", quits
 }
 
 // interrupt stops what runs. What it did remains.

@@ -35,7 +35,7 @@ func actions() []action {
 		{"newline", "shift+enter alt+enter ctrl+j", "new line; \\ and Enter too",
 			edit(func(s *Screen) { s.editor.Insert("\n") })},
 		{"interrupt", "esc", "interrupt; twice: clear the prompt, or rewind", (*Screen).escape},
-		{"cancel", "ctrl+c", "clear, interrupt; twice: quit", do((*Screen).cancel)},
+		{"cancel", "ctrl+c", "clear, or interrupt; idle and twice: quit", do((*Screen).cancel)},
 		{"quit", "ctrl+d", "quit, if the prompt is empty", do((*Screen).endOfInput)},
 		{"up", "up", "", do((*Screen).up)},
 		{"down", "down", "", do((*Screen).down)},

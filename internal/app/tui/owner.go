@@ -72,6 +72,7 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	case questionKeys:
 		used = s.questionKey(s.asked(), k)
 	}
+	s.answering = used && owner == questionKeys
 	if !used {
 		s.promptKey(ctx, k)
 	}
@@ -79,12 +80,13 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 
 // pasted hands a pasted text to its owner. It never answers anything.
 func (s *Screen) pasted(ctx context.Context, text string) {
+	s.answering = false
 	switch s.owner() {
 	case viewKeys:
 		s.view.Paste(text)
 	case choiceKeys:
 		if !s.choice.keyed() {
-			s.choice.filter, s.choice.at = s.choice.filter+visible(text), 0
+			s.choice.narrow(visible(text))
 		}
 	case searchKeys:
 		s.lookup.query += visible(text)
@@ -115,6 +117,7 @@ func (q *question) owns(s *Screen) bool { return q.typing || s.editor.Empty() ||
 func (s *Screen) focus(q *question) {
 	if q.stage == filling {
 		s.takeText(q, filling)
+		q.restore(s)
 		return
 	}
 	s.questions.focused = true

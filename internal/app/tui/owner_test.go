@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/adze-dev/adze/internal/app/approval"
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/app/tui/keys"
 	"github.com/adze-dev/adze/internal/app/tui/viewer"
@@ -15,6 +16,7 @@ import (
 type mutedHost struct{ Host }
 
 func (mutedHost) Complete(context.Context, string, func([]Candidate)) {}
+func (mutedHost) Running() []string                                   { return nil }
 func (mutedHost) NextMode()                                           {}
 func (mutedHost) Aside(string) bool                                   { return false }
 
@@ -47,7 +49,7 @@ func TestKeysOfWhatIsOpen(t *testing.T) {
 		},
 		"keys":   func(s *Screen) { s.showKeys = true },
 		"test":   func(s *Screen) { s.testing = true },
-		"choice": func(s *Screen) { s.choice = &openChoice{Choice: Choice{Options: []Option{{Text: "a"}, {Text: "b"}}}} },
+		"choice": func(s *Screen) { s.choice = newChoice(Choice{Options: []Option{{Text: "a"}, {Text: "b"}}}) },
 		"view": func(s *Screen) {
 			s.view = &overlay{View: viewer.New("", viewer.Text(func(int) []cell.Line { return []cell.Line{cell.Text("a")} }))}
 		},
@@ -70,8 +72,9 @@ func TestKeysOfWhatIsOpen(t *testing.T) {
 				interrupted := false
 				s.work = &work{cancel: func() { interrupted = true }}
 				q := questionOf("1", "Edit")
-				q.shown, q.stage, q.printed = now.Add(-time.Hour), stage, true
-				q.take = make([]choice, 1)
+				q.Parts = make([]approval.Hunk, 1)
+				q.enter(stage)
+				q.shown, q.printed = now.Add(-time.Hour), true
 				s.questions.open = []*question{q}
 				open(s)
 				if name == "view" && (k.Name == "esc" || k.Name == "q") { // it writes to the terminal

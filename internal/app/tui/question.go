@@ -12,9 +12,13 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// calm is how long a question must be visible, and no key pressed, before a key answers it. What the user types just
-// when a question appears was meant for the prompt.
-const calm = 400 * time.Millisecond
+const (
+	// calm is how long a question must be visible, and no key pressed, before a key answers it. What the user types
+	// just when a question appears was meant for the prompt.
+	calm = 400 * time.Millisecond
+	// brief is the same after a key that a question took: the user is answering questions.
+	brief = 150 * time.Millisecond
+)
 
 // question is an approval or a form that waits for the user.
 type question struct {
@@ -25,19 +29,18 @@ type question struct {
 	long    bool      // that doesn't fit on the screen
 	shown   time.Time // since when it is visible
 	stage   stage
+	list    list // what the user chooses from: answers, rules, choices of a field, hunks
 	explain bool // why it is asked is shown
 	reasons []approval.Reason
-	offer   int            // the rule that "always" would apply
-	scope   approval.Scope // and for how long
+	scope   approval.Scope // how long the rule of "always" would apply
 	problem string
 	typing  bool   // the text in the prompt is for it,
 	draft   string // and this was there before
 
-	field  int            // of a form, that is asked for
-	answer map[string]any // those before it
+	field int      // of a form, that is asked for
+	given []string // the answers so far, as they were typed
 
 	take []choice // what is done with each part
-	hunk int      // that is being decided
 }
 
 // choice is what the user decided about a hunk.
@@ -71,11 +74,32 @@ type questionList struct {
 
 // newQuestion makes a question for the screen.
 func newQuestion(q *approval.Question) *question {
-	out := &question{Question: q, reply: make(chan tool.Decision, 1), answer: map[string]any{}}
+	out := &question{Question: q, reply: make(chan tool.Decision, 1), given: make([]string, len(q.Fields))}
+	out.enter(choosing)
 	if len(q.Request.Form) > 0 && q.Request.Declaration.Origin == "" {
-		out.stage = filling
+		out.enter(filling)
 	}
 	return out
+}
+
+// enter goes to a stage, with what is chosen from in it. No answer is highlighted: Enter alone approves nothing.
+func (q *question) enter(st stage) {
+	q.stage, q.list = st, list{at: -1}
+	switch st {
+	case choosing:
+		q.list.items = q.answers()
+		q.list.least = slices.IndexFunc(q.shownChoices(), func(c approval.Choice) bool { return c.Act == approval.Deny })
+	case always:
+		q.scope, q.list.at = approval.ForSession, 0
+		for _, step := range q.Ladder() {
+			q.list.items = append(q.list.items, item{text: step.Rules, about: step.Covers})
+		}
+	case picking:
+		q.take, q.list.at = make([]choice, len(q.Parts)), 0
+		q.list.items = make([]item, len(q.Parts))
+	case filling:
+		q.askField(0)
+	}
 }
 
 // Ask puts a question to the user. It is an [approval.Front].
@@ -169,9 +193,13 @@ func (s *Screen) decide(q *question, a approval.Answer) {
 	s.reply(q, o.Decision)
 }
 
-// calm reports whether a key was meant for the question: it was visible before, and no other key was pressed.
-func (s *Screen) calm(q *question) bool {
-	return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= calm && s.keyAt.Sub(s.lastKey) >= calm
+// ready reports whether a key was meant for the question: it was visible before, and no other key was pressed.
+func (s *Screen) ready(q *question) bool {
+	wait := calm
+	if s.answering {
+		wait = brief
+	}
+	return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= wait && s.keyAt.Sub(s.lastKey) >= wait
 }
 
 // questionKey handles a key of a question. It reports whether the question used the key; others are for the prompt.
@@ -179,7 +207,7 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 	name := k.String()
 	switch q.stage {
 	case filling:
-		return s.fillKey(q, name)
+		return s.fillKey(q, k)
 	case refusing:
 		return s.textKey(q, name, approval.Deny)
 	case editing:
@@ -191,6 +219,7 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 		s.decideKey(q, name)
 		return true
 	}
+	lit := q.list.at >= 0
 	switch {
 	case name == "esc":
 		s.reply(q, tool.Decision{Verdict: tool.Deny})
@@ -201,9 +230,17 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 		return true
 	case (name == "left" || name == "right") && s.editor.Empty() && len(s.questions.open) > 1:
 		n := len(s.questions.open)
+		q.list.at = -1
 		s.questions.at = (s.questions.at + map[string]int{"left": n - 1, "right": 1}[name]) % n
 		return true
-	case !s.calm(q):
+	case name == "up" || name == "down": // a key that is held moves on
+		return (lit && s.answering || s.ready(q)) && q.list.move(name)
+	case name == "enter" && lit:
+		if s.ready(q) {
+			s.choose(q, q.list.items[q.list.chosen()].key)
+		}
+		return true
+	case !s.ready(q):
 		return false
 	}
 	return s.choose(q, name)
@@ -235,6 +272,7 @@ func (s *Screen) choose(q *question, name string) bool {
 	case approval.Once:
 		if len(q.Fields) > 0 {
 			s.takeText(q, filling)
+			q.enter(filling)
 		} else {
 			s.decide(q, approval.Answer{Act: approval.Once})
 		}
@@ -245,7 +283,7 @@ func (s *Screen) choose(q *question, name string) bool {
 			s.decide(q, approval.Answer{Act: approval.Deny})
 		}
 	case approval.Always:
-		q.stage, q.offer, q.scope = always, 0, approval.ForSession
+		q.enter(always)
 	case approval.View:
 		s.viewQuestion(q)
 	case approval.Explain:
@@ -260,7 +298,7 @@ func (s *Screen) choose(q *question, name string) bool {
 		s.takeText(q, editing)
 		s.editor.Set(q.Proposal)
 	case approval.Parts:
-		q.stage, q.hunk, q.take = picking, 0, make([]choice, len(q.Parts))
+		q.enter(picking)
 	case approval.Rerun:
 		s.space()
 		s.print(cell.Styled("? Run again, with your permissions and the network:", cell.Yellow))
@@ -277,7 +315,7 @@ func (s *Screen) textKey(q *question, name string, act approval.Act) bool {
 		s.decide(q, approval.Answer{Act: act, Text: s.editor.Text()})
 	case "esc":
 		s.giveBack(q)
-		q.stage = choosing
+		q.enter(choosing)
 	default:
 		return false
 	}
@@ -288,10 +326,8 @@ func (s *Screen) textKey(q *question, name string, act approval.Act) bool {
 func (s *Screen) alwaysKey(q *question, name string) {
 	q.problem = ""
 	switch name {
-	case "up":
-		q.offer = max(0, q.offer-1)
-	case "down":
-		q.offer = min(len(q.Why.Offer)-1, q.offer+1)
+	case "up", "down":
+		q.list.move(name)
 	case "s":
 		q.scope = approval.ForSession
 	case "p":
@@ -299,15 +335,17 @@ func (s *Screen) alwaysKey(q *question, name string) {
 	case "u":
 		q.scope = approval.ForUser
 	case "esc":
-		q.stage = choosing
+		q.enter(choosing)
 	case "enter":
-		s.allowAlways(q)
+		if s.ready(q) {
+			s.allowAlways(q)
+		}
 	}
 }
 
 // allowAlways applies the rule that was chosen, and approves the call.
 func (s *Screen) allowAlways(q *question) {
-	offer := q.Why.Offer[q.offer]
+	offer := q.Why.Offer[q.list.at]
 	s.decide(q, approval.Answer{Act: approval.Always, Rule: offer, Scope: q.scope})
 	if q.problem != "" {
 		return
@@ -330,12 +368,18 @@ func (s *Screen) pickKey(q *question, name string) {
 		q.decide(taken)
 	case "n":
 		q.decide(skipped)
-	case "left":
-		q.hunk = max(0, q.hunk-1)
-	case "right":
-		q.hunk = min(len(q.Parts)-1, q.hunk+1)
+	case "space":
+		if q.take[q.list.at] == taken {
+			q.take[q.list.at] = skipped
+		} else {
+			q.take[q.list.at] = taken
+		}
+	case "left", "up":
+		q.list.move("up")
+	case "right", "down":
+		q.list.move("down")
 	case "esc":
-		q.stage = choosing
+		q.enter(choosing)
 	case "enter":
 		s.writeHunks(q)
 	}
@@ -343,8 +387,8 @@ func (s *Screen) pickKey(q *question, name string) {
 
 // decide notes what to do with the current hunk and goes to the next.
 func (q *question) decide(c choice) {
-	q.take[q.hunk] = c
-	q.hunk = min(len(q.Parts)-1, q.hunk+1)
+	q.take[q.list.at] = c
+	q.list.move("down")
 }
 
 // writeHunks approves the parts that were taken.
@@ -364,40 +408,11 @@ func (s *Screen) writeHunks(q *question) {
 func (s *Screen) rerunKey(q *question, name string) {
 	switch name {
 	case "y":
-		if s.calm(q) {
+		if s.ready(q) {
 			s.decide(q, approval.Answer{Act: approval.Rerun})
 		}
 	case "n", "esc":
-		q.stage, q.shown = choosing, time.Time{}
+		q.enter(choosing)
+		q.shown = time.Time{}
 	}
-}
-
-// fillKey handles a key while the user fills a form: what is typed goes to the prompt, and Enter answers a field with
-// it.
-func (s *Screen) fillKey(q *question, name string) bool {
-	switch name {
-	case "esc":
-		s.reply(q, tool.Decision{Verdict: tool.Deny})
-		s.interrupt()
-		return true
-	case "enter":
-		if s.editor.Empty() && s.keyAt.Sub(q.shown) < calm { // it was meant for the prompt
-			return true
-		}
-	default:
-		return false
-	}
-	if q.field < len(q.Fields) {
-		if err := q.Fields[q.field].Answer(s.editor.Text(), q.answer); err != nil {
-			q.problem = err.Error()
-			return true
-		}
-		q.problem = ""
-		s.editor.Clear()
-		q.field++
-	}
-	if q.field == len(q.Fields) {
-		s.decide(q, approval.Answer{Act: approval.Once, Form: q.answer})
-	}
-	return true
 }

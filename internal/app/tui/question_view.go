@@ -50,11 +50,13 @@ func (s *Screen) ask(q *question, room int) []cell.Line {
 	s.announce(q)
 	if hint := s.elsewhere(); hint != "" {
 		q.shown = time.Time{}
+		if q.stage == choosing {
+			q.list.at = -1
+		}
 		return []cell.Line{q.head().Right(cell.Styled(hint, cell.Cyan), s.width())}
 	}
 	if q.shown.IsZero() {
 		q.shown = s.o.Now()
-		q.typing = q.typing || q.stage == filling
 	}
 	return q.live(s, room)
 }
@@ -212,7 +214,10 @@ func (q *question) live(s *Screen, room int) []cell.Line {
 	if q.explain {
 		about = append(about, q.explanation(width)...)
 	}
-	more, keys := q.stageLines(all, width)
+	if q.stage == filling && all == 1 { // its fields are counted
+		count = nil
+	}
+	more, keys := q.stageLines(s, all, width)
 	about = append(about, more...)
 	foot := fill(keys, width)
 	if q.problem != "" {
@@ -252,7 +257,7 @@ func (q *question) reminder(width, rows int) []cell.Line {
 }
 
 // stageLines are what is being decided, and the keys for it.
-func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
+func (q *question) stageLines(s *Screen, all, width int) (about, keys []cell.Line) {
 	switch q.stage {
 	case choosing:
 		return nil, q.choices(all)
@@ -261,7 +266,7 @@ func (q *question) stageLines(all, width int) (about, keys []cell.Line) {
 	case always:
 		return q.ladder(width), q.scopeKeys()
 	case filling:
-		return q.form()
+		return q.form(s, width)
 	case editing:
 		return nil, hints("Enter", "run the edited command", "Esc", "back")
 	case picking:
@@ -279,7 +284,7 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 	case rows <= 0:
 		return nil
 	case q.stage == always:
-		from := min(len(lines)-len(q.Why.Offer)+q.offer, len(lines)-rows)
+		from := min(len(lines)-len(q.Why.Offer)+q.list.at, len(lines)-rows)
 		return lines[max(0, from):][:rows]
 	case rows == 1:
 		return lines[:1]
@@ -288,23 +293,34 @@ func (q *question) window(lines []cell.Line, rows int) []cell.Line {
 	return append(slices.Clone(lines[:rows-1]), more)
 }
 
+// shownChoices are the answers that the question shows.
+func (q *question) shownChoices() []approval.Choice {
+	return slices.DeleteFunc(q.List(approval.Screen), func(c approval.Choice) bool {
+		return c.Act == approval.View && !q.long && !q.Tried() // all of it is visible
+	})
+}
+
+// answers are the items of the answers.
+func (q *question) answers() []item {
+	var out []item
+	for _, c := range q.shownChoices() {
+		k := c.Keys[approval.Screen]
+		if c.Act == approval.Explain && q.explain {
+			k.Label = "less"
+		}
+		out = append(out, item{key: k.Key, text: k.Label})
+	}
+	return out
+}
+
 // choices are the keys that answer.
 func (q *question) choices(all int) []cell.Line {
-	var pairs []string
-	for _, c := range q.List(approval.Screen) {
-		k := c.Keys[approval.Screen]
-		switch {
-		case c.Act == approval.View && !q.long && !q.Tried(): // all of it is visible
-		case c.Act == approval.Explain && q.explain:
-			pairs = append(pairs, k.Key, "less")
-		default:
-			pairs = append(pairs, k.Key, k.Label)
-		}
-	}
+	q.list.items = q.answers()
+	out := q.list.pieces()
 	if all > 1 {
-		pairs = append(pairs, "←→", "next")
+		out = append(out, hint("←→", "next"))
 	}
-	return hints(append(pairs, "Esc", "stop")...)
+	return append(out, hint("Esc", "stop"))
 }
 
 // explanation is how the call was judged: what decided about each command, the sandbox, and the smallest rule.
@@ -337,7 +353,7 @@ func (q *question) ladder(width int) []cell.Line {
 		if i == 0 {
 			label = "  always: "
 		}
-		if i == q.offer {
+		if i == q.list.at {
 			mark, style = "› ", cell.Bold
 		}
 		l := cell.Line{{Text: label}, {Text: mark + step.Rules, Style: style}}
@@ -379,26 +395,26 @@ func (q *question) scopeKeys() []cell.Line {
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.
 func (q *question) picked() (out, keys []cell.Line) {
-	lines := diffLines(q.Parts[q.hunk].Diff)
+	lines := diffLines(q.Parts[q.list.at].Diff)
 	out = slices.Clone(lines[:min(len(lines), maxHunk)])
 	verb := "write"
 	if q.Tried() {
 		verb = "keep"
-		c := q.Effects.Changes[q.hunk]
+		c := q.Effects.Changes[q.list.at]
 		out = slices.Insert(out, 0, cell.Styled("    "+string(c.Kind)+" "+visible(c.Line()), cell.Bold))
 	}
 	if len(lines) > maxHunk {
 		out = append(out, cell.Styled(fmt.Sprintf("        … %d more lines above", len(lines)-maxHunk), cell.Dim))
 	}
 	n := 0
-	from := max(0, min(q.hunk-maxMarks/2, len(q.take)-maxMarks))
+	from := max(0, min(q.list.at-maxMarks/2, len(q.take)-maxMarks))
 	for i, c := range q.take {
 		mark := map[choice]string{undecided: "[ ]", taken: "[✓]", skipped: "[✗]"}[c]
 		if c == taken {
 			n++
 		}
 		style := cell.Plain
-		if i == q.hunk {
+		if i == q.list.at {
 			style = cell.Bold
 		}
 		if i >= from && i < from+maxMarks {
@@ -414,20 +430,3 @@ const maxMarks = 9
 
 // maxHunk is how many lines of a hunk are shown beside the choices. All of it is above.
 const maxHunk = 10
-
-// form is the field that is asked for, and how it is answered.
-func (q *question) form() (out, keys []cell.Line) {
-	if q.field == len(q.Fields) {
-		return nil, hints("Enter", "send", "Esc", "stop")
-	}
-	f := q.Fields[q.field]
-	out = []cell.Line{cell.Text("  " + visible(f.Label()))}
-	for i, c := range f.Choices() {
-		l := cell.Line{{Text: fmt.Sprintf("  %d ", i+1), Style: cell.Cyan}, {Text: visible(c.Title)}}
-		if c.Description != "" {
-			l = append(l, cell.Span{Text: "  " + visible(c.Description), Style: cell.Dim})
-		}
-		out = append(out, l)
-	}
-	return out, []cell.Line{cell.Styled("  "+visible(f.Hint())+", then Enter; Esc stops", cell.Dim)}
-}

@@ -43,6 +43,8 @@ type Host interface {
 	Todos() builtin.TodoList
 	// NextMode switches to the next approval mode.
 	NextMode()
+	// Running are the background commands that end with the session, as the user knows them.
+	Running() []string
 	// Background moves running commands to the background and returns their names.
 	Background() []string
 	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the
@@ -157,9 +159,10 @@ type Screen struct {
 	showKeys      bool
 	keyAt         time.Time // when the key that is handled was typed
 	lastKey       time.Time // when the one before it was
+	answering     bool      // a question took that one
 	offer         offer     // of the last key
 	offered       offer     // of the one before
-	interrupted   time.Time // when Ctrl+C was last pressed
+	interrupted   time.Time // when Ctrl+C last interrupted
 	focused       bool
 	urgent        bool // a message is shown at once, as a key is
 	settling      bool // a rule answers open questions: none is shown until the next frame

@@ -1,0 +1,128 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+)
+
+// list is what the user chooses from: the answers to a question, the rules of "always", the choices of a form, the
+// options of a command. Arrows highlight an item, and Enter takes it; who shows the list handles Enter and the keys of
+// the items.
+type list struct {
+	items  []item
+	at     int    // highlighted, of those that match; -1: none
+	least  int    // what the first arrow highlights if none is: the item that changes least
+	filter string // items without it are left out
+}
+
+// item is a line of a list.
+type item struct {
+	key         string // that chooses it; "": none
+	text, about string
+	marked      string // a mark before the text, where several items may be chosen
+}
+
+// matching are the indexes of the items that have the filter.
+func (l *list) matching() []int {
+	var out []int
+	for i, o := range l.items {
+		if strings.Contains(strings.ToLower(o.text), strings.ToLower(l.filter)) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// chosen is the index of the highlighted item; -1 if none is.
+func (l *list) chosen() int {
+	if m := l.matching(); l.at >= 0 && l.at < len(m) {
+		return m[l.at]
+	}
+	return -1
+}
+
+// find is the index of the item that a key chooses; -1 if there is none.
+func (l *list) find(key string) int {
+	return slices.IndexFunc(l.items, func(o item) bool { return o.key != "" && strings.EqualFold(o.key, key) })
+}
+
+// move highlights another item. It reports whether a key does that.
+func (l *list) move(name string) bool {
+	step := 0
+	switch name {
+	case "up", "ctrl+p":
+		step = -1
+	case "down", "ctrl+n":
+		step = 1
+	case "pageup":
+		step = -maxOptions
+	case "pagedown":
+		step = maxOptions
+	default:
+		return false
+	}
+	if l.at < 0 {
+		l.at = l.least
+	} else {
+		l.at += step
+	}
+	l.at = max(0, min(l.at, len(l.matching())-1))
+	return true
+}
+
+// narrow changes the filter: it adds a text, or removes the last character if there is none.
+func (l *list) narrow(text string) {
+	if text == "" {
+		_, n := utf8.DecodeLastRuneInString(l.filter)
+		l.filter = l.filter[:len(l.filter)-n]
+	}
+	l.filter, l.at = l.filter+text, 0
+}
+
+// maxOptions is how many items are shown in lines.
+const maxOptions = 10
+
+// lines are the items, one in a line, with the highlighted one among them.
+func (l *list) lines(width, most int) []cell.Line {
+	most = min(maxOptions, max(1, most))
+	match := l.matching()
+	from := max(0, min(l.at-most+1, len(match)-most))
+	var out []cell.Line
+	for i := from; i < len(match) && i < from+most; i++ {
+		o := l.items[match[i]]
+		mark, style := "    ", cell.Plain
+		if i == l.at {
+			mark, style = "  › ", cell.Bold
+		}
+		line := cell.Line{{Text: mark, Style: style}}
+		if o.key != "" {
+			line = append(line, cell.Span{Text: o.key + " ", Style: cell.Cyan})
+		}
+		line = append(line, cell.Span{Text: o.marked + visible(o.text), Style: style})
+		if o.about != "" {
+			about := cell.Styled(" "+visible(o.about), cell.Dim)
+			if line.Width() <= width*2/3 { // what is chosen can be read
+				about = about.Cut(width - line.Width() - 1)
+			}
+			line = line.Right(about, width)
+		}
+		out = append(out, line.Cut(width))
+	}
+	return out
+}
+
+// pieces are the items beside each other, as keys and what they do.
+func (l *list) pieces() []cell.Line {
+	var out []cell.Line
+	for i, o := range l.items {
+		h := hint(o.key, o.text)
+		if i == l.at {
+			h[0], h[len(h)-1].Style = cell.Span{Text: "› ", Style: cell.Bold}, cell.Bold
+		}
+		out = append(out, h)
+	}
+	return out
+}
