@@ -246,7 +246,7 @@ func (f *fake) call(m fakeMessage) {
 		f.line(`{"jsonrpc":"2.0","id":987654,"result":{}}`)
 		f.line(`{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"stray"}}`)
 	case "ask":
-		answer := f.request("elicitation/create", `{"message":"which?","requestedSchema":{"type":"object","properties":{"colour":{"type":"string"}},"required":["colour"]}}`)
+		answer := f.request("elicitation/create", `{"message":"which?","requestedSchema":{"type":"object","properties":{"size":{"type":"string"},"colour":{"type":"string"}},"required":["colour"]}}`)
 		f.text(m.ID, string(answer))
 	case "sample":
 		answer := f.request("sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":10,"systemPrompt":"be short"}`)

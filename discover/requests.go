@@ -55,6 +55,9 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 			return nil, err
 		}
 		q.Form = form
+		if raw, ok := p.Meta[formKey].(string); ok && json.Valid([]byte(raw)) {
+			q.Form = json.RawMessage(raw)
+		}
 	}
 	run, d, err := s.ask(ctx, q)
 	switch {

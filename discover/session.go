@@ -225,9 +225,9 @@ func (l *link) transport(s *session) (mcp.Transport, error) {
 		}
 		s.proc = p
 		l.set.processes.Go(func() { <-p.Gone() })
-		return p, nil
+		return formTransport{p}, nil
 	case dialed:
-		return messageTransport{l.conf.Dial()}, nil
+		return formTransport{messageTransport{l.conf.Dial()}}, nil
 	case streamable:
 		s.http = httpClient(l.conf.Headers, nil)
 		t := &mcp.StreamableClientTransport{

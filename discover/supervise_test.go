@@ -385,8 +385,8 @@ func TestElicitation(t *testing.T) {
 		t.Errorf("headless: %s", text)
 	}
 	d.x.Ask = func(ctx context.Context, r tool.Request, _ tool.Decision) (tool.Decision, error) {
-		var form map[string]any
-		if err := json.Unmarshal(r.Form, &form); err != nil || r.Confirm.Markdown() != tool.Literal("which?").Markdown() {
+		// as the server wrote it: fields used to be in alphabetical order
+		if want := `{"type":"object","properties":{"size":{"type":"string"},"colour":{"type":"string"}},"required":["colour"]}`; string(r.Form) != want || r.Confirm.Markdown() != tool.Literal("which?").Markdown() {
 			t.Errorf("asked %q with %s", r.Confirm, r.Form)
 		}
 		return tool.Decision{Verdict: tool.Allow, Answer: json.RawMessage(`{"colour":"blue"}`)}, nil

@@ -239,6 +239,45 @@ func (c messageConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
+// formTransport keeps the schema of a form as the server wrote it: the SDK reads it into a map, which loses the order of
+// the fields. The SDK's own transports can't be wrapped.
+type formTransport struct{ mcp.Transport }
+
+// Connect connects to the server.
+func (t formTransport) Connect(ctx context.Context) (mcp.Connection, error) {
+	c, err := t.Transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return formConn{c}, nil
+}
+
+type formConn struct{ mcp.Connection }
+
+// formKey is the key in _meta under which the schema is kept.
+const formKey = "adze/form"
+
+// Read returns the next message.
+func (c formConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	r, ok := m.(*jsonrpc.Request)
+	if err != nil || !ok || r.Method != "elicitation/create" {
+		return m, err
+	}
+	var params, meta map[string]json.RawMessage
+	if json.Unmarshal(r.Params, &params) != nil || params["requestedSchema"] == nil {
+		return m, nil
+	}
+	_ = json.Unmarshal(params["_meta"], &meta) // there may be none
+	if meta == nil {
+		meta = map[string]json.RawMessage{}
+	}
+	meta[formKey], _ = json.Marshal(string(params["requestedSchema"])) // a string and a map can be written
+	params["_meta"], _ = json.Marshal(meta)
+	r.Params, err = json.Marshal(params)
+	return r, err
+}
+
 // state returns the directory for stored data about the server; "" for one without a configuration to identify it.
 func (l *link) state() string {
 	if l.kind == dialed {

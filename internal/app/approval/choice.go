@@ -58,7 +58,7 @@ func (q *Question) choices() []Choice {
 		once.Keys[Screen].Label, once.Keys[Spoken].Label, once.Help = "answer", "answer",
 			"answer the questions of this form"
 	}
-	explain := Choice{Act: Explain, Keys: [4]Key{{"w", "why"}}}
+	explain := Choice{Act: Explain, Keys: [4]Key{Screen: {"w", "why"}, Spoken: {"7", "why"}}}
 	if q.Tried() {
 		once.Help, once.Keys = "keep what the command changed", [4]Key{{"y", "keep"}, {"y", "keep"}, {"1", "keep"},
 			{"once", "Keep"}}
@@ -85,13 +85,17 @@ func (q *Question) choices() []Choice {
 	}
 	out := append([]Choice{once}, q.always("yes", "approve this call, and calls")...)
 	if len(q.Parts) > 1 {
-		out = append(out, Choice{Act: Parts, Keys: [4]Key{{"h", "by hunk"}}})
+		out = append(out, Choice{Act: Parts, Keys: [4]Key{Screen: {"h", "by hunk"}, Spoken: {"6", "by hunk"}}})
 	}
 	if q.Editable() {
-		out = append(out, Choice{
+		edit := Choice{
 			Act: Edit, Help: "edit the proposed text in your editor ($VISUAL or $EDITOR), then approve it",
 			Keys: [4]Key{{"e", "edit"}, {"e", "edit"}},
-		})
+		}
+		if q.Command != nil { // it is typed
+			edit.Keys[Spoken] = Key{"5", "edit"}
+		}
+		out = append(out, edit)
 	}
 	return append(out, Choice{
 		Act: Deny, Help: "deny this call; type n and a reason to send the reason to the model",
@@ -120,11 +124,12 @@ func (q *Question) always(yes, approve string) []Choice {
 		Act: Always, Rule: narrow, Scope: ForProject, Help: "the same, and save the rule in this project's settings",
 		Keys: [4]Key{
 			Lines: {"p", yes + ", always in this project"}, Editor: {"always", "Always allow " + RuleList(narrow)},
+			Spoken: {"8", "always in this project"},
 		},
 	}, Choice{
 		Act: Always, Rule: narrow, Scope: ForUser, Help: "the same, and save the rule in your own settings, for " +
 			"all projects",
-		Keys: [4]Key{Lines: {"u", yes + ", always, all projects"}},
+		Keys: [4]Key{Lines: {"u", yes + ", always, all projects"}, Spoken: {"9", "always in all projects"}},
 	})
 }
 

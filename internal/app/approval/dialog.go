@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -74,8 +75,16 @@ func (l Dialog) answer(ctx context.Context, q *Question, typed string) (a Answer
 	case c.Act == View:
 		l.View()
 		return a, false, nil
+	case c.Act == Explain:
+		for _, r := range q.Explain() {
+			fmt.Fprintf(l.Out, "%s: %s\n", tool.Visible(r.What), tool.Visible(r.Why))
+		}
+		return a, false, nil
 	case c.Act == Deny:
 		a.Text = text
+	case c.Act == Edit && l.Style == Spoken:
+		a.Text, err = l.Read(ctx, "Command, or nothing to go back: ")
+		return a, a.Text != "", err
 	case c.Act == Edit:
 		a.Text, err = EditText(ctx, l.Editor, filepath.Base(q.File), q.Proposal, l.Run)
 		return a, err == nil && a.Text != q.Proposal, err
@@ -101,14 +110,20 @@ func (l Dialog) rerun(ctx context.Context, q *Question) (bool, error) {
 	return IsYes(typed), err
 }
 
-// take asks which changed files to keep.
+// take asks which changed files to keep, or which hunks to write.
 func (l Dialog) take(ctx context.Context, q *Question) ([]bool, error) {
 	item, prompt := "  %d  %s %s\n", "Keep which? (numbers, separated by commas) "
 	if l.Style == Spoken {
 		item, prompt = "%d %s %s\n", "Numbers of the files to keep: "
 	}
-	for i, c := range q.Effects.Changes {
-		fmt.Fprintf(l.Out, item, i+1, c.Kind, c.Line())
+	for i, part := range q.Parts {
+		if q.Tried() {
+			c := q.Effects.Changes[i]
+			fmt.Fprintf(l.Out, item, i+1, c.Kind, c.Line())
+			continue
+		}
+		prompt = "Numbers of the hunks to write: "
+		fmt.Fprintf(l.Out, "%d\n%s\n", i+1, strings.TrimRight(tool.Visible(part.Diff), "\n"))
 	}
 	typed, err := l.Read(ctx, prompt)
 	if err != nil {
@@ -144,22 +159,62 @@ func numbers(typed string, most int) ([]bool, error) {
 // maxWrong is the number of invalid answers after which a form is canceled. A screen reader's user is asked again.
 const maxWrong = 5
 
+// back goes to the field before, where nothing else does.
+const back = "<"
+
 // fill asks for every field of a form.
 func (l Dialog) fill(ctx context.Context, q *Question) (tool.Decision, error) {
-	answer := map[string]any{}
-	for _, f := range q.Fields {
-		if err := l.fillField(ctx, f, answer); err != nil {
+	answers := make([]map[string]any, len(q.Fields))
+	summary := l.Style == Spoken && q.Request.Declaration.Origin != ""
+	for i := 0; i < len(q.Fields); {
+		line, err := l.fillField(ctx, q, i, &answers[i])
+		if err != nil {
 			return tool.Decision{}, err
 		}
+		if line == back && i > 0 && l.Style == Spoken {
+			i--
+			continue
+		}
+		if i++; i == len(q.Fields) && summary {
+			for n, f := range q.Fields {
+				given := "left out"
+				if a := answers[n][f.name]; a != nil {
+					given = tool.Visible(fmt.Sprint(a))
+				}
+				fmt.Fprintf(l.Out, "%s: %s\n", f.Label(), given)
+			}
+			typed, err := l.Read(ctx, "1 send, 2 answer again. Number: ")
+			if err != nil {
+				return tool.Decision{}, err
+			}
+			if typed != "1" {
+				i = 0
+			}
+		}
 	}
-	o, err := q.Decide(Answer{Act: Once, Form: answer})
+	form := map[string]any{}
+	for _, a := range answers {
+		maps.Copy(form, a)
+	}
+	o, err := q.Decide(Answer{Act: Once, Form: form})
 	return o.Decision, err
 }
 
-func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) error {
-	label, item := "", "  %d. %s"
+// fillField asks for a field. It returns what was typed.
+func (l Dialog) fillField(ctx context.Context, q *Question, i int, answer *map[string]any) (string, error) {
+	f := q.Fields[i]
+	label, item, hint := "", "  %d. %s", f.Hint()
 	if l.Style == Spoken {
 		label, item = "field: ", "%d %s"
+		if n := len(q.Fields); n > 1 {
+			label = fmt.Sprintf("field %d of %d: ", i+1, n)
+		}
+		if f.required {
+			hint += ", required"
+		}
+		if i > 0 {
+			hint += ", " + back + " goes back"
+		}
 	}
 	fmt.Fprintf(l.Out, "%s%s\n", label, f.Label())
 	for i, c := range f.Choices() {
@@ -170,12 +225,13 @@ func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) e
 		fmt.Fprintln(l.Out)
 	}
 	for n := 0; l.Style == Spoken || n < maxWrong; n++ {
-		line, err := l.Read(ctx, f.Hint()+": ")
-		if err != nil {
-			return err
+		line, err := l.Read(ctx, hint+": ")
+		if err != nil || line == back && i > 0 && l.Style == Spoken {
+			return line, err
 		}
-		if err = f.Answer(line, answer); err == nil {
-			return nil
+		*answer = map[string]any{}
+		if err = f.Answer(line, *answer); err == nil {
+			return line, nil
 		}
 		if l.Style == Spoken {
 			l.Fail(err)
@@ -183,7 +239,7 @@ func (l Dialog) fillField(ctx context.Context, f Field, answer map[string]any) e
 			fmt.Fprintf(l.Out, "%v\n", err)
 		}
 	}
-	return fmt.Errorf("%s: too many invalid answers", f.Name())
+	return "", fmt.Errorf("%s: too many invalid answers", f.Name())
 }
 
 // prompt is the line that the answer is typed on.

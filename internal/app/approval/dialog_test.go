@@ -35,7 +35,7 @@ func spoken(t *testing.T, q *Question, typed ...string) (tool.Decision, string) 
 }
 
 func TestSpokenChoices(t *testing.T) {
-	const prompt = "1 keep, 2 keep always in this session (Edit(/a)), 3 discard, 4 read the diff, 5 choose files, 6 run again with network. Number: \n"
+	const prompt = "1 keep, 2 keep always in this session (Edit(/a)), 3 discard, 4 read the diff, 5 choose files, 6 run again with network, 7 why. Number: \n"
 	d, got := spoken(t, tried(), "y", "4", "5", "9", "5", "1,3")
 	want := prompt + "note: type a number; text after 3 goes to the model\n" + prompt + "all of it\n" + prompt +
 		"1  a\n2  b\n3  dist/\nNumbers of the files to keep: \nerror: Enter numbers from 1 to 3, such as 1,3 or 2-4\n" + prompt +
@@ -59,9 +59,16 @@ func TestSpokenForm(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{
 		"size":{"type":"string","title":"Size","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large","description":"for two"}]}}}`)
 	r := tool.Request{Declaration: tool.Declaration{Origin: "mcp:x"}, Invocation: tool.Invocation{Form: form, MustAsk: true}}
-	d, got := spoken(t, Rules{}.Question(r, tool.Decision{}), "1", "2")
-	if want := "1 answer, 3 no, 4 read it. Number: \nfield: Size\n1 Small\n2 Large (for two)\nnumber: \n"; got != want || string(d.Answer) != `{"size":"l"}` {
+	d, got := spoken(t, Rules{}.Question(r, tool.Decision{}), "1", "2", "1")
+	if want := "1 answer, 3 no, 4 read it, 7 why. Number: \nfield: Size\n1 Small\n2 Large (for two)\nnumber: \nSize: l\n1 send, 2 answer again. Number: \n"; got != want || string(d.Answer) != `{"size":"l"}` {
 		t.Errorf("%s, got\n%s\nwant\n%s", d.Answer, got, want)
+	}
+	r.Form = json.RawMessage(`{"properties":{"b":{"type":"string"},"a":{"type":"string"}},"required":["b"]}`)
+	d, got = spoken(t, Rules{}.Question(r, tool.Decision{}), "1", "", "x", "<", "y", "", "2", "z", "w", "1")
+	for _, want := range []string{"field 1 of 2: b\nanswer, required: \nerror: an answer is required", "field 2 of 2: a\nanswer, or nothing, < goes back: ", "a: left out\n"} {
+		if !strings.Contains(got, want) || string(d.Answer) != `{"a":"w","b":"z"}` {
+			t.Errorf("%s, no %q in\n%s", d.Answer, want, got)
+		}
 	}
 	if d, _ := spoken(t, Rules{}.Question(r, tool.Decision{}), "3 later"); d.Verdict != tool.Deny || d.Reason != "later" {
 		t.Errorf("%+v", d)

@@ -45,7 +45,8 @@ func TestFormTakesWordsInPlaceOfAChoice(t *testing.T) {
 		"with_other":{"type":"string"}}}`)
 	for typed, want := range map[string]string{
 		"1\n1,2\n":             `{"db":"pg","with":["a","b"]}`,
-		"\n\n":                 `{"db":"lite"}`,
+		"\n2\n":                `{"db":"lite","with":["b"]}`,
+		"\n\n1\n":              `{"db":"lite","with":["a"]}`, // nothing answers nothing, if there is no default
 		"mine, 2 of them\n2\n": `{"db_other":"mine, 2 of them","with":["b"]}`,
 		"3\n2\n2, 1, and c\n":  `{"db":"lite","with":["b","a"],"with_other":"and c"}`,
 		"1,2\n1 but new\nc\n":  `{"db_other":"1 but new","with_other":"c"}`,
@@ -70,7 +71,7 @@ func TestFormWithAnAnswerOfOnesOwn(t *testing.T) {
 	for typed, want := range map[string]string{
 		"2\n1,2\n":          `{"q1":"Blue","q2":["a","b"]}`,
 		"Green\n3\nc, d\n":  `{"q1_other":"Green","q2_other":"c, d"}`,
-		"\n3\n1\n":          `{"q2":["a"]}`,
+		"\n2\n3\n1\n":       `{"q1":"Blue","q2":["a"]}`,
 		"3\n1\n7 of them\n": `{"q1":"Red","q2_other":"7 of them"}`,
 	} {
 		var screen bytes.Buffer

@@ -92,6 +92,7 @@ func (l *Lines) Run(ctx context.Context) error {
 	signal.Notify(interrupts, os.Interrupt)
 	defer signal.Stop(interrupts)
 	typed := l.prompt
+	var pressed time.Time // Ctrl+C
 	for {
 		if typed == "" {
 			fmt.Fprint(l.out, "you: ")
@@ -108,7 +109,15 @@ func (l *Lines) Run(ctx context.Context) error {
 						l.host.Continue(ctx)
 				})
 			case <-interrupts:
-				return nil
+				if time.Since(pressed) < again {
+					return nil
+				}
+				pressed = time.Now()
+				fmt.Fprintln(l.out)
+				if running := l.host.Running(); len(running) > 0 {
+					l.say("note", "this stops "+strings.Join(running, ", "))
+				}
+				l.say("note", "Ctrl+C again quits")
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
