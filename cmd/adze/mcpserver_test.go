@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -121,12 +122,17 @@ func addQuestions(server *mcp.Server, describe func(string)) {
 		})
 	mcp.AddTool(server, &mcp.Tool{Name: "ask_person", Description: "Asks the person for a name, or to open an address."},
 		func(ctx context.Context, r *mcp.CallToolRequest, in struct {
-			URL string `json:"url,omitempty"`
+			URL     string `json:"url,omitempty"`
+			Release bool   `json:"release,omitempty"`
 		}) (*mcp.CallToolResult, any, error) {
 			p := &mcp.ElicitParams{Message: "Who are you?", RequestedSchema: map[string]any{
 				"type": "object", "required": []string{"name"},
 				"properties": map[string]any{"name": map[string]any{"type": "string"}, "age": map[string]any{"type": "integer"}},
 			}}
+			if in.Release {
+				p.RequestedSchema = json.RawMessage(`{"type":"object","required":["version"],"properties":{"version":{"type":"string","title":"Version"},` +
+					`"channel":{"type":"string","title":"Channel","enum":["beta","stable"],"default":"stable"},"notify":{"type":"boolean","title":"Notify"},"about":{"type":"string","title":"About"}}}`)
+			}
 			if in.URL != "" {
 				p = &mcp.ElicitParams{Mode: "url", Message: "Please agree.", URL: in.URL, ElicitationID: "1"}
 			}

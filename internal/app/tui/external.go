@@ -49,5 +49,6 @@ func (s *Screen) outside(f func()) error {
 	}
 	s.finished = nil
 	s.title = "" // the other program may set it
+	defer s.questions.hide()
 	return s.term.suspend(f)
 }

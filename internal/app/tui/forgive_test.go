@@ -65,6 +65,23 @@ func TestKeysAfterAnAnswer(t *testing.T) {
 	}
 }
 
+// After another program had the terminal, such as an editor, a question takes keys when it is visible for a while: a key
+// for the editor that came too late used to approve.
+func TestKeysAfterAnEditor(t *testing.T) {
+	f := newForgiving(t)
+	q := questionOf("1", "Edit")
+	f.questions.open = []*question{q}
+	f.live()
+	f.press(1000, "w")
+	f.now = f.now.Add(time.Minute) // the editor
+	f.questions.hide()
+	f.live()
+	f.press(100, "y")
+	if len(q.reply) > 0 || f.editor.Text() != "y" {
+		t.Errorf("answered %d, the prompt is %q", len(q.reply), f.editor.Text())
+	}
+}
+
 // A key that is held moves on, and Enter right after an arrow takes nothing.
 func TestHeldArrow(t *testing.T) {
 	f := newForgiving(t)

@@ -157,6 +157,13 @@ func (l *questionList) remove(is func(*question) bool) {
 	}
 }
 
+// hide is called after something else was on the screen: the user hasn't seen a question since.
+func (l *questionList) hide() {
+	for _, q := range l.open {
+		q.shown = time.Time{}
+	}
+}
+
 // withdraw removes the question about a call that was answered otherwise.
 func (s *Screen) withdraw(c tool.Call) {
 	s.drop(func(q *question) bool { return q.Request.Call.By == c.By && q.Request.Call.ID == c.ID })
