@@ -239,8 +239,8 @@ func (c messageConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// formTransport keeps the schema of a form as the server wrote it: the SDK reads it into a map, which loses the order of
-// the fields. The SDK's own transports can't be wrapped.
+// formTransport keeps the schema of a form as the server wrote it: the SDK reads it into a map, which loses the order
+// of the fields. The SDK's own transports can't be wrapped.
 type formTransport struct{ mcp.Transport }
 
 // Connect connects to the server.

@@ -373,7 +373,8 @@ func slashClear(_ context.Context, s *session.Session, _ string) (Expansion, err
 func slashMode(ctx context.Context, s *session.Session, name string) (Expansion, error) {
 	if name == "" {
 		return Expansion{
-			Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(), strings.Join(modeNames(), ", ")),
+			Print: fmt.Sprintf("Approval mode: %s. Others: /mode %s.", s.Policy.Mode(),
+				strings.Join(modeNames(), ", ")),
 			Choice: pick("Which approval mode?", s.Policy.Mode().String(), words(modeNames()),
 				func(ctx context.Context, name string) (Expansion, error) { return slashMode(ctx, s, name) }),
 		}, nil

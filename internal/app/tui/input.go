@@ -122,8 +122,8 @@ const (
 	quits
 )
 
-// cancel is Ctrl+C: it clears the prompt, or interrupts what runs, however often it is pressed. With nothing to clear or
-// to interrupt, it quits if it is pressed twice.
+// cancel is Ctrl+C: it clears the prompt, or interrupts what runs, however often it is pressed. With nothing to clear
+// or to interrupt, it quits if it is pressed twice.
 func (s *Screen) cancel() {
 	switch {
 	case !s.editor.Empty():

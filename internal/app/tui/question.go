@@ -88,7 +88,8 @@ func (q *question) enter(st stage) {
 	switch st {
 	case choosing:
 		q.list.items = q.answers()
-		q.list.least = slices.IndexFunc(q.shownChoices(), func(c approval.Choice) bool { return c.Act == approval.Deny })
+		q.list.least = slices.IndexFunc(q.shownChoices(),
+			func(c approval.Choice) bool { return c.Act == approval.Deny })
 	case always:
 		q.scope, q.list.at = approval.ForSession, 0
 		for _, step := range q.Ladder() {
@@ -231,6 +232,7 @@ func (s *Screen) questionKey(q *question, k keys.Key) bool {
 	case name == "esc":
 		s.reply(q, tool.Decision{Verdict: tool.Deny})
 		s.interrupt()
+		s.settling = len(s.questions.open) > 0 // they are withdrawn
 		return true
 	case name == "tab" && s.questions.focused:
 		s.questions.focused = false
