@@ -210,6 +210,10 @@ func (s *Screen) ready(q *question) bool {
 	return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= wait && s.keyAt.Sub(s.lastKey) >= wait
 }
 
+// seen reports whether the question was visible for a moment: a key that closed a search or a list may be followed by
+// others that were meant for that.
+func (s *Screen) seen(q *question) bool { return !q.shown.IsZero() && s.keyAt.Sub(q.shown) >= brief }
+
 // questionKey handles a key of a question. It reports whether the question used the key; others are for the prompt.
 func (s *Screen) questionKey(q *question, k keys.Key) bool {
 	name := k.String()
@@ -321,7 +325,12 @@ func (s *Screen) choose(q *question, name string) bool {
 func (s *Screen) textKey(q *question, name string, act approval.Act) bool {
 	switch name {
 	case "enter":
-		s.decide(q, approval.Answer{Act: act, Text: s.editor.Text()})
+		switch {
+		case act == approval.Edit && s.editor.Empty():
+			q.problem = "type a command, or press Esc to go back"
+		case act == approval.Deny || s.seen(q):
+			s.decide(q, approval.Answer{Act: act, Text: s.editor.Text()})
+		}
 	case "esc":
 		s.giveBack(q)
 		q.enter(choosing)
@@ -390,7 +399,9 @@ func (s *Screen) pickKey(q *question, name string) {
 	case "esc":
 		q.enter(choosing)
 	case "enter":
-		s.writeHunks(q)
+		if s.seen(q) {
+			s.writeHunks(q)
+		}
 	}
 }
 
