@@ -537,8 +537,29 @@ func (r *triedCall) with(line string) tool.Result {
 		lines = append(lines, line)
 	}
 	out := r.result
+	out.Missed = r.missed()
 	if text := out.Text(); len(lines) > 0 {
 		out.Content = []tool.Part{tool.Text(strings.TrimRight(text, "\n") + "\n" + strings.Join(lines, "\n"))}
+	}
+	return out
+}
+
+// missed returns what the command wanted and didn't get, for users.
+func (r *triedCall) missed() []string {
+	const most = 5
+	var out []string
+	if len(r.outcome.Network) > 0 {
+		out = append(out, "no network: "+humanize.List(r.outcome.Network, most))
+	}
+	if r.outcome.Limit != "" {
+		out = append(out, "stopped: "+r.outcome.Limit)
+	}
+	if len(r.outcome.Hidden) > 0 {
+		var names []string
+		for _, path := range r.outcome.Hidden {
+			names = append(names, r.short(path))
+		}
+		out = append(out, "not readable: "+humanize.List(names, most))
 	}
 	return out
 }

@@ -41,6 +41,7 @@ type (
 		Display tool.Display `json:"returnDisplay,omitempty"`
 		Compare string       `json:"-"`
 		Output  string       `json:"-"`
+		Missed  []string     `json:"-"`
 	}
 	diffForm struct {
 		Diff     string         `json:"fileDiff"`

@@ -15,7 +15,7 @@ func withResult(o Outcome, r Result) Outcome {
 	if r.Display != nil {
 		o.Result.Display = r.Display
 	}
-	o.Result.Compare, o.Result.Output = r.Compare, r.Output
+	o.Result.Compare, o.Result.Output, o.Result.Missed = r.Compare, r.Output, r.Missed
 	if len(r.Content) == 0 {
 		return o
 	}

@@ -95,6 +95,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications,
 			HideTitle: ui.HideTitle, Terminal: env.Getenv,
 			History: promptHistory(s.Directory.Home), Editor: editorOf(env), Keys: ui.Keys,
+			OutputLines: ui.OutputLines,
 		})
 	}
 	h.relay(h.front.Tell)

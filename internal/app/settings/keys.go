@@ -217,7 +217,7 @@ func builtin() Settings {
 			OutputThreshold: 25_000, Search: ToolSearch{Enabled: true, Threshold: 10},
 		},
 		Context: Context{GitIgnore: true, CompactAt: 0.85},
-		UI:      UI{Theme: Themes()[0], Notifications: notifications()[0]},
+		UI:      UI{Theme: Themes()[0], Notifications: notifications()[0], OutputLines: 5},
 	}
 }
 

@@ -17,6 +17,7 @@ type UI struct {
 	// Notifications is how to notify a user whose window isn't focused: auto, bell or off.
 	Notifications string
 	HideTitle     bool // don't set the title of the terminal's window
+	OutputLines   int  // of a command, that stay visible
 }
 
 // Themes returns the values of ui.theme. Package tui defines them.
@@ -54,6 +55,11 @@ func uiKeys() []key {
 			name: "ui.hideWindowTitle", shape: booleanShape, own: true, preset: "false",
 			about: "Leave the title of the terminal's window alone.",
 			put:   boolean(func(s *Settings) *bool { return &s.UI.HideTitle }),
+		},
+		{
+			name: "ui.shellOutputMaxLines", shape: integerShape, own: true, preset: "5",
+			about: "How many lines of a command's output stay visible; at least 12 if it failed. 0: none.",
+			put:   integer(func(s *Settings) *int { return &s.UI.OutputLines }),
 		},
 	}
 }

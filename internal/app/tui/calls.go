@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/app/tui/markdown"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
@@ -34,8 +35,11 @@ type call struct {
 	began   time.Time // zero: it doesn't run yet
 	trying  bool      // it runs where nothing lasts
 	movable bool      // it is a command that can be moved to the background
+	code    cell.Line // what, colored, if it is a command
 	output  []string
 	outcome *tool.Outcome // nil: it is not done
+	shown   bool          // a question showed what it did
+	left    []cell.Line   // what of it was not approved
 }
 
 // step shows a step of a call.
@@ -72,6 +76,9 @@ func (l *callList) find(r tool.Request) *call {
 	c := l.calls[i]
 	if r.Description != "" { // an event that ends a call doesn't repeat it
 		c.title, c.what = visible(r.Declaration.Title()), about(r)
+		if c.code = nil; r.Declaration.Kind == tool.Execute && strings.HasPrefix(r.Description, "run ") {
+			c.code = markdown.Highlight([]string{c.what}, "sh")[0]
+		}
 	} else if c.what == "" && r.Declaration.Name != "" { // it failed before it was known what it would do
 		c.title = visible(r.Declaration.Title())
 	}
@@ -102,7 +109,7 @@ func (l *callList) flush(s *Screen) {
 		if c.by != "" {
 			continue
 		}
-		s.print(c.lines(s.width())...)
+		s.print(c.lines(s.width(), s.o.OutputLines)...)
 	}
 }
 
@@ -117,30 +124,13 @@ func (l *callList) settle(s *Screen) {
 	l.flush(s)
 }
 
-// lines are a finished call: a line, and why it failed.
-func (c *call) lines(width int) []cell.Line {
-	head := append(cell.Line{callMark(c.outcome.Status)}, c.name()...)
-	if sum := c.summary(); sum != "" {
-		head = append(head, cell.Span{Text: "  " + sum, Style: cell.Dim})
-	}
-	out := []cell.Line{head.Right(took(c.outcome.Duration), width)}
-	if c.outcome.Error != nil {
-		message := c.outcome.Error.Message
-		if len(message) > maxFailure {
-			message = strings.ToValidUTF8(message[:maxFailure], "") + "…"
-		}
-		for _, l := range cell.CleanLines(message) {
-			out = append(out, cell.Wrap(cell.Line{{Text: "  " + l, Style: cell.Dim}}, width, cell.Text("  "))...)
-		}
-		if len(out) > 8 {
-			out = append(out[:8], cell.Styled(fmt.Sprintf("  … %d more lines", len(out)-8), cell.Dim))
-		}
-	}
-	return out
-}
-
 // name is the tool and what the call is about.
-func (c *call) name() cell.Line { return naming(c.title, c.what) }
+func (c *call) name() cell.Line {
+	if c.code != nil {
+		return append(cell.Line{{Text: c.title + " ", Style: cell.Bold}}, c.code...)
+	}
+	return naming(c.title, c.what)
+}
 
 // naming is a tool and what a call of it is about. If that starts with the tool's verb ("ReadFile", "read greet.sh";
 // "WebFetch", "fetch URL"), the verb alone is the name. A verb has three letters or more: the command "sh check.sh"
@@ -175,13 +165,22 @@ func (c *call) summary() string {
 		if d.Stat != nil && o.Error == nil {
 			return fmt.Sprintf("+%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines)
 		}
+		return ""
 	case tool.Markdown:
 		text := strings.TrimSpace(string(d))
 		if o.Error == nil && !strings.Contains(text, "\n") && len(text) <= 60 && !strings.EqualFold(c.what, text) {
 			return visible(text)
 		}
 	}
-	return ""
+	return o.Changes.Count()
+}
+
+// trying says that a command runs where nothing lasts.
+func trying(width int) string {
+	if width < hintWidth {
+		return "trying   "
+	}
+	return "trying, no network, nothing is kept yet   "
 }
 
 // took is how long a call took, if that is worth showing.
@@ -212,6 +211,9 @@ func (l *callList) live(now time.Time, width int, background string) []cell.Line
 			mark = cell.Span{Text: indent + "● ", Style: cell.Green}
 		} else {
 			right = cell.Styled(humanize.Seconds(now.Sub(c.began)), cell.Dim)
+			if c.trying {
+				right = append(cell.Styled(trying(width), cell.Dim), right...)
+			}
 			if c.movable && background != "" && width >= hintWidth {
 				right = append(right, cell.Span{Text: "   " + background + " background", Style: cell.Dim})
 			}

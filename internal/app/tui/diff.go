@@ -2,19 +2,60 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 )
 
-// diffLines shows a unified diff with line numbers: old, new, and a mark before each line.
-func diffLines(diff string) []cell.Line {
-	var out []cell.Line
+// diffRow is a line of a diff, or "⋮" between hunks, which has no mark.
+type diffRow struct {
+	old, now int // line numbers; 0: the line isn't in that file
+	mark     byte
+	text     string
+	from, to int // what differs from the line that it replaces, or that replaces it; equal: that isn't known
+}
+
+const (
+	// gutter is the width of line numbers and marks.
+	gutter = 11
+	// changedRows is how many rows of the terminal an added or removed line takes at most.
+	changedRows = 8
+)
+
+// diffLines shows a unified diff with line numbers: old, new, and a mark before each line. Very long lines are cut
+// around the change; with a width of 0 they aren't.
+func diffLines(diff string, width int) []cell.Line {
+	rows := diffRows(diff)
+	markWords(rows)
+	out := make([]cell.Line, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.line(width))
+	}
+	return out
+}
+
+// cutsDiff reports whether diffLines leaves out text that changes.
+func cutsDiff(diff string, width int) bool {
+	most := changedRows * max(1, width-gutter)
+	for l := range strings.SplitSeq(diff, "\n") {
+		if len(l) > most && (l[0] == '+' || l[0] == '-') {
+			return true
+		}
+	}
+	return false
+}
+
+// diffRows reads a unified diff.
+func diffRows(diff string) []diffRow {
+	var out []diffRow
 	var old, now int
-	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
+	for l := range strings.SplitSeq(strings.TrimSuffix(diff, "\n"), "\n") {
 		if strings.HasPrefix(l, "@@") {
 			if len(out) > 0 {
-				out = append(out, cell.Styled("        ⋮", cell.Dim))
+				out = append(out, diffRow{})
 			}
 			old, now = hunkStart(l)
 			continue
@@ -22,35 +63,24 @@ func diffLines(diff string) []cell.Line {
 		if old == 0 && now == 0 || strings.HasPrefix(l, `\`) { // the header, or "no newline at end of file"
 			continue
 		}
-		text := ""
+		r := diffRow{mark: ' '}
 		if l != "" {
-			text = cell.Clean(l[1:])
+			r.text = cell.Clean(l[1:])
 		}
 		switch {
 		case strings.HasPrefix(l, "+"):
-			out = append(out, diffLine(0, now, '+', text, cell.GreenText))
+			r.mark, r.now = '+', now
 			now++
 		case strings.HasPrefix(l, "-"):
-			out = append(out, diffLine(old, 0, '-', text, cell.Red))
+			r.mark, r.old = '-', old
 			old++
 		default:
-			out = append(out, diffLine(old, now, ' ', text, cell.Plain))
+			r.old, r.now = old, now
 			old, now = old+1, now+1
 		}
+		out = append(out, r)
 	}
-	markWords(out)
 	return out
-}
-
-func diffLine(old, now int, mark rune, text string, style cell.Style) cell.Line {
-	number := func(n int) string {
-		if n == 0 {
-			return "    "
-		}
-		return fmt.Sprintf("%4d", n)
-	}
-	return cell.Line{{Text: number(old) + number(now) + " │", Style: cell.Dim},
-		{Text: string(mark) + text, Style: style}}
 }
 
 // hunkStart reads the line numbers of "@@ -3,5 +3,4 @@".
@@ -64,25 +94,107 @@ func hunkStart(l string) (old, now int) {
 	return max(1, old), max(1, now)
 }
 
-// markWords underlines what differs between a removed line and the added line that replaces it.
-func markWords(lines []cell.Line) {
-	for i := 0; i+1 < len(lines); i++ {
-		if !isMark(lines[i], '-') || !isMark(lines[i+1], '+') || i > 0 && isMark(lines[i-1], '-') || i+2 < len(lines) &&
-			isMark(lines[i+2], '+') {
-			continue
+// line is a row as it is shown in a width; 0: all of it.
+func (r diffRow) line(width int) cell.Line {
+	if r.mark == 0 {
+		return cell.Styled("        ⋮", cell.Dim)
+	}
+	number := func(n int) string {
+		if n == 0 {
+			return "    "
 		}
-		a, b := lines[i][1].Text[1:], lines[i+1][1].Text[1:]
-		from, toA, toB := differing(a, b)
-		if from == 0 && toA == len(a) && toB == len(b) {
-			continue
+		return fmt.Sprintf("%4d", n)
+	}
+	style := cell.Plain
+	switch r.mark {
+	case '+':
+		style = cell.GreenText | cell.Added
+	case '-':
+		style = cell.Red | cell.Removed
+	}
+	before, after := "", ""
+	if room := width - gutter; width > 0 && len(r.text) > max(1, room) {
+		r, before, after = r.cut(max(1, room))
+	}
+	out := cell.Line{{Text: number(r.old) + number(r.now) + " │", Style: cell.Dim}}
+	for _, p := range []cell.Span{
+		{Text: string(r.mark), Style: style}, {Text: before, Style: cell.Dim}, {Text: r.text[:r.from], Style: style},
+		{Text: r.text[r.from:r.to], Style: style | cell.Underline}, {Text: r.text[r.to:], Style: style},
+		{Text: after, Style: cell.Dim},
+	} {
+		switch n := len(out); {
+		case p.Text == "":
+		case out[n-1].Style == p.Style:
+			out[n-1].Text += p.Text
+		default:
+			out = append(out, p)
 		}
-		lines[i] = append(lines[i][:1:1], emphasized("-", a, from, toA, cell.Red)...)
-		lines[i+1] = append(lines[i+1][:1:1], emphasized("+", b, from, toB, cell.GreenText)...)
+	}
+	return out
+}
+
+// cut shortens a line that is longer than room to what changes in it. Of a line that is new or removed, that is all.
+// before and after stand for what is left out.
+func (r diffRow) cut(room int) (short diffRow, before, after string) {
+	from, to := 0, min(len(r.text), room-1) // unchanged
+	switch {
+	case r.from < r.to: // with text around it
+		from = max(0, r.from-room/3)
+		to = max(from+room-2, min(r.to, from+changedRows*room))
+	case r.mark != ' ':
+		to = changedRows * room
+	}
+	to = min(to, len(r.text))
+	for from > 0 && !utf8.RuneStart(r.text[from]) {
+		from--
+	}
+	for to < len(r.text) && !utf8.RuneStart(r.text[to]) {
+		to--
+	}
+	if from > 0 {
+		before = "…"
+	}
+	switch {
+	case to == len(r.text):
+	case r.mark == ' ', r.from < r.to && r.to <= to:
+		after = "…"
+	default:
+		after = "… " + humanize.Number(utf8.RuneCountInString(r.text[to:])) + " more characters"
+	}
+	r.text = r.text[from:to]
+	r.from, r.to = max(0, r.from-from), min(max(0, r.to-from), len(r.text))
+	return r, before, after
+}
+
+// markWords finds what differs between removed lines and the same number of added lines that replace them.
+func markWords(rows []diffRow) {
+	run := func(i int, mark byte) int {
+		n := slices.IndexFunc(rows[i:], func(r diffRow) bool { return r.mark != mark })
+		if n < 0 {
+			n = len(rows) - i
+		}
+		return n
+	}
+	for i := 0; i < len(rows); {
+		removed := run(i, '-')
+		added := run(i+removed, '+')
+		for k := range removed {
+			if removed == added {
+				rows[i+k].compare(&rows[i+removed+k])
+			}
+		}
+		i += max(1, removed+added)
 	}
 }
 
-func isMark(l cell.Line, mark byte) bool {
-	return len(l) == 2 && l[1].Text[0] == mark && l[1].Style != cell.Plain
+// compare marks what differs in two lines, if they have something in common.
+func (r *diffRow) compare(by *diffRow) {
+	from, toA, toB := differing(r.text, by.text)
+	if strings.TrimSpace(r.text[:from]+r.text[toA:]) == "" {
+		return
+	}
+	r.from, r.to = from, toA
+	by.from, by.to = from, toB
 }
 
 // differing is the range in which two texts differ, at the boundaries of words.
@@ -109,15 +221,4 @@ func boundary(s string, i int) bool {
 		return c >= 0x80 || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 	}
 	return i == 0 || i == len(s) || !word(s[i-1]) || !word(s[i]) && s[i] < 0x80
-}
-
-func emphasized(mark, s string, from, to int, style cell.Style) cell.Line {
-	var out cell.Line
-	for _, p := range []cell.Span{{Text: mark + s[:from], Style: style},
-		{Text: s[from:to], Style: style | cell.Underline}, {Text: s[to:], Style: style}} {
-		if p.Text != "" {
-			out = append(out, p)
-		}
-	}
-	return out
 }

@@ -258,7 +258,7 @@ func (l *Lines) answer(ctx context.Context, q *lineQuestion) {
 		l.effects(*q.Effects)
 	}
 	if len(r.Form) > 0 {
-		l.print(details(r.Confirm, lineWidth))
+		l.print(details(r.Confirm, lineWidth, true))
 	}
 	d, err := approval.Dialog{
 		Style: approval.Spoken, Out: l.out,

@@ -62,13 +62,14 @@ func OpenPlayer(o PlayerOptions) (*Player, error) {
 	s := New(Options{
 		In: o.In, Out: o.Out, Host: recorded{status: o.Status}, HideTitle: true, Notifications: notifyOff,
 		Theme: o.Theme, NoColor: o.NoColor, Terminal: o.Terminal, Now: func() time.Time { return p.now },
+		OutputLines: OutputLines,
 	})
 	p.s = s
 	s.header, s.watch = o.Header, o.Watch
 	if o.Out == nil {
 		s.term = &terminal{fixed: [2]int{o.Columns, o.Rows}}
 		s.painter = paint.New(o.Write, paint.Options{
-			Size: s.term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor),
+			Size: s.term.size, Colors: s.o.colorsOn(s.backdrop),
 		})
 		return p, nil
 	}
@@ -82,7 +83,7 @@ func OpenPlayer(o PlayerOptions) (*Player, error) {
 	}
 	s.term = term
 	s.painter = paint.New(term, paint.Options{
-		Size: term.size, Colors: colorsOf(o.Theme, s.backdrop, o.NoColor), Report: term.report,
+		Size: term.size, Colors: s.o.colorsOn(s.backdrop), Report: term.report,
 	})
 	p.hint()
 	return p, nil

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ func (s *Screen) announce(q *question) {
 			Text: fmt.Sprintf("  +%d −%d", d.Stat.ModelAddedLines, d.Stat.ModelRemovedLines), Style: cell.Dim,
 		})
 	}
-	lines := details(q.beyond(), s.width())
+	lines := details(q.beyond(), s.width(), false)
 	if q.Effects != nil { // how it ended is on the first line, if it fits
 		end := cell.Styled("   "+visible(q.Effects.Headline()), cell.Dim)
 		if head.Width()+end.Width() <= s.width() {
@@ -40,7 +41,7 @@ func (s *Screen) announce(q *question) {
 	for _, l := range lines {
 		rows += 1 + max(0, l.Width()-1)/s.width()
 	}
-	q.long = rows > s.rows-8 // it doesn't fit above the live area
+	q.long = rows > s.rows-8 || q.cuts(s.width()) // it doesn't fit above the live area
 	s.print(head)
 	s.print(lines...)
 }
@@ -137,8 +138,22 @@ func commandDetails(c tool.Command, width int) []cell.Line {
 	return out
 }
 
-// details is the whole diff, command or text, without a command that is short enough for the title.
-func details(d tool.Display, width int) []cell.Line {
+// cuts reports whether text that changes is left out of what was printed.
+func (q *question) cuts(width int) bool {
+	if q.Diff != nil {
+		return cutsDiff(q.Diff.Diff, width)
+	}
+	return q.Effects != nil && slices.ContainsFunc(q.Effects.Changes,
+		func(c tool.Effect) bool { return cutsDiff(c.Diff, width) })
+}
+
+// details is the whole diff, command or text, without a command that is short enough for the title. Long lines of a
+// diff are cut around the change, unless all is true.
+func details(d tool.Display, width int, all bool) []cell.Line {
+	wide, printed := width, OutputLines
+	if all {
+		wide, printed = 0, math.MaxInt
+	}
 	var out []cell.Line
 	warn := func(warnings []string) {
 		for _, w := range warnings {
@@ -148,15 +163,16 @@ func details(d tool.Display, width int) []cell.Line {
 	switch d := d.(type) {
 	case nil:
 	case tool.Effects:
-		out = append(commandDetails(d.Command, width), effectLines(d, width)...)
+		out = append(commandDetails(d.Command, width), tail(d.Output, printed, width)...)
+		out = append(out, effectLines(d, width)...)
 		warn(d.AllWarnings())
 		for _, c := range d.Changes {
 			if c.Diff != "" {
-				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), diffLines(c.Diff)...)
+				out = append(append(out, cell.Styled("  "+visible(c.Line()), cell.Bold)), diffLines(c.Diff, wide)...)
 			}
 		}
 	case tool.FileDiff:
-		out = diffLines(d.Diff)
+		out = diffLines(d.Diff, wide)
 		warn(d.Warnings)
 	case tool.Command:
 		out = commandDetails(d, width)
@@ -270,7 +286,7 @@ func (q *question) stageLines(s *Screen, all, width int) (about, keys []cell.Lin
 	case editing:
 		return nil, hints("Enter", "run the edited command", "Esc", "back")
 	case picking:
-		return q.picked()
+		return q.picked(width)
 	case rerunning:
 		text := "  Discard the changes and run the command above, with your permissions and the network?"
 		return cell.Wrap(cell.Text(text), width, cell.Text("  ")), hints("y", "run it", "n", "back")
@@ -394,8 +410,8 @@ func (q *question) scopeKeys() []cell.Line {
 }
 
 // picked is the hunk that is being decided; then what was decided about those around it, and the keys.
-func (q *question) picked() (out, keys []cell.Line) {
-	lines := diffLines(q.Parts[q.list.at].Diff)
+func (q *question) picked(width int) (out, keys []cell.Line) {
+	lines := diffLines(q.Parts[q.list.at].Diff, width)
 	out = slices.Clone(lines[:min(len(lines), maxHunk)])
 	verb := "write"
 	if q.Tried() {

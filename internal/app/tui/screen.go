@@ -121,6 +121,8 @@ type Options struct {
 	History  History
 	Editor   string            // command of the user's editor
 	Keys     map[string]string // the setting ui.keys: keys by action
+	// OutputLines is how many lines of a command's output stay visible; 0: none.
+	OutputLines int
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -241,7 +243,7 @@ func (s *Screen) Run(ctx context.Context) (err error) {
 	defer close(s.quit)
 	defer cancel()
 	s.painter = paint.New(s.term, paint.Options{
-		Size: s.term.size, Colors: colorsOf(s.o.Theme, s.backdrop, s.o.NoColor), Report: s.term.report,
+		Size: s.term.size, Colors: s.o.colorsOn(s.backdrop), Report: s.term.report,
 	})
 	defer func() { err = errors.Join(err, guard(s.closeDown)) }()
 	s.header = s.o.Header

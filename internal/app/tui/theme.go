@@ -27,17 +27,29 @@ const (
 	lightBackground
 )
 
-// colorsOf is how a theme looks on a background.
-func colorsOf(theme string, on backdrop, noColor bool) cell.Colors {
+// colorsOn is how the theme looks on a background.
+func (o *Options) colorsOn(on backdrop) cell.Colors {
+	out := cell.Full
 	switch {
-	case noColor:
+	case o.NoColor:
 		return cell.Attributes
-	case theme == "high-contrast":
+	case o.Theme == "high-contrast":
 		return cell.Contrast
-	case theme == "light" || theme != "dark" && on == lightBackground:
-		return cell.Light
+	case o.Theme == "light" || o.Theme != "dark" && on == lightBackground:
+		out = cell.Light
 	}
-	return cell.Full
+	if o.hasPalette() && (on != unknownBackground || o.Theme == "light" || o.Theme == "dark") {
+		out |= cell.Tinted
+	}
+	return out
+}
+
+// hasPalette reports whether the terminal has 256 colors or more.
+func (o *Options) hasPalette() bool {
+	if strings.HasSuffix(o.Terminal("TERM"), "-256color") || o.Terminal("COLORTERM") != "" {
+		return true
+	}
+	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty", "alacritty", "foot", "wezterm"}, o.Terminal("TERM"))
 }
 
 // setTheme changes the theme. What was printed keeps its colors.
@@ -48,7 +60,7 @@ func (s *Screen) setTheme(name string) {
 
 // recolor draws the live area in the colors of the theme.
 func (s *Screen) recolor() {
-	if c := colorsOf(s.o.Theme, s.backdrop, s.o.NoColor); c != s.painter.Colors {
+	if c := s.o.colorsOn(s.backdrop); c != s.painter.Colors {
 		s.painter.Colors = c
 		s.painter.Redraw()
 	}

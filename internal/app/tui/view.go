@@ -181,7 +181,7 @@ func whole(q *approval.Question, width int) []cell.Line {
 	if q.Command != nil && short(q.Command.Line) {
 		out = commandText(*q.Command)
 	}
-	return append(out, details(q.Request.Confirm, width)...)
+	return append(out, details(q.Request.Confirm, width, true)...)
 }
 
 // viewText shows a text.

@@ -20,6 +20,8 @@ const (
 	Underline
 	Reverse
 	Strike
+	Added   // background of added text, where there are colors for it
+	Removed // and of removed text
 )
 
 // Colors of the text.
@@ -31,7 +33,7 @@ const (
 	Blue
 	Magenta
 	Cyan
-	GreenText // green for text of more than a word; bold on white, where green is hard to read
+	GreenText // green for text of more than a word; darker on white, where green is hard to read
 	colors    = Style(0xff) << colorShift
 )
 
@@ -56,12 +58,15 @@ const (
 	Contrast                 // bold and underline instead of colors and dim
 	Attributes               // bold, dim and underline, but no colors: NO_COLOR
 	None                     // plain text
+	// Tinted is added to Full or Light: the terminal has 256 colors, and its background is known.
+	Tinted Colors = 0x80
 )
 
 // start appends the sequence that switches from plain text to s.
 func (s Style) start(out []byte, c Colors) []byte {
 	s, color := s.in(c)
-	if s == Plain && color == 0 {
+	tint := s.tint(c)
+	if s &^= Added | Removed; s == Plain && color == 0 && tint == 0 {
 		return out
 	}
 	out = append(out, "\x1b["...)
@@ -81,8 +86,18 @@ func (s Style) start(out []byte, c Colors) []byte {
 			code(a.code)
 		}
 	}
-	if color != 0 {
-		code(int(color))
+	switch {
+	case color >= palette:
+		code(38)
+		code(5)
+		code(color - palette)
+	case color != 0:
+		code(color)
+	}
+	if tint != 0 {
+		code(48)
+		code(5)
+		code(tint)
 	}
 	return append(out, 'm')
 }
@@ -90,11 +105,29 @@ func (s Style) start(out []byte, c Colors) []byte {
 // shows reports whether s is visible with these colors.
 func (s Style) shows(c Colors) bool {
 	attributes, color := s.in(c)
-	return attributes != Plain || color != 0
+	return attributes&^(Added|Removed) != Plain || color != 0 || s.tint(c) != 0
+}
+
+// palette is added to the number of one of 256 colors.
+const palette = 256
+
+// tint is the number of the background among 256 colors; 0: the default one.
+func (s Style) tint(c Colors) int {
+	switch {
+	case c == Full|Tinted && s&Added != 0:
+		return 22
+	case c == Full|Tinted && s&Removed != 0:
+		return 52
+	case c == Light|Tinted && s&Added != 0:
+		return 194
+	case c == Light|Tinted && s&Removed != 0:
+		return 224
+	}
+	return 0
 }
 
 // in is a style as a terminal gets it: the attributes, and the number of the color; 0: the default one.
-func (s Style) in(c Colors) (attributes Style, color uint8) {
+func (s Style) in(c Colors) (attributes Style, color int) {
 	named := s & colors
 	s &^= colors
 	switch c {
@@ -108,9 +141,21 @@ func (s Style) in(c Colors) (attributes Style, color uint8) {
 		if named == GreenText {
 			s |= Bold
 		}
-		return s, onLight[named>>colorShift]
+		return s, int(onLight[named>>colorShift])
+	case Light | Tinted:
+		switch {
+		case named == GreenText:
+			return s, palette + 22
+		case named == 0 && s&Dim != 0: // many terminals don't make black lighter
+			return s &^ Dim, palette + 243
+		}
+		return s, int(onLight[named>>colorShift])
+	case Full | Tinted:
+		if named != 0 && s&(Added|Removed) != 0 { // red and green are hard to read on their tints
+			return s, map[Style]int{Red: palette + 217, GreenText: palette + 157}[named]
+		}
 	}
-	return s, onDark[named>>colorShift]
+	return s, int(onDark[named>>colorShift])
 }
 
 // The colors as numbers of the terminal's palette. Yellow and cyan are hard to read on white, blue on black.

@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/adze-dev/adze/internal/app/approval"
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/tool"
+)
+
+const (
+	// OutputLines is how many lines of a command's output are shown after it ended, unless a setting says otherwise.
+	OutputLines = 5
+	// failedLines is how many there are at least if the command failed.
+	failedLines = 12
+	// editRows is how many rows of an applied edit are shown.
+	editRows = 12
+	// maxFailureRows is how many rows of an error are shown.
+	maxFailureRows = 8
+)
+
+// lines are a finished call: a line, why it failed, and what it did. most is the number of lines of output.
+func (c *call) lines(width, most int) []cell.Line {
+	o := c.outcome
+	head := append(cell.Line{callMark(o.Status)}, c.name()...)
+	if sum := c.summary(); sum != "" {
+		head = append(head, cell.Span{Text: "  " + sum, Style: cell.Dim})
+	}
+	right := took(o.Duration)
+	failure := c.failure(width)
+	if len(failure) == 1 && o.Result.Output != "" { // "Command exited with code 1."
+		end := cell.Styled(" "+failure[0].String(), cell.Dim)
+		if head.Width()+end.Width()+right.Width() < width {
+			head, failure = append(head, end...), nil
+		}
+	}
+	out := append([]cell.Line{head.Right(right, width)}, failure...)
+	for _, text := range o.Result.Missed {
+		out = append(out, cell.Wrap(cell.Styled("    "+visible(text), cell.Yellow), width, cell.Text("    "))...)
+	}
+	if o.Status == tool.StatusDenied {
+		return out
+	}
+	if o.Error != nil && most > 0 {
+		most = max(most, failedLines)
+	}
+	if !c.shown || o.Error != nil {
+		out = append(out, tail(o.Result.Output, most, width)...)
+	}
+	if !c.shown {
+		if d, ok := o.Result.Display.(tool.FileDiff); ok && o.Error == nil {
+			out = append(out, folded(diffLines(d.Diff, width), editRows)...)
+		}
+	}
+	return append(out, c.left...)
+}
+
+// failure is why a call failed.
+func (c *call) failure(width int) []cell.Line {
+	if c.outcome.Error == nil {
+		return nil
+	}
+	message := c.outcome.Error.Message
+	if len(message) > maxFailure {
+		message = strings.ToValidUTF8(message[:maxFailure], "") + "…"
+	}
+	var out []cell.Line
+	for _, l := range cell.CleanLines(message) {
+		out = append(out, cell.Wrap(cell.Line{{Text: "  " + l, Style: cell.Dim}}, width, cell.Text("  "))...)
+	}
+	if n := len(out) - maxFailureRows + 1; n > 0 {
+		out = append(out[:maxFailureRows-1], cell.Styled("  … "+humanize.Count(n, "more line"), cell.Dim))
+	}
+	return out
+}
+
+// tail is the end of an output: the last lines, most at most, and how many are above them. Each line is a row.
+func tail(text string, most, width int) []cell.Line {
+	text = strings.Trim(text, "\n")
+	if most <= 0 || strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var lines []string
+	for rest := text; rest != "" && len(lines) < most; {
+		i := strings.LastIndexByte(rest, '\n')
+		lines = append(lines, rest[i+1:])
+		rest = rest[:max(0, i)]
+	}
+	slices.Reverse(lines)
+	var out []cell.Line
+	if n := strings.Count(text, "\n") + 1 - len(lines); n > 0 {
+		out = append(out, cell.Styled("    … "+humanize.Count(n, "line")+" above (Ctrl+O)", cell.Dim).Cut(width))
+	}
+	for _, l := range lines {
+		out = append(out, cell.Styled("    "+outputLine(l, 8*width), cell.Dim).Cut(width))
+	}
+	return out
+}
+
+// outputLine is a line of an output without sequences that control terminals. Of a very long one it is the start.
+func outputLine(l string, most int) string {
+	if len(l) > most {
+		l = l[:most] + "…"
+	}
+	if l = strings.TrimRight(l, "\r"); strings.ContainsRune(l, '\r') { // as a terminal would show it
+		l = l[strings.LastIndexByte(l, '\r')+1:]
+	}
+	return cell.Clean(plainText(l))
+}
+
+// folded is the start of rows, most at most, and how many more there are.
+func folded(rows []cell.Line, most int) []cell.Line {
+	if len(rows) <= most {
+		return rows
+	}
+	more := cell.Styled("        … "+humanize.Count(len(rows)-most+1, "more line")+" (Ctrl+O)", cell.Dim)
+	return append(slices.Clone(rows[:most-1]), more)
+}
+
+// answered notes what the user has seen of a call, and what of it was not approved. The question printed the rest: it
+// isn't printed again.
+func (l *callList) answered(q *question, a approval.Answer, width int) {
+	i := l.position(q.Request.Call)
+	if i == len(l.calls) || !q.printed || q.Diff == nil && !q.Tried() {
+		return
+	}
+	c := l.calls[i]
+	switch a.Act {
+	case approval.Once, approval.Always, approval.Deny:
+		c.shown = true
+	case approval.Parts:
+		c.shown = true
+		for n, taken := range a.Take {
+			if !taken {
+				c.left = append(c.left, q.skipped(n, width)...)
+			}
+		}
+	}
+}
+
+// skipped is a part that the user didn't take.
+func (q *question) skipped(n, width int) []cell.Line {
+	if q.Tried() {
+		return []cell.Line{cell.Styled("    not kept: "+visible(q.Effects.Changes[n].Line()), cell.Dim).Cut(width)}
+	}
+	out := []cell.Line{cell.Styled(fmt.Sprintf("    not applied: hunk %d of %d", n+1, len(q.Parts)), cell.Yellow)}
+	for _, l := range folded(diffLines(q.Parts[n].Diff, width), editRows) {
+		out = append(out, cell.Styled(l.String(), cell.Dim))
+	}
+	return out
+}
