@@ -20,6 +20,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/journal"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/tool"
@@ -101,7 +102,11 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 	h.relay(h.front.Tell)
 	s.Executor.Ask = s.Asking(h.front.Ask)
 	s.Outside.Connect()
-	return h.front.Run(ctx)
+	err = h.front.Run(ctx)
+	if text := h.all.current().goodbye(); text != "" {
+		fmt.Fprintln(env.Stdout, text)
+	}
+	return err
 }
 
 // front is a screen, or lines.
@@ -132,6 +137,7 @@ type screenHost struct {
 
 	mu    sync.Mutex
 	talk  *session.Conversation // nil: not yet
+	title string                // the first prompt
 	tell  func(string)          // nil: there is no front end yet
 	early []string              // notices before that
 }
@@ -196,6 +202,9 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 			return tui.Reply{}, err
 		}
 	}
+	h.mu.Lock()
+	h.title = cmp.Or(h.title, journal.Title(typed))
+	h.mu.Unlock()
 	talk, err := h.conversation(ctx)
 	if err != nil {
 		h.unsent = typed
@@ -306,12 +315,7 @@ func (h *screenHost) Status() tui.Status {
 		Branch:    h.branch.name(h.session.Directory.Path), Jobs: len(h.session.Tools.Running()),
 	}
 	st.Servers, st.Connected, st.Connecting = h.session.Outside.Connected()
-	if cost, ok := h.session.Models.Cost(); ok && cost > 0 {
-		st.Cost = fmt.Sprintf("$%.2f", cost)
-		if cost < 0.01 {
-			st.Cost = fmt.Sprintf("$%.4f", cost)
-		}
-	}
+	st.Cost, _ = h.session.Models.Cost()
 	if talk := h.current(); talk != nil {
 		if tokens, window := talk.Context(); window > 0 {
 			st.Context = min(100, 100*tokens/window) // a server can accept more than its window

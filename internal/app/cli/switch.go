@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/adze-dev/adze/internal/app/settings"
 	"github.com/adze-dev/adze/internal/app/slash"
 	"github.com/adze-dev/adze/internal/app/tui"
+	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/model"
 	"github.com/adze-dev/adze/tool"
 )
@@ -33,6 +35,46 @@ func (l *hosts) follow(h *screenHost) bool {
 		l.last = h
 	}
 	return !l.ended
+}
+
+// current returns the last session.
+func (l *hosts) current() *screenHost {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// goodbye returns the last line of a conversation: how to continue it, its name, and what it used and stopped. "":
+// nothing was recorded.
+func (h *screenHost) goodbye() string {
+	talk := h.current()
+	if talk == nil || !h.session.Recorded() {
+		return ""
+	}
+	h.mu.Lock()
+	title := cmp.Or(h.session.Continues(), h.title)
+	h.mu.Unlock()
+	out := "Continue with 'adze -c'"
+	if title != "" {
+		out += ": " + tool.Visible(title)
+	}
+	tokens := 0
+	for _, m := range h.session.Models.Spent() {
+		tokens += m.Usage.Input + m.Usage.Output
+	}
+	if tokens > 0 {
+		out += " · " + humanize.Count(tokens, "token")
+	}
+	var stopped []string
+	for _, j := range h.session.Tools.Jobs() {
+		if j.Running {
+			stopped = append(stopped, tool.Visible(j.Command))
+		}
+	}
+	if len(stopped) > 0 {
+		out += " · stopped: " + humanize.List(stopped, 3)
+	}
+	return out
 }
 
 // end closes the last session.

@@ -32,7 +32,7 @@ func (s *Screen) event(e agent.Event) {
 	switch e := e.(type) {
 	case agent.Began:
 		if s.work != nil {
-			s.work.model = s.o.Now()
+			s.work.model, s.work.asked = s.o.Now(), true
 		}
 	case agent.Said:
 		s.said(e.Event)
@@ -181,7 +181,7 @@ func opening(typed string) (start, more string) {
 // start runs something that the user can interrupt.
 func (s *Screen) start(ctx context.Context, f func(context.Context) (Reply, error)) {
 	run, cancel := context.WithCancel(ctx)
-	s.work = &work{cancel: cancel, began: s.o.Now()}
+	s.work = &work{cancel: cancel, began: s.o.Now(), cost: s.o.Host.Status().Cost}
 	s.spawn(func() {
 		defer cancel()
 		reply, err := f(run)
@@ -196,9 +196,12 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	}
 	s.endText()
 	s.calls.settle(s)
+	spent := s.spent()
 	s.work = nil
 	s.show(reply)
 	switch {
+	case err == nil && spent != "":
+		s.print(cell.Styled("∙ "+spent, cell.Dim))
 	case errors.Is(err, context.Canceled):
 		s.print(cell.Styled("∙ interrupted", cell.Yellow))
 	case err != nil:
@@ -212,6 +215,23 @@ func (s *Screen) ended(ctx context.Context, reply Reply, err error) {
 	}
 	s.follow(reply)
 	s.sendQueued(ctx)
+}
+
+// spent is what a turn took: time, tokens that the model wrote, and money if prices are known; "": the model wasn't
+// asked.
+func (s *Screen) spent() string {
+	w := s.work
+	if w == nil || !w.asked {
+		return ""
+	}
+	out := humanize.Duration(s.o.Now().Sub(w.began))
+	if w.tokens > 0 {
+		out += " · " + humanize.Count(w.tokens, "token")
+	}
+	if cost := s.o.Host.Status().Cost - w.cost; cost > 0 {
+		out += " · " + Dollars(cost)
+	}
+	return out
 }
 
 // sendQueued sends what was typed while something ran.

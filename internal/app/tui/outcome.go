@@ -26,11 +26,15 @@ const (
 func (c *call) lines(width, most int) []cell.Line {
 	o := c.outcome
 	head := append(cell.Line{callMark(o.Status)}, c.name()...)
-	if sum := c.summary(); sum != "" {
-		head = append(head, cell.Span{Text: "  " + sum, Style: cell.Dim})
-	}
 	right := took(o.Duration)
 	failure := c.failure(width)
+	switch sum := cell.Styled("  "+c.summary(), cell.Dim); {
+	case sum.Width() == 2:
+	case head.Width()+sum.Width()+right.Width() < width:
+		head = append(head, sum...)
+	default:
+		failure = append([]cell.Line{sum.Cut(width)}, failure...)
+	}
 	if len(failure) == 1 && o.Result.Output != "" { // "Command exited with code 1."
 		end := cell.Styled(" "+failure[0].String(), cell.Dim)
 		if head.Width()+end.Width()+right.Width() < width {

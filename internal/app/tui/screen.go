@@ -12,6 +12,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -87,11 +88,19 @@ func (e *Retryable) Unwrap() error { return e.Err }
 // Status is the state of the session.
 type Status struct {
 	Mode, Model, Directory, Branch string
-	Context                        int    // percent of the window; below 0: it is not known
-	Jobs                           int    // background commands
-	Servers, Connected             int    // MCP servers, and those that can be used
-	Connecting                     bool   // some of them are being started
-	Cost                           string // so far; "": it is not known
+	Context                        int     // percent of the window; below 0: it is not known
+	Jobs                           int     // background commands
+	Servers, Connected             int     // MCP servers, and those that can be used
+	Connecting                     bool    // some of them are being started
+	Cost                           float64 // so far, in US dollars; 0: it is not known
+}
+
+// Dollars is an amount of money.
+func Dollars(n float64) string {
+	if n < 0.01 {
+		return fmt.Sprintf("$%.4f", n)
+	}
+	return fmt.Sprintf("$%.2f", n)
 }
 
 // Candidate is a completion: its text, what can follow it, and what it is. Without a text it is a note about the list.
@@ -183,6 +192,8 @@ type work struct {
 	cancel context.CancelFunc
 	began  time.Time
 	tokens int
+	cost   float64   // of the session, when it began
+	asked  bool      // the model was
 	model  time.Time // since when the model is asked; zero: it is not
 }
 

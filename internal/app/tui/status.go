@@ -88,7 +88,9 @@ func (s *Screen) facts(st Status) []fact {
 	if n := len(s.queue.list()); n > 0 {
 		all = append(all, fact{fmt.Sprintf("queued %d", n), pending})
 	}
-	all = append(all, fact{st.Cost, pending})
+	if st.Cost > 0 {
+		all = append(all, fact{Dollars(st.Cost), pending})
+	}
 	return slices.DeleteFunc(all, func(f fact) bool { return f.text == "" })
 }
 

@@ -171,7 +171,7 @@ func clipboard(text string, tmux bool) string {
 // viewQuestion shows all of what a question is about.
 func (s *Screen) viewQuestion(q *question) {
 	v := viewer.New(q.title().String(), viewer.Text(func(width int) []cell.Line { return whole(q.Question, width) }))
-	v.Hint = "↑↓ PgUp PgDn · / searches · q closes"
+	v.Hint, v.Headings = "↑↓ PgUp PgDn · / searches · q closes", true
 	s.openView(&overlay{View: v, about: q})
 }
 

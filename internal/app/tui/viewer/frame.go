@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/adze-dev/adze/internal/app/tui/cell"
 )
@@ -57,7 +58,7 @@ func (v *View) status(width int) (cell.Line, int) {
 		}
 		return l, l.Width()
 	}
-	line := cell.Line{{Text: " " + v.Title, Style: cell.Bold}, {Text: " · " + v.where(), Style: cell.Dim}}
+	line := cell.Line{{Text: " " + v.heading(), Style: cell.Bold}, {Text: " · " + v.where(), Style: cell.Dim}}
 	switch {
 	case v.note != "":
 		return line.Right(cell.Styled(cell.Clean(v.note), cell.Yellow), width), -1
@@ -69,6 +70,20 @@ func (v *View) status(width int) (cell.Line, int) {
 		right = cell.Styled("q closes", cell.Dim)
 	}
 	return line.Right(right, width), -1
+}
+
+// heading is the title, or the heading that the first row is below.
+func (v *View) heading() string {
+	if !v.Headings {
+		return v.Title
+	}
+	rows := v.of(v.top.item)
+	for i := min(v.top.row, len(rows)-1); i >= 0; i-- {
+		if l := rows[i].line; len(l) == 1 && l[0].Style == cell.Bold {
+			return strings.TrimSpace(l[0].Text)
+		}
+	}
+	return v.Title
 }
 
 // where is the position: in lines of a text, else in items.

@@ -66,6 +66,8 @@ type View struct {
 	Title  string
 	Hint   string        // keys that are worth naming, for the last line
 	Notice func() string // something that the last line must say; may be nil
+	// Headings means that bold lines are headings: the last line shows the one that the first row is below.
+	Headings bool
 
 	source        Source
 	width, height int // of the text
