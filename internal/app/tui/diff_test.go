@@ -1,0 +1,89 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+)
+
+// A change of one word in a minified file used to take 188 rows, without a mark on the change.
+func TestDiffCutsAroundChange(t *testing.T) {
+	long := strings.Repeat("var x=1;", 1000)
+	diff := "@@ -1,2 +1,2 @@\n-" + long + "old" + ";" + long + "\n+" + long + "new" + ";" + long + "\n " + long + "\n"
+	for _, width := range []int{40, 80, 160} {
+		lines := diffLines(diff, width)
+		if len(lines) != 3 {
+			t.Fatalf("%d lines", len(lines))
+		}
+		for i, want := range []string{"old", "new", "var"} {
+			l := lines[i]
+			if l.Width() > width || !strings.Contains(l.String(), want) || !strings.HasSuffix(l.String(), "…") {
+				t.Errorf("%d columns: %q", width, l.String())
+			}
+			if i < 2 && marked(l) != want {
+				t.Errorf("%d columns: marked %q", width, marked(l))
+			}
+		}
+	}
+	if all := diffLines(diff, 0); len(all[1].String()) < 2*len(long) {
+		t.Error("width 0 cuts lines")
+	}
+}
+
+// What is added is never left out without a count.
+func TestDiffCountsWhatIsCut(t *testing.T) {
+	text := strings.Repeat("é", 3000)
+	diff := "@@ -0,0 +1 @@\n+" + text + "\n"
+	l := diffLines(diff, 80)[0].String()
+	shown := strings.Count(l, "é")
+	if !cutsDiff(diff, 80) || !strings.HasSuffix(l, " more characters") || shown < 3*69 || shown >= 3000 {
+		t.Errorf("%d shown: %q", shown, l[len(l)-40:])
+	}
+}
+
+// Words are marked in several lines that are replaced by as many.
+func TestDiffMarksWords(t *testing.T) {
+	lines := diffLines("@@ -1,2 +1,2 @@\n-a one\n-b two\n+a 1\n+b 2\n", 80)
+	var got []string
+	for _, l := range lines {
+		got = append(got, marked(l))
+	}
+	if s := strings.Join(got, " "); s != "one two 1 2" {
+		t.Error(s)
+	}
+}
+
+func marked(l cell.Line) string {
+	for _, s := range l {
+		if s.Style&cell.Underline != 0 {
+			return s.Text
+		}
+	}
+	return ""
+}
+
+func TestTail(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 5, ""},
+		{"\n \n", 5, ""},
+		{"a\nb\n", 0, ""},
+		{"a\nb\n", 2, "    a|    b"},
+		{"a\n\nb\n", 2, "    … 1 line above (Ctrl+O)|    |    b"},
+		{"10%\r20%\r100%\r\n", 5, "    100%"},
+		{"\x1b[31mred\x1b[m \x1b]0;title\ax\x00", 5, "    red x"},
+		{strings.Repeat("x", 1<<20), 5, "    xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"},
+	} {
+		var got []string
+		for _, l := range tail(tt.text, tt.most, 40) {
+			got = append(got, l.String())
+		}
+		if s := strings.Join(got, "|"); s != tt.want {
+			t.Errorf("%.20q: %q, not %q", tt.text, s, tt.want)
+		}
+	}
+}
