@@ -9,13 +9,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/atomicfile"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/ignore"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -122,7 +122,7 @@ func (l directoryListing) run(ctx context.Context) (tool.Result, error) {
 			l.add(e)
 		}
 	}
-	slices.SortStableFunc(l.shown, func(a, b listed) int {
+	sorted.By(l.shown, func(a, b listed) int {
 		switch {
 		case a.directory == b.directory:
 			return 0 // they are sorted by name

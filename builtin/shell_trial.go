@@ -21,6 +21,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/secretfiles"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/trial"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/tool"
@@ -572,7 +573,7 @@ func withheldNote(withheld []string, text string) []string {
 	}
 	const most = 10
 	names := slices.Clone(withheld)
-	slices.SortStableFunc(names, func(a, b string) int {
+	sorted.By(names, func(a, b string) int {
 		return cmp.Compare(strings.Count(text, b), strings.Count(text, a))
 	})
 	return []string{"Withheld environment variables: " + tool.Visible(humanize.List(names, most)) +

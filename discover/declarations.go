@@ -11,6 +11,7 @@ import (
 
 	"github.com/adze-dev/adze/discover/internal/clean"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -196,7 +197,7 @@ func Rank(query string, all []tool.Declaration, most int) []tool.Declaration {
 			found = append(found, scored{d, n})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b scored) int {
+	sorted.By(found, func(a, b scored) int {
 		if a.score != b.score {
 			return b.score - a.score
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/model"
 )
 
@@ -219,7 +220,7 @@ func Close(name string, list []Info) []string {
 			found = append(found, near{m.ID, d})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b near) int { return a.distance - b.distance })
+	sorted.By(found, func(a, b near) int { return a.distance - b.distance })
 	var out []string
 	for _, f := range found[:min(len(found), 3)] {
 		out = append(out, f.id)

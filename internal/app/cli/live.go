@@ -5,10 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
-	"golang.org/x/text/width"
-
+	"github.com/adze-dev/adze/internal/app/tui/cell"
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/tool"
 )
@@ -138,21 +136,6 @@ func fit(s string, most int) string {
 }
 
 // cells is how many columns a text takes on a terminal.
-func cells(s string) int {
-	n := 0
-	for _, r := range s {
-		n += runeCells(r)
-	}
-	return n
-}
+func cells(s string) int { return cell.Width(s) }
 
-func runeCells(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
+func runeCells(r rune) int { return cell.Width(string(r)) }

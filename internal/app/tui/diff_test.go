@@ -21,8 +21,8 @@ func TestDiffCutsAroundChange(t *testing.T) {
 			if l.Width() > width || !strings.Contains(l.String(), want) || !strings.HasSuffix(l.String(), "…") {
 				t.Errorf("%d columns: %q", width, l.String())
 			}
-			if i < 2 && marked(l) != want {
-				t.Errorf("%d columns: marked %q", width, marked(l))
+			if i < 2 && markedText(l) != want {
+				t.Errorf("%d columns: marked %q", width, markedText(l))
 			}
 		}
 	}
@@ -47,14 +47,14 @@ func TestDiffMarksWords(t *testing.T) {
 	lines := diffLines("@@ -1,2 +1,2 @@\n-a one\n-b two\n+a 1\n+b 2\n", 80)
 	var got []string
 	for _, l := range lines {
-		got = append(got, marked(l))
+		got = append(got, markedText(l))
 	}
 	if s := strings.Join(got, " "); s != "one two 1 2" {
 		t.Error(s)
 	}
 }
 
-func marked(l cell.Line) string {
+func markedText(l cell.Line) string {
 	for _, s := range l {
 		if s.Style&cell.Underline != 0 {
 			return s.Text

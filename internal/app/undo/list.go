@@ -16,7 +16,7 @@ import (
 
 const (
 	maxCounted     = 200     // files whose lines are counted
-	maxCountedSize = 1 << 20 // of each
+	maxCountedSize = 256 << 10 // of each
 )
 
 // List returns the changes for programs and people. Nothing about the content of secret files is in it.

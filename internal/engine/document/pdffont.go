@@ -14,7 +14,6 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/traditionalchinese"
 	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/unicode/norm"
 )
 
 // pdfFont turns the codes of a font into text and widths.
@@ -341,16 +340,43 @@ func glyphText(name string) string {
 		}
 	}
 	if accent, ok := accents[name[min(1, len(name)):]]; ok { // "eacute" is e and acute
-		return norm.NFC.String(name[:1] + accent)
+		return accent.on(name[0])
 	}
 	return greek(name)
 }
 
-var accents = map[string]string{
-	"grave": "\u0300", "acute": "\u0301", "circumflex": "\u0302", "tilde": "\u0303", "macron": "\u0304",
-	"breve": "\u0306", "dotaccent": "\u0307",
-	"dieresis": "\u0308", "ring": "\u030A", "hungarumlaut": "\u030B", "caron": "\u030C", "cedilla": "\u0327",
-	"ogonek": "\u0328", "commaaccent": "\u0327",
+// accent is a combining character, and pairs of a letter and the character with the accent.
+type accent struct {
+	alone rune
+	pairs string
+}
+
+// on returns a letter with the accent.
+func (a accent) on(letter byte) string {
+	pairs := []rune(a.pairs)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == rune(letter) {
+			return string(pairs[i+1])
+		}
+	}
+	return string([]rune{rune(letter), a.alone})
+}
+
+var accents = map[string]accent{
+	"grave":        {'\u0300', "AÀEÈIÌNǸOÒUÙWẀYỲaàeèiìnǹoòuùwẁyỳ"},
+	"acute":        {'\u0301', "AÁCĆEÉGǴIÍKḰLĹMḾNŃOÓPṔRŔSŚUÚWẂYÝZŹaácćeégǵiíkḱlĺmḿnńoópṕrŕsśuúwẃyýzź"},
+	"circumflex":   {'\u0302', "AÂCĈEÊGĜHĤIÎJĴOÔSŜUÛWŴYŶZẐaâcĉeêgĝhĥiîjĵoôsŝuûwŵyŷzẑ"},
+	"tilde":        {'\u0303', "AÃEẼIĨNÑOÕUŨVṼYỸaãeẽiĩnñoõuũvṽyỹ"},
+	"macron":       {'\u0304', "AĀEĒGḠIĪOŌUŪYȲaāeēgḡiīoōuūyȳ"},
+	"breve":        {'\u0306', "AĂEĔGĞIĬOŎUŬaăeĕgğiĭoŏuŭ"},
+	"dotaccent":    {'\u0307', "AȦBḂCĊDḊEĖFḞGĠHḢIİMṀNṄOȮPṖRṘSṠTṪWẆXẊYẎZŻaȧbḃcċdḋeėfḟgġhḣmṁnṅoȯpṗrṙsṡtṫwẇxẋyẏzż"},
+	"dieresis":     {'\u0308', "AÄEËHḦIÏOÖUÜWẄXẌYŸaäeëhḧiïoötẗuüwẅxẍyÿ"},
+	"ring":         {'\u030A', "AÅUŮaåuůwẘyẙ"},
+	"hungarumlaut": {'\u030B', "OŐUŰoőuű"},
+	"caron":        {'\u030C', "AǍCČDĎEĚGǦHȞIǏKǨLĽNŇOǑRŘSŠTŤUǓZŽaǎcčdďeěgǧhȟiǐjǰkǩlľnňoǒrřsštťuǔzž"},
+	"cedilla":      {'\u0327', "CÇDḐEȨGĢHḨKĶLĻNŅRŖSŞTŢcçdḑeȩgģhḩkķlļnņrŗsştţ"},
+	"commaaccent":  {'\u0327', "CÇDḐEȨGĢHḨKĶLĻNŅRŖSŞTŢcçdḑeȩgģhḩkķlļnņrŗsştţ"},
+	"ogonek":       {'\u0328', "AĄEĘIĮOǪUŲaąeęiįoǫuų"},
 }
 
 // glyphNames are the names of Latin glyphs other than simple letters.

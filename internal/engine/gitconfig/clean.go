@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // Clean returns a file with a mask in place of its credentials, and whether there are any. All else stays as it is, and
@@ -50,7 +52,7 @@ func Clean(text []byte, mask string) (clean []byte, found bool) {
 // replaced returns a text with a mask in place of credentials, the longest first.
 func replaced(text string, found []Credential, mask string) string {
 	found = slices.Clone(found)
-	slices.SortStableFunc(found, func(a, b Credential) int { return cmp.Compare(len(b.Value), len(a.Value)) })
+	sorted.By(found, func(a, b Credential) int { return cmp.Compare(len(b.Value), len(a.Value)) })
 	var pairs []string
 	for _, c := range found {
 		const shortest = 3

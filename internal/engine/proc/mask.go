@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // Masked replaces a secret. It may be a part of a URL, and it doesn't occur in files by chance: an edit that would
@@ -84,7 +86,7 @@ func (m *Mask) find(b []byte) []span {
 	found := m.long.find(b)
 	if more := m.short.find(b); len(more) > 0 {
 		all := append(found, more...)
-		slices.SortFunc(all, func(x, y span) int { return cmp.Compare(x.from, y.from) })
+		sorted.By(all, func(x, y span) int { return cmp.Compare(x.from, y.from) })
 		found = nil
 		for _, s := range all {
 			found = join(found, s)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // Rewrite replaces the whole content and returns the new document. Encoding and byte order mark stay. If content has
@@ -131,7 +133,7 @@ type Edit struct {
 // lines nearby (\r\n in New counts as \n). A character that the encoding doesn't have is an *UnencodableError.
 func (d *Document) Replace(edits ...Edit) (*Document, error) {
 	edits = slices.Clone(edits)
-	slices.SortStableFunc(edits, func(a, b Edit) int { return a.Start - b.Start })
+	sorted.By(edits, func(a, b Edit) int { return a.Start - b.Start })
 	if d.plain || d.crlf {
 		return d.splice(edits)
 	}

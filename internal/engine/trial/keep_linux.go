@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -78,7 +79,7 @@ func (t *Trial) selected(only func(path string) bool) ([]step, []relink) {
 		return !done[r.step] ||
 			!done[r.needs]
 	})
-	slices.SortStableFunc(out, func(a, b step) int {
+	sorted.By(out, func(a, b step) int {
 		x, y := t.rank(a), t.rank(b)
 		if x == y && a.Op == opMeta { // a directory after its content
 			return cmp.Compare(len(b.Rel), len(a.Rel))

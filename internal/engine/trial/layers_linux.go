@@ -19,6 +19,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/filelock"
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 )
 
@@ -126,7 +127,7 @@ func (l *Layers) chooseLasting() {
 				real = append(real, p)
 			}
 		}
-		slices.SortStableFunc(real, func(a, b string) int { return cmp.Compare(len(a), len(b)) }) // parents first
+		sorted.By(real, func(a, b string) int { return cmp.Compare(len(a), len(b)) }) // parents first
 		for _, p := range real {
 			if !slices.Contains(l.last, p) && !covered(p) {
 				l.last = append(l.last, p)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace/hardlink"
 )
 
@@ -181,7 +182,7 @@ const mostAlike = 16
 // origin returns the deleted file with the same content and attributes as a new one, preferably one of the same name.
 func (f *found) origin(rel string, all []gone) (gone, bool) {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b gone) int {
+	sorted.By(all, func(a, b gone) int {
 		rank := func(g gone) int {
 			if filepath.Base(g.rel) == filepath.Base(rel) {
 				return 0

@@ -69,6 +69,9 @@ func TestPrivateIsNeverDialled(t *testing.T) {
 	c := f.client(t, Options{})
 	for _, raw := range spellings {
 		target, err := Parse(raw)
+		if err != nil && strings.Contains(err.Error(), "isn't allowed in it") { // wide digits, circled letters
+			continue
+		}
 		if err != nil {
 			t.Errorf("%s: %v", raw, err)
 			continue

@@ -1,13 +1,16 @@
 package web
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/idna"
+	"unicode"
 )
 
 // host is a host in canonical form.
@@ -67,11 +70,10 @@ func asciiName(s string) (string, error) {
 	}
 	for i := range len(s) {
 		if s[i] >= 0x80 {
-			mapped, err := idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false)).ToASCII(s)
-			if err != nil {
-				return "", errors.New("it is not a valid internationalized name")
+			var err error
+			if s, err = international(s); err != nil {
+				return "", err
 			}
-			s = mapped
 			break
 		}
 	}
@@ -83,6 +85,41 @@ func asciiName(s string) (string, error) {
 		return "", fmt.Errorf("it has %d characters (maximum: 253)", len(s))
 	}
 	return s, nil
+}
+
+// international returns a name with letters of any script as it is looked up: in Punycode, which net/http writes to the
+// header of a request. Characters that browsers replace by others, such as wide digits, are errors: their tables would
+// make the program much larger, and a name that uses them is rarely meant well.
+func international(name string) (string, error) {
+	name = strings.ToLower(strings.NewReplacer("\u3002", ".", "\uFF0E", ".", "\uFF61", ".").Replace(name))
+	last := '.'
+	for _, r := range name {
+		mark := unicode.In(r, unicode.Mn, unicode.Mc)
+		switch {
+		case r == '.', r == '-', r == '_', r >= '0' && r <= '9', unicode.IsLetter(r) && !unicode.Is(replaced, r),
+			mark && unicode.IsOneOf([]*unicode.RangeTable{unicode.Lo, unicode.Mn, unicode.Mc}, last):
+		default:
+			return "", fmt.Errorf("%q isn't allowed in it. Use its ASCII form (xn--…)", r)
+		}
+		last = r
+	}
+	var sent bytes.Buffer
+	if err := (&http.Request{URL: &url.URL{Scheme: "http", Host: name}}).Write(&sent); err != nil {
+		return "", errors.New("it is not a valid internationalized name")
+	}
+	read, err := http.ReadRequest(bufio.NewReader(&sent))
+	if err != nil || read.Host == "" {
+		return "", errors.New("it is not a valid internationalized name")
+	}
+	return read.Host, nil
+}
+
+// replaced are the blocks with other forms of letters: modifiers, letterlike symbols, compatibility and presentation
+// forms, wide and mathematical letters.
+var replaced = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x00AA, 0x00BA, 0x10}, {0x02B0, 0x02FF, 1}, {0x1D2C, 0x1D6A, 1}, {0x2071, 0x214F, 1},
+		{0x3130, 0x318F, 1}, {0xF900, 0xFAFF, 1}, {0xFB00, 0xFFFF, 1}},
+	R32: []unicode.Range32{{0x1D400, 0x1D7FF, 1}, {0x1EE00, 0x1EEFF, 1}, {0x2F800, 0x2FA1F, 1}},
 }
 
 func checkLabels(labels []string) error {

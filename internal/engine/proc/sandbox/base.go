@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
+	"github.com/adze-dev/adze/internal/engine/sorted"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
@@ -96,7 +97,7 @@ func NewBase(roots, further, env []string, protected func(path string) bool) *Ba
 			wanted = append(wanted, c.path)
 		}
 	}
-	slices.SortStableFunc(wanted, func(x, y string) int { return cmp.Compare(len(x), len(y)) }) // parents first
+	sorted.By(wanted, func(x, y string) int { return cmp.Compare(len(x), len(y)) }) // parents first
 	for _, path := range wanted {
 		b.accept(path, lexical)
 	}

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // overlays mounts the layers of a trial at their own paths and makes everything else read-only. It returns the mounted
@@ -49,7 +51,7 @@ func (b *Box) overlays() (mounted []openPath, err error) {
 		return nil, fmt.Errorf("make mounts read-only: %w", err)
 	}
 	// parents first
-	slices.SortStableFunc(trees, func(x, y openPath) int { return cmp.Compare(len(x.path), len(y.path)) })
+	sorted.By(trees, func(x, y openPath) int { return cmp.Compare(len(x.path), len(y.path)) })
 	defer func() {
 		if err != nil {
 			closeAll(mounted)

@@ -14,8 +14,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/adze-dev/adze/internal/engine/sorted"
 )
 
 // ErrChanged reports that part of a checked path has become a link, or another directory, since it was checked.
@@ -116,7 +117,7 @@ func ReadDir(abs string) ([]fs.DirEntry, error) {
 	}
 	defer f.Close()
 	entries, err := f.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sorted.By(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return entries, renamed(err, abs)
 }
 
