@@ -182,7 +182,9 @@ func fold(list []Change) (out []Change, changed bool) {
 			out = append(out, c)
 		case i < 0:
 			at[f], changed = len(out), true
-			out = append(out, Change{Path: quoted(f.dir + "/"), Kind: c.Kind, Files: max(1, c.Files), Discarded: c.Discarded})
+			out = append(out, Change{
+				Path: quoted(f.dir + "/"), Kind: c.Kind, Files: max(1, c.Files), Discarded: c.Discarded,
+			})
 		default:
 			out[i].Files += max(1, c.Files)
 			if out[i].Kind != c.Kind {

@@ -101,7 +101,8 @@ func (s *Session) give(f undo.Found) {
 		}
 		delete(s.jobs.changes, call)
 		what := "background command " + job.ID
-		if text := s.changed(s.tracker.List(all, s.isSecret), "Changed while "+what+" was running: ", what); text != "" {
+		list := s.tracker.List(all, s.isSecret)
+		if text := s.changed(list, "Changed while "+what+" was running: ", what); text != "" {
 			_ = s.tellLater(text)
 		}
 	}

@@ -191,7 +191,7 @@ func TestRulesByEffect(t *testing.T) {
 	}
 }
 
-// What a background command changed until it ended is told to the model, all of it.
+// The model reads everything that a background command changed until it ended.
 func TestBackgroundChanges(t *testing.T) {
 	skipWindows(t)
 	d := newDesk(t)

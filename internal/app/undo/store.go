@@ -27,8 +27,9 @@ type Store struct {
 	out   *os.File // the pack that grows; nil: none yet
 	end   int64
 
-	memory map[hash][]byte // of a session that isn't recorded: only this, and only the newest; nil: there is a directory
-	used   int             // bytes of it
+	// memory has the newest contents of a session that isn't recorded, and the directory none; nil: it is recorded.
+	memory map[hash][]byte
+	used   int // bytes of it
 }
 
 // maxMemory is how much is kept in memory for a session that isn't recorded.
