@@ -40,7 +40,7 @@ func TestHTTP(t *testing.T) {
 		{"text", answer(200, "hello"), Ask, "not the expected JSON object: hello"},
 		{"invalid JSON", answer(200, `{"decision":`), Ask, "not the expected JSON object"},
 		{"error", answer(500, "oops"), Ask, "status 500: oops"},
-		{"redirect", func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, other, 307) }, Ask, "status 307"},
+		{"redirect", func(w http.ResponseWriter, q *http.Request) { http.Redirect(w, q, other, http.StatusTemporaryRedirect) }, Ask, "status 307"},
 		{"100 MB", func(w http.ResponseWriter, q *http.Request) {
 			for range 100 {
 				if _, err := w.Write(make([]byte, 1<<20)); err != nil {
