@@ -37,4 +37,5 @@ func TestChangesInResults(t *testing.T) {
 	if listed["changes"] != nil {
 		t.Errorf("%s", asJSON(listed))
 	}
+	p.until("the end", func(m object) bool { return m["type"] == "result" })
 }

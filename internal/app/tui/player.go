@@ -140,7 +140,14 @@ func (p *Player) Ask(r tool.Request) {
 }
 
 // Answer removes the question about a call.
-func (p *Player) Answer(c tool.Call) { p.s.withdraw(c) }
+func (p *Player) Answer(c tool.Call) {
+	for _, q := range p.s.questions.open {
+		if q.Request.Call.ID == c.ID && q.Request.Call.By == c.By {
+			p.s.calls.answered(q, approval.Answer{Act: approval.Once}, 0)
+		}
+	}
+	p.s.withdraw(c)
+}
 
 // Tell prints a notice.
 func (p *Player) Tell(text string) {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxCounted     = 200     // files whose lines are counted
+	maxCounted     = 200       // files whose lines are counted
 	maxCountedSize = 256 << 10 // of each
 )
 
