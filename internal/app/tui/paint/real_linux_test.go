@@ -130,7 +130,8 @@ func TestTmux(t *testing.T) {
 	tmux := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("tmux", append([]string{"-S", filepath.Join(dir, "socket"), "-f", "/dev/null"}, args...)...)
-		cmd.Env = append(os.Environ(), painting+"="+dir, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+		// tmux starts programs by the shell of the user, which is nologin for some.
+		cmd.Env = append(os.Environ(), painting+"="+dir, "TERM=xterm-256color", "LC_ALL=C.UTF-8", "SHELL=/bin/sh")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("tmux %v: %v\n%s", args, err, out)
