@@ -35,7 +35,6 @@ func httpClient(headers map[string]string, auth *authority) *http.Client {
 				TLSHandshakeTimeout:   10 * time.Second,
 				MaxIdleConnsPerHost:   4,
 				IdleConnTimeout:       60 * time.Second,
-				ForceAttemptHTTP2:     true,
 				ResponseHeaderTimeout: 0, // a call has no response until it is done
 			},
 		},
