@@ -38,6 +38,7 @@ import (
 
 	"github.com/adze-dev/adze/internal/engine/homedir"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -236,6 +237,9 @@ func (s *Set) TakeSeen(of func(path string) bool) []FileRecord { return s.files.
 
 // RestoreSeen adds the records of an earlier session. A file that has changed since must be read again.
 func (s *Set) RestoreSeen(records []FileRecord) { s.files.seen.Restore(records) }
+
+// Sums remembers the contents that the file tools have hashed.
+func (s *Set) Sums() *sums.Recent { return s.files.sums }
 
 // Close stops everything that the tools started.
 func (s *Set) Close() error { return errors.Join(s.shell.close(), s.files.left.close()) }

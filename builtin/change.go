@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -18,6 +19,8 @@ type change struct {
 	was    original
 	now    *text.Document
 	diff   edit.Comparison // of the content as the model sees it
+	// newHash returns the hash of the new content. It is computed once.
+	newHash func() workspace.Hash
 }
 
 // with returns the change that turns the file into now. A mask in place of a secret value must not be written over it.
@@ -31,7 +34,15 @@ func (o original) with(a action, now *text.Document) (*change, error) {
 			"that results don't show, and would replace it. Change only other lines, or ask the user to make "+
 			"this change", proc.Masked)
 	}
-	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text)}, nil
+	newHash := sync.OnceValue(func() workspace.Hash {
+		if raw := now.Raw(); raw != nil {
+			return o.sums.Remember(raw)
+		}
+		h := sha256.New()
+		now.WriteTo(h)
+		return workspace.Hash(h.Sum(nil))
+	})
+	return &change{action: a, was: o, now: now, diff: edit.Compare(old, now.Text), newHash: newHash}, nil
 }
 
 // none reports whether not a byte would change.
@@ -124,10 +135,4 @@ func (c *change) warnings(diff string) []string {
 		out = append(out, "contains invisible characters (shown escaped)")
 	}
 	return out
-}
-
-func (c *change) newHash() workspace.Hash {
-	h := sha256.New()
-	c.now.WriteTo(h)
-	return workspace.Hash(h.Sum(nil))
 }

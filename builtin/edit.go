@@ -81,6 +81,7 @@ func editFile(f *files) tool.Tool {
 				}
 			}
 			inv.Run = func(ctx context.Context, _ *tool.Live) (tool.Result, error) {
+				go r.newHash() // while the disk is written
 				notes, err := f.commit(ctx, r.change)
 				if err != nil {
 					return tool.Result{}, err

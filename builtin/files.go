@@ -16,6 +16,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/search"
 	"github.com/adze-dev/adze/internal/engine/secretvalues"
+	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
 )
@@ -26,6 +27,7 @@ type files struct {
 	ignore *ignore.Rules
 	shared *search.Shared // by searches
 	seen   *workspace.Seen
+	sums   *sums.Recent
 	values *secretvalues.List // secret values, which are masked in results
 	state  string             // for the old content of files written in place
 	left   *leftovers
@@ -53,6 +55,7 @@ func newFiles(o Options) (*files, error) {
 		ignore: ignore.New(ignore.Options{Roots: ws.Roots(), NoGit: o.NoGitIgnore, Custom: o.IgnoreFiles}),
 		shared: &search.Shared{},
 		seen:   &workspace.Seen{AtFirstSight: o.AllRead},
+		sums:   &sums.Recent{},
 		state:  o.State,
 		left:   newLeftovers(o),
 

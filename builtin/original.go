@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/document"
 	"github.com/adze-dev/adze/internal/engine/edit"
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/text"
 	"github.com/adze-dev/adze/internal/engine/workspace"
 	"github.com/adze-dev/adze/tool"
@@ -32,6 +32,7 @@ type original struct {
 	exists  bool
 	size    int64
 	hash    workspace.Hash
+	sums    *sums.Recent
 	doc     *text.Document // nil: not text
 	content []byte         // if it isn't text
 }
@@ -46,7 +47,7 @@ func (o original) bytes() []byte {
 
 // original reads the file that a call would change. A missing file is an empty text.
 func (f *files) original(a action, p workspace.Path) (original, error) {
-	o := original{path: p}
+	o := original{path: p, sums: f.sums}
 	file, err := f.open(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		o.doc, err = text.Decode(nil)
@@ -69,7 +70,7 @@ func (f *files) original(a action, p workspace.Path) (original, error) {
 	if _, err = content.ReadFrom(io.LimitReader(file, maxChanged+1)); err != nil {
 		return o, a.failure(p, err)
 	}
-	o.hash, o.size = sha256.Sum256(content.Bytes()), int64(content.Len())
+	o.hash, o.size = f.sums.Remember(content.Bytes()), int64(content.Len())
 	o.doc, err = text.Decode(content.Bytes())
 	switch {
 	case errors.Is(err, text.ErrBinary):

@@ -379,7 +379,7 @@ func (f *files) commit(ctx context.Context, c *change) (string, error) {
 		return "", err
 	}
 	p := c.was.path
-	o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots()}
+	o := atomicfile.Options{Backup: f.state, Canonical: true, Roots: f.ws.Roots(), Sums: f.sums}
 	if c.was.exists {
 		o.Old = &c.was.hash
 	}

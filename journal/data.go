@@ -205,6 +205,11 @@ type Failure struct {
 // Ended returns an outcome for the journal.
 func Ended(o tool.Outcome) Outcome {
 	out := Outcome{Name: o.Name, Status: o.Status, Result: o.Result, MS: o.Duration.Milliseconds()}
+	if d, ok := o.Result.Display.(tool.FileDiff); ok && d.Diff != "" &&
+		(len(d.New) > MaxText || d.Original != nil && len(*d.Original) > MaxText) {
+		d.Original, d.New = nil, ""
+		out.Result.Display = d
+	}
 	if o.Error != nil {
 		out.Error = &Failure{Type: o.Error.Type, Message: o.Error.Message, Model: o.Error.Model}
 	}

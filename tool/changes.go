@@ -92,24 +92,27 @@ func (c Changes) Kept() []string {
 
 // masked returns the changes without secret values.
 func (c Changes) masked(mask func(string) string) Changes {
-	texts := func(one *Change) []*string { return []*string{&one.Path, &one.From, &one.Before, &one.After} }
-	var all strings.Builder // masking each of 100,000 paths takes long
-	all.WriteString(c.Incomplete)
-	for i := range c.List {
-		for _, s := range texts(&c.List[i]) {
-			all.WriteString("\n" + *s)
-		}
-	}
-	if text := all.String(); mask(text) == text {
+	if text := c.texts(); mask(text) == text { // masking each of 100,000 paths takes long
 		return c
 	}
 	c.Incomplete, c.List = mask(c.Incomplete), slices.Clone(c.List)
 	for i := range c.List {
-		for _, s := range texts(&c.List[i]) {
+		one := &c.List[i]
+		for _, s := range []*string{&one.Path, &one.From, &one.Before, &one.After} {
 			*s = mask(*s)
 		}
 	}
 	return c
+}
+
+// texts returns everything that may contain secret values.
+func (c Changes) texts() string {
+	var all strings.Builder
+	all.WriteString(c.Incomplete)
+	for _, one := range c.List {
+		all.WriteString("\n" + one.Path + "\n" + one.From + "\n" + one.Before + "\n" + one.After)
+	}
+	return all.String()
 }
 
 // maxChanges is how many paths are listed before those of a directory become one entry.

@@ -34,6 +34,10 @@ func TestMask(t *testing.T) {
 			say("fails", func() (tool.Result, error) {
 				return tool.TextResult("so far " + secret), errors.New("failed: " + secret)
 			}),
+			say("diff", func() (tool.Result, error) {
+				old := strings.Repeat("x\n", 100_000) + secret
+				return tool.Result{Content: []tool.Part{tool.Text("***")}, Display: tool.FileDiff{Original: &old, New: secret}}, nil
+			}),
 			say("panics", func() (tool.Result, error) { panic(secret) }),
 			say("long", func() (tool.Result, error) { return tool.TextResult(strings.Repeat(secret+"\n", 5000)), nil })),
 		Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} },
@@ -63,7 +67,7 @@ func TestMask(t *testing.T) {
 		}
 	}
 	for _, executor := range []*tool.Executor{x, x.Child(nil, "sub", x.Policy)} {
-		for _, c := range []tool.Call{{Name: "text"}, {Name: "text", ID: "denied"}, {Name: "prepare"}, {Name: "fails"}, {Name: "panics"}, {Name: "long"}, {Name: "around"}} {
+		for _, c := range []tool.Call{{Name: "text"}, {Name: "text", ID: "denied"}, {Name: "prepare"}, {Name: "fails"}, {Name: "panics"}, {Name: "long"}, {Name: "around"}, {Name: "diff"}} {
 			batch := executor.Batch(t.Context())
 			batch.Add(c)
 			for _, o := range append(batch.Wait(), seen...) {
@@ -83,5 +87,35 @@ func TestMask(t *testing.T) {
 	}
 	if strings.Contains(saved, secret) || !strings.Contains(saved, "***") {
 		t.Errorf("saved: %.100s", saved)
+	}
+}
+
+// Looking for new secrets takes a hundred system calls, so a result that has none is masked at once.
+func TestMaskedAtOnce(t *testing.T) {
+	old, calls := "old", 0
+	x := &tool.Executor{
+		Registry: tool.NewRegistry(tool.Define(tool.Def[struct{}]{
+			Name: "edits", Description: "Edits.", Kind: tool.Read,
+			Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+				return &tool.Invocation{Access: []tool.Access{tool.Nothing},
+					Run: func(context.Context, *tool.Live) (tool.Result, error) {
+						return tool.Result{
+							Content: []tool.Part{tool.Text("a"), tool.Text("b")}, Output: "c",
+							Display: tool.FileDiff{Original: &old, New: "new", Diff: "diff"},
+						}, nil
+					}}, nil
+			},
+		})),
+		Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} },
+		Mask: func(s string) string {
+			calls++
+			return s
+		},
+	}
+	batch := x.Batch(t.Context())
+	batch.Add(tool.Call{Name: "edits"})
+	o := batch.Wait()[0]
+	if d, ok := o.Result.Display.(tool.FileDiff); !ok || d.New != "new" || calls != 1 {
+		t.Errorf("%d calls, display %#v", calls, o.Result.Display)
 	}
 }

@@ -69,7 +69,7 @@ func (e *scheduledCall) fit(parts []Part) (fitting []Part, saved []string) {
 
 // masked returns an outcome without secret values.
 func (x *Executor) masked(o Outcome) Outcome {
-	if x.Mask == nil {
+	if x.Mask == nil || !x.hasSecret(o) {
 		return o
 	}
 	parts := make([]Part, len(o.Result.Content))
@@ -89,13 +89,53 @@ func (x *Executor) masked(o Outcome) Outcome {
 	return o
 }
 
+// hasSecret reports whether an outcome contains a secret value. Mask may look for new ones on disk, which takes longer
+// than to search a short text, so these are searched at once.
+func (x *Executor) hasSecret(o Outcome) bool {
+	var all strings.Builder
+	found := false
+	add := func(texts ...string) {
+		for _, s := range texts {
+			if len(s) > 64<<10 {
+				found = found || x.Mask(s) != s
+				continue
+			}
+			all.WriteString(s)
+			all.WriteByte(0)
+		}
+	}
+	for _, p := range o.Result.Content {
+		if t, ok := p.(Text); ok {
+			add(string(t))
+		}
+	}
+	switch d := o.Result.Display.(type) {
+	case nil:
+	case FileDiff: // its texts may be long, and JSON takes ten times as long
+		add(d.Diff, d.New, d.File, d.Path)
+		add(d.Warnings...)
+		if d.Original != nil {
+			add(*d.Original)
+		}
+	default:
+		b, err := MarshalDisplay(d)
+		add(string(b))
+		found = err != nil
+	}
+	if f := o.Error; f != nil {
+		add(f.Message, f.Model)
+	}
+	add(o.Result.Output, o.Changes.texts())
+	return found || x.Mask(all.String()) != all.String()
+}
+
 // maskedDisplay returns a display without secret values.
 func (x *Executor) maskedDisplay(d Display) Display {
 	switch d := d.(type) {
 	case nil:
 		return nil
-	case *FileDiff: // its texts may be long, and JSON takes ten times as long
-		masked := *d
+	case FileDiff:
+		masked := d
 		if d.Original != nil {
 			original := x.Mask(*d.Original)
 			masked.Original = &original
@@ -106,7 +146,7 @@ func (x *Executor) maskedDisplay(d Display) Display {
 		for i, w := range d.Warnings {
 			masked.Warnings[i] = x.Mask(w)
 		}
-		return &masked
+		return masked
 	}
 	b, err := MarshalDisplay(d)
 	if err != nil {

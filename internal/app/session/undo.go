@@ -18,7 +18,7 @@ func (s *Session) track(elsewhere bool) *undo.Tracker {
 	u := s.Settings.Undo
 	return undo.New(undo.Options{
 		Home: project.Canonical(s.Directory.Home), Session: s.ID, Roots: s.Tools.Roots(), Jobs: s.Tools.Running,
-		Watch: &s.watch, Unrecorded: s.recorder == nil || elsewhere,
+		Watch: &s.watch, Sums: s.Tools.Sums(), Unrecorded: s.recorder == nil || elsewhere,
 		Limits: undo.Limits{FileBytes: max(u.MaxFileBytes, 0), Bytes: max(u.MaxBytes, 0), Files: max(u.MaxFiles, 1)},
 	})
 }

@@ -17,7 +17,7 @@ func (b *batch) addFile(f *os.File, size, limit int64) (hash, error) {
 		if size > limit {
 			return hash{}, &tooLargeError{limit}
 		}
-		return hashOpen(f)
+		return b.store.sums.File(f)
 	}
 	if size > packed {
 		copied, _, err := b.store.hold(f, limit)
@@ -91,7 +91,7 @@ func (s *Store) copyIn(to, from *os.File, limit int64) error {
 
 // settle names a held copy by its hash. fresh reports whether the store didn't contain it.
 func (s *Store) settle(copied string) (h hash, fresh bool, err error) {
-	if h, err = hashOf(copied); err != nil {
+	if h, err = s.hashOf(copied); err != nil {
 		return h, false, &storeError{s.dir, err}
 	}
 	if s.contains(h) {
@@ -101,21 +101,13 @@ func (s *Store) settle(copied string) (h hash, fresh bool, err error) {
 }
 
 // hashOf returns the hash of a file.
-func hashOf(path string) (hash, error) {
+func (s *Store) hashOf(path string) (hash, error) {
 	f, err := nofollow.Open(path)
 	if err != nil {
 		return hash{}, err
 	}
 	defer f.Close()
-	return hashOpen(f)
-}
-
-func hashOpen(f *os.File) (hash, error) {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return hash{}, err
-	}
-	return hash(sum.Sum(nil)), nil
+	return s.sums.File(f)
 }
 
 // CopyTo writes a content to a file. What was written is wrong if it fails.

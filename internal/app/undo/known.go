@@ -95,12 +95,12 @@ func (s *snapshot) settle(k *known) {
 }
 
 // hash returns the hash of a saved large file.
-func (k *known) hash() (hash, error) {
+func (k *known) hash(s *Store) (hash, error) {
 	switch {
 	case k.held == nil:
 		return *k.sum, nil
 	case k.held.path != "":
-		return hashOf(k.held.path)
+		return s.hashOf(k.held.path)
 	}
 	return k.held.sum, k.held.err
 }

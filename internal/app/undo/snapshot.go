@@ -411,8 +411,8 @@ func (s *snapshot) readLarge(n search.Node, k *known) {
 	is := nodeState(n.Stat).Is
 	old := cmp.Or(s.paths[n.Path], s.large[is])
 	if old != nil && (old.held != nil || old.kind == isFile) && nodeState(old.stat).Is == is {
-		was, err := old.hash() // its times may have been set back
-		now, err2 := hashOf(n.Path)
+		was, err := old.hash(s.store) // its times may have been set back
+		now, err2 := s.store.hashOf(n.Path)
 		if err == nil && err2 == nil && was == now {
 			if k.held = old.held; k.held == nil {
 				k.kind, k.sum = isFile, old.sum

@@ -13,13 +13,16 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/adze-dev/adze/internal/engine/sums"
 )
 
 // Store stores contents by their hash, for one session. Small ones are in packs, which only grow: records of hash,
 // length and content. Large ones are separate files, as clones if the file system supports it. It is safe for
 // concurrent use.
 type Store struct {
-	dir string
+	dir  string
+	sums *sums.Recent // nil: contents are hashed
 
 	mu    sync.Mutex
 	index map[hash]location
@@ -46,7 +49,7 @@ func (s *Store) remember(h hash, content []byte) {
 	s.memory[h] = content
 }
 
-type hash = [sha256.Size]byte
+type hash = sums.Hash
 
 // location is where a content is in a pack.
 type location struct {
@@ -356,7 +359,7 @@ const batchSize = 1 << 20
 
 // add adds a content.
 func (b *batch) add(content []byte) (hash, error) {
-	h := sha256.Sum256(content)
+	h := b.store.sums.Of(content)
 	if b.store.memory != nil {
 		b.store.remember(h, content)
 		return h, nil

@@ -22,6 +22,7 @@ import (
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
+	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 	"github.com/adze-dev/adze/tool"
@@ -37,6 +38,8 @@ type Options struct {
 	Jobs func() []string
 	// Watch reports changes, so that not all files are compared for each call. nil: they are.
 	Watch *watch.Hub
+	// Sums may know contents that calls read and write. nil: all are hashed.
+	Sums *sums.Recent
 	// Unrecorded means that nothing is saved on disk, and nothing can be undone: the workspace isn't compared.
 	Unrecorded bool
 }
@@ -98,12 +101,12 @@ func (t *Tracker) Store() (*Store, error) {
 		return t.store, nil
 	}
 	if t.o.Unrecorded {
-		t.store = &Store{memory: map[hash][]byte{}}
+		t.store = &Store{memory: map[hash][]byte{}, sums: t.o.Sums}
 		return t.store, nil
 	}
 	store, err := OpenStore(t.o.Home, t.o.Session)
 	if err == nil {
-		t.store = store
+		store.sums, t.store = t.o.Sums, store
 	}
 	return store, err
 }

@@ -13,7 +13,6 @@
 package atomicfile
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -22,12 +21,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/adze-dev/adze/internal/engine/sums"
 	"github.com/adze-dev/adze/internal/engine/workspace/nofollow"
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
 // Hash is the SHA-256 of a content.
-type Hash = [sha256.Size]byte
+type Hash = sums.Hash
 
 // Options set the expected state of the file. The zero value creates a new file and never replaces one.
 type Options struct {
@@ -46,6 +46,8 @@ type Options struct {
 	Canonical bool
 	// Wait is how long to wait for the directory's lock; 0 is 60 s.
 	Wait time.Duration
+	// Sums may know the old content. nil: it is hashed for every comparison.
+	Sums *sums.Recent
 }
 
 // Outcome describes how a write was done.
@@ -200,11 +202,11 @@ func (w *write) compare(info fs.FileInfo) error {
 		return err
 	}
 	defer f.Close()
-	now := sha256.New()
-	if _, err := io.Copy(now, f); err != nil {
+	now, err := w.opts.Sums.File(f)
+	if err != nil {
 		return err
 	}
-	if Hash(now.Sum(nil)) != *w.opts.Old {
+	if now != *w.opts.Old {
 		return &ChangedError{Path: w.path, How: "has changed"}
 	}
 	return nil

@@ -44,10 +44,17 @@ func ChangedLines(old, new []string) []lcs.Diff {
 	return d.found
 }
 
+// block is how many bytes are compared at once.
+const block = 1 << 10
+
 // commonStart returns the length of the longest common prefix of whole lines.
 func commonStart(a, b string) int {
-	n := 0
-	for limit := min(len(a), len(b)); n < limit && a[n] == b[n]; n++ {
+	n, limit := 0, min(len(a), len(b))
+	for n+block <= limit && a[n:n+block] == b[n:n+block] {
+		n += block
+	}
+	for n < limit && a[n] == b[n] {
+		n++
 	}
 	return strings.LastIndexByte(a[:n], '\n') + 1
 }
@@ -55,6 +62,9 @@ func commonStart(a, b string) int {
 // commonEnd returns where in a and in b, from start on, the longest common suffix of whole lines begins.
 func commonEnd(a, b string, start int) (int, int) {
 	i, j := len(a), len(b)
+	for i-block >= start && j-block >= start && a[i-block:i] == b[j-block:j] {
+		i, j = i-block, j-block
+	}
 	for i > start && j > start && a[i-1] == b[j-1] {
 		i, j = i-1, j-1
 	}

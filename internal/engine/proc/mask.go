@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/adze-dev/adze/internal/engine/sorted"
 )
@@ -63,7 +64,7 @@ func (m *Mask) String(s string) string {
 	if m == nil {
 		return s
 	}
-	found := m.find([]byte(s))
+	found := m.find(unsafe.Slice(unsafe.StringData(s), len(s))) // it only reads
 	if len(found) == 0 {
 		return s
 	}

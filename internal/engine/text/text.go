@@ -122,6 +122,9 @@ func (d *Document) Bytes() []byte {
 	return b.Bytes()
 }
 
+// Raw returns the content for the disk if it is in memory as it is; otherwise nil. It must not be changed.
+func (d *Document) Raw() []byte { return d.raw }
+
 // mark returns the byte order mark that the content has.
 func (d *Document) mark() []byte {
 	if d.BOM {
