@@ -7,8 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/adze-dev/adze"
 	"github.com/adze-dev/adze/internal/app/cli"
+	"github.com/adze-dev/adze/internal/app/supervisor"
 )
 
 func main() {
@@ -16,8 +16,7 @@ func main() {
 }
 
 func run() int {
-	helper := adze.Main() // in a process that keeps commands this does not return
-	return runIn(cli.FromOS(buildVersion(), helper))
+	return runIn(cli.FromOS(buildVersion(), supervisor.Helper))
 }
 
 // runIn runs the command of an environment until it is done or a signal ends it.
