@@ -22,6 +22,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/adze-dev/adze/agent"
@@ -220,10 +221,21 @@ func (s *Session) Close() error {
 	}
 	s.Models.Close()
 	s.Outside.close()
+	closeRecord := func() {
+		s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
+		s.recorder.close()                                      // after everything that is recorded
+		_ = s.closeTracker()                                    // a later session drops the rest
+	}
+	var closing sync.WaitGroup
+	quiet := s.hooks == nil && len(s.Tools.Running()) == 0 // nothing more is recorded
+	if quiet {
+		closing.Go(closeRecord)
+	}
 	err := errors.Join(s.Tools.Close(), s.hooks.close())
-	s.recorder.give(s.tracker.Finish(context.Background())) // background commands are killed now
-	s.recorder.close()                                      // after everything that is recorded
-	_ = s.closeTracker()                                    // a later session drops the rest
+	if !quiet {
+		closeRecord()
+	}
+	closing.Wait()
 	err = errors.Join(err, s.long.Close())
 	record.Of(s.Directory).Retain(s.Settings.General)
 	return err

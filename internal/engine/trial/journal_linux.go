@@ -36,6 +36,7 @@ const (
 	journalName = "journal" // keeping has begun
 	keptName    = "kept"    // keeping has ended
 	lockName    = "lock"
+	fenceName   = "fence"
 )
 
 // write writes the journal in a directory, durably.

@@ -103,6 +103,12 @@ func (l *Layers) open() error {
 	if err != nil {
 		return err
 	}
+	old, _ := filepath.Glob(filepath.Join(l.o.State, emptyPrefix+"*"))
+	go func() {
+		for _, dir := range old {
+			_ = removeAll(dir) // or a later session
+		}
+	}()
 	for i := range l.kept {
 		p := &l.kept[i]
 		if p.dir == l.o.State {
@@ -294,15 +300,20 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 	return t, nil
 }
 
-// Close removes the changes of trials that weren't kept. No trial may be running.
+// Close removes the changes of trials that weren't kept. No trial may be running. Directories without files are left to
+// the next session, unless they are in the workspace: removing one may wait for the disk.
 func (l *Layers) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
 	var errs []error
 	for _, dir := range l.dirs {
-		errs = append(errs, removeAll(dir))
 		state := filepath.Dir(dir)
+		inside := slices.ContainsFunc(l.o.Roots, func(root string) bool { return names.Below(state, root) })
+		if !inside && hasNoFiles(dir) && os.Rename(dir, filepath.Join(state, emptyPrefix+l.id)) == nil {
+			continue
+		}
+		errs = append(errs, removeAll(dir))
 		if all, err := lockState(state, closeWait); err == nil {
 			removeUnused(state)
 			all.Close()
@@ -313,6 +324,17 @@ func (l *Layers) Close() error {
 	}
 	l.dirs, l.lock = nil, nil
 	return errors.Join(errs...)
+}
+
+// hasNoFiles reports whether a session's directory contains nothing but directories, its lock and fences.
+func hasNoFiles(dir string) bool {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		fence := d != nil && d.Name() == fenceName && filepath.Dir(filepath.Dir(path)) == dir
+		if err == nil && !d.IsDir() && !fence && path != filepath.Join(dir, lockName) {
+			err = fs.ErrExist
+		}
+		return err
+	}) == nil
 }
 
 // Trial is a trial of one command.

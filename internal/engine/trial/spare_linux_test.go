@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/adze-dev/adze/internal/dev/waittest"
 )
 
 // A trial that changed nothing leaves its directories to the next one, which sees
@@ -84,5 +86,31 @@ func TestSparesOfConcurrentTrials(t *testing.T) {
 	}
 	if _, out, e := b.try("ls"); out.Output.Head != "" || !e.None() || len(b.layers.spare) != 0 {
 		t.Errorf("%q %s", out.Output.Head, b.list(e))
+	}
+}
+
+// A session leaves directories without files to the next one. Files, which may contain anything, it removes itself.
+func TestEmptyDirectoriesAreLeft(t *testing.T) {
+	t.Parallel()
+	b := opened(t, Options{Temp: []string{"/tmp"}})
+	o := b.layers.o
+	left := func() []string {
+		empty, _ := filepath.Glob(filepath.Join(o.State, emptyPrefix+"*"))
+		sessions, _ := filepath.Glob(filepath.Join(o.State, "s-*"))
+		return append(empty, sessions...)
+	}
+	for line, most := range map[string]int{"true": 1, "mkdir -p /tmp/a/b": 1, "echo secret > /tmp/fence": 0, "ln -s /secret /tmp/a": 0} {
+		tr, _, _ := b.try(line)
+		if err := tr.Drop(); err != nil {
+			t.Error(err)
+		}
+		if err := b.layers.Close(); err != nil {
+			t.Error(err)
+		}
+		if found := left(); len(found) != most || most == 1 && !hasNoFiles(found[0]) {
+			t.Errorf("%s: left %q", line, found)
+		}
+		b.layers = openLayers(t, o)
+		waittest.Until(t, "the directories are removed", func() bool { return len(left()) == 1 })
 	}
 }

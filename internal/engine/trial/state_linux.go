@@ -27,6 +27,8 @@ const (
 	stateLock = "lock"
 	stateGit  = ".gitignore" // in a workspace, git ignores the state directory
 	tryPrefix = "try-"       // of directories that exchanges makes
+
+	emptyPrefix = "empty-" // of directories without files that closed sessions left
 )
 
 // makeState creates a state directory if it is missing, and locks it.

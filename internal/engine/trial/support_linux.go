@@ -238,7 +238,7 @@ func makeUpper(o sandbox.Overlay, made bool) error {
 
 // fence returns a time of a directory's file system: earlier changes have an older ctime, later ones don't.
 func fence(dir string) (unix.Timespec, error) {
-	path := filepath.Join(dir, "fence")
+	path := filepath.Join(dir, fenceName)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return unix.Timespec{}, err
