@@ -297,6 +297,10 @@ func (r *triedCall) release(ctx context.Context) {
 
 func (r *triedCall) drop() {
 	r.once.Do(func() {
+		if len(r.late) == 0 && len(r.shown.Changes) == 0 {
+			r.trial.DropLater()
+			return
+		}
 		_ = r.trial.Drop() // the session's end removes what is left
 		if len(r.late) > 0 {
 			r.whole.discard()

@@ -202,7 +202,7 @@ type Failure struct {
 	Extra
 }
 
-// Ended returns an outcome for the journal.
+// Ended returns an outcome for the journal. It has the diff of a long file and not the contents, which undo has.
 func Ended(o tool.Outcome) Outcome {
 	out := Outcome{Name: o.Name, Status: o.Status, Result: o.Result, MS: o.Duration.Milliseconds()}
 	if d, ok := o.Result.Display.(tool.FileDiff); ok && d.Diff != "" &&

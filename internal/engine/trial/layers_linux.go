@@ -40,6 +40,8 @@ type Layers struct {
 	at      func(point string) // for tests: called at every point of keeping
 	keeping sync.Mutex         // one trial is kept at a time
 
+	dropping sync.Mutex // held while a trial is dropped in the background; before mu
+
 	mu     sync.Mutex
 	n      int
 	free   []string // directories of session layers that no trial uses
@@ -282,6 +284,8 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.dropping.Lock()
+	defer l.dropping.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -303,6 +307,8 @@ func (l *Layers) New(ctx context.Context) (*Trial, error) {
 // Close removes the changes of trials that weren't kept. No trial may be running. Directories without files are left to
 // the next session, unless they are in the workspace: removing one may wait for the disk.
 func (l *Layers) Close() error {
+	l.dropping.Lock()
+	defer l.dropping.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -561,6 +567,15 @@ func (t *Trial) Drop() error {
 		return nil
 	}
 	return t.remove()
+}
+
+// DropLater drops the trial in the background. A trial that is prepared meanwhile waits, to get its directories.
+func (t *Trial) DropLater() {
+	t.l.dropping.Lock()
+	go func() {
+		defer t.l.dropping.Unlock()
+		_ = t.Drop() // the session's end removes what is left
+	}()
 }
 
 // release lets another trial use the session layers.

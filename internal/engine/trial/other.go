@@ -63,6 +63,9 @@ func (*Trial) Keep(context.Context, func(path string) bool) (Kept, error) { retu
 // Drop discards changes that weren't kept.
 func (*Trial) Drop() error { return nil }
 
+// DropLater drops the trial in the background.
+func (*Trial) DropLater() {}
+
 // Isolate keeps what the command wrote to temp directories and caches from later trials.
 func (*Trial) Isolate() {}
 

@@ -114,3 +114,24 @@ func TestEmptyDirectoriesAreLeft(t *testing.T) {
 		waittest.Until(t, "the directories are removed", func() bool { return len(left()) == 1 })
 	}
 }
+
+// A trial that follows at once gets the directories, and what the one before wrote to temp directories.
+func TestDropLater(t *testing.T) {
+	t.Parallel()
+	b := opened(t, Options{Temp: []string{"/tmp"}})
+	home := ""
+	for i, line := range []string{"echo 0 > /tmp/n", "cat /tmp/n; echo 1 > /tmp/n", "cat /tmp/n; echo 2 > /tmp/n"} {
+		tr, out, _ := b.try(line)
+		if i > 0 && (tr.home() != home || out.Output.Head != string(rune('0'+i-1))+"\n") {
+			t.Errorf("%s: in %s after %s: %q", line, tr.home(), home, out.Output.Head)
+		}
+		home = tr.home()
+		tr.DropLater()
+	}
+	if err := b.layers.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(b.layers.o.State, "*-*")); len(left) > 0 {
+		t.Errorf("left %q", left)
+	}
+}
