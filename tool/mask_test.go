@@ -119,3 +119,26 @@ func TestMaskedAtOnce(t *testing.T) {
 		t.Errorf("%d calls, display %#v", calls, o.Result.Display)
 	}
 }
+
+// A long text is masked, whatever else a result has.
+func TestMaskLongText(t *testing.T) {
+	x := &tool.Executor{
+		Registry: tool.NewRegistry(tool.Define(tool.Def[struct{}]{
+			Name: "long", Description: "Says it.", Kind: tool.Read,
+			Prepare: func(context.Context, struct{}) (*tool.Invocation, error) {
+				return &tool.Invocation{Access: []tool.Access{tool.Nothing},
+					Run: func(context.Context, *tool.Live) (tool.Result, error) {
+						return tool.Result{Content: []tool.Part{tool.Text(strings.Repeat("x", 100_000) + "s3cret")},
+							Display: tool.Markdown("nothing")}, nil
+					}}, nil
+			},
+		})),
+		Policy: func(tool.Request) tool.Decision { return tool.Decision{Verdict: tool.Allow} }, Budget: -1,
+		Mask: func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") },
+	}
+	batch := x.Batch(t.Context())
+	batch.Add(tool.Call{Name: "long"})
+	if text := batch.Wait()[0].Result.Text(); !strings.HasSuffix(text, "***") {
+		t.Errorf("%d bytes, %q", len(text), text[len(text)-10:])
+	}
+}

@@ -120,7 +120,7 @@ func (x *Executor) hasSecret(o Outcome) bool {
 	default:
 		b, err := MarshalDisplay(d)
 		add(string(b))
-		found = err != nil
+		found = found || err != nil
 	}
 	if f := o.Error; f != nil {
 		add(f.Message, f.Model)

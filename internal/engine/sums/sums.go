@@ -59,7 +59,7 @@ func (r *Recent) Remember(content []byte) Hash {
 	return h
 }
 
-// File returns the hash of an open file's content, from the start of the file.
+// File returns the hash of the content of a file that was just opened.
 func (r *Recent) File(f *os.File) (Hash, error) {
 	if info, err := f.Stat(); err == nil {
 		for _, k := range r.ofSize(info.Size()) {
@@ -69,7 +69,7 @@ func (r *Recent) File(f *os.File) (Hash, error) {
 		}
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, 1<<62)); err != nil {
+	if _, err := io.Copy(sum, f); err != nil {
 		return Hash{}, err
 	}
 	return Hash(sum.Sum(nil)), nil
