@@ -332,17 +332,6 @@ func (l *Layers) Close() error {
 	return errors.Join(errs...)
 }
 
-// hasNoFiles reports whether a session's directory contains nothing but directories, its lock and fences.
-func hasNoFiles(dir string) bool {
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		fence := d != nil && d.Name() == fenceName && filepath.Dir(filepath.Dir(path)) == dir
-		if err == nil && !d.IsDir() && !fence && path != filepath.Join(dir, lockName) {
-			err = fs.ErrExist
-		}
-		return err
-	}) == nil
-}
-
 // Trial is a trial of one command.
 type Trial struct {
 	l      *Layers
@@ -567,15 +556,6 @@ func (t *Trial) Drop() error {
 		return nil
 	}
 	return t.remove()
-}
-
-// DropLater drops the trial in the background. A trial that is prepared meanwhile waits, to get its directories.
-func (t *Trial) DropLater() {
-	t.l.dropping.Lock()
-	go func() {
-		defer t.l.dropping.Unlock()
-		_ = t.Drop() // the session's end removes what is left
-	}()
 }
 
 // release lets another trial use the session layers.

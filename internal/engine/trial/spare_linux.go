@@ -76,6 +76,15 @@ func (t *Trial) recycle() bool {
 	return true
 }
 
+// DropLater drops the trial in the background. A trial that is prepared meanwhile waits, to get its directories.
+func (t *Trial) DropLater() {
+	t.l.dropping.Lock()
+	go func() {
+		defer t.l.dropping.Unlock()
+		_ = t.Drop() // the session's end removes what is left
+	}()
+}
+
 // Isolate keeps what the command wrote to temp directories and caches from later trials. It must be called before
 // Effects.
 func (t *Trial) Isolate() {

@@ -87,6 +87,17 @@ func removeUnused(state string) {
 	}
 }
 
+// hasNoFiles reports whether a session's directory contains nothing but directories, its lock and fences.
+func hasNoFiles(dir string) bool {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		fence := d != nil && d.Name() == fenceName && filepath.Dir(filepath.Dir(path)) == dir
+		if err == nil && !d.IsDir() && !fence && path != filepath.Join(dir, lockName) {
+			err = fs.ErrExist
+		}
+		return err
+	}) == nil
+}
+
 // lockState locks a state directory that exists.
 func lockState(state string, wait time.Duration) (*os.File, error) {
 	path := filepath.Join(state, stateLock)
