@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/adze-dev/adze/internal/engine/gitconfig"
+	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/internal/engine/workspace/realpath"
 )
 
@@ -24,12 +25,13 @@ func (d *disk) Git(dir string) (top, why string, known bool) {
 		return "", "", false
 	}
 	if top != "" {
-		if why, err := d.plain(filepath.Join(top, ".git")); why != "" || err != nil {
+		if why, err := plain(filepath.Join(top, ".git")); why != "" || err != nil {
 			return top, why, err == nil
 		}
 	}
+	included := 0
 	for _, file := range []string{"/etc/gitconfig", d.home + "/.gitconfig", d.home + "/.config/git/config"} {
-		if why, err := d.ofUser(file, 0); why != "" || err != nil {
+		if why, err := d.ofUser(file, &included); why != "" || err != nil {
 			return top, why, err == nil
 		}
 	}
@@ -40,7 +42,7 @@ func (d *disk) Git(dir string) (top, why string, known bool) {
 const (
 	maxConfig   = 1 << 20
 	maxIndex    = 32 << 20
-	maxIncludes = 10
+	maxIncludes = 100
 	maxGitNames = 4000 // in a git directory, without objects
 )
 
@@ -51,26 +53,24 @@ func (d *disk) worktree(dir string) (top string, known bool) {
 	if err != nil || !filepath.IsAbs(dir) || d.remote(dir) {
 		return "", false
 	}
-	for ; d.spend(fileCost); at = filepath.Dir(at) {
+	for ; ; at = filepath.Dir(at) {
 		switch info, err := os.Lstat(filepath.Join(at, ".git")); {
 		case err == nil:
 			return at, info.IsDir()
-		case !absent(err), looksBare(at):
+		case !absent(err), names.GitSignsOf(entriesOf(at)).Repository():
 			return "", false
 		case at == filepath.Dir(at):
 			return "", true
 		}
 	}
-	return "", false
 }
 
-// looksBare reports whether git may use a directory itself as a repository.
-func looksBare(dir string) bool {
-	has := func(name string) bool {
+// entriesOf returns a function that reports whether a directory has an entry.
+func entriesOf(dir string) func(name string) bool {
+	return func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	}
-	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
 
 // absent reports whether an error means that a path doesn't exist, including a file in place of a parent directory.
@@ -78,22 +78,22 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// plain returns what isn't plain about a repository.
-func (d *disk) plain(gitDir string) (why string, err error) {
-	if !d.spend(fileCost) {
-		return "", errTooMuch
-	}
+// plain returns what isn't plain about a repository: a link, a file or a setting that may name programs or other files,
+// or a submodule.
+func plain(gitDir string) (why string, err error) {
 	if why, err := odd(gitDir); why != "" || err != nil {
 		return why, err
 	}
-	if why, err := d.everyday(filepath.Join(gitDir, "config")); why != "" || err != nil {
-		return why, err
+	settings, err := settingsOf(filepath.Join(gitDir, "config"))
+	for _, s := range settings {
+		if !slices.Contains(everydaySettings, s.Key.Pattern()) || strings.Contains(s.Value+s.Key.Sub, "::") {
+			return strings.TrimSpace(short(s.Value) + " (" + s.Key.String() + ")"), nil
+		}
 	}
-	links, err := gitlinks(gitDir)
-	if len(links) > 0 {
-		return "the submodule " + links[0], nil
+	if err == nil {
+		why, err = anySubmodule(gitDir)
 	}
-	return "", err
+	return why, err
 }
 
 // odd returns what is odd about a git directory: a link, or a file that makes git use other ones or run a program.
@@ -129,17 +129,7 @@ func odd(gitDir string) (why string, err error) {
 
 var oddFiles = []string{"commondir", "config.worktree", "objects/info/alternates", "hooks/post-index-change"}
 
-// everyday returns a setting of a repository that isn't one of those that name no program and no file.
-func (d *disk) everyday(file string) (why string, err error) {
-	settings, err := settingsOf(file)
-	for _, s := range settings {
-		if !slices.Contains(everydaySettings, s.Key.Pattern()) || strings.Contains(s.Value+s.Key.Sub, "::") {
-			return strings.TrimSpace(short(s.Value) + " (" + s.Key.String() + ")"), nil
-		}
-	}
-	return "", err
-}
-
+// everydaySettings name no program and no file.
 var everydaySettings = strings.Fields("core.repositoryformatversion core.filemode core.bare core.logallrefupdates " +
 	"core.ignorecase core.precomposeunicode " +
 	"core.autocrlf core.eol core.safecrlf core.symlinks core.longpaths core.quotepath core.abbrev core.pager " +
@@ -162,8 +152,8 @@ func settingsOf(file string) ([]gitconfig.Setting, error) {
 }
 
 // ofUser returns a program in the user's configuration that has a relative path.
-func (d *disk) ofUser(file string, depth int) (why string, err error) {
-	if !d.spend(fileCost) || depth > maxIncludes {
+func (d *disk) ofUser(file string, included *int) (why string, err error) {
+	if *included++; *included > maxIncludes {
 		return "", errTooMuch
 	}
 	settings, err := settingsOf(file)
@@ -182,7 +172,7 @@ func (d *disk) ofUser(file string, depth int) (why string, err error) {
 			} else if !filepath.IsAbs(path) {
 				path = filepath.Join(filepath.Dir(file), path)
 			}
-			if why, err := d.ofUser(path, depth+1); why != "" || err != nil {
+			if why, err := d.ofUser(path, included); why != "" || err != nil {
 				return why, err
 			}
 		case slices.Contains([]string{"diff", "filter", "core", "merge", "gpg"}, s.Key.Section) &&

@@ -3,15 +3,14 @@
 //	world := permission.World{Roots: roots, Home: home, Disk: ondisk.New(roots)}
 //
 // It resolves links, and finds the programs that the configuration of a repository makes git run. It only reads, and
-// runs nothing, not even git. The answers of one decision check a bounded number of files; beyond the bounds the answer
-// is "not known", so that the policy asks.
+// runs nothing, not even git. An answer checks a bounded number of files, and the policy asks a bounded number of
+// questions; beyond the bounds the answer is "not known", so that the policy asks the user.
 //
 // It doesn't know the environment, such as GIT_DIR.
 package ondisk
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"os"
@@ -34,7 +33,7 @@ func New(roots []string) func() permission.Disk {
 	return func() permission.Disk { return open(o) }
 }
 
-// options are the locations of the user's files and the limits of an answer.
+// options are the locations of the user's files.
 type options struct {
 	// roots are the directories of the workspace.
 	roots []string
@@ -42,15 +41,12 @@ type options struct {
 	home string
 	// windows is set on Windows, where a path may be one of another machine.
 	windows bool
-	// entries bounds the number of names that the answers of a decision check; 0: 200,000.
-	entries int
 }
 
 // disk answers the questions of one decision. It is for one goroutine.
 type disk struct {
 	options  options
 	home     string
-	left     int // names that the decision may still check
 	resolver realpath.Resolver
 }
 
@@ -58,7 +54,7 @@ var _ permission.Disk = (*disk)(nil)
 
 // open returns a disk. It reads nothing before the first question.
 func open(o options) *disk {
-	d := &disk{options: o, home: o.home, left: cmp.Or(o.entries, 200_000)}
+	d := &disk{options: o, home: o.home}
 	if d.home == "" {
 		d.home, _ = homedir.Dir() // without a home directory ~ is unknown, and Git reports that
 	}
@@ -101,15 +97,6 @@ func (d *disk) remote(path string) bool {
 
 // unnameable reports whether a name is longer than file systems allow.
 func unnameable(name string) bool { return len(name) > 255 }
-
-// fileCost is the cost of reading a file, in names.
-const fileCost = 20
-
-// spend uses n names and reports whether the decision is still within its limits.
-func (d *disk) spend(n int) bool {
-	d.left -= n
-	return d.left >= 0
-}
 
 // errTooMuch reports that a limit was reached.
 var errTooMuch = errors.New("too many files to check")

@@ -208,16 +208,3 @@ func TestGitPlaces(t *testing.T) {
 		})
 	}
 }
-
-func TestGitBounds(t *testing.T) {
-	s := newStage(t)
-	d, answers := open(options{entries: 1000}), 0
-	for range 100 {
-		if _, _, known := d.Git(s.repo); known {
-			answers++
-		}
-	}
-	if answers == 0 || answers == 100 { // all answers of a decision have one limit
-		t.Errorf("%d of 100 answers", answers)
-	}
-}

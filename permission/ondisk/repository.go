@@ -1,7 +1,6 @@
 package ondisk
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
@@ -17,10 +16,7 @@ func (d *disk) Repository(path string) bool {
 	for dir := path; dir != root; {
 		entry := filepath.Base(dir)
 		dir = filepath.Dir(dir)
-		exists := func(name string) bool {
-			_, err := os.Lstat(filepath.Join(dir, name))
-			return err == nil
-		}
+		exists := entriesOf(dir)
 		if exists(".git") {
 			return false
 		}

@@ -17,11 +17,7 @@ func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 	if !known || top == "" {
 		return known
 	}
-	n := 0
 	err := eachEntry(filepath.Join(top, ".git"), func(name string, mode uint32) error {
-		if n++; n%512 == 0 && !d.spend(1) {
-			return errTooMuch
-		}
 		if !visit(top + string(filepath.Separator) + filepath.FromSlash(name)) {
 			return errEnough
 		}
@@ -33,20 +29,19 @@ func (d *disk) Tracked(dir string, visit func(path string) bool) (known bool) {
 // errEnough reports that a visitor stopped.
 var errEnough = errors.New("enough")
 
-const maxGitlinks = 500
-
-// gitlinks returns the paths of submodules in a repository's index.
-func gitlinks(gitDir string) (paths []string, err error) {
-	err = eachEntry(gitDir, func(name string, mode uint32) error {
-		if mode&gitindex.TypeMask != gitindex.Gitlink {
-			return nil
-		}
-		if paths = append(paths, name); len(paths) > maxGitlinks {
-			return errTooMuch
+// anySubmodule names a submodule in a repository's index; "" if there is none.
+func anySubmodule(gitDir string) (name string, err error) {
+	err = eachEntry(gitDir, func(path string, mode uint32) error {
+		if mode&gitindex.TypeMask == gitindex.Gitlink {
+			name = "the submodule " + path
+			return errEnough
 		}
 		return nil
 	})
-	return paths, err
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return name, err
 }
 
 // eachEntry visits the entries of a repository's index, including those of a shared index.
