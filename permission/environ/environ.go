@@ -87,7 +87,7 @@ func (u Unapproved) gets(name, value string) bool {
 	switch {
 	case name == "LANG" || strings.HasPrefix(name, "LC_"):
 		return u.Tried || plainLocale(value)
-	case name == "PATH" || kept[name]:
+	case name == "PATH" || slices.Contains(kept, name):
 		return true
 	}
 	return u.Tried && (tried()[name] || slices.ContainsFunc(u.Pass,
@@ -221,9 +221,5 @@ func plainLocale(v string) bool {
 }
 
 // kept are the variables that commands without approval inherit.
-var kept = map[string]bool{
-	"HOME": true, "USER": true, "LOGNAME": true, "SHELL": true, "LANGUAGE": true, "TZ": true, "TMPDIR": true,
-	"TERM": true, "COLORTERM": true,
-	"NO_COLOR": true, "COLUMNS": true, "LINES": true, "HOSTNAME": true, "SYSTEMROOT": true, "SystemRoot": true,
-	"USERPROFILE": true, "TEMP": true, "TMP": true,
-}
+var kept = strings.Fields("HOME USER LOGNAME SHELL LANGUAGE TZ TMPDIR TERM COLORTERM NO_COLOR COLUMNS LINES HOSTNAME " +
+	"SYSTEMROOT SystemRoot USERPROFILE TEMP TMP")

@@ -264,18 +264,14 @@ func (f *form) set(i int, field string) (err error) {
 		f.not, err = regexp.Compile(value)
 	case name == "most":
 		f.most, err = strconv.Atoi(value)
-	case field == "below":
-		f.below = true
-	case field == "here":
-		f.here = true
-	case field == "exact":
-		f.exact = true
-	case field == "stops":
-		f.stops = true
-	case field == "dashes":
-		f.dashes = true
 	case field[0] != '-':
-		err = fmt.Errorf("unknown attribute %q", field)
+		flag := map[string]*bool{
+			"below": &f.below, "here": &f.here, "exact": &f.exact, "stops": &f.stops, "dashes": &f.dashes,
+		}[field]
+		if flag == nil {
+			return fmt.Errorf("unknown attribute %q", field)
+		}
+		*flag = true
 	default:
 		takes := byte(' ')
 		if last := field[len(field)-1]; strings.IndexByte(":@?*", last) >= 0 {
@@ -354,64 +350,46 @@ func (a *parsed) parse(words []bash.Word) string {
 
 // option reads a word with options. used is the number of words after it that are values.
 func (a *parsed) option(w, next string, more bool) (used int, ok bool) {
-	if takes, known := a.options[w]; a.exact && known {
-		return a.take(w, takes, "", next, more)
-	}
-	if a.exact {
-		return 0, false
-	}
-	if strings.HasPrefix(w, "--") {
-		name, value, attached := strings.Cut(w, "=")
-		takes, known := a.options[name]
-		switch {
-		case !known, attached && strings.IndexByte(" *", takes) >= 0:
-			return 0, false
-		case attached || takes == '?':
-			a.given = append(a.given, name)
-			if takes == '@' {
-				a.files = append(a.files, value)
-			}
-			return 0, true
+	if a.exact || strings.HasPrefix(w, "--") {
+		name, value, attached := w, "", false
+		if !a.exact {
+			name, value, attached = strings.Cut(w, "=")
 		}
-		return a.take(name, takes, "", next, more)
+		takes, known := a.options[name]
+		if !known || attached && strings.IndexByte(" *", takes) >= 0 {
+			return 0, false
+		}
+		return a.take(name, takes, value, attached, next, more)
 	}
 	if a.options["-#"] != 0 && strings.Trim(w[1:], "0123456789") == "" {
 		return 0, true
 	}
 	for i := 1; i < len(w); i++ {
-		takes, known := a.options["-"+w[i:i+1]]
-		switch {
-		case !known:
+		name := "-" + w[i:i+1]
+		takes, known := a.options[name]
+		if !known {
 			return 0, false
-		case takes == '?':
-			a.given = append(a.given, "-"+w[i:i+1])
-			return 0, true
-		case takes == ':' || takes == '@':
-			return a.take("-"+w[i:i+1], takes, w[i+1:], next, more)
 		}
-		if _, ok := a.take("-"+w[i:i+1], takes, "", "", false); !ok {
-			return 0, false
+		used, ok = a.take(name, takes, w[i+1:], i+1 < len(w), next, more)
+		if strings.IndexByte(" *", takes) < 0 { // the rest of the word is its value
+			return used, ok
 		}
 	}
 	return 0, true
 }
 
 // take records an option with its value, which is attached or the next word.
-func (a *parsed) take(name string, takes byte, attached, next string, more bool) (used int, ok bool) {
+func (a *parsed) take(name string, takes byte, value string, attached bool, next string, more bool) (used int, ok bool) {
 	a.given = append(a.given, name)
-	switch takes {
-	case '*':
-		a.below = true
-	case ':', '@':
-		if attached == "" {
-			attached, used = next, 1
-		}
-		if used == 1 && !more {
+	a.below = a.below || takes == '*'
+	if !attached && (takes == ':' || takes == '@') {
+		if !more {
 			return 0, false
 		}
-		if takes == '@' {
-			a.files = append(a.files, attached)
-		}
+		value, used = next, 1
+	}
+	if takes == '@' {
+		a.files = append(a.files, value)
 	}
 	return used, true
 }

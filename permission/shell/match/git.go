@@ -11,9 +11,15 @@ import (
 // gitShown returns the paths of which git prints what is in the files, in whatever commit: those behind --, or all. A
 // pathspec with magic may exclude some.
 func gitShown(c *bash.Command) (ts []Touch) {
-	at, words := splitGit(c.Words[1:])
+	options, words := program.SplitGit(c)
 	if len(words) == 0 || !shows(words) {
 		return nil
+	}
+	at := ""
+	for _, dir := range program.OptionValues(options, []string{"-C"}) {
+		if at += dir.Text + "/"; strings.HasPrefix(dir.Text, "/") {
+			at = dir.Text + "/"
+		}
 	}
 	// HEAD:file, which is judged by its name
 	isObject := func(w bash.Word) bool { return strings.IndexByte(w.Text, ':') > 0 }
@@ -33,22 +39,6 @@ func gitShown(c *bash.Command) (ts []Touch) {
 		ts = append(ts, Touch{Path: at + w.Text, Index: true, Sure: true})
 	}
 	return ts
-}
-
-// splitGit returns the subcommand of git with its words, and the directory that -C names.
-func splitGit(words []bash.Word) (at string, rest []bash.Word) {
-	n := 0
-	for ; n < len(words) && strings.HasPrefix(words[n].Text, "-") && words[n].Text != "--version"; n++ {
-		if n+1 == len(words) || !slices.Contains(program.RunnerOf("git").Long, words[n].Text) {
-			continue
-		}
-		if n++; words[n-1].Text == "-C" {
-			if at += words[n].Text + "/"; strings.HasPrefix(words[n].Text, "/") {
-				at = words[n].Text + "/"
-			}
-		}
-	}
-	return at, words[n:]
 }
 
 // shows reports whether a subcommand of git prints what is in files, with these words.

@@ -264,7 +264,7 @@ func NeedsNetwork(c *bash.Command) bool {
 	}
 	words := c.Words[min(1, len(c.Words)):]
 	if c.Base() == "git" {
-		_, words = splitGit(words)
+		_, words = program.SplitGit(c)
 	}
 	i := slices.IndexFunc(words, func(w bash.Word) bool { return !strings.HasPrefix(w.Text, "-") })
 	return i >= 0 && slices.Contains(r.Network, words[i].Text)

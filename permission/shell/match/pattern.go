@@ -210,17 +210,13 @@ func matchOperands(c *bash.Command, want []string) Match {
 
 // aliases reports whether git may replace words of c: its subcommand is not git's own, or a word sets an alias.
 func aliases(c *bash.Command) bool {
-	found, own := false, true // its subcommand
-	for i, w := range c.Words[1:] {
-		if strings.Contains(strings.ToLower(w.Text), "alias.") || strings.HasPrefix(w.Text, "--config-env") {
-			return true
-		}
-		if !found && !strings.HasPrefix(w.Text, "-") && !slices.Contains(program.RunnerOf("git").Long,
-			c.Words[i].Text) {
-			found, own = true, program.RunnerOf("git "+w.Text).Data
-		}
+	if slices.ContainsFunc(c.Words[1:], func(w bash.Word) bool {
+		return strings.Contains(strings.ToLower(w.Text), "alias.") || strings.HasPrefix(w.Text, "--config-env")
+	}) {
+		return true
 	}
-	return !own
+	_, words := program.SplitGit(c)
+	return len(words) > 0 && !program.RunnerOf("git "+words[0].Text).Data
 }
 
 // given reports whether one of the words or flags is among those of a command: also in a cluster, or abbreviated.

@@ -115,6 +115,17 @@ func OptionValues(words []bash.Word, options []string) (values []bash.Word) {
 	return values
 }
 
+// SplitGit splits the words of git: its name with its own options, and the subcommand with its words.
+func SplitGit(c *bash.Command) (options, rest []bash.Word) {
+	n := 1
+	for ; n < len(c.Words) && strings.HasPrefix(c.Words[n].Text, "-") && c.Words[n].Text != "--version"; n++ {
+		if n+1 < len(c.Words) && slices.Contains(RunnerOf("git").Long, c.Words[n].Text) {
+			n++
+		}
+	}
+	return c.Words[:n], c.Words[n:]
+}
+
 // Cluster reports whether s is -abc.
 func Cluster(s string) bool {
 	return len(s) > 1 && s[0] == '-' && strings.Trim(s[1:],
