@@ -17,7 +17,6 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/shellwords"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
-	shellread "github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/tool"
 )
@@ -38,7 +37,7 @@ func (s *shell) opening(ctx context.Context, line, dir string) (opening, error) 
 		!strings.Contains(line, "git") {
 		return opening{}, nil
 	}
-	script, err := shellread.Read(line, bash.Options{Dir: dir, Home: s.sandboxes.variable("HOME")})
+	script, err := s.sandboxes.Lines.Read(line, bash.Options{Dir: dir, Home: s.sandboxes.Home})
 	if err != nil {
 		return opening{}, nil // it can't be checked, which policy reports
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/proc/sandbox"
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
 	"github.com/adze-dev/adze/permission/environ"
+	shellread "github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -43,6 +44,9 @@ type Sandbox struct {
 	// Denied returns the deny rules on paths, which the kernel enforces for every command unless Mode is off, and a
 	// number that changes with them. nil: there are none.
 	Denied func() ([]DeniedPath, uint64)
+	// Lines reads command lines with Home as the value of ~, for the policy too. nil: lines are read apart from it.
+	Lines *shellread.Lines
+	Home  string
 }
 
 // sandboxes makes the sandboxes of a session.
@@ -73,6 +77,9 @@ func newSandboxes(o Options, f *files, base []string, mask *proc.Mask) (*sandbox
 	b := &sandboxes{
 		Sandbox: o.Sandbox, roots: f.ws.Roots(), state: o.State,
 		env: proc.Environ(environ.With(base, o.Env), o.PassEnv),
+	}
+	if b.Lines == nil {
+		b.Lines, b.Home = &shellread.Lines{}, b.variable("HOME")
 	}
 	b.environ(base, o.Env, mask)
 	b.denials = &denials{

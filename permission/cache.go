@@ -3,10 +3,6 @@ package permission
 import (
 	"errors"
 	"path/filepath"
-
-	"github.com/adze-dev/adze/permission/shell"
-	"github.com/adze-dev/adze/permission/shell/bash"
-	"github.com/adze-dev/adze/tool"
 )
 
 // cache has the facts found while one request is judged, independent of rules and mode: commands name the same paths
@@ -16,23 +12,12 @@ type cache struct {
 	steps    int  // of the line that is being judged
 	exceeded bool // a line needed more than maxSteps
 
-	scripts map[where]script
-	git     map[string]string
-}
-
-// where is a command line with its working directory.
-type where struct{ line, dir string }
-
-// script is a parsed command line.
-type script struct {
-	*bash.Script
-	err    error
-	hidden bool // it contains invisible characters
+	git map[string]string // see runsGit
 }
 
 // begin returns an engine for one judgment.
 func (e engine) begin() engine {
-	e.cache = &cache{scripts: map[where]script{}, git: map[string]string{}}
+	e.cache = &cache{git: map[string]string{}}
 	if e.world.Disk != nil {
 		e.disk = e.world.Disk()
 	}
@@ -53,18 +38,6 @@ func (l *cache) step(n int) bool {
 	l.steps += n
 	l.exceeded = l.exceeded || l.steps > maxSteps
 	return l.exceeded
-}
-
-// read parses a command line once.
-func (l *cache) read(line, dir, home string) script {
-	at := where{line, dir}
-	s, known := l.scripts[at]
-	if !known {
-		s.Script, s.err = shell.Read(line, bash.Options{Dir: dir, Home: home})
-		s.hidden = tool.Hidden(line)
-		l.scripts[at] = s
-	}
-	return s
 }
 
 // resolve returns the canonical path, "*" if it is unknown.

@@ -21,28 +21,29 @@ func (e *engine) command(r *tool.Request, a tool.Access) judged {
 // judgeText judges a line that bash runs.
 func (e *engine) judgeText(r *tool.Request, a tool.Access) judged {
 	j := judged{access: a, finding: told(unknown, "runs a command")}
-	script := e.read(a.Target, e.directory(r), filepath.ToSlash(e.world.Home))
+	script, err := e.world.Lines.Read(a.Target,
+		bash.Options{Dir: e.directory(r), Home: filepath.ToSlash(e.world.Home)})
 	w := e.weigh(r)
-	if script.err != nil {
-		return e.unread(j, len(w.deny) > 0, script.err)
+	if err != nil {
+		return e.unread(j, len(w.deny) > 0, err)
 	}
 	e.steps = 0
-	sum, commands := w.judgeLine(script)
+	t := w.judgeLine(script, tool.Hidden(a.Target))
 	if e.exceeded {
 		return e.unread(j, len(w.deny) > 0, errTooLong)
 	}
-	j.commands = commands
-	return w.concluded(j, script, sum)
+	j.line = t
+	return w.concluded(j, t)
 }
 
 // lineVerdict combines the verdicts on the commands of a line.
 type lineVerdict struct {
-	floor   tool.Verdict // the strictest verdict of a rule
-	rules   []tool.Rule  // that rule
-	about   string       // the object of that rule, if not the command itself
-	forced  bool
-	maybe   []tool.Rule // a rule on paths that may apply, which a place enforces
-	maybeOf string
+	*bash.Script
+	judge    *commandJudge
+	commands []*commandVerdict
+
+	byRule              // the strictest verdict of a rule
+	hidden  bool        // it contains invisible characters
 	free    bool        // all obviously only read
 	covered bool        // all do, or are covered by rules
 	by      []tool.Rule // those rules
@@ -51,49 +52,31 @@ type lineVerdict struct {
 	reads   []string    // paths that rules let them read
 }
 
-// judgeLine judges all commands of a script, and returns a verdict for each distinct one. It stops if there is too much
-// to check.
-func (w *commandJudge) judgeLine(script script) (lineVerdict, []Reading) {
-	var found []Reading
-	t := lineVerdict{floor: tool.Allow, free: !w.onlyRules && len(script.Notes) == 0, covered: true}
-	any := slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
-	for _, n := range script.Notes {
-		if read := (Reading{line: "it " + n.What + ": " + brief(n.Source)}); !slices.Contains(found, read) {
-			found = append(found, read)
-		}
-		t.covered = t.covered && any
+// judgeLine judges all commands of a script. It stops if there is too much to check.
+func (w *commandJudge) judgeLine(script *bash.Script, hidden bool) *lineVerdict {
+	t := &lineVerdict{
+		Script: script, judge: w, byRule: byRule{verdict: tool.Allow}, hidden: hidden,
+		free: !w.onlyRules && len(script.Notes) == 0,
 	}
+	t.covered = len(script.Notes) == 0 || slices.ContainsFunc(w.allow, func(u *rule) bool { return u.whole })
 	for _, c := range script.Commands {
-		s := w.verdict(c)
+		s := w.judgeCommand(c)
 		if w.step(1) {
-			return t, nil
+			return t
 		}
-		if w.explain {
-			text := c.String()
-			if text == "" { // only a redirection
-				text = c.Source
-			}
-			read := Reading{Why: s.why, line: brief(text) + ": " + s.why}
-			if !c.MayRun {
-				read.Text = visible(readingOf(c))
-			}
-			if !slices.Contains(found, read) { // a loop may run it several times
-				found = append(found, read)
-			}
-		}
+		t.commands = append(t.commands, s)
 		t.add(s)
 	}
-	if script.hidden || len(script.Commands) == 0 { // its content is unknown
+	if hidden || len(script.Commands) == 0 { // its content is unknown
 		t.free, t.covered = false, false
 	}
-	return t, found
+	return t
 }
 
 func (t *lineVerdict) add(s *commandVerdict) {
-	if s.verdict < t.floor {
-		t.floor, t.rules, t.about = s.verdict, s.ruled, s.about
+	if s.verdict < t.verdict {
+		t.verdict, t.rules, t.about = s.verdict, s.rules, s.about
 	}
-	t.forced = t.forced || s.forced
 	if t.maybe == nil {
 		t.maybe, t.maybeOf = s.maybe, s.maybeOf
 	}
@@ -105,13 +88,13 @@ func (t *lineVerdict) add(s *commandVerdict) {
 	if t.open == "" && !s.free {
 		t.open = s.open
 	}
-	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which affects commands that a rule allows
 	if s.covered != nil {
 		if by := s.covered.cite(false); !slices.Contains(t.by, by) {
 			t.by = append(t.by, by)
 		}
 		return
 	}
+	sets := len(s.cmd.Words) == 0 && len(s.cmd.Prefix) > 0 // which affects commands that a rule allows
 	t.covered = t.covered && s.free && !sets
 	switch {
 	case t.first != "":
@@ -123,55 +106,51 @@ func (t *lineVerdict) add(s *commandVerdict) {
 }
 
 // concluded combines the verdicts: deny rules, plan mode, ask rules, allow rules, and then the place.
-func (w *commandJudge) concluded(j judged, script script, t lineVerdict) judged {
-	what := "runs " + describe(script.Script)
-	j.note, j.forced, j.reads = what, t.forced, t.reads
-	table := unknown.verdict(w.mode)
-	if j.free = t.free && w.world.place() == None; j.free {
+func (w *commandJudge) concluded(j judged, t *lineVerdict) judged {
+	what, about := "runs "+describe(t.Script), t.about
+	j.note, j.forced, j.reads = what, t.verdict != tool.Allow, t.reads
+	table, place := unknown.verdict(w.mode), w.world.place()
+	if j.free = t.free && place == None; j.free {
 		table, j.class = tool.Allow, harmless
 	}
 	runs := w.mode == Yolo || t.covered && len(t.by) > 0 && w.mode != Plan // as it is
 	rule, unhidden := w.unhidden()
 	switch {
-	case t.floor == tool.Deny, table == tool.Deny:
+	case t.verdict == tool.Deny, table == tool.Deny:
 		j.verdict, j.rules = tool.Deny, t.rules
-	case script.hidden:
+	case t.hidden:
 		j.verdict, j.forced = tool.Ask, true
-	case t.floor == tool.Ask:
+	case t.verdict == tool.Ask:
 		j.verdict, j.rules = tool.Ask, t.rules
-	case t.maybe != nil && (runs || j.free || w.world.place() == None):
-		j.verdict, j.rules, j.forced, t.about = tool.Ask, t.maybe, true, t.maybeOf
+	case t.maybe != nil && (runs || j.free || place == None):
+		j.verdict, j.rules, j.forced, about = tool.Ask, t.maybe, true, t.maybeOf
 		if u := t.maybe[0]; u.List == denyList && !u.Possible {
 			j.verdict = tool.Deny
 		}
 	case unhidden && !runs:
-		j.verdict, j.rules, j.forced, t.about = tool.Ask, []tool.Rule{rule.cite(true)}, true,
+		j.verdict, j.rules, j.forced, about = tool.Ask, []tool.Rule{rule.cite(true)}, true,
 			"may read what the rule is about"
 	case t.covered && len(t.by) > 0:
 		j.verdict, j.rules = tool.Allow, t.by
 	default:
 		j.verdict = table
 	}
-	j.try = t.floor == tool.Allow && t.first == "" && !unhidden && !script.hidden && len(script.Commands) > 0 &&
-		w.world.place() != None
+	j.try = t.verdict == tool.Allow && t.first == "" && !unhidden && !t.hidden && len(t.Commands) > 0 && place != None
 	switch {
-	case script.hidden:
+	case t.hidden:
 		j.note = "contains invisible characters: " + tool.Visible(j.access.Target)
-	case j.verdict == tool.Deny && t.floor == tool.Ask:
+	case j.verdict == tool.Deny && t.verdict == tool.Ask:
 		j.note = what + ": plan mode denies what a rule asks about"
-	case len(j.rules) > 0 && j.verdict != tool.Allow && t.about != "":
-		j.note = what + ": " + t.about
+	case len(j.rules) > 0 && j.verdict != tool.Allow && about != "":
+		j.note = what + ": " + about
 	case j.verdict == tool.Allow:
 	case t.first != "":
 		j.note = what + ": " + t.first
-	case t.open != "" && len(j.rules) == 0 && w.world.place() == None:
+	case t.open != "" && len(j.rules) == 0 && place == None:
 		j.note = what + ": " + t.open
-		if open, ok := strings.CutPrefix(t.open, describe(script.Script)); ok {
+		if open, ok := strings.CutPrefix(t.open, describe(t.Script)); ok {
 			j.note = what + ", which" + open
 		}
-	}
-	if j.verdict == tool.Ask && !j.forced && t.floor == tool.Allow && !w.offering {
-		j.offers = w.commandOffers(script.Script)
 	}
 	return j
 }
@@ -181,7 +160,7 @@ func (e *engine) unread(j judged, denied bool, err error) judged {
 	j.note = fmt.Sprintf("the command can't be checked: %v", err)
 	j.forced = true
 	j.verdict = tool.Ask
-	if denied || e.mode == Plan || unknown.verdict(e.mode) == tool.Deny {
+	if denied || unknown.verdict(e.mode) == tool.Deny {
 		j.verdict = tool.Deny
 	}
 	if denied {

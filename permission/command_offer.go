@@ -10,22 +10,18 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
-// commandOffers returns rules for the commands of a script that are neither covered nor read-only: one per simple
-// command, joined, never one for the whole line. There are a narrow and a wider choice.
-func (w *commandJudge) commandOffers(script *bash.Script) []string {
-	if len(script.Notes) > 0 {
+// offers returns rules for the commands of a line that are neither covered nor read-only: one per simple command,
+// joined, never one for the whole line. There are a narrow and a wider choice.
+func (t *lineVerdict) offers() []string {
+	if len(t.Notes) > 0 {
 		return nil
 	}
 	var narrow, wide []string
-	for _, c := range script.Commands {
-		if c.MayRun {
+	for _, s := range t.commands {
+		if s.cmd.MayRun || s.covered != nil || s.free {
 			continue
 		}
-		s := w.verdict(c)
-		if s.covered != nil || s.free {
-			continue
-		}
-		rules, ok := w.rulesFor(c, s)
+		rules, ok := t.judge.rulesFor(s.cmd, s)
 		if !ok {
 			return nil
 		}

@@ -13,7 +13,7 @@ import (
 // judgePaths compares the rules on paths with the paths that a command names. It also notes paths that no place lets
 // the command read, so that the user is asked before it fails.
 func (w *commandJudge) judgePaths(s *commandVerdict) {
-	u, ruled := w.pathRule()
+	u, ruled := w.rules.on(reading, writing)
 	if ruled && u.list == denyList && s.cmd.Undetermined() {
 		s.decide(tool.Deny, u.cite(true), "may use other paths")
 	}
@@ -39,7 +39,7 @@ func (w *commandJudge) touch(s *commandVerdict, t match.Touch) {
 	case t.Glob:
 		w.touchGlob(s, t)
 	default:
-		w.touchOne(s, t, w.resolve(t.Path), true)
+		w.touchOne(s, t, w.resolve(t.Path))
 	}
 }
 
@@ -53,47 +53,48 @@ func (w *commandJudge) touchGlob(s *commandVerdict, t match.Touch) {
 			})
 		}
 	}
-	if _, ruled := w.pathRule(); !ruled {
+	if _, ruled := w.rules.on(reading, writing); !ruled {
 		return
 	}
 	directory := t.Path[:strings.LastIndexByte(t.Path[:strings.IndexAny(t.Path, "*?[")], '/')+1]
-	w.touchOne(s, t, w.resolve(directory+".")+"/", true)
+	w.touchOne(s, t, w.resolve(directory+".")+"/")
 }
 
-// touchOne judges one path. sure means that the command does touch it, if it runs.
-func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string, sure bool) {
-	sure = sure && !t.Vague && !s.cmd.MayRun
+// touchOne judges one path.
+func (w *commandJudge) touchOne(s *commandVerdict, t match.Touch, path string) {
+	sure := !t.Vague && !s.cmd.MayRun // it does touch it, if it runs
+	reads, writes := tool.Access{Verb: tool.Reads, Target: path}, tool.Access{Verb: tool.Writes, Target: path}
 	if !t.Writes {
-		w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, sure, false)
+		w.ruleOn(s, reads, sure, false)
 	}
 	if t.Writes || !t.Sure && !t.Vague && !s.formed { // an unknown command may write to its arguments too
-		w.ruleOn(s, tool.Access{Verb: tool.Writes, Target: path}, sure && t.Sure, sure && t.Edits)
+		w.ruleOn(s, writes, sure && t.Sure, sure && t.Edits)
 	}
-	verb := tool.Reads
+	a := reads
 	if t.Writes {
-		verb = tool.Writes
+		a = writes
 	}
-	below := tool.Access{Verb: verb, Target: path + "/"}
+	below := tool.Access{Verb: a.Verb, Target: path + "/"}
 	if t.Below && path != "/" {
 		w.ruleOn(s, below, false, false)
 	}
-	if s.cmd.MayRun || t.Vague {
+	if !sure {
 		return
 	}
-	w.needsExact(s, tool.Access{Verb: verb, Target: path})
-	if t.Below {
-		w.needsExact(s, below)
-	}
+	f := w.world.look(a)
+	s.exact = s.exact || f.exact && !w.granted(a, &f)
 	if !t.Glob && !t.Part {
-		w.reach(s, t, path)
+		w.reach(s, t, a, f)
+	}
+	if t.Below {
+		f = w.world.look(below)
+		s.exact = s.exact || f.exact && !w.granted(below, &f)
 	}
 }
 
-// needsExact notes that a command names a secret or a protected path, which no rule on paths allows.
-func (w *commandJudge) needsExact(s *commandVerdict, a tool.Access) {
-	f := w.world.look(a)
-	s.exact = s.exact || f.exact && !slices.ContainsFunc(w.paths.allow,
-		func(u *rule) bool { return covers(u, w.bare, a, &f) })
+// granted reports whether an allow rule on paths covers an access of a command.
+func (w *commandJudge) granted(a tool.Access, f *finding) bool {
+	return slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, f) })
 }
 
 // ruleOn applies the rules on paths to an access of a command. A rule that may match counts only if the command isn't
@@ -117,23 +118,17 @@ func (w *commandJudge) ruleOn(s *commandVerdict, a tool.Access, sure, edits bool
 
 // reach notes a path that a command names and that no place lets it use: it would fail there with a message that
 // misleads. A path that an allow rule covers is granted.
-func (w *commandJudge) reach(s *commandVerdict, t match.Touch, path string) {
-	verb := tool.Reads
-	if t.Writes {
-		verb = tool.Writes
-	}
-	a := tool.Access{Verb: verb, Target: path}
-	f := w.world.look(a)
+func (w *commandJudge) reach(s *commandVerdict, t match.Touch, a tool.Access, f finding) {
 	f.inCommand = true
 	outside := f.class == otherRead || f.class == outsideWrite && !w.world.inside(f.path)
 	switch {
 	case lies(f.path, w.world.spill) && f.path != "":
-		s.reads = append(s.reads, path)
+		s.reads = append(s.reads, a.Target)
 	case f.path == "" || !outside, liesIn(f.path, w.world.readable) && !f.exact:
-	case slices.ContainsFunc([]string{"/proc", "/dev", "/sys"}, func(dir string) bool { return lies(f.path, dir) }):
+	case liesIn(f.path, []string{"/proc", "/dev", "/sys"}):
 	case w.disk == nil || !(t.Writes && t.Sure) && !w.mayExist(s, &f):
-	case slices.ContainsFunc(w.paths.allow, func(u *rule) bool { return covers(u, w.bare, a, &f) }):
-		s.reads = append(s.reads, path)
+	case w.granted(a, &f):
+		s.reads = append(s.reads, a.Target)
 	case !slices.ContainsFunc(s.asks, func(g *finding) bool { return g.path == f.path }):
 		s.asks = append(s.asks, &f)
 	}
@@ -147,16 +142,13 @@ func (w *commandJudge) mayExist(s *commandVerdict, f *finding) bool {
 // touchIndex applies the rules on reading to the files in git's index: git log -p prints their content. Deleted files
 // aren't in the index.
 func (w *commandJudge) touchIndex(s *commandVerdict, t match.Touch) {
-	on := func(list []*rule) bool {
-		return slices.ContainsFunc(list, func(u *rule) bool { return u.verb == reading })
-	}
-	if !on(w.rules.deny) && !on(w.rules.ask) {
+	if _, ruled := w.rules.on(reading); !ruled || w.step(lookupSteps) {
 		return
 	}
 	n, top := 0, w.resolve(t.Path)
 	known := w.disk != nil && w.disk.Tracked(top, func(path string) bool {
 		n++
-		if (t.Whole || lies(path, top)) && (w.rules.hides(w.rules.deny, path) || w.rules.hides(w.rules.ask, path)) {
+		if (t.Whole || lies(path, top)) && (hides(w.rules.deny, path) || hides(w.rules.ask, path)) {
 			w.ruleOn(s, tool.Access{Verb: tool.Reads, Target: path}, t.Sure && !s.cmd.MayRun, false)
 			return s.verdict != tool.Deny
 		}
@@ -224,11 +216,11 @@ func (w *commandJudge) readsPath(s *commandVerdict, path string, below bool) str
 	return ""
 }
 
-// pathRule returns a deny or ask rule about paths, if there is one.
-func (e *engine) pathRule() (*rule, bool) {
-	for _, list := range [][]*rule{e.rules.deny, e.rules.ask} {
+// on returns a deny or ask rule of one of the kinds, if there is one.
+func (r Rules) on(kinds ...verb) (*rule, bool) {
+	for _, list := range [][]*rule{r.deny, r.ask} {
 		for _, u := range list {
-			if u.verb == reading || u.verb == writing {
+			if slices.Contains(kinds, u.verb) {
 				return u, true
 			}
 		}

@@ -10,24 +10,28 @@ import (
 	"github.com/adze-dev/adze/tool"
 )
 
+// byRule is what rules say about a command.
+type byRule struct {
+	verdict tool.Verdict // Deny or Ask by a rule; else Allow
+	rules   []tool.Rule  // that rule
+	about   string       // its object, if not the command itself
+	maybe   []tool.Rule  // a rule on paths that may apply, which a place enforces
+	maybeOf string       // its object
+}
+
 // commandVerdict is the verdict on one simple command.
 type commandVerdict struct {
-	cmd     *bash.Command
-	verdict tool.Verdict // Deny or Ask by a rule; else Allow
-	forced  bool
-	ruled   []tool.Rule // the rule that led to the verdict
-	about   string      // the object of that rule, if not the command itself
-	maybe   []tool.Rule // a rule on paths that may apply, which a place enforces
-	maybeOf string      // its object
-	why     string      // the verdict in words
-	open    string      // why it doesn't obviously only read
-	formed  bool        // it obviously only reads
-	free    bool        // and only what needs no approval
-	covered *rule       // an allow rule that covers it
-	exact   bool        // it names a secret or a protected path: only a rule with exactly its words covers it
-	asks    []*finding  // paths that it names, and that no place lets it use
-	network bool        // it needs the network
-	reads   []string    // paths that rules let it read
+	cmd *bash.Command
+	byRule
+	why     string     // the verdict in words
+	open    string     // why it doesn't obviously only read
+	formed  bool       // it obviously only reads
+	free    bool       // and only what needs no approval
+	covered *rule      // an allow rule that covers it
+	exact   bool       // it names a secret or a protected path: only a rule with exactly its words covers it
+	asks    []*finding // paths that it names, and that no place lets it use
+	network bool       // it needs the network
+	reads   []string   // paths that rules let it read
 }
 
 // commandJudge judges the commands of a line by rules and mode.
@@ -36,54 +40,31 @@ type commandJudge struct {
 	deny, ask, allow []*rule       // rules about commands; allow includes the remembered ones
 	paths            Rules         // rules about paths, by any tool
 	bare             *tool.Request // the request that paths in a command are judged with: of no tool
-	verdicts         map[*bash.Command]*commandVerdict
 }
 
 // weigh selects the rules for the commands of r.
 func (e *engine) weigh(r *tool.Request) *commandJudge {
 	w := &commandJudge{
-		engine: e, verdicts: map[*bash.Command]*commandVerdict{},
-		bare: &tool.Request{Declaration: tool.Declaration{Origin: r.Declaration.Origin}},
+		engine: e, bare: &tool.Request{Declaration: tool.Declaration{Origin: r.Declaration.Origin}},
 	}
 	w.paths = e.about(w.bare)
 	d := &r.Declaration
-	forbids := func(list []*rule) (out []*rule) {
+	about := func(list []*rule, strict bool) (out []*rule) {
 		for _, u := range list {
-			if u.verb == shelling || u.ofTool(d, false) && (u.whole || u.isCommand) {
+			if u.verb == shelling ||
+				u.ofTool(d, strict) && (u.whole || u.isCommand) && (!strict || d.Kind == tool.Execute) {
 				out = append(out, u)
 			}
 		}
 		return out
 	}
-	w.deny, w.ask = forbids(e.rules.deny), forbids(e.rules.ask)
-	allows := func(u *rule) {
-		if u.verb == shelling || u.ofTool(d, true) && d.Kind == tool.Execute && (u.whole || u.isCommand) {
-			w.allow = append(w.allow, u)
-		}
-	}
-	for _, u := range e.rules.allow {
-		allows(u)
-	}
-	for _, m := range e.remembered {
-		if m.origin == d.Origin {
-			allows(m.rule)
-		}
-	}
+	w.deny, w.ask, w.allow = about(e.rules.deny, false), about(e.rules.ask, false), about(e.allows(d.Origin), true)
 	return w
 }
 
-// verdict judges one simple command. Equal commands are judged once.
-func (w *commandJudge) verdict(c *bash.Command) *commandVerdict {
-	s, known := w.verdicts[c]
-	if !known {
-		s = w.judgeCommand(c)
-		w.verdicts[c] = s
-	}
-	return s
-}
-
+// judgeCommand judges one simple command.
 func (w *commandJudge) judgeCommand(c *bash.Command) *commandVerdict {
-	s := &commandVerdict{cmd: c, verdict: tool.Allow}
+	s := &commandVerdict{cmd: c, byRule: byRule{verdict: tool.Allow}}
 	if u, m := matchCommand(w.deny, c); m >= match.Undecided {
 		s.decide(tool.Deny, u.cite(m != match.Yes), "")
 		return s
@@ -167,9 +148,8 @@ func (w *commandJudge) cover(s *commandVerdict) {
 
 // decide makes the verdict as strict as a rule requires. what is the rule's object, if it isn't the command itself.
 func (s *commandVerdict) decide(v tool.Verdict, by tool.Rule, what string) {
-	s.forced = true
 	if v < s.verdict {
-		s.verdict, s.ruled, s.about = v, []tool.Rule{by}, what
+		s.verdict, s.rules, s.about = v, []tool.Rule{by}, what
 		if what != "" {
 			what += ": "
 		}

@@ -17,16 +17,11 @@ const coreList = "tools.core"
 
 // ReadCore reads the list.
 func ReadCore(entries []Written) (*Core, error) {
-	c := &Core{}
-	for _, w := range entries {
-		r, err := parseRule(w.Text, false)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", w.Text, err)
-		}
-		r.list, r.source = coreList, w.Source
-		c.rules = append(c.rules, r)
+	rules, wrong := parseAll(coreList, entries)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("%q: %w", wrong[0].Rule, wrong[0].Err)
 	}
-	return c, nil
+	return &Core{rules}, nil
 }
 
 // Has reports whether a tool is in the list. External tools always are.

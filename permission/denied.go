@@ -17,11 +17,8 @@ type DeniedPath struct {
 
 // DeniedPaths returns the deny rules on paths that apply to every tool: Read and Edit with a specifier.
 func (p *Policy) DeniedPaths() []DeniedPath {
-	p.mu.RLock()
-	rules := p.rules.deny
-	p.mu.RUnlock()
 	var out []DeniedPath
-	for _, u := range rules {
+	for _, u := range p.current().rules.deny {
 		if u.verb != reading && u.verb != writing || u.whole || !u.isPath || !u.path.known {
 			continue
 		}
@@ -38,7 +35,7 @@ func (p *Policy) DeniedPaths() []DeniedPath {
 
 // Broken returns the deny or ask rule for edits that a change of a path breaks, if the path was never judged.
 func (p *Policy) Broken(path string) (tool.Rule, bool) {
-	e := p.now()
+	e := p.current()
 	a := tool.Access{Verb: tool.Writes, Target: path}
 	f := e.world.look(a)
 	for _, list := range [][]*rule{e.rules.deny, e.rules.ask} {

@@ -13,9 +13,7 @@ type engine struct {
 	rules      Rules
 	mode       Mode
 	onlyRules  bool // commands that obviously only read require a rule too
-	offering   bool // an offer is being tried: make no offers
 	remembered []memory
-	explain    bool // record the verdict on each command
 	*cache
 }
 
@@ -31,10 +29,9 @@ type judged struct {
 	access tool.Access
 	finding
 	ruling
-	commands []Reading // if an explanation is requested
-	offers   []string  // of a command
-	free     bool      // a command that obviously only reads, where no place enforces it
-	reads    []string  // paths that its place lets a command read
+	line  *lineVerdict // of a command that was read
+	free  bool         // a command that obviously only reads, where no place enforces it
+	reads []string     // paths that its place lets a command read
 }
 
 // ruling is a verdict with its reasons.
@@ -146,8 +143,7 @@ func (e *engine) judgeAccess(r *tool.Request, a tool.Access, rules Rules) judged
 
 // about returns the rules that may apply to an access of r other than a command; allow includes the remembered ones.
 func (e *engine) about(r *tool.Request) Rules {
-	about := func(list []*rule, strict bool) []*rule {
-		var out []*rule
+	about := func(list []*rule, strict bool) (out []*rule) {
 		for _, u := range list {
 			if u.verb == reading || u.verb == writing || u.ofTool(&r.Declaration, strict) {
 				out = append(out, u)
@@ -155,13 +151,21 @@ func (e *engine) about(r *tool.Request) Rules {
 		}
 		return out
 	}
-	rules := Rules{deny: about(e.rules.deny, false), ask: about(e.rules.ask, false), allow: about(e.rules.allow, true)}
+	return Rules{
+		deny: about(e.rules.deny, false), ask: about(e.rules.ask, false),
+		allow: about(e.allows(r.Declaration.Origin), true),
+	}
+}
+
+// allows returns the allow rules for tools of an origin: those of settings, and those that the user approved.
+func (e *engine) allows(origin string) []*rule {
+	list := slices.Clip(e.rules.allow)
 	for _, m := range e.remembered {
-		if m.origin == r.Declaration.Origin {
-			rules.allow = append(rules.allow, m.rule)
+		if m.origin == origin {
+			list = append(list, m.rule)
 		}
 	}
-	return rules
+	return list
 }
 
 // byRules judges an access other than a command by rules.

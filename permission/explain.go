@@ -10,7 +10,6 @@ import (
 // allow it. It includes the rules of the session.
 func (p *Policy) Explain(r tool.Request, d tool.Decision) []string {
 	e := p.now()
-	e.explain = true
 	_, found := e.judge(r)
 	return e.explained(d, found, d.Remedy(p.Flags(r)...))
 }
@@ -60,7 +59,7 @@ func (e *engine) explained(d tool.Decision, found []judged, remedy string) []str
 		lines = []string{e.happens(d), why}
 	}
 	for _, j := range found {
-		for _, c := range j.commands {
+		for _, c := range j.line.readings() {
 			lines = append(lines, c.line)
 		}
 	}
@@ -111,7 +110,7 @@ type Options struct {
 // Check judges a request and explains the result, line by line: the reason, the verdict on each simple command, and the
 // narrowest rule that would allow it. It changes nothing and remembers nothing.
 func Check(w World, rules Rules, m Mode, o Options, r tool.Request) (tool.Decision, []string) {
-	e := engine{world: w.filled(), mode: m, onlyRules: o.OnlyRules, explain: true}.begin()
+	e := engine{world: w.filled(), mode: m, onlyRules: o.OnlyRules}.begin()
 	e.rules = rules.in(e.world)
 	d, found := e.judge(r)
 	remedy := ""

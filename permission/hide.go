@@ -11,10 +11,8 @@ import (
 // a deny or ask rule on reading matches it, or it is a secret that git doesn't track and that no allow rule names. path
 // is absolute and resolved; tracked is called only for secrets. It is fast enough for every file of a large tree.
 func (p *Policy) Hides(path string, tracked func() bool) bool {
-	p.mu.RLock()
-	rules, remembered := p.rules, p.remembered
-	p.mu.RUnlock()
-	if rules.hides(rules.deny, path) || rules.hides(rules.ask, path) {
+	e := p.current()
+	if hides(e.rules.deny, path) || hides(e.rules.ask, path) {
 		return true
 	}
 	if !mayBeSecret(path) {
@@ -24,21 +22,14 @@ func (p *Policy) Hides(path string, tracked func() bool) bool {
 		return false
 	}
 	f := finding{class: otherRead, exact: true, path: path, parts: components(path)}
-	covers := func(u *rule) bool { return u.verb == reading && coversPath(u, &f) }
-	return !slices.ContainsFunc(rules.allow, covers) &&
-		!slices.ContainsFunc(remembered, func(m memory) bool { return m.origin == "" && covers(m.rule) })
+	return !slices.ContainsFunc(e.allows(""), func(u *rule) bool { return u.verb == reading && coversPath(u, &f) })
 }
 
 // AsksToRead reports whether an ask rule on reading matches a file.
-func (p *Policy) AsksToRead(path string) bool {
-	p.mu.RLock()
-	rules := p.rules
-	p.mu.RUnlock()
-	return rules.hides(rules.ask, path)
-}
+func (p *Policy) AsksToRead(path string) bool { return hides(p.current().rules.ask, path) }
 
 // hides reports whether one of the rules is on reading a path.
-func (r Rules) hides(list []*rule, path string) bool {
+func hides(list []*rule, path string) bool {
 	var room [32]string
 	var parts []string
 	for _, u := range list {
@@ -60,23 +51,16 @@ func (r Rules) hides(list []*rule, path string) bool {
 
 // HidesSecretsOnly reports whether Hides hides only secrets by name, because no deny or ask rule on reading exists.
 func (p *Policy) HidesSecretsOnly() bool {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return !slices.ContainsFunc(slices.Concat(p.rules.deny, p.rules.ask),
-		func(u *rule) bool { return u.verb == reading })
+	_, ruled := p.current().rules.on(reading)
+	return !ruled
 }
 
 // mayBeSecret reports whether a component of a path isn't an ordinary name.
 func mayBeSecret(path string) bool {
-	for from := 0; from < len(path); {
-		end := strings.IndexByte(path[from:], '/')
-		if end < 0 {
-			end = len(path) - from
-		}
-		if end > 0 && !names.Ordinary(path[from:from+end]) {
+	for name := range strings.SplitSeq(path, "/") {
+		if name != "" && !names.Ordinary(name) {
 			return true
 		}
-		from += end + 1
 	}
 	return false
 }

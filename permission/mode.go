@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/tool"
@@ -68,21 +70,7 @@ func (c class) verdict(m Mode) tool.Verdict {
 	return rows[c][m.column()]
 }
 
-func (m Mode) column() int {
-	switch m {
-	case Default, "":
-		return 1
-	case AutoEdit:
-		return 2
-	case Yolo:
-		return 3
-	}
-	return 0 // plan, and invalid modes
-}
+// column returns the column of the table; invalid modes have that of plan.
+func (m Mode) column() int { return max(0, slices.Index(Modes(), cmp.Or(m, Default))) }
 
-func (m Mode) String() string {
-	if m == "" {
-		return string(Default)
-	}
-	return string(m)
-}
+func (m Mode) String() string { return string(cmp.Or(m, Default)) }

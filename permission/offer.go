@@ -13,8 +13,10 @@ import (
 func (e engine) candidates(r *tool.Request, j *judged) []string {
 	whole := toolRule(&r.Declaration)
 	switch {
+	case j.access.Verb == tool.Execs && j.line == nil:
+		return nil
 	case j.access.Verb == tool.Execs:
-		return j.offers
+		return j.line.offers()
 	case j.access.Verb == tool.Reaches:
 		return append(hostRule(whole, j.access.Target), whole)
 	case j.path == "":
@@ -71,7 +73,6 @@ func (e engine) allowedBy(r tool.Request, offer string) bool {
 		}
 		e.remembered = append(e.remembered, memory{r.Declaration.Origin, u.in(e.world)})
 	}
-	e.offering = true
 	d, _ := e.judge(r)
 	return d.Verdict == tool.Allow || d.Try
 }
@@ -141,21 +142,12 @@ func Bound(rule string) (name string, bound bool) {
 func (p *Policy) Outdated(r tool.Request) string { return p.now().outdated(&r.Declaration) }
 
 func (e engine) outdated(d *tool.Declaration) string {
-	old := ""
-	note := func(u *rule) {
+	for _, u := range slices.Backward(e.allows(d.Origin)) { // the last one is the newest
 		if u.print != "" && u.ofTool(d, true) && !u.boundTo(d) {
-			old = u.print // the last one is the newest
+			return u.print
 		}
 	}
-	for _, u := range e.rules.allow {
-		note(u)
-	}
-	for _, m := range e.remembered {
-		if m.origin == d.Origin {
-			note(m.rule)
-		}
-	}
-	return old
+	return ""
 }
 
 // pathRules returns the rules to offer on a path: for the path itself, then for its directory and the workspace.

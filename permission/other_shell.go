@@ -19,16 +19,14 @@ func commandOf(r *tool.Request) tool.Command {
 // dash doesn't know $'…'. So the line is neither read-only nor covered by a rule on its words, nor tried. Deny rules
 // are compared with it as if bash ran it. If there are rules that could be about it, the user decides in every mode.
 func (e *engine) byOtherShell(r *tool.Request, a tool.Access, shell string) judged {
-	was := e.offering
-	e.offering = true // no rule on words would allow it
 	j := e.judgeText(r, a)
-	e.offering = was
 	w := e.weigh(r)
-	_, ruled := e.pathRule()
+	_, ruled := e.rules.on(reading, writing)
 	ruled = ruled || len(w.deny) > 0 || len(w.ask) > 0
 	all := slices.IndexFunc(w.allow, func(u *rule) bool { return u.whole })
 	unread := j.forced && len(j.rules) == 0
-	j.class, j.commands, j.free, j.try, j.reads = unknown, nil, false, false, nil
+	// no rule on words would allow it
+	j.class, j.line, j.free, j.try, j.reads = unknown, nil, false, false, nil
 	if !unread && (j.verdict == tool.Allow || len(j.rules) == 0) {
 		j.note, j.rules = "runs with "+show(shell)+", not bash, so that it can't be checked", nil
 	}

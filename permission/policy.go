@@ -29,18 +29,18 @@
 //
 // # Commands
 //
-// A command is parsed, not matched as text: see package shell. It runs without approval if all its parts are read-only,
-// or allowed by rules. A deny rule is also applied to commands inside other commands, such as sh -c, xargs and find
-// -exec.
+// A command is parsed, not matched as text: see package shell. It runs as it is if rules allow all its parts, and
+// otherwise first in the [Place] of the session. A deny rule is also applied to commands inside other commands, such as
+// sh -c, xargs and find -exec.
 //
 // # The disk
 //
-// The package reads no files. [World] has what it knows of the disk, and [Disk] answers questions about links, globs
-// and repositories; package ondisk implements it. It knows no tool by name: an access has everything that a decision
-// needs.
+// The package reads no files. [World] has what it knows of the disk, and [Disk] answers questions about links and
+// repositories; package ondisk implements it. It knows no tool by name: an access has everything that a decision needs.
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,10 +62,7 @@ func New(w World, m Mode) *Policy { return &Policy{engine: engine{world: w.fille
 
 // Mode returns the current mode.
 func (p *Policy) Mode() Mode {
-	if m := p.now().mode; m != "" {
-		return m
-	}
-	return Default
+	return cmp.Or(p.current().mode, Default)
 }
 
 // SetMode changes the mode. Open questions are judged again by [tool.Executor.Rejudge].
@@ -83,12 +80,15 @@ func (p *Policy) SetRules(r Rules) {
 	p.version.Add(1)
 }
 
-// now returns the current engine, for one judgment.
-func (p *Policy) now() engine {
+// current returns the engine as it is now.
+func (p *Policy) current() engine {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return p.engine.begin()
+	return p.engine
 }
+
+// now returns the current engine, for one judgment.
+func (p *Policy) now() engine { return p.current().begin() }
 
 // Remember saves one of the offers that Judge made for r, for the lifetime of the policy, and reports whether it did:
 // other rules are not saved. A remembered rule replaces approval, never a denial.
@@ -116,10 +116,8 @@ func (p *Policy) remember(origin, text string) {
 
 // Remembered returns the rules that were approved for the session, the oldest first.
 func (p *Policy) Remembered() []string {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
 	var rules []string
-	for _, m := range p.remembered {
+	for _, m := range p.current().remembered {
 		if text := visible(m.rule.text); !slices.Contains(rules, text) {
 			rules = append(rules, text)
 		}
@@ -130,14 +128,11 @@ func (p *Policy) Remembered() []string {
 // Inherit copies the mode of another policy and the rules that were approved for its session, interpreted for the
 // directories of this one.
 func (p *Policy) Inherit(from *Policy) {
-	mode := from.Mode()
-	from.mu.RLock()
-	remembered := from.remembered
-	from.mu.RUnlock()
-	p.SetMode(mode)
+	e := from.current()
+	p.SetMode(e.mode)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, m := range remembered {
+	for _, m := range e.remembered {
 		p.remember(m.origin, m.rule.text)
 	}
 }

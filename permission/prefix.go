@@ -54,11 +54,8 @@ func prefixOf(argv []string) (prefix, bool) {
 // Wide returns the allow rules whose further words may write, connect or run a program, such as Shell(git push:*), and
 // those for all commands. Permission prompts offered such rules once.
 func (p *Policy) Wide(tools []tool.Declaration) []tool.Rule {
-	p.mu.RLock()
-	allow := p.rules.allow
-	p.mu.RUnlock()
 	var out []tool.Rule
-	for _, u := range allow {
+	for _, u := range p.current().rules.allow {
 		runs := u.verb == shelling || slices.ContainsFunc(tools, func(d tool.Declaration) bool {
 			return d.Kind == tool.Execute && d.Origin == "" && u.ofTool(&d, true)
 		})

@@ -51,24 +51,14 @@ func ParseRules(allow, ask, deny []string) (Rules, []Problem, error) {
 
 // ReadRules reads rules. An invalid deny or ask rule is an error, because it would protect nothing. An invalid allow
 // rule is skipped and reported.
-func ReadRules(allow, ask, deny []Written) (Rules, []Problem, error) {
-	var rules Rules
-	var ignored []Problem
-	for _, w := range allow {
-		r, err := parseRule(w.Text, false)
-		if err != nil {
-			ignored = append(ignored, Problem{allowList, w.Text, w.Source, err})
-			continue
-		}
-		r.list, r.source = allowList, w.Source
-		rules.allow = append(rules.allow, r)
+func ReadRules(allow, ask, deny []Written) (rules Rules, ignored []Problem, err error) {
+	var wrong []Problem
+	rules.allow, ignored = parseAll(allowList, allow)
+	if rules.deny, wrong = parseAll(denyList, deny); len(wrong) == 0 {
+		rules.ask, wrong = parseAll(askList, ask)
 	}
-	var err error
-	if rules.deny, err = parseAll(denyList, deny); err == nil {
-		rules.ask, err = parseAll(askList, ask)
-	}
-	if err != nil {
-		return Rules{}, ignored, err
+	if len(wrong) > 0 {
+		return Rules{}, ignored, wrong[0]
 	}
 	return rules, ignored, nil
 }
@@ -80,17 +70,18 @@ const (
 	denyList  = "deny"
 )
 
-func parseAll(list string, rules []Written) ([]*rule, error) {
-	var out []*rule
+// parseAll reads the rules of a list, and returns the invalid ones too.
+func parseAll(list string, rules []Written) (out []*rule, wrong []Problem) {
 	for _, w := range rules {
-		r, err := parseRule(w.Text, true)
+		r, err := parseRule(w.Text, list == denyList || list == askList)
 		if err != nil {
-			return nil, Problem{list, w.Text, w.Source, err}
+			wrong = append(wrong, Problem{list, w.Text, w.Source, err})
+			continue
 		}
 		r.list, r.source = list, w.Source
 		out = append(out, r)
 	}
-	return out, nil
+	return out, wrong
 }
 
 // Unused returns the rules that name none of these tools, such as a mistyped deny rule, which protects nothing. Tools
@@ -221,11 +212,7 @@ func (r *rule) interpret(loose bool) error {
 		}
 	}
 	if r.whole {
-		if r.verb == shelling {
-			r.command, err = match.ParsePattern("*", loose)
-			r.isCommand = true
-		}
-		return err
+		return nil
 	}
 	switch r.verb {
 	case shelling:

@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/adze-dev/adze/permission/shell/bash"
@@ -23,19 +25,36 @@ type Reading struct {
 // verdict on each, with the rules of the session. It is empty for a line that can't be parsed.
 func (p *Policy) Understood(r tool.Request) []Reading {
 	e := p.now()
-	e.explain = true
 	var out []Reading
 	for _, a := range r.Access {
-		if a.Verb != tool.Execs {
-			continue
-		}
-		for _, c := range e.command(&r, a).commands {
-			if c.Text != "" {
-				out = append(out, c)
-			}
+		if a.Verb == tool.Execs {
+			out = append(out, e.command(&r, a).line.readings()...)
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(c Reading) bool { return c.Text == "" })
+}
+
+// readings returns the distinct parts of a line with their verdicts.
+func (t *lineVerdict) readings() (all []Reading) {
+	if t == nil {
+		return nil
+	}
+	add := func(r Reading) {
+		if !slices.Contains(all, r) { // a loop may run it several times
+			all = append(all, r)
+		}
+	}
+	for _, n := range t.Notes {
+		add(Reading{line: "it " + n.What + ": " + brief(n.Source)})
+	}
+	for _, s := range t.commands {
+		r := Reading{Why: s.why, line: brief(cmp.Or(s.cmd.String(), s.cmd.Source)) + ": " + s.why}
+		if !s.cmd.MayRun {
+			r.Text = visible(readingOf(s.cmd))
+		}
+		add(r)
+	}
+	return all
 }
 
 // readingOf says what a command runs: its words after quote removal, what it opens, and which command runs it where

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/adze-dev/adze/internal/engine/workspace/names"
+	"github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -19,6 +20,8 @@ type World struct {
 	State  string   // $ADZE_HOME: everything below it is protected and secret
 	Spill  string   // directory of results that were too large for the model: reading it needs no approval
 	System []string // directories of the system that may be read; nil: SystemDirectories
+	// Lines reads command lines, for others who need them too. nil: the policy has its own.
+	Lines *shell.Lines
 	// Disk returns the disk for one decision, which may cache its answers. See package ondisk. nil: nothing is known of
 	// paths in commands.
 	Disk func() Disk
@@ -41,6 +44,9 @@ type World struct {
 func (w World) filled() World {
 	if w.System == nil {
 		w.System = SystemDirectories()
+	}
+	if w.Lines == nil {
+		w.Lines = &shell.Lines{}
 	}
 	w.elsewhere = w.outside()
 	w.home, w.state, w.spill = tidied(w.Home), tidied(w.State), tidied(w.Spill)
@@ -231,12 +237,7 @@ func (w *World) inside(path string) bool {
 func lies(path, directory string) bool { return names.Below(path, directory) }
 
 func liesIn(path string, directories []string) bool {
-	for _, f := range directories {
-		if lies(path, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(directories, func(d string) bool { return lies(path, d) })
 }
 
 func (w *World) isRoot(path string) bool { return slices.Contains(w.roots, path) }
@@ -258,31 +259,22 @@ func (w World) outside() string {
 	return s
 }
 
-// split splits the target, and reports whether it is valid.
+// split splits the target into the path, and whether everything below it is meant. It reports whether the path is
+// valid: one that isn't absolute and clean was never resolved, so its target is unknown.
 func (f *finding) split() bool {
-	var ok bool
-	if f.path, f.dir, ok = split(f.target); !ok {
-		f.note = ", which is not a resolved path"
-		return false
-	}
-	f.parts = components(f.path)
-	return true
-}
-
-// split splits a target: the path, and whether everything below it is meant. A path that isn't absolute and clean was
-// never resolved, so its target is unknown.
-func split(target string) (path string, dir, ok bool) {
-	path = target
-	if n := len(target); n > 0 && (target[n-1] == '/' || target[n-1] == filepath.Separator) {
-		dir = true
-		if filepath.Clean(target) != target { // "/" is a path itself
-			path = target[:n-1]
+	path := f.target
+	if n := len(path); n > 0 && (path[n-1] == '/' || path[n-1] == filepath.Separator) {
+		f.dir = true
+		if filepath.Clean(path) != path { // "/" is a path itself
+			path = path[:n-1]
 		}
 	}
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
-		return "", dir, false
+		f.note = ", which is not a resolved path"
+		return false
 	}
-	return path, dir, true
+	f.path, f.parts = path, components(path)
+	return true
 }
 
 // brief shortens a command for a sentence: a long one to its beginning and end.

@@ -1,5 +1,5 @@
 // Package shell reads a bash command line and says what it would do: which simple commands run, in which directory,
-// with which words after quote removal, which files they would open, and whether all of it is provably read-only.
+// with which words after quote removal, and which files they would open.
 //
 //	options := bash.Options{Dir: "/home/me/app", Home: "/home/me"}
 //	script, err := shell.Read("cd src && git log --oneline | head -5", options)
@@ -7,14 +7,16 @@
 //		fmt.Println(c.Argv(), c.Dirs)
 //	}
 //
-// One tree serves for everything: what is allowed, denied, provably read-only and shown to the user comes from one
-// reading of one parser. A line goes forward through these packages: bash reads it, program is what is known of its
-// programs, prove whether they are read-only, wrap which commands they run, match which rules mean them.
+// A line goes forward through these packages: bash reads it, program is what is known of its programs, wrap finds the
+// commands that they run, match the rules that apply to them, form those that obviously only read.
 //
 // It runs nothing, opens nothing and knows no rules: package permission decides.
 package shell
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/adze-dev/adze/permission/shell/bash"
 	"github.com/adze-dev/adze/permission/shell/wrap"
 )
@@ -23,4 +25,37 @@ import (
 // although bash runs the lines before it.
 func Read(line string, o bash.Options) (*bash.Script, error) {
 	return bash.Read(line, o, wrap.Unwrap)
+}
+
+// Lines reads each line of a session once: the sandbox, the verdict and the prompt of a call are based on one script,
+// which nobody changes. The zero value is ready to use, by several goroutines.
+type Lines struct {
+	mu   sync.Mutex
+	read []readLine // the oldest first
+}
+
+type readLine struct {
+	line    string
+	options bash.Options
+	script  *bash.Script
+	err     error
+}
+
+// mostLines is the number of lines that are kept: more than the calls of most turns.
+const mostLines = 16
+
+// Read is [Read] for a line that may have been read before.
+func (l *Lines) Read(line string, o bash.Options) (*bash.Script, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.read, func(r readLine) bool { return r.line == line && r.options == o })
+	if i < 0 {
+		r := readLine{line: line, options: o}
+		r.script, r.err = Read(line, o)
+		i = len(l.read)
+		l.read = append(l.read, r)
+	}
+	found := l.read[i]
+	l.read = l.read[max(0, len(l.read)-mostLines):]
+	return found.script, found.err
 }

@@ -28,7 +28,7 @@ func (s *Session) sandbox(t settings.Tools) builtin.Sandbox {
 			Asks: func(path string) bool { return s.Policy.AsksToRead(path) },
 			Skip: func(dir string) bool { return s.Policy.HidesSecretsOnly() && secretfiles.DefaultSkip(dir) },
 		},
-		Denied: s.deniedPaths,
+		Denied: s.deniedPaths, Lines: &s.lines, Home: project.Canonical(s.Env.Home),
 	}
 }
 

@@ -37,6 +37,7 @@ import (
 	"github.com/adze-dev/adze/internal/engine/workspace/watch"
 	"github.com/adze-dev/adze/permission"
 	"github.com/adze-dev/adze/permission/ondisk"
+	shellread "github.com/adze-dev/adze/permission/shell"
 	"github.com/adze-dev/adze/tool"
 )
 
@@ -56,6 +57,7 @@ type Session struct {
 	Conversation *Conversation
 
 	world permission.World
+	lines shellread.Lines // of its calls
 	long  results
 	core  *permission.Core            // the only built-in tools; nil: all
 	out   func(tool.Declaration) bool // the tools that settings remove
@@ -142,6 +144,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 		Roots: s.Tools.Roots(), Home: project.Canonical(env.Home), State: project.Canonical(directory.Home),
 		Spill: filepath.Dir(s.long.Root()), // of all sessions: a later call may read an earlier session's
 		Disk:  ondisk.New(s.Tools.Roots()), Place: s.Place, Secrets: s.Tools.Secrets,
+		Lines: &s.lines,
 	}
 	s.Policy = permission.New(s.world, permission.Mode(s.Settings.Tools.ApprovalMode))
 	if err := s.setRules(); err != nil {
