@@ -41,8 +41,8 @@ type readLine struct {
 	err     error
 }
 
-// mostLines is the number of lines that are kept: more than the calls of most turns.
-const mostLines = 16
+// mostLines is the number of lines that are kept: the calls of a turn, which are prepared before they are judged.
+const mostLines = 8
 
 // Read is [Read] for a line that may have been read before.
 func (l *Lines) Read(line string, o bash.Options) (*bash.Script, error) {

@@ -4,15 +4,17 @@ package form
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/adze-dev/adze/internal/engine/table"
 	"github.com/adze-dev/adze/permission/shell/bash"
+	"github.com/adze-dev/adze/permission/shell/program"
 )
 
 //go:embed forms.txt
@@ -88,7 +90,7 @@ func surroundings(c *bash.Command) string {
 		return "its working directory is unknown"
 	}
 	for by := c.By; by != nil && c.Values == nil; by = by.By { // a for runs nothing itself
-		if f := forms()[by.Base()]; !by.Keyword && (f == nil || f.kind != wraps) {
+		if f := forms()[by.Base()]; !by.Keyword && (f == nil || !f.Wraps) {
 			return "it is run by " + by.Name()
 		}
 	}
@@ -142,23 +144,23 @@ func (r Reading) git(c *bash.Command, words []bash.Word) (Reading, string) {
 
 // read reads the words of a command with a form.
 func (r Reading) read(c *bash.Command, f *form, name string, words []bash.Word) (Reading, string) {
-	a := parsed{form: f, below: f.below}
+	a := parsed{form: f, below: f.Below}
 	if why := a.parse(words); why != "" {
 		return Reading{}, name + " " + why
 	}
 	operands := a.operands
-	if f.kind == pattern && !a.has("-e", "--regexp", "-f", "--files", "--type-list") {
+	if f.Pattern && !a.has("-e", "--regexp", "-f", "--files", "--type-list") {
 		operands = operands[min(1, len(operands)):]
 	}
-	if f.kind == files || f.kind == names || f.kind == pattern {
-		if len(operands) == 0 && (f.here || a.below && !f.below) {
+	if f.Files || f.Names || f.Pattern {
+		if len(operands) == 0 && (f.Here || a.below && !f.Below) {
 			operands = []string{"."}
 		}
 		for _, o := range append(operands, a.files...) {
 			if r.Git != nil && (strings.ContainsAny(o, "*?[\\") || strings.HasPrefix(o, ":")) {
 				return Reading{}, "a pathspec may mean any file"
 			}
-			r.add(c, Path{Path: o, Names: f.kind == names, Below: a.below})
+			r.add(c, Path{Path: o, Names: f.Names, Below: a.below})
 			if _, inTree, ok := strings.Cut(o, ":"); ok && r.Git != nil { // HEAD:file
 				r.add(c, Path{Path: inTree})
 			}
@@ -178,29 +180,16 @@ func (r *Reading) add(c *bash.Command, p Path) {
 	}
 }
 
-// kind is what the operands of a command are.
-type kind int
-
-const (
-	none kind = iota
-	text
-	files
-	names
-	pattern
-	wraps
-)
-
-var kinds = []string{"none", "text", "files", "names", "pattern", "wraps"}
-
-// form is a row of forms.txt.
+// form is a row of forms.txt. The exported fields are its attributes, which are described there.
 type form struct {
-	kind                      kind
-	below, here, exact, stops bool
-	dashes                    bool // words that aren't options are operands
-	most                      int  // operands; -1: any number
-	options                   map[string]byte
-	operands, not             *regexp.Regexp
-	example, counter          string
+	None, Text, Files, Names, Pattern, Wraps bool // what the operands are
+	Below, Here, Exact, Stops, Dashes        bool
+	Most                                     int // operands; 0: any number
+	Not                                      string
+
+	options          map[string]byte
+	operands, banned *regexp.Regexp
+	example, counter string
 }
 
 var forms = sync.OnceValue(func() map[string]*form { return table.Must(parseForms(formsText, 40)) })
@@ -230,10 +219,10 @@ func parseForm(line string) (list []string, f *form, err error) {
 	names, rest, ok := strings.Cut(line, ": ")
 	parts := strings.Split(rest, " | ")
 	if n := len(parts); !ok || n < 3 {
-		return nil, nil, fmt.Errorf("not NAMES: KIND OPTIONS | EXAMPLE | COUNTER-EXAMPLE")
+		return nil, nil, errors.New("not NAMES: KIND OPTIONS | EXAMPLE | COUNTER-EXAMPLE")
 	}
 	n := len(parts)
-	f = &form{most: -1, options: map[string]byte{}, example: parts[n-2], counter: parts[n-1]}
+	f = &form{options: map[string]byte{}, example: parts[n-2], counter: parts[n-1]}
 	left := strings.Join(parts[:n-2], " | ")
 	fields, condition, has := strings.Cut(left, " ~ ")
 	if before, not, found := strings.Cut(condition, " not="); found {
@@ -244,48 +233,35 @@ func parseForm(line string) (list []string, f *form, err error) {
 			return nil, nil, err
 		}
 	}
-	for i, field := range strings.Fields(fields) {
-		if err := f.set(i, field); err != nil {
-			return nil, nil, err
+	for field := range strings.FieldsSeq(fields) {
+		if field[0] == '-' {
+			f.addOptions(field)
+		} else if !program.SetField(reflect.ValueOf(f).Elem(), field) {
+			return nil, nil, fmt.Errorf("unknown attribute %q", field)
 		}
 	}
-	return strings.Split(names, ", "), f, nil
+	if !(f.None || f.Text || f.Files || f.Names || f.Pattern || f.Wraps) {
+		return nil, nil, errors.New("no kind of operands")
+	}
+	if f.Not != "" {
+		f.banned, err = regexp.Compile(f.Not)
+	}
+	return strings.Split(names, ", "), f, err
 }
 
-// set reads the kind, an attribute or options.
-func (f *form) set(i int, field string) (err error) {
-	name, value, _ := strings.Cut(field, "=")
-	switch {
-	case i == 0:
-		if f.kind = kind(slices.Index(kinds, field)); f.kind < 0 {
-			err = fmt.Errorf("unknown kind %q", field)
-		}
-	case name == "not":
-		f.not, err = regexp.Compile(value)
-	case name == "most":
-		f.most, err = strconv.Atoi(value)
-	case field[0] != '-':
-		flag := map[string]*bool{
-			"below": &f.below, "here": &f.here, "exact": &f.exact, "stops": &f.stops, "dashes": &f.dashes,
-		}[field]
-		if flag == nil {
-			return fmt.Errorf("unknown attribute %q", field)
-		}
-		*flag = true
-	default:
-		takes := byte(' ')
-		if last := field[len(field)-1]; strings.IndexByte(":@?*", last) >= 0 {
-			takes, field = last, field[:len(field)-1]
-		}
-		if f.exact || strings.HasPrefix(field, "--") || takes != ' ' || len(field) == 2 {
-			f.options[field] = takes
-			break
-		}
-		for _, letter := range field[1:] {
-			f.options["-"+string(letter)] = ' '
-		}
+// addOptions reads -abc, -n:, --all or --file@.
+func (f *form) addOptions(field string) {
+	takes := byte(' ')
+	if last := field[len(field)-1]; strings.IndexByte(":@?*", last) >= 0 {
+		takes, field = last, field[:len(field)-1]
 	}
-	return err
+	if f.Exact || strings.HasPrefix(field, "--") || takes != ' ' || len(field) == 2 {
+		f.options[field] = takes
+		return
+	}
+	for _, letter := range field[1:] {
+		f.options["-"+string(letter)] = ' '
+	}
 }
 
 // parsed are the words of a command, sorted into options and operands.
@@ -311,13 +287,13 @@ func (a *parsed) parse(words []bash.Word) string {
 			next = words[i+1].Text
 		}
 		switch isOption := len(w) > 1 && w[0] == '-' && !ended; {
-		case a.not != nil && a.not.MatchString(w):
+		case a.banned != nil && a.banned.MatchString(w):
 			return "with " + w + " is not on the read-only list"
-		case isOption && w == "--" && !a.exact:
+		case isOption && w == "--" && !a.Exact:
 			ended = true
 		case isOption:
 			used, ok := a.option(w, next, i+1 < len(words))
-			if !ok && a.dashes {
+			if !ok && a.Dashes {
 				a.operands, ended = append(a.operands, w), true
 				break
 			}
@@ -325,22 +301,22 @@ func (a *parsed) parse(words []bash.Word) string {
 				return "with " + w + " is not on the read-only list"
 			}
 			i += used
-		case a.kind == wraps: // the command begins here, after what the form describes
+		case a.Wraps: // the command begins here, after what the form describes
 			a.operands, i = append(a.operands, w), len(words)
 		default:
 			a.operands = append(a.operands, w)
-			ended = ended || a.stops
+			ended = ended || a.Stops
 		}
 	}
 	checked := strings.Join(a.operands, " ")
-	if a.kind == pattern {
+	if a.Pattern {
 		checked = strings.Join(a.operands[:min(1, len(a.operands))], "")
 		if a.form.operands != nil && a.has("-e") {
 			return "with -e is not on the read-only list"
 		}
 	}
 	switch {
-	case a.kind == none && a.form.operands == nil && len(a.operands) > 0, a.most >= 0 && len(a.operands) > a.most:
+	case a.None && a.form.operands == nil && len(a.operands) > 0, a.Most > 0 && len(a.operands) > a.Most:
 		return "with these operands is not on the read-only list"
 	case a.form.operands != nil && !a.form.operands.MatchString(checked):
 		return "with these words is not on the read-only list"
@@ -350,9 +326,9 @@ func (a *parsed) parse(words []bash.Word) string {
 
 // option reads a word with options. used is the number of words after it that are values.
 func (a *parsed) option(w, next string, more bool) (used int, ok bool) {
-	if a.exact || strings.HasPrefix(w, "--") {
+	if a.Exact || strings.HasPrefix(w, "--") {
 		name, value, attached := w, "", false
-		if !a.exact {
+		if !a.Exact {
 			name, value, attached = strings.Cut(w, "=")
 		}
 		takes, known := a.options[name]

@@ -50,7 +50,7 @@ func parseRunners(text string, least int) (map[string]Runner, error) {
 		}
 		var r Runner
 		for a := range strings.SplitSeq(attributes, " ") {
-			if !setField(reflect.ValueOf(&r).Elem(), a) {
+			if !SetField(reflect.ValueOf(&r).Elem(), a) {
 				return nil, fmt.Errorf("line %d: unknown attribute %q", line.Number, a)
 			}
 		}
@@ -184,9 +184,9 @@ func (r Runner) TakesValue(flag string) bool { return slices.Contains(r.Takes, f
 // Always stands for no flag in a list of flags: it is always given.
 const Always = ""
 
-// setField sets the field with the name of an attribute: NAME, NAME=TEXT, NAME=NUMBER or NAME=A,B. A list without a
+// SetField sets the field with the name of an attribute: NAME, NAME=TEXT, NAME=NUMBER or NAME=A,B. A list without a
 // value is Always.
-func setField(entry reflect.Value, attribute string) bool {
+func SetField(entry reflect.Value, attribute string) bool {
 	name, value, valued := strings.Cut(attribute, "=")
 	field := entry.FieldByNameFunc(func(f string) bool { return name == strings.ToLower(f) })
 	if !field.CanSet() {
