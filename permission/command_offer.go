@@ -2,7 +2,6 @@ package permission
 
 import (
 	_ "embed"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -109,29 +108,17 @@ var prefixesText string
 
 // prefix is a row of prefixes.txt: a command whose further words can't write, connect or run a program.
 type prefix struct {
-	words            []string
-	example, counter string
+	words   []string
+	example string // of further words
 }
 
-// prefixes is what prefixes.txt says.
-var prefixes = sync.OnceValue(func() []prefix { return table.Must(parsePrefixes(prefixesText, 10)) })
-
-func parsePrefixes(text string, least int) ([]prefix, error) {
-	lines, err := table.Lines(text, least)
-	if err != nil {
-		return nil, err
-	}
-	var out []prefix
-	for _, line := range lines {
+var prefixes = sync.OnceValue(func() (all []prefix) {
+	for _, line := range table.Must(table.Lines(prefixesText, 10)) {
 		f := strings.Split(line.Text, " | ")
-		if len(f) != 3 || slices.Contains(f, "") || !strings.HasPrefix(f[1], f[0]+" ") ||
-			strings.HasPrefix(f[2]+" ", f[0]+" ") {
-			return nil, fmt.Errorf("line %d is not WORDS | EXAMPLE | COUNTER-EXAMPLE", line.Number)
-		}
-		out = append(out, prefix{strings.Split(f[0], " "), f[1], f[2]})
+		all = append(all, prefix{strings.Split(f[0], " "), f[1]})
 	}
-	return out, nil
-}
+	return all
+})
 
 // prefixOf returns the row for the beginning of a command.
 func prefixOf(argv []string) (prefix, bool) {

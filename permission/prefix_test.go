@@ -27,6 +27,9 @@ func TestPrefixes(t *testing.T) {
 		rows++
 		f := strings.Split(strings.TrimSpace(line), " | ")
 		words, example, counter := f[0], f[1], f[2]
+		if len(f) != 3 || !strings.HasPrefix(example, words+" ") || strings.HasPrefix(counter+" ", words+" ") {
+			t.Errorf("not WORDS | EXAMPLE | COUNTER-EXAMPLE: %s", line)
+		}
 		rule := "Shell(" + words + ":*)"
 		judge := func(line string, allow ...string) tool.Decision {
 			d, _ := permission.Check(plainWorld(), parse(t, allow, nil, nil), permission.Default, permission.Options{OnlyRules: true}, commandRequest(line))

@@ -4,8 +4,6 @@ package form
 
 import (
 	_ "embed"
-	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -192,61 +190,47 @@ type form struct {
 	example, counter string
 }
 
-var forms = sync.OnceValue(func() map[string]*form { return table.Must(parseForms(formsText, 40)) })
-
-func parseForms(text string, least int) (map[string]*form, error) {
-	lines, err := table.Lines(text, least)
-	if err != nil {
-		return nil, err
-	}
+var forms = sync.OnceValue(func() map[string]*form {
 	all := map[string]*form{}
-	for _, line := range lines {
-		list, f, err := parseForm(line.Text)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line.Number, err)
-		}
+	for _, line := range table.Must(table.Lines(formsText, 40)) {
+		list, f := parseForm(line.Text)
 		for _, name := range list {
 			if all[name] != nil {
-				return nil, fmt.Errorf("line %d: %s is already in the table", line.Number, name)
+				panic("forms.txt: twice: " + name)
 			}
 			all[name] = f
 		}
 	}
-	return all, nil
-}
+	return all
+})
 
-func parseForm(line string) (list []string, f *form, err error) {
-	names, rest, ok := strings.Cut(line, ": ")
+// parseForm reads NAMES: KIND OPTIONS ~ OPERANDS | EXAMPLE | COUNTER-EXAMPLE. It panics on a row that isn't valid.
+func parseForm(line string) (list []string, f *form) {
+	names, rest, _ := strings.Cut(line, ": ")
 	parts := strings.Split(rest, " | ")
-	if n := len(parts); !ok || n < 3 {
-		return nil, nil, errors.New("not NAMES: KIND OPTIONS | EXAMPLE | COUNTER-EXAMPLE")
-	}
 	n := len(parts)
 	f = &form{options: map[string]byte{}, example: parts[n-2], counter: parts[n-1]}
-	left := strings.Join(parts[:n-2], " | ")
-	fields, condition, has := strings.Cut(left, " ~ ")
+	fields, condition, has := strings.Cut(strings.Join(parts[:n-2], " | "), " ~ ")
 	if before, not, found := strings.Cut(condition, " not="); found {
 		condition, fields = before, fields+" not="+not
 	}
 	if has {
-		if f.operands, err = regexp.Compile(condition); err != nil {
-			return nil, nil, err
-		}
+		f.operands = regexp.MustCompile(condition)
 	}
 	for field := range strings.FieldsSeq(fields) {
 		if field[0] == '-' {
 			f.addOptions(field)
 		} else if !program.SetField(reflect.ValueOf(f).Elem(), field) {
-			return nil, nil, fmt.Errorf("unknown attribute %q", field)
+			panic("forms.txt: unknown attribute " + field)
 		}
 	}
 	if !(f.None || f.Text || f.Files || f.Names || f.Pattern || f.Wraps) {
-		return nil, nil, errors.New("no kind of operands")
+		panic("forms.txt: no kind of operands: " + line)
 	}
 	if f.Not != "" {
-		f.banned, err = regexp.Compile(f.Not)
+		f.banned = regexp.MustCompile(f.Not)
 	}
-	return strings.Split(names, ", "), f, err
+	return strings.Split(names, ", "), f
 }
 
 // addOptions reads -abc, -n:, --all or --file@.
