@@ -28,7 +28,7 @@ func Read(line string, o bash.Options) (*bash.Script, error) {
 }
 
 // Lines reads each line of a session once: the sandbox, the verdict and the prompt of a call are based on one script,
-// which nobody changes. The zero value is ready to use, by several goroutines.
+// which must not be changed. The zero value is ready to use, by several goroutines.
 type Lines struct {
 	mu   sync.Mutex
 	read []readLine // the oldest first

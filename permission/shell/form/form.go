@@ -339,17 +339,15 @@ func (a *parsed) option(w, next string, more bool) (used int, ok bool) {
 }
 
 // take records an option with its value, which is attached or the next word.
-func (a *parsed) take(name string, takes byte, value string, attached bool, next string, more bool) (used int, ok bool) {
+func (a *parsed) take(name string, takes byte, value string, attached bool, next string, more bool) (int, bool) {
 	a.given = append(a.given, name)
 	a.below = a.below || takes == '*'
+	used := 0
 	if !attached && (takes == ':' || takes == '@') {
-		if !more {
-			return 0, false
-		}
 		value, used = next, 1
 	}
 	if takes == '@' {
 		a.files = append(a.files, value)
 	}
-	return used, true
+	return used, used == 0 || more
 }
