@@ -86,7 +86,7 @@ fuzz: ## every fuzz target for FUZZTIME, of those that match FUZZ; property test
 # Full counts: 2,000 kills, 200 cancels, 10 GB. SOAK=0.1 does a tenth. Only tests that use internal/dev/soak run.
 SOAK ?= 1
 soak: ## tests with full counts; SOAK=0.1 for a tenth
-	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 60m $$(go run $(PLAIN) ./internal/dev/soak/list)
+	ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 120m $$(go run $(PLAIN) ./internal/dev/soak/list)
 	args=$$(go run $(PLAIN) ./internal/dev/soak/list fleet) && cd fleet && ADZE_SOAK=$(SOAK) go test $(PLAIN) -vet=off -count=1 -timeout 90m $$args
 
 # Pictures of the HTML export, light and dark, to look at. Needs chromium.
