@@ -24,13 +24,8 @@ type pathPattern struct {
 	state bool // it only matches paths in Adze's directory
 }
 
-// parsePath reads //abs, ~/…, /… from the project's root, or relative to it.
-func parsePath(s string) (pathPattern, error) {
-	return parsePathOn(runtime.GOOS, s)
-}
-
-// parsePathOn is parsePath on a system. On Windows C:/x, C:\x, //C:/x and //c/x are the same, and //server/share/x is a
-// path on another machine.
+// parsePathOn reads //abs, ~/…, /… from the project's root, or relative to it, on a system. On Windows C:/x, C:\x,
+// //C:/x and //c/x are the same, and //server/share/x is a path on another machine.
 func parsePathOn(goos, s string) (pathPattern, error) {
 	p := pathPattern{from: '.'}
 	drive := func(s string) bool { return len(s) > 1 && s[1] == ':' && letter(s[0]) }

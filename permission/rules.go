@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -220,7 +221,7 @@ func (r *rule) interpret(loose bool) error {
 		r.isCommand = err == nil
 		return err
 	case reading, writing:
-		r.path, err = parsePath(r.spec)
+		r.path, err = parsePathOn(runtime.GOOS, r.spec)
 		r.isPath = err == nil
 		return err
 	}
@@ -235,7 +236,7 @@ func (r *rule) interpret(loose bool) error {
 	// The tool's access decides what its specifier means: both are kept if both are valid.
 	r.command, err = match.ParsePattern(r.spec, loose)
 	r.isCommand = err == nil
-	if r.path, err = parsePath(r.spec); err == nil {
+	if r.path, err = parsePathOn(runtime.GOOS, r.spec); err == nil {
 		r.isPath = true
 	}
 	if !r.isCommand && !r.isPath {

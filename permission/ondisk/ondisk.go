@@ -79,7 +79,7 @@ func (d *disk) Resolve(path string) string {
 	case err == nil:
 		return abs
 	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG) &&
-		slices.ContainsFunc(strings.Split(path, "/"), unnameable):
+		slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return len(name) > 255 }):
 		return filepath.Clean(path)
 	}
 	return "*"
@@ -95,9 +95,6 @@ func (d *disk) remote(path string) bool {
 			return strings.HasPrefix(path+"/", slashed(root)+"/")
 		})
 }
-
-// unnameable reports whether a name is longer than file systems allow.
-func unnameable(name string) bool { return len(name) > 255 }
 
 // errTooMuch reports that a limit was reached.
 var errTooMuch = errors.New("too many files to check")

@@ -31,11 +31,6 @@ type Word struct {
 	Kind Kind
 }
 
-// CanBeFlag reports whether a glob may match a name that starts with a minus.
-func (w Word) CanBeFlag() bool {
-	return w.Text == "" || strings.IndexByte("-*?[", w.Text[0]) >= 0
-}
-
 // String returns the word, quoted for bash.
 func (w Word) String() string {
 	if w.Kind != Literal {

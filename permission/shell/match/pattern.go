@@ -27,9 +27,6 @@ type Pattern struct {
 	operands []string
 }
 
-// ErrStar says that an allow rule has a star in a wrong place.
-var ErrStar = errors.New("a wildcard (*) is allowed only at the end, after a space or a colon")
-
 // ParsePattern reads a specifier: "git commit:*" or "git commit *" is these words and whatever follows, "git status"
 // these words, "*" everything. loose is for deny and ask: a specifier without a star is open too, and one with a star
 // elsewhere means all that begins with the words before the star.
@@ -47,7 +44,7 @@ func ParsePattern(s string, loose bool) (Pattern, error) {
 	case s == "*", loose && isEmpty && (star || open):
 		return Pattern{any: true}, nil
 	case star && !loose:
-		return Pattern{}, ErrStar
+		return Pattern{}, errors.New("a wildcard (*) is allowed only at the end, after a space or a colon")
 	}
 	words, err := patternWords(head)
 	if err != nil {
@@ -242,8 +239,8 @@ func given(c *bash.Command, r program.Runner, flags []string) bool {
 func IsLiteral(c *bash.Command) bool {
 	ended := slices.Index(c.Words, bash.Word{Text: "--"}) // what follows isn't a flag
 	for i, w := range c.Words {
-		isFile := w.Kind == bash.Glob && i > 0 &&
-			(!w.CanBeFlag() || ended > 0 && ended < i || program.RunnerOf(c.Name()).Safe)
+		isFile := w.Kind == bash.Glob && i > 0 && // no name that it matches is read as a flag, or none does harm
+			(strings.IndexByte("-*?[", w.Text[0]) < 0 || ended > 0 && ended < i || program.RunnerOf(c.Name()).Safe)
 		if w.Kind != bash.Literal && !isFile {
 			return false
 		}

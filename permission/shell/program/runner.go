@@ -178,9 +178,6 @@ func ExecEnd(words []bash.Word, i int) int {
 	return end
 }
 
-// TakesValue reports whether a program takes the word after a flag as the flag's value.
-func (r Runner) TakesValue(flag string) bool { return slices.Contains(r.Takes, flag) }
-
 // Always stands for no flag in a list of flags: it is always given.
 const Always = ""
 

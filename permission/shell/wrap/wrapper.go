@@ -205,7 +205,7 @@ func execs(r bash.Reader, c *bash.Command, w program.Runner) {
 			option, value, attached = option[:2], words[i].Text[2:], true
 		}
 		if !slices.Contains(w.Exec, option) {
-			if w.Dashed && words[i].Kind > bash.Glob && !w.TakesValue(words[i-1].Text) {
+			if w.Dashed && words[i].Kind > bash.Glob && !slices.Contains(w.Takes, words[i-1].Text) {
 				inner := c.Inner(words[i : i+1]) // it may be an -exec
 				inner.AddsArgs, inner.Doubtful = true, true
 				r.Add(inner)
