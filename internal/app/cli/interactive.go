@@ -96,6 +96,7 @@ func runInteractive(ctx context.Context, env Env, o *options) error {
 			Theme: ui.Theme, NoColor: env.Getenv("NO_COLOR") != "", Notifications: ui.Notifications,
 			HideTitle: ui.HideTitle, Terminal: env.Getenv,
 			History: promptHistory(s.Directory.Home), Editor: editorOf(env), Keys: ui.Keys,
+			Vim:         s.Settings.General.VimMode,
 			OutputLines: ui.OutputLines,
 		})
 	}
@@ -193,6 +194,8 @@ func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
 		return tui.Reply{Keys: true}, nil
 	case slash.SetTheme:
 		return h.setTheme(said.Words)
+	case slash.SwitchVim:
+		return h.switchVim()
 	}
 	if said.ForPerson() || isCommand && len(said.Parts) == 0 {
 		return h.reply(ctx, said)

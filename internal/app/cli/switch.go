@@ -280,17 +280,34 @@ func (h *screenHost) setTheme(name string) (tui.Reply, error) {
 	if !tui.IsTheme(name) {
 		return tui.Reply{}, errors.New(tui.UnknownTheme(name))
 	}
-	value, err := json.Marshal(name)
-	if err != nil {
-		return tui.Reply{}, err
-	}
 	h.session.Settings.UI.Theme = name // only this goroutine uses it: prompts run one after the other
-	path, err := h.session.Directory.Change(project.ForUser, func(path string, text []byte) ([]byte, error) {
-		return settings.SetKey(path, text, "ui.theme", value)
-	})
+	path, err := h.saveSetting("ui.theme", name)
 	if err != nil {
 		return tui.Reply{Theme: name}, fmt.Errorf("the theme applies to this session, but can't be saved: %w", err)
 	}
-	return tui.Reply{Theme: name, Text: fmt.Sprintf("Theme: %s. Saved to %s.", name, homeRelative(path, h.env.Home))},
-		nil
+	return tui.Reply{Theme: name, Text: fmt.Sprintf("Theme: %s. Saved to %s.", name, path)}, nil
+}
+
+// switchVim switches vim's keys on or off, and saves it.
+func (h *screenHost) switchVim() (tui.Reply, error) {
+	on := !h.session.Settings.General.VimMode
+	h.session.Settings.General.VimMode = on
+	path, err := h.saveSetting("general.vimMode", on)
+	if err != nil {
+		return tui.Reply{Vim: &on}, fmt.Errorf("vim keys apply to this session, but can't be saved: %w", err)
+	}
+	text := map[bool]string{true: "on", false: "off"}[on]
+	return tui.Reply{Vim: &on, Text: fmt.Sprintf("Vim keys: %s. Saved to %s.", text, path)}, nil
+}
+
+// saveSetting saves a setting of the user, and returns the file.
+func (h *screenHost) saveSetting(key string, value any) (path string, err error) {
+	b, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	path, err = h.session.Directory.Change(project.ForUser, func(path string, text []byte) ([]byte, error) {
+		return settings.SetKey(path, text, key, b)
+	})
+	return homeRelative(path, h.env.Home), err
 }

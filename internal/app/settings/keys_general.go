@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// General are the settings about stored sessions.
+// General are the settings about stored sessions and the prompt.
 type General struct {
 	ChatRecording     bool
 	CleanupPeriodDays int // after which sessions are deleted; 0 or less: never
 	// maximum size of Adze's directory, above which the oldest sessions are deleted; 0 or less: no limit
 	MaxStateBytes int64
+	VimMode       bool // vim's keys in the prompt
 }
 
 // generalKeys returns settings about the user's state. A project can't change what is stored of the user's work.
@@ -33,6 +34,11 @@ func generalKeys() []key {
 			name: "general.maxStateBytes", own: true, preset: "2147483648", shape: integerShape,
 			about: "Delete the oldest sessions while Adze's directory is larger than this; 0: no limit.",
 			put:   wide(func(s *Settings) *int64 { return &s.General.MaxStateBytes }),
+		},
+		{
+			name: "general.vimMode", own: true, preset: "false", shape: booleanShape,
+			about: "Vim's keys in the prompt of the terminal: insert and normal mode. /vim switches them on and off.",
+			put:   boolean(func(s *Settings) *bool { return &s.General.VimMode }),
 		},
 	}
 }

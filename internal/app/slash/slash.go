@@ -319,6 +319,7 @@ func (c *Commands) table() []Command {
 			Name: "undo", Words: undoWords, About: "undo what the last call changed on disk", needs: Lasts,
 			run: slashUndo,
 		},
+		{Name: "vim", About: "switch vim's keys in the prompt on or off", needs: Draws, run: frontEnd(SwitchVim)},
 	}
 }
 
@@ -530,8 +531,9 @@ type Action string
 
 // Actions.
 const (
-	ListKeys Action = "keys"  // list the keys of the terminal
-	SetTheme Action = "theme" // show or set the theme; its name is in Expansion.Words
+	ListKeys  Action = "keys"  // list the keys of the terminal
+	SetTheme  Action = "theme" // show or set the theme; its name is in Expansion.Words
+	SwitchVim Action = "vim"   // switch vim's keys on or off
 )
 
 // frontEnd returns a command that the front end runs.

@@ -251,6 +251,9 @@ func (s *Screen) follow(r Reply) {
 	if r.Theme != "" {
 		s.setTheme(r.Theme)
 	}
+	if r.Vim != nil {
+		s.setVim(*r.Vim)
+	}
 	if r.Keys {
 		s.listKeys()
 	}

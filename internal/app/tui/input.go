@@ -42,6 +42,9 @@ func (s *Screen) input(ctx context.Context, in arrival) {
 
 // promptKey handles a key of the prompt: those of the table, then text.
 func (s *Screen) promptKey(ctx context.Context, k keys.Key) {
+	if s.vimKey(k) {
+		return
+	}
 	if k.String() == "tab" {
 		if q := s.asked(); !s.complete.await(s) && q != nil && !s.editor.Empty() {
 			s.focus(q)
@@ -82,6 +85,7 @@ func (s *Screen) enter(ctx context.Context) {
 		return
 	}
 	s.editor.Clear()
+	s.vim.Insert()
 	s.history.leave()
 	s.complete.close()
 	s.submit(ctx, text)

@@ -76,6 +76,9 @@ func (s *Screen) key(ctx context.Context, k keys.Key) {
 	if !used {
 		s.promptKey(ctx, k)
 	}
+	if s.vimActive() {
+		s.vim.Rest(&s.editor)
+	}
 }
 
 // pasted hands a pasted text to its owner. It never answers anything.

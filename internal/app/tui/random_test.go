@@ -156,6 +156,7 @@ func TestRandomKeys(t *testing.T) {
 // oneSequence presses keys until the question is answered. It reports whether it was approved.
 func oneSequence(t *testing.T, seed uint64, q *question) bool {
 	k := newRandomKeys(seed, q)
+	k.vim.On, k.vim.Normal = seed%2 == 1, seed%4 == 1
 	defer close(k.quit)
 	stopped := false
 	k.work = &work{cancel: func() { stopped = true }}

@@ -63,6 +63,7 @@ type Reply struct {
 	Copy     string // for the clipboard
 	Quit     bool
 	Theme    string // to use from now on; "": as before
+	Vim      *bool  // vim's keys from now on; nil: as before
 	Keys     bool   // list the keys
 
 	Choice *Choice // the user decides before something happens
@@ -130,6 +131,7 @@ type Options struct {
 	History  History
 	Editor   string            // command of the user's editor
 	Keys     map[string]string // the setting ui.keys: keys by action
+	Vim      bool              // the prompt has vim's keys
 	// OutputLines is how many lines of a command's output stay visible; 0: none.
 	OutputLines int
 	// Now is the clock; nil: time.Now.
@@ -154,6 +156,7 @@ type Screen struct {
 	finished      []cell.Line // to be printed with the next frame
 	gap           bool        // the last finished line is empty
 	editor        editor.Editor
+	vim           editor.Vim
 	history       browse
 	lookup        lookup
 	answer        answer
@@ -211,7 +214,7 @@ func New(o Options) *Screen {
 	keys, _ := newKeymap(o.Keys)
 	return &Screen{
 		o: o, keys: keys, messages: make(chan message, 256), quit: make(chan struct{}), focused: true,
-		backdrop: backgroundHint(o.Terminal("COLORFGBG")),
+		backdrop: backgroundHint(o.Terminal("COLORFGBG")), vim: editor.Vim{On: o.Vim},
 	}
 }
 

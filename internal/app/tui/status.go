@@ -69,7 +69,7 @@ func (s *Screen) facts(st Status) []fact {
 	if st.Branch != "" {
 		where += " (" + visible(st.Branch) + ")"
 	}
-	all := []fact{{visible(st.Model), essential}, {where, place}}
+	all := []fact{{s.vim.Mode(), essential}, {visible(st.Model), essential}, {where, place}}
 	if st.Context >= 0 {
 		all = append(all, fact{fmt.Sprintf("context %d%%", st.Context), essential})
 	}

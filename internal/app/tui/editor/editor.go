@@ -71,15 +71,14 @@ func (e *Editor) Empty() bool { return e.text == "" }
 
 // Line returns the line with the cursor, and the cursor's place in it.
 func (e *Editor) Line() (line string, cursor int) {
-	from := strings.LastIndexByte(e.text[:e.cursor], '\n') + 1
-	to := strings.IndexByte(e.text[e.cursor:], '\n')
-	if to < 0 {
-		to = len(e.text)
-	} else {
-		to += e.cursor
-	}
-	return e.text[from:to], e.cursor - from
+	from := e.start(e.cursor)
+	return e.text[from:e.end(e.cursor)], e.cursor - from
 }
+
+// start and end are the start and the end of the line of a place.
+func (e *Editor) start(at int) int { return strings.LastIndexByte(e.text[:at], '\n') + 1 }
+
+func (e *Editor) end(at int) int { return at + strings.IndexByte(e.text[at:]+"\n", '\n') }
 
 // Set replaces the text. The cursor goes to its end. Undo restores the old one. A very long text is folded.
 func (e *Editor) Set(text string) {
@@ -160,15 +159,11 @@ func (e *Editor) KillNextWord() { e.cut(e.cursor, e.wordAfter(), true) }
 
 // KillToEnd deletes to the end of the line, for Yank; at the end, the line break.
 func (e *Editor) KillToEnd() {
-	line, at := e.Line()
-	e.cut(e.cursor, e.cursor+max(len(line)-at, min(1, len(e.text)-e.cursor)), true)
+	e.cut(e.cursor, max(e.end(e.cursor), min(e.cursor+1, len(e.text))), true)
 }
 
 // KillToStart deletes to the start of the line, for Yank.
-func (e *Editor) KillToStart() {
-	_, at := e.Line()
-	e.cut(e.cursor-at, e.cursor, true)
-}
+func (e *Editor) KillToStart() { e.cut(e.start(e.cursor), e.cursor, true) }
 
 // Yank inserts what was killed last.
 func (e *Editor) Yank() {

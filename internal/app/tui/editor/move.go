@@ -23,16 +23,10 @@ func (e *Editor) WordLeft() { e.moveTo(e.wordBefore()) }
 func (e *Editor) WordRight() { e.moveTo(e.wordAfter()) }
 
 // Home moves the cursor to the start of the line.
-func (e *Editor) Home() {
-	_, at := e.Line()
-	e.moveTo(e.cursor - at)
-}
+func (e *Editor) Home() { e.moveTo(e.start(e.cursor)) }
 
 // End moves the cursor to the end of the line.
-func (e *Editor) End() {
-	line, at := e.Line()
-	e.moveTo(e.cursor + len(line) - at)
-}
+func (e *Editor) End() { e.moveTo(e.end(e.cursor)) }
 
 // Up moves the cursor to the row above, as it is shown in width cells. It reports whether there is one.
 func (e *Editor) Up(width int) bool { return e.vertical(width, -1) }
