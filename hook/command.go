@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/adze-dev/adze/internal/engine/humanize"
 	"github.com/adze-dev/adze/internal/engine/proc"
@@ -37,8 +39,19 @@ func environ(o Options) []string {
 	return env
 }
 
+// Print runs a command as the commands of hooks run, with the input as JSON, and returns its standard output. An exit
+// code other than 0 is an error.
+func (r *Runner) Print(ctx context.Context, command string, timeout time.Duration, in any) (string, error) {
+	p, err := r.command(ctx, in, Hook{Command: command, Timeout: timeout})
+	if err == nil && p.exit != 0 {
+		first, _, _ := strings.Cut(strings.TrimSpace(p.stderr), "\n")
+		err = fmt.Errorf("exit code %d %s", p.exit, first)
+	}
+	return p.stdout, err
+}
+
 // command runs a command with the input as JSON.
-func (r *Runner) command(ctx context.Context, in Input, h Hook) (printed, error) {
+func (r *Runner) command(ctx context.Context, in any, h Hook) (printed, error) {
 	input, err := humanize.JSON(in)
 	if err != nil {
 		return printed{}, err

@@ -141,6 +141,8 @@ type screenHost struct {
 	title string                // the first prompt
 	tell  func(string)          // nil: there is no front end yet
 	early []string              // notices before that
+	done  int                   // calls and prompts that have ended
+	lines tool.LineCount        // that they changed
 }
 
 // note takes a notice, now and after there is a screen.
@@ -174,14 +176,14 @@ func (h *screenHost) open(ctx context.Context) (model.Model, error) {
 // observe takes an event of the agent.
 func (h *screenHost) observe(e agent.Event) {
 	if step, ok := e.(agent.Step); ok && step.Stage == tool.Done { // it may have changed the branch
-		h.branch.changed()
+		h.ended(step.Outcome.Changes)
 	}
 	h.front.Observe(e)
 }
 
 // Run carries out what the user typed.
 func (h *screenHost) Run(ctx context.Context, typed string) (tui.Reply, error) {
-	defer h.branch.changed()
+	defer h.ended(tool.Changes{})
 	if command, rest, ok := bang(typed); ok && rest == "" {
 		return h.runCommand(ctx, command)
 	}

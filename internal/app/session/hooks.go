@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,11 +89,7 @@ func (s *Session) AddHooks(more ...hook.Hook) {
 		s.hooks.runner.Add(more...)
 		return
 	}
-	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(hook.Options{
-		Hooks: more, Dir: s.Directory.Path, Environ: append(slices.Clip(s.Env.ProgramEnviron()), discover.Nested+"=1"),
-		Helper: s.Env.Helper, State: filepath.Join(s.Directory.Home, "run"), Tell: s.Env.Notice,
-		AllowHost: s.allowsHost, Ask: s.answer,
-	})}
+	s.hooks = &hooks{s: s, calls: map[callKey]*hookedCall{}, runner: hook.Open(s.hookOptions(more...))}
 	s.Executor.Before, s.Executor.Proposed, s.Executor.Around = s.hooks.before, s.hooks.proposed, s.around
 	s.Executor.Unrun = s.hooks.unrun
 }

@@ -72,6 +72,7 @@ type Session struct {
 	hooks       *hooks       // nil: there are none
 	hookList    []ListedHook // those of settings
 	afterChange []afterChange
+	statusLine  statusLine
 	recorder    *recorder     // nil: nothing is recorded
 	tracker     *undo.Tracker // of changes
 	jobs        jobChanges
@@ -165,6 +166,7 @@ func Open(env project.Env, o Options) (*Session, error) {
 		return nil, errors.Join(err, s.Tools.Close(), s.long.Close())
 	}
 	s.openAfterChange()
+	s.openStatusLine()
 	s.Outside = &Outside{env: s.Env, directory: directory, settings: s.Settings, executor: s.Executor, models: s.Models}
 	if o.Sampling {
 		s.Outside.sample = s.Models.Sample
@@ -234,7 +236,7 @@ func (s *Session) Close() error {
 	if quiet {
 		closing.Go(closeRecord)
 	}
-	err := errors.Join(s.Tools.Close(), s.hooks.close())
+	err := errors.Join(s.Tools.Close(), s.hooks.close(), s.statusLine.runner.Close())
 	if !quiet {
 		closeRecord()
 	}

@@ -18,6 +18,14 @@ type UI struct {
 	Notifications string
 	HideTitle     bool // don't set the title of the terminal's window
 	OutputLines   int  // of a command, that stay visible
+	StatusLine    StatusLine
+}
+
+// StatusLine is a command that prints the status line.
+type StatusLine struct {
+	Command     string // "": none
+	Colors      bool   // of its output are shown
+	HideContext bool   // its output shows how much of the context is used
 }
 
 // Themes returns the values of ui.theme. Package tui defines them.
@@ -26,7 +34,8 @@ func Themes() []string { return []string{"auto", "dark", "light", "high-contrast
 // notifications returns the values of ui.notifications.
 func notifications() []string { return []string{"auto", "bell", "off"} }
 
-// uiKeys returns settings about the user's terminal. A project can't change them.
+// uiKeys returns settings about the user's terminal. A project can't change them, except, if it is trusted, the status
+// line.
 func uiKeys() []key {
 	return []key{
 		{
@@ -61,7 +70,36 @@ func uiKeys() []key {
 			about: "How many lines of a command's output stay visible; at least 12 if it failed. 0: none.",
 			put:   integer(func(s *Settings) *int { return &s.UI.OutputLines }),
 		},
+		{
+			name: "ui.statusLine", put: putStatusLine,
+			shape: `{"type":["object","null"],"properties":{"type":{"const":"command"},"command":{"type":"string"},` +
+				`"respectUserColors":{"type":"boolean"},"hideContextIndicator":{"type":"boolean"}}}`,
+			about: "Command that prints the status line: {\"type\": \"command\", \"command\": \"…\"}. See terminal.md.",
+		},
 	}
+}
+
+// putStatusLine reads the status line. Others than commands are notes: the line of the terminal itself remains.
+func putStatusLine(s *Settings, g given) (note string, err error) {
+	var said *struct {
+		Type        string
+		Command     string
+		Refresh     any  `json:"refreshInterval"`
+		Colors      bool `json:"respectUserColors"`
+		HideContext bool `json:"hideContextIndicator"`
+	}
+	s.UI.StatusLine = StatusLine{}
+	wrong := json.Unmarshal(g.json(), &said) != nil
+	switch {
+	case !wrong && said == nil || g.qwen && said != nil && said.Type == "preset":
+		return "", nil
+	case wrong || said.Type != "command" || strings.TrimSpace(said.Command) == "":
+		return `must be {"type": "command", "command": "…"}, ignored`, nil
+	case said.Refresh != nil:
+		note = "refreshInterval is ignored: the command runs after changes only"
+	}
+	s.UI.StatusLine = StatusLine{Command: said.Command, Colors: said.Colors, HideContext: said.HideContext}
+	return note, nil
 }
 
 // oneOf reads one of some names. For others the first applies, with a note: the look of the terminal shouldn't stop a

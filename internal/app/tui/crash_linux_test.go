@@ -31,6 +31,10 @@ func (h brokenHost) Running() []string                          { return nil }
 func (h brokenHost) Background() []string                       { return nil }
 func (h brokenHost) Aside(string) bool                          { return false }
 func (h brokenHost) Attach(string) (label, why string)          { return "", "" }
+func (h brokenHost) StatusLine(string) *StatusLine              { return nil }
+func (h brokenHost) Clipboard(context.Context) (label, text string, err error) {
+	return "", "", nil
+}
 func (h brokenHost) Complete(_ context.Context, _ string, show func([]Candidate)) {
 	h.broken("complete")
 	show(nil)

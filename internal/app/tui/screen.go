@@ -40,6 +40,8 @@ type Host interface {
 	Continue(ctx context.Context) error
 	// Status is what the status line shows. It is called often.
 	Status() Status
+	// StatusLine is the user's command for the status line; nil: none. mode is vim's, or "". It is called often.
+	StatusLine(mode string) *StatusLine
 	// Todos is the model's to-do list.
 	Todos() builtin.TodoList
 	// NextMode switches to the next approval mode.
@@ -184,7 +186,8 @@ type Screen struct {
 	title         string // of the window
 	place         string // the directory
 	connecting    bool   // to MCP servers
-	testing       bool   // keys are shown instead of carried out
+	statusLine    commandLine
+	testing       bool // keys are shown instead of carried out
 	done          bool
 	broken        error             // why, if it was a panic
 	watch         func(paint.Frame) // receives every frame, if set
@@ -289,6 +292,7 @@ func (s *Screen) loop(ctx context.Context) error {
 	if err := s.paint(); err != nil {
 		return err
 	}
+	s.updateStatusLine(ctx)
 	for !s.done {
 		now, key := false, false // a key is shown at once
 		var wake <-chan struct{}
@@ -329,6 +333,7 @@ func (s *Screen) loop(ctx context.Context) error {
 			if err := s.paint(); err != nil {
 				return err
 			}
+			s.updateStatusLine(ctx)
 		case frame == nil:
 			frame = time.After(frameTime)
 		}

@@ -12,6 +12,7 @@ import (
 type fact struct {
 	text string
 	rank int
+	line cell.Line // instead of text, with its own style
 }
 
 // Ranks of facts.
@@ -69,27 +70,32 @@ func (s *Screen) facts(st Status) []fact {
 	if st.Branch != "" {
 		where += " (" + visible(st.Branch) + ")"
 	}
-	all := []fact{{s.vim.Mode(), essential}, {visible(st.Model), essential}, {where, place}}
-	if st.Context >= 0 {
-		all = append(all, fact{fmt.Sprintf("context %d%%", st.Context), essential})
+	all := []fact{{text: s.vim.Mode(), rank: essential}}
+	if out := s.statusLine.shown; out != nil {
+		all = append(all, fact{line: out, text: " ", rank: essential})
+	} else {
+		all = append(all, fact{text: visible(st.Model), rank: essential}, fact{text: where, rank: place})
+	}
+	if st.Context >= 0 && !s.statusLine.hidesContext {
+		all = append(all, fact{text: fmt.Sprintf("context %d%%", st.Context), rank: essential})
 	}
 	if s.work != nil {
 		if s.work.tokens > 0 {
-			all = append(all, fact{humanize.Number(s.work.tokens) + " tokens", working})
+			all = append(all, fact{text: humanize.Number(s.work.tokens) + " tokens", rank: working})
 		}
-		all = append(all, fact{humanize.Seconds(s.o.Now().Sub(s.work.began)), working})
+		all = append(all, fact{text: humanize.Seconds(s.o.Now().Sub(s.work.began)), rank: working})
 	}
 	if st.Jobs > 0 {
-		all = append(all, fact{humanize.Count(st.Jobs, "job"), pending})
+		all = append(all, fact{text: humanize.Count(st.Jobs, "job"), rank: pending})
 	}
 	if st.Connected < st.Servers {
-		all = append(all, fact{fmt.Sprintf("mcp %d/%d", st.Connected, st.Servers), pending})
+		all = append(all, fact{text: fmt.Sprintf("mcp %d/%d", st.Connected, st.Servers), rank: pending})
 	}
 	if n := len(s.queue.list()); n > 0 {
-		all = append(all, fact{fmt.Sprintf("queued %d", n), pending})
+		all = append(all, fact{text: fmt.Sprintf("queued %d", n), rank: pending})
 	}
 	if st.Cost > 0 {
-		all = append(all, fact{Dollars(st.Cost), pending})
+		all = append(all, fact{text: Dollars(st.Cost), rank: pending})
 	}
 	return slices.DeleteFunc(all, func(f fact) bool { return f.text == "" })
 }
@@ -116,6 +122,10 @@ func statusLine(mode string, facts []fact) cell.Line {
 	}
 	line := cell.Line{{Text: " "}, {Text: mode, Style: style}}
 	for _, f := range facts {
+		if f.line != nil {
+			line = append(append(line, cell.Span{Text: " · ", Style: cell.Dim}), f.line...)
+			continue
+		}
 		line = append(line, cell.Span{Text: " · " + f.text, Style: cell.Dim})
 	}
 	return line

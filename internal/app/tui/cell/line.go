@@ -11,6 +11,7 @@ type Span struct {
 	Text  string
 	Style Style
 	Link  string // URL that the text opens, or ""
+	Codes string // further colors and attributes, as terminals get them: "38;5;208"; see [Colored]
 }
 
 // Line is a line of styled text, without a line ending.
@@ -53,8 +54,12 @@ func (l Line) Append(out []byte, c Colors) []byte {
 			out = append(append(append(out, "\x1b]8;;"...), cleanURL(s.Link)...), "\x1b\\"...)
 		}
 		out = s.Style.start(out, c)
+		colored := s.Codes != "" && (c&^Tinted == Full || c&^Tinted == Light)
+		if colored {
+			out = append(append(append(out, "\x1b["...), s.Codes...), 'm')
+		}
 		out = append(out, s.Text...)
-		if s.Style.shows(c) {
+		if colored || s.Style.shows(c) {
 			out = append(out, "\x1b[m"...)
 		}
 		if s.Link != "" && c != None {
@@ -155,7 +160,8 @@ func (l Line) After(old Line) (column int, rest Line) {
 		column += Width(l[i].Text)
 		i++
 	}
-	if i == len(l) || i == len(old) || l[i].Style != old[i].Style || l[i].Link != old[i].Link {
+	if i == len(l) || i == len(old) || l[i].Style != old[i].Style || l[i].Link != old[i].Link ||
+		l[i].Codes != old[i].Codes {
 		return column, l[i:]
 	}
 	a, b := displaywidth.StringGraphemes(l[i].Text), displaywidth.StringGraphemes(old[i].Text)

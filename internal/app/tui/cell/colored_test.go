@@ -1,0 +1,50 @@
+package cell_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/adze-dev/adze/internal/app/tui/cell"
+)
+
+// Colors and attributes are kept, all other sequences are removed.
+func TestColored(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                   "",
+		"plain":                              "plain",
+		"\x1b[31mred\x1b[m plain":            "\x1b[31mred\x1b[m plain",
+		"\x1b[1m\x1b[38;5;208mx\x1b[0my":     "\x1b[;1;38;5;208mx\x1b[my",
+		"\x1b[48;2;1;2;3mx":                  "\x1b[;48;2;1;2;3mx\x1b[m",
+		"a\x1b[2Jb\x1b[5;5Hc\x1b[?25ld":      "abcd",
+		"a\x1b]0;title\ab\x1b]8;;u\x1b\\c":   "abc",
+		"a\x1bPq...\x1b\\b\x1b(0c\x1bcd\x1b": "ab0cd",
+		"a\x1b[31":                           "a",
+		"a\x1b]0;never ends":                 "a",
+		"a\x1b[>1mb\x1b[?1mc":                "abc",
+		"a\rb\u202e\u009b31mc":               "a�b��31mc",
+	} {
+		got := string(cell.Colored(in).Append(nil, cell.Full))
+		if strings.ReplaceAll(got, "\x1b[;", "\x1b[") != strings.ReplaceAll(want, "\x1b[;", "\x1b[") {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if got := string(cell.Colored("\x1b[31mred").Append(nil, cell.Attributes)); got != "red" {
+		t.Errorf("with NO_COLOR: %q", got)
+	}
+}
+
+// Whatever is in a text, what is printed has no sequences but those of colors.
+func TestColoredAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.SampledFrom([]rune("\x1b\x1b\x1b[[[]m;0138\a\\P_x漢\u009bHJ\r\n\x00"))).Draw(t, "text")
+		out := string(cell.Colored(s).Append(nil, cell.Full))
+		for _, part := range strings.Split(out, "\x1b")[1:] {
+			codes, _, ok := strings.Cut(part, "m")
+			if !ok || strings.Trim(codes, "[0123456789;:") != "" {
+				t.Fatalf("%q prints %q", s, out)
+			}
+		}
+	})
+}
