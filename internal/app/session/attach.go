@@ -92,10 +92,15 @@ func (s *Session) mayAttach(ctx context.Context, m builtin.Mention) string {
 	return ""
 }
 
-// images are the images that the user dropped into prompts, by their labels.
+// images are the images that the user dropped or pasted into prompts, by their labels.
 type images struct {
-	mu    sync.Mutex
-	paths []string // the first one has the number 1
+	mu   sync.Mutex
+	list []image // the first one has the number 1
+}
+
+type image struct {
+	path string // of the file, or only a name
+	data []byte // of an image without a file
 }
 
 // errNotImage reports a file that isn't an image.
@@ -128,10 +133,22 @@ func (s *Session) AddImage(path string) (label string, err error) {
 	if err := kind.CheckSize(info.Size()); err != nil {
 		return "", err
 	}
-	s.images.mu.Lock()
-	defer s.images.mu.Unlock()
-	s.images.paths = append(s.images.paths, path)
-	return imageLabel(len(s.images.paths), path), nil
+	return s.images.add(image{path: path}), nil
+}
+
+// AddImageData adds an image that the user pasted, as AddImage does.
+func (s *Session) AddImageData(data []byte) (label string, err error) {
+	if document.Detect("", data).Kind != document.Image {
+		return "", errNotImage
+	}
+	return s.images.add(image{"clipboard", data}), nil
+}
+
+func (i *images) add(one image) (label string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.list = append(i.list, one)
+	return imageLabel(len(i.list), one.path)
 }
 
 func imageLabel(n int, path string) string {
@@ -141,14 +158,14 @@ func imageLabel(n int, path string) string {
 // in returns the images that a prompt names, as parts. Those that can't be read are described in notes.
 func (i *images) in(prompt string) (parts []model.Part, notes []string) {
 	i.mu.Lock()
-	paths := append([]string{}, i.paths...)
+	list := slices.Clone(i.list)
 	i.mu.Unlock()
-	for n, path := range paths {
-		label := imageLabel(n+1, path)
+	for n, one := range list {
+		label := imageLabel(n+1, one.path)
 		if !strings.Contains(prompt, label) {
 			continue
 		}
-		picture, err := readPicture(path)
+		picture, err := one.read()
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("%s was not attached: %v", label, err))
 			continue
@@ -159,8 +176,11 @@ func (i *images) in(prompt string) (parts []model.Part, notes []string) {
 	return parts, notes
 }
 
-func readPicture(path string) (document.Picture, error) {
-	f, err := os.Open(path)
+func (i image) read() (document.Picture, error) {
+	if i.data != nil {
+		return document.ReadImage(i.data, document.ImageLimits{})
+	}
+	f, err := os.Open(i.path)
 	if err != nil {
 		return document.Picture{}, err
 	}
@@ -171,7 +191,7 @@ func readPicture(path string) (document.Picture, error) {
 	}
 	if len(data) > document.MaxImageSource {
 		return document.Picture{}, &document.TooLargeError{
-			Type: document.Detect(path, data[:document.HeadSize]), Size: int64(len(data)),
+			Type: document.Detect(i.path, data[:document.HeadSize]), Size: int64(len(data)),
 			Limit: document.MaxImageSource,
 		}
 	}

@@ -27,6 +27,28 @@ func (s *Screen) paste(ctx context.Context, text string) {
 	s.typed(ctx)
 }
 
+// pasteClipboard reads the clipboard in the background and pastes what is in it: other programs may be slow to tell.
+func (s *Screen) pasteClipboard(ctx context.Context) {
+	host := s.o.Host
+	s.spawn(func() {
+		label, text, err := host.Clipboard(ctx)
+		s.send(func(s *Screen) {
+			s.urgent = true
+			switch q := s.asked(); {
+			case err != nil:
+				s.note = err.Error()
+			case label == "":
+				s.pasted(ctx, strings.ReplaceAll(text, "\r\n", "\n"))
+			case s.owner() <= searchKeys || q != nil && (q.typing || q.stage.letters()):
+				s.note = "an image can be pasted into the prompt only"
+			default:
+				s.editor.Attach(label)
+				s.typed(ctx)
+			}
+		})
+	})
+}
+
 // dropped is the labels of images, if a text is their paths and nothing else; otherwise why it is text, if that is of
 // interest.
 func (s *Screen) dropped(text string) (labels []string, note string) {

@@ -46,6 +46,7 @@ func actions() []action {
 		{"background", "ctrl+b", "move a running command to the background", do((*Screen).background)},
 		{"todos", "ctrl+t", "to-do list in one line, or in several", do((*Screen).foldTodos)},
 		{"editor", "ctrl+g", "edit the prompt in $EDITOR", do((*Screen).editPrompt)},
+		{"paste-clipboard", "ctrl+v", "paste an image or text from the clipboard", (*Screen).pasteClipboard},
 		{"undo", "alt+u", "undo the last change of files",
 			func(s *Screen, ctx context.Context) { s.command(ctx, "/undo") }},
 		{"redo", "alt+r", "redo it", func(s *Screen, ctx context.Context) { s.command(ctx, "/redo") }},

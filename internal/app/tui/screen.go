@@ -53,6 +53,8 @@ type Host interface {
 	// Attach takes an image that the user dropped, and returns the label that prompts name it with. Without one, the
 	// path is text; why says so if the user should know.
 	Attach(path string) (label, why string)
+	// Clipboard reads the clipboard: an image, which is attached and has a label then, or text.
+	Clipboard(ctx context.Context) (label, text string, err error)
 	// Complete calls show with what could replace a word that starts with @, or a command with its words so far, and
 	// again when there is more.
 	Complete(ctx context.Context, typed string, show func([]Candidate))
